@@ -10,11 +10,11 @@ import typer
 
 from cli.accounts.store_account import login
 from cli.events.letter_filter import (
-    AccountOption,
     BeforeOption,
     DryRun,
     Entries,
     EveryOption,
+    LetterAccountOption,
     LimitOption,
     ReasonOption,
     ShardOption,
@@ -47,7 +47,7 @@ OUR_WORDS: Final = frozenset({"poison", "wrong_shard", "missing_data"})
 
 @app.command("list")
 def list_(
-    account: AccountOption = None,
+    account: LetterAccountOption = None,
     since: SinceOption = None,
     before: BeforeOption = None,
     reason: ReasonOption = None,
@@ -90,7 +90,7 @@ def show(
 @app.command()
 def retry(
     entries: Entries = None,
-    account: AccountOption = None,
+    account: LetterAccountOption = None,
     since: SinceOption = None,
     before: BeforeOption = None,
     reason: ReasonOption = None,
@@ -123,7 +123,7 @@ def retry(
 @app.command()
 def drop(
     entries: Entries = None,
-    account: AccountOption = None,
+    account: LetterAccountOption = None,
     since: SinceOption = None,
     before: BeforeOption = None,
     reason: ReasonOption = None,

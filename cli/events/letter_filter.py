@@ -13,7 +13,7 @@ from db.buried.letters import LetterFilter
 Entries: TypeAlias = Annotated[
     list[str] | None, typer.Argument(help="Stream entry ids, as `list` prints them.", show_default=False)
 ]
-AccountOption: TypeAlias = Annotated[
+LetterAccountOption: TypeAlias = Annotated[
     str | None, typer.Option("--account", "-a", help="Those whose payload names this account.")
 ]
 ReasonOption: TypeAlias = Annotated[

@@ -13,7 +13,7 @@ from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
 from cli.options import database_url, own_connections, settings_of, stream_settings, time_of
 from cli.output import emit, fail, print_message
-from db.repair.model import Breach, Finding
+from db.repair.model import Breach, FoundBreach
 from tasks.repair.kinds import BY_NAME, KINDS, SUMS, Kind, find_all
 from tasks.repair.kinds import repair as put_right
 from tasks.repair.scene import Scene
@@ -99,7 +99,7 @@ def _kept(since: datetime) -> datetime:
     return max(since, datetime.now(UTC) - timedelta(days=days - 1)) if days else since
 
 
-async def _twice(scene: Scene, kinds: Sequence[Kind]) -> list[Finding]:
+async def _twice(scene: Scene, kinds: Sequence[Kind]) -> list[FoundBreach]:
     """The breaches that two looks found."""
     first = await find_all(scene, kinds)
     if not first:
@@ -112,7 +112,7 @@ async def _twice(scene: Scene, kinds: Sequence[Kind]) -> list[Finding]:
     return [each for each in first if (each.breach, each.subject) in again]
 
 
-def _row(each: Finding, kind: Kind, *, repaired: bool) -> dict[str, Any]:
+def _row(each: FoundBreach, kind: Kind, *, repaired: bool) -> dict[str, Any]:
     return {
         "breach": each.breach.value,
         "subject": each.subject,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from db.pool import Pool, fetch_dicts, fetch_value
-from db.repair.model import Breach, Finding
+from db.repair.model import Breach, FoundBreach
 
 QUERIES: Final = MappingProxyType(
     {
@@ -113,10 +113,10 @@ class Window:
         return {"since": self.since, "until": self.until, "limit": self.limit}
 
 
-async def find(source: Pool, breach: Breach, window: Window) -> list[Finding]:
+async def find(source: Pool, breach: Breach, window: Window) -> list[FoundBreach]:
     """What is found of one kind of ``QUERIES``."""
     rows = await fetch_dicts(source, QUERIES[breach], window.values())
-    return [Finding(breach=breach, **row) for row in rows]
+    return [FoundBreach(breach=breach, **row) for row in rows]
 
 
 async def count_ended(source: Pool) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.outbox import LOCK_AND_WAIT
 from db.pool import Pool, checkout
-from db.repair.model import Breach, Finding
+from db.repair.model import Breach, FoundBreach
 
 DECISION: Final = "d.id = %(subject)s::uuid AND d.created_at >= %(since)s AND d.created_at <= %(now)s"
 COUNT_LOST: Final = """
@@ -87,7 +87,7 @@ FIXES: Final = MappingProxyType(
 
 
 async def fix(
-    source: Pool, finding: Finding, *, person: str, since: datetime, now: datetime, sent: bool = False
+    source: Pool, finding: FoundBreach, *, person: str, since: datetime, now: datetime, sent: bool = False
 ) -> bool:
     """Put one breach right; False when it is gone meanwhile.
 
@@ -104,7 +104,7 @@ async def fix(
     return bool(rows)
 
 
-async def count_lost(source: Pool, finding: Finding, lost: int, *, person: str) -> bool:
+async def count_lost(source: Pool, finding: FoundBreach, lost: int, *, person: str) -> bool:
     """Count entries as gone without an ending."""
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(COUNT_LOST, (lost,))
@@ -112,13 +112,13 @@ async def count_lost(source: Pool, finding: Finding, lost: int, *, person: str) 
     return True
 
 
-async def log_repair(source: Pool, finding: Finding, person: str) -> None:
+async def log_repair(source: Pool, finding: FoundBreach, person: str) -> None:
     """Append the line of a repair in Redis, before it is made: nothing is repaired without one."""
     async with checkout(source) as connection:
         await append_entry_psycopg(connection, log_entry(finding, person))
 
 
-def log_entry(finding: Finding, person: str) -> LogEntry:
+def log_entry(finding: FoundBreach, person: str) -> LogEntry:
     """The line of the access log; it has no user text."""
     detail = {"repaired": finding.breach.value, "subject": finding.subject, "found": finding.found}
     return LogEntry(action=LoggedAction.REPAIR, person=person, user_id=finding.account, detail=detail)

@@ -29,7 +29,7 @@ class Breach(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class FoundBreach:
     """One breach.
 
     Attributes:

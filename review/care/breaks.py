@@ -19,7 +19,7 @@ PAUSE_S: Final = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReadingStretch:
     """A stretch of reading without a break, as seconds since 1970.
 
     Attributes:
@@ -33,19 +33,19 @@ class Reading:
     reminded: int = 0
 
 
-def reading_of(cookie: str, now: datetime) -> Reading:
+def reading_of(cookie: str, now: datetime) -> ReadingStretch:
     """The stretch that a cookie holds, continued now; a new one after a break or without a valid cookie."""
     second = int(now.timestamp())
     found = STORED.fullmatch(cookie)
     if found is None:
-        return Reading(since=second, last=second)
+        return ReadingStretch(since=second, last=second)
     since, last, reminded = map(int, found.groups())
     if not since <= last <= second < last + PAUSE_S or reminded > second:
-        return Reading(since=second, last=second)
-    return Reading(since=since, last=second, reminded=reminded)
+        return ReadingStretch(since=second, last=second)
+    return ReadingStretch(since=since, last=second, reminded=reminded)
 
 
-def minutes_to_remind(reading: Reading, after_min: int) -> int:
+def minutes_to_remind(reading: ReadingStretch, after_min: int) -> int:
     """Minutes read without a break, when a reminder is due; else 0."""
     due = after_min and reading.last - max(reading.since, reading.reminded) >= after_min * 60
     return (reading.last - reading.since) // 60 if due else 0
@@ -76,9 +76,9 @@ def _after_min(visit: Visit) -> int:
     return visit.site.settings.break_after_min if own is None else own
 
 
-def _reading(visit: Visit) -> Reading:
+def _reading(visit: Visit) -> ReadingStretch:
     return reading_of(visit.request.cookies.get(READING_COOKIE, ""), visit.now)
 
 
-def _store(response: Response, reading: Reading) -> None:
+def _store(response: Response, reading: ReadingStretch) -> None:
     set_cookie(response, READING_COOKIE, f"{reading.since}.{reading.last}.{reading.reminded}")

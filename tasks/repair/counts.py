@@ -6,7 +6,7 @@ from typing import Final
 
 from db.repair import fixing
 from db.repair.finding import count_ended
-from db.repair.model import Breach, Finding
+from db.repair.model import Breach, FoundBreach
 from tasks.repair.scene import Scene
 from tasks.shards.backlog import backlog, load_layout
 from tasks.shards.clients import LuaScript
@@ -21,7 +21,7 @@ return 1
 """
 
 
-async def entries_uncounted(scene: Scene) -> list[Finding]:
+async def entries_uncounted(scene: Scene) -> list[FoundBreach]:
     """More endings than entries: Redis lost its last writes, and the entries in them were decided."""
     ended = await count_ended(scene.pool)
     short = ended - (await _counted(scene))["accepted"]  # read after the endings: it only grows
@@ -29,14 +29,14 @@ async def entries_uncounted(scene: Scene) -> list[Finding]:
     return [_finding(scene, Breach.ENTRIES_UNCOUNTED, words)] if short > 0 else []
 
 
-async def endings_missing(scene: Scene) -> list[Finding]:
+async def endings_missing(scene: Scene) -> list[FoundBreach]:
     """Entries that left the stream, and have no ending."""
     lost = await _missing(scene)
     words = f"{lost} entries left the stream and have no decision, duplicate or dead letter"
     return [_finding(scene, Breach.ENDINGS_MISSING, words)] if lost > 0 else []
 
 
-async def count_entries(scene: Scene, each: Finding) -> bool:
+async def count_entries(scene: Scene, each: FoundBreach) -> bool:
     """Add to the stream's count what its endings prove."""
     short = await count_ended(scene.pool) - (await _counted(scene))["accepted"]
     if short <= 0:
@@ -47,7 +47,7 @@ async def count_entries(scene: Scene, each: Finding) -> bool:
     return bool(await LuaScript(scene.redis, ADD)(keys=[first], args=[str(short)]))
 
 
-async def count_lost(scene: Scene, each: Finding) -> bool:
+async def count_lost(scene: Scene, each: FoundBreach) -> bool:
     """Count the entries as lost, so that the conservation check finds the next ones."""
     lost = await _missing(scene)
     return lost > 0 and await fixing.count_lost(scene.pool, each, lost, person=scene.person)
@@ -62,5 +62,5 @@ async def _counted(scene: Scene) -> dict[str, int]:
     return await backlog(scene.redis, scene.settings.stream)
 
 
-def _finding(scene: Scene, breach: Breach, words: str) -> Finding:
-    return Finding(breach=breach, subject=scene.settings.stream, found=words)
+def _finding(scene: Scene, breach: Breach, words: str) -> FoundBreach:
+    return FoundBreach(breach=breach, subject=scene.settings.stream, found=words)

@@ -9,14 +9,14 @@ from typing import Final, TypeAlias
 import structlog
 
 from db.repair import finding, fixing
-from db.repair.model import Breach, Finding
+from db.repair.model import Breach, FoundBreach
 from tasks.repair import counts, lanes, sends
 from tasks.repair.scene import Scene
 
 log = structlog.get_logger(__name__)
 
-Find: TypeAlias = Callable[[Scene], Awaitable[list[Finding]]]
-Fix: TypeAlias = Callable[[Scene, Sequence[Finding]], Awaitable[frozenset[str]]]
+Find: TypeAlias = Callable[[Scene], Awaitable[list[FoundBreach]]]
+Fix: TypeAlias = Callable[[Scene, Sequence[FoundBreach]], Awaitable[frozenset[str]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,19 +34,19 @@ class Kind:
     fix: Fix | None
 
 
-def _each(change: Callable[[Scene, Finding], Awaitable[bool]]) -> Fix:
-    async def fix(scene: Scene, found: Sequence[Finding]) -> frozenset[str]:
+def _each(change: Callable[[Scene, FoundBreach], Awaitable[bool]]) -> Fix:
+    async def fix(scene: Scene, found: Sequence[FoundBreach]) -> frozenset[str]:
         return frozenset([each.subject for each in found if await change(scene, each)])
 
     return fix
 
 
-async def _restore(scene: Scene, each: Finding) -> bool:
+async def _restore(scene: Scene, each: FoundBreach) -> bool:
     await fixing.log_repair(scene.pool, each, scene.person)
     return await lanes.restore(scene, each)
 
 
-async def _change(scene: Scene, each: Finding) -> bool:
+async def _change(scene: Scene, each: FoundBreach) -> bool:
     return await fixing.fix(scene.pool, each, person=scene.person, since=scene.since, now=scene.now)
 
 
@@ -55,7 +55,7 @@ def _of_lanes(breach: Breach, find: Find, repair: str) -> Kind:
 
 
 def _query(breach: Breach) -> Find:
-    async def find(scene: Scene) -> list[Finding]:
+    async def find(scene: Scene) -> list[FoundBreach]:
         return await finding.find(scene.pool, breach, scene.window)
 
     return find
@@ -137,13 +137,13 @@ SUMS: Final = frozenset({Breach.ENTRIES_UNCOUNTED, Breach.ENDINGS_MISSING})
 BY_NAME: Final = {kind.breach: kind for kind in KINDS}
 
 
-async def find_all(scene: Scene, kinds: Sequence[Kind] = KINDS) -> list[Finding]:
+async def find_all(scene: Scene, kinds: Sequence[Kind] = KINDS) -> list[FoundBreach]:
     """Every breach of these kinds; the sums are looked at when nothing else explains them."""
     found = [each for kind in kinds if kind.breach not in SUMS for each in await kind.find(scene)]
     return found or [each for kind in kinds if kind.breach in SUMS for each in await kind.find(scene)]
 
 
-async def repair(scene: Scene, kind: Kind, found: Sequence[Finding]) -> frozenset[str]:
+async def repair(scene: Scene, kind: Kind, found: Sequence[FoundBreach]) -> frozenset[str]:
     """Put findings of one kind right; the subjects of those that were still there."""
     if kind.fix is None:
         return frozenset()

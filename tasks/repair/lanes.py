@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from redis.exceptions import ResponseError
 
-from db.repair.model import Breach, Finding
+from db.repair.model import Breach, FoundBreach
 from tasks.repair.scene import Scene
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import LuaScript
@@ -45,16 +45,16 @@ async def _last_read(scene: Scene, place: ShardStream) -> str | None:
     return next((each["last-delivered-id"].decode() for each in of_ours), None)
 
 
-async def entries_in_no_lane(scene: Scene) -> list[Finding]:
+async def entries_in_no_lane(scene: Scene) -> list[FoundBreach]:
     """Entries that workers have read and that no lane holds."""
-    found: list[Finding] = []
+    found: list[FoundBreach] = []
     for place in await _places(scene):
         last, start = await _last_read(scene, place) or "0-0", "-"
         while start:
             seen, ids = await _look(scene, place, "entries", start, last, PAGE)
             start = f"({seen.decode()}" if seen else ""
             found += [
-                Finding(
+                FoundBreach(
                     breach=Breach.ENTRY_IN_NO_LANE,
                     subject=entry_id.decode() + place.shard.mark,
                     found="it was read, and no lane holds it",
@@ -65,13 +65,13 @@ async def entries_in_no_lane(scene: Scene) -> list[Finding]:
     return found[: scene.limit]
 
 
-async def entries_missing(scene: Scene) -> list[Finding]:
+async def entries_missing(scene: Scene) -> list[FoundBreach]:
     """Entries that are pending, counted or in a lane, and that the stream does not have."""
-    found: list[Finding] = []
+    found: list[FoundBreach] = []
     for place in await _places(scene):
         for page in [page async for page in _pages(_known_entries(scene, place))]:
             found += [
-                Finding(
+                FoundBreach(
                     breach=Breach.ENTRY_MISSING,
                     subject=entry_id.decode() + place.shard.mark,
                     found="another client deleted it from the stream; workers still count it",
@@ -82,20 +82,20 @@ async def entries_missing(scene: Scene) -> list[Finding]:
     return (found + await _of_lanes(scene, Breach.ENTRY_MISSING))[: scene.limit]
 
 
-async def lanes_not_queued(scene: Scene) -> list[Finding]:
+async def lanes_not_queued(scene: Scene) -> list[FoundBreach]:
     """Lanes that hold entries, and that no worker has or will find."""
     return await _of_lanes(scene, Breach.LANE_NOT_QUEUED)
 
 
-async def lanes_of_lost_workers(scene: Scene) -> list[Finding]:
+async def lanes_of_lost_workers(scene: Scene) -> list[FoundBreach]:
     """Lanes of workers that no other worker looks for."""
     return await _of_lanes(scene, Breach.LANE_OF_LOST_WORKER)
 
 
-async def accounts_miscounted(scene: Scene) -> list[Finding]:
+async def accounts_miscounted(scene: Scene) -> list[FoundBreach]:
     """Accounts whose running lanes are counted wrongly, which changes their share of the places."""
     return [
-        Finding(
+        FoundBreach(
             breach=Breach.ACCOUNT_MISCOUNTED,
             subject=account.decode() + place.shard.mark,
             found=f"{counted} running lanes are counted, {placed} run",
@@ -105,7 +105,7 @@ async def accounts_miscounted(scene: Scene) -> list[Finding]:
     ]
 
 
-async def restore(scene: Scene, finding: Finding) -> bool:
+async def restore(scene: Scene, finding: FoundBreach) -> bool:
     """Put one breach of the lanes right; False when it is gone meanwhile."""
     layout = await load_layout(scene.redis, scene.settings.stream)
     place, name = layout.place_of(finding.subject)
@@ -123,8 +123,8 @@ async def restore(scene: Scene, finding: Finding) -> bool:
     return bool(found)
 
 
-async def _of_lanes(scene: Scene, breach: Breach) -> list[Finding]:
-    found: list[Finding] = []
+async def _of_lanes(scene: Scene, breach: Breach) -> list[FoundBreach]:
+    found: list[FoundBreach] = []
     for place in await _places(scene):
         start = f"{place.shard.prefix}lane:"
         lanes = scene.redis.scan_iter(match=f"{start}*", count=1000)
@@ -134,7 +134,7 @@ async def _of_lanes(scene: Scene, breach: Breach) -> list[Finding]:
                 if kind is breach:
                     text = words.format(detail.decode())
                     subject = lane.decode() + place.shard.mark
-                    found.append(Finding(breach=kind, subject=subject, found=text))
+                    found.append(FoundBreach(breach=kind, subject=subject, found=text))
     return found[: scene.limit]
 
 

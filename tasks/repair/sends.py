@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final, cast
 
 from db.repair import finding, fixing
-from db.repair.model import Breach, Finding
+from db.repair.model import Breach, FoundBreach
 from tasks.once_stream import MARK_TTL_S, OnceStream
 from tasks.relay import mark_sent
 from tasks.repair import retry
@@ -20,11 +20,11 @@ MARGIN: Final = timedelta(hours=12)
 """A mark ends before its reply is so old; a reply near that age proves nothing."""
 
 
-async def replies_sent_unmarked(scene: Scene) -> list[Finding]:
+async def replies_sent_unmarked(scene: Scene) -> list[FoundBreach]:
     """Replies on the stream that the outbox counts as waiting."""
     waiting = await finding.waiting_replies(scene.pool, scene.window)
     return [
-        Finding(
+        FoundBreach(
             breach=Breach.REPLY_SENT_UNMARKED,
             subject=decision_id,
             account=waiting[decision_id],
@@ -35,13 +35,13 @@ async def replies_sent_unmarked(scene: Scene) -> list[Finding]:
     ][: scene.limit]
 
 
-async def replies_not_on_stream(scene: Scene) -> list[Finding]:
+async def replies_not_on_stream(scene: Scene) -> list[FoundBreach]:
     """Replies that the outbox counts as delivered, and that Redis has lost."""
     since = max(scene.since, scene.now - timedelta(seconds=MARK_TTL_S) + MARGIN)
     window = finding.Window(since=since, until=scene.window.until, limit=scene.limit)
     delivered = await finding.delivered_replies(scene.pool, window)
     return [
-        Finding(
+        FoundBreach(
             breach=Breach.REPLY_NOT_ON_STREAM,
             subject=decision_id,
             account=delivered[decision_id],
@@ -52,9 +52,9 @@ async def replies_not_on_stream(scene: Scene) -> list[Finding]:
     ][: scene.limit]
 
 
-async def sent_twice(scene: Scene) -> list[Finding]:
+async def sent_twice(scene: Scene) -> list[FoundBreach]:
     """Further entries of an outgoing stream with the id of an earlier one."""
-    found: list[Finding] = []
+    found: list[FoundBreach] = []
     for name in sorted(set(_outgoing_streams(scene))):
         seen: dict[bytes, str] = {}
         async for entry_id, fields in _entries(scene, name):
@@ -63,12 +63,12 @@ async def sent_twice(scene: Scene) -> list[Finding]:
                 continue
             if mark in seen:
                 text = f"a further entry of {mark.decode()}, which is {seen[mark]}"
-                found.append(Finding(breach=Breach.SENT_TWICE, subject=f"{name} {entry_id}", found=text))
+                found.append(FoundBreach(breach=Breach.SENT_TWICE, subject=f"{name} {entry_id}", found=text))
             seen.setdefault(mark, entry_id)
     return found[: scene.limit]
 
 
-async def lost_retries(scene: Scene) -> list[Finding]:
+async def lost_retries(scene: Scene) -> list[FoundBreach]:
     """Dead letters that were published again, whose new entry has no ending and is not in the stream."""
     layout = await load_layout(scene.redis, scene.settings.stream)
     found = []
@@ -76,11 +76,11 @@ async def lost_retries(scene: Scene) -> list[Finding]:
         place, entry_id = layout.place_of(made)
         if not await scene.redis.xrange(place.key, entry_id, entry_id):
             text = f"it was published again as {made}, which has no ending and is not in the stream"
-            found.append(Finding(breach=Breach.RETRY_LOST, subject=letter, found=text))
+            found.append(FoundBreach(breach=Breach.RETRY_LOST, subject=letter, found=text))
     return found
 
 
-async def mark_all_sent(scene: Scene, found: Sequence[Finding]) -> frozenset[str]:
+async def mark_all_sent(scene: Scene, found: Sequence[FoundBreach]) -> frozenset[str]:
     """Record the replies as delivered, as a relay does; which of them."""
     for each in found:
         await fixing.log_repair(scene.pool, each, scene.person)
@@ -90,7 +90,7 @@ async def mark_all_sent(scene: Scene, found: Sequence[Finding]) -> frozenset[str
     return frozenset(each.subject for each in found if each.subject not in left)
 
 
-async def send_again(scene: Scene, each: Finding) -> bool:
+async def send_again(scene: Scene, each: FoundBreach) -> bool:
     """Let the relays send a reply that Redis has lost, unless it is there again."""
     if await _is_sent(scene, each.subject):
         return False
@@ -99,7 +99,7 @@ async def send_again(scene: Scene, each: Finding) -> bool:
     )
 
 
-async def store_reply(scene: Scene, each: Finding) -> bool:
+async def store_reply(scene: Scene, each: FoundBreach) -> bool:
     """Store the missing row of a reply: delivered when the stream has it, else cancelled and never sent."""
     sent = await _is_sent(scene, each.subject)
     return await fixing.fix(
@@ -107,14 +107,14 @@ async def store_reply(scene: Scene, each: Finding) -> bool:
     )
 
 
-async def remove_further_entry(scene: Scene, each: Finding) -> bool:
+async def remove_further_entry(scene: Scene, each: FoundBreach) -> bool:
     """Delete a further entry from its stream."""
     await fixing.log_repair(scene.pool, each, scene.person)
     name, _, entry_id = each.subject.rpartition(" ")
     return bool(await scene.redis.xdel(name, entry_id))
 
 
-async def allow_retry(scene: Scene, each: Finding) -> bool:
+async def allow_retry(scene: Scene, each: FoundBreach) -> bool:
     """Let a dead letter be published again."""
     await retry.forget(scene.redis, scene.settings.stream, each.subject)
     return await fixing.fix(scene.pool, each, person=scene.person, since=scene.since, now=scene.now)

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from db.people.records import Person
-from review.care.breaks import PAUSE_S, Reading, minutes_to_remind, reading_of
+from review.care.breaks import PAUSE_S, ReadingStretch, minutes_to_remind, reading_of
 from review.care.organisation_covers import with_organisation_covers
 from worker.settings import ReviewSettings
 
@@ -58,13 +58,13 @@ def test_an_unknown_category_is_refused() -> None:
 def test_a_reminder_is_due_after_the_time_without_a_break_and_again_after_it_was_dismissed() -> None:
     """A pause begins a new stretch."""
     cookie = f"{SECOND}.{SECOND}.0"
-    reading = Reading(since=SECOND, last=SECOND)
+    reading = ReadingStretch(since=SECOND, last=SECOND)
     due = []
     for minute in range(1, 100):
         reading = reading_of(cookie, NOW + timedelta(minutes=minute))
         if found := minutes_to_remind(reading, 45):
             due.append(found)
-            reading = Reading(since=reading.since, last=reading.last, reminded=reading.last)
+            reading = ReadingStretch(since=reading.since, last=reading.last, reminded=reading.last)
         cookie = f"{reading.since}.{reading.last}.{reading.reminded}"
 
     assert due == [45, 90]
@@ -89,4 +89,4 @@ def test_a_reminder_is_due_after_the_time_without_a_break_and_again_after_it_was
 )
 def test_a_false_cookie_begins_anew(cookie: str) -> None:
     """Whatever a browser sends."""
-    assert reading_of(cookie, NOW) == Reading(since=SECOND, last=SECOND)
+    assert reading_of(cookie, NOW) == ReadingStretch(since=SECOND, last=SECOND)

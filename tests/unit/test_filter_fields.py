@@ -17,7 +17,7 @@ from review.lists.filter_fields import FIELDS, FilterField
 from review.lists.filters import ParseContext, parse_query
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
-SET_BY_THE_SITE = {"accounts", "hidden", "walk"}
+SET_BY_THE_SITE = {"accounts", "chosen", "hidden", "walk"}
 VALUES = {"since": "7d", "until": "1h", "confidence_from": "0.5", "confidence_to": "0.5"} | {
     "reason": "blocked", "version": "3", "stage": "moderation:failed",
 }  # fmt: skip
