@@ -57,7 +57,7 @@ async def show_decision(visit: Visit, action: LoggedAction = LoggedAction.READ) 
         return visit.redirect("decision", decision_id=answered)
     content_only = visit.partial and visit.form.get("part") == "content"
     template = "decision/_content.html" if content_only else "decision/page.html"
-    return keep_reading(visit, visit.render(template, break_due=break_reminder(visit), **values))
+    return keep_reading(visit, visit.render(template, **values))
 
 
 async def reveal_texts(visit: Visit) -> Response:
@@ -126,6 +126,7 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         "view": view,
         "position": position,
         "conversation_trust": trust,
+        "break_due": break_reminder(visit),
         "answering": answering,
         "bars": measure_bars(record.snapshot.assessment, view.confidence, view.moderation),
         "grounds": None if view.cover else decision_grounds(record, answering.held if answering else None),
