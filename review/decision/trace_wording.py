@@ -46,6 +46,7 @@ SOURCES: Final[Mapping[ReviewSource, str]] = {
     ReviewSource.GOLDEN: mark("known answer"),
     ReviewSource.BULK: mark("bulk review"),
     ReviewSource.CLI: mark("on the command line"),
+    ReviewSource.APPEAL: mark("on an appeal"),
 }
 """Total."""
 MEASURED: Final[Mapping[str, str]] = {

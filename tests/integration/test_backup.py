@@ -61,6 +61,7 @@ def backed_up(shell: Shell, url: str, sandbox: SandboxHandle, folder: Path) -> t
     """A backup taken while a worker decides many events; the account, and the events before it began."""
     redis_url = shell.environment["REDIS_URL"]
     with running(url, redis_url, sandbox) as engine:
+        sandbox.set_latency(chat=0.4)  # some events wait whenever the backup is taken
         user_id = engine.account(documents={"Hours": ["We are open from nine to six on weekdays."]})
         engine.redis.xgroup_create(REPLIES, GROUP, id="0", mkstream=True)
         ended: list[Ended] = []
@@ -74,6 +75,7 @@ def backed_up(shell: Shell, url: str, sandbox: SandboxHandle, folder: Path) -> t
             info: Any = engine.redis.xinfo_stream(STREAM)
             entries[event_id] = place(info["last-generated-id"].decode())
             saving.join(PAUSE_S)
+    sandbox.set_latency(chat=0)
     assert ended[0].code == 0, ended[0].err
     last = place(json.loads((folder / "backup.json").read_text())["last_id"])
     return user_id, [event_id for event_id, entry in entries.items() if entry <= last]

@@ -12,6 +12,7 @@ from uuid_utils.compat import uuid7
 
 from db.people.sessions import token_hash
 from review.appeals.links import signed_token
+from review.http.identifiers import path_segment
 from review.http.page_routes import PageRoute
 from review.routes import PAGES
 from tests.support.browser.desk import Desk, export
@@ -22,6 +23,8 @@ SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
     "appeal_id": lambda desk, _: appeal(desk),
     "link": lambda desk, _: appeal_link(desk),
     "account": lambda _desk, _who: SHOP,
+    "author_ref": lambda desk, _: path_segment(str(_of_decision(desk, "author_id"))),
+    "conversation_ref": lambda desk, _: path_segment(str(_of_decision(desk, "conversation_id"))),
     "decision_id": lambda desk, _: desk.world.endings["MODERATION_FLAGGED"],
     "figure": lambda _desk, _who: "decisions",
     "delivery": lambda desk, _: _first(
@@ -125,6 +128,12 @@ def _first(desk: Desk, query: str, *values: object) -> object:
     row = desk.world.running.row(query, *values)
     assert row is not None, query
     return next(iter(row.values()))
+
+
+def _of_decision(desk: Desk, column: str) -> object:
+    """A column of the shop's newest decision."""
+    query = f"SELECT {column} FROM ai_decisions WHERE user_id = %s ORDER BY created_at DESC LIMIT 1"
+    return _first(desk, query, SHOP)
 
 
 def _erasure(desk: Desk) -> object:
