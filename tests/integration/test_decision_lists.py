@@ -125,7 +125,7 @@ def test_reasons_are_shown_in_words(lead: Visitor) -> None:
     shown = lead.get("/decisions?reason=FLAGGED_RULE,failed")
 
     assert '<span title="FLAGGED_RULE">Rule matched the message</span>' in shown.text
-    assert '<span>Silent failures</span>' in shown.text
+    assert "<span>Silent failures</span>" in shown.text
     assert re.search(r'title="FLAGGED_RULE" href="[^"]+">Rule matched the message</a>', shown.text)
     assert shown.text.count(" checked>") >= 2
 

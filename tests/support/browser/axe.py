@@ -10,14 +10,14 @@ from playwright.sync_api import Page
 
 SOURCE: Final = Path(__file__).parents[2] / "browser" / "vendor" / "axe-core-4.14.1" / "axe.min.js"
 SERIOUS: Final = frozenset({"serious", "critical"})
-RUN: Final = """axe.run(document, {preload: false, resultTypes: ["violations", "incomplete"]})
+RUN: Final = """axe.run(document, {preload: false, resultTypes: ["violations", "incomplete"], ...%s})
     .then(found => JSON.stringify(found.violations.map(
         ({id, impact, help, nodes}) => ({id, impact, help, nodes: nodes.map(
             node => `${node.html.slice(0, 200)} ${node.any.map(each => each.message).join("; ")}`)}))))"""
 
 
-def faults(page: Page) -> list[str]:
-    """What axe-core calls serious or critical, one line a fault.
+def faults(page: Page, *rules: str) -> list[str]:
+    """What axe-core calls serious or critical, one line a fault; of these rules only, without any of all.
 
     It runs in an isolated world of the page: it sees the same document and shares no variable with the page's
     own scripts, and the page's content security policy stays as strict as for a person.
@@ -28,7 +28,7 @@ def faults(page: Page) -> list[str]:
         world = session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "axe"})
         context = world["executionContextId"]
         _evaluate(session, SOURCE.read_text(encoding="utf-8") + ";0", context)
-        found = json.loads(_evaluate(session, RUN, context))
+        found = json.loads(_evaluate(session, RUN % _options(rules), context))
     finally:
         session.detach()
     return [
@@ -37,6 +37,10 @@ def faults(page: Page) -> list[str]:
         if each["impact"] in SERIOUS
         for node in each["nodes"]
     ]
+
+
+def _options(rules: tuple[str, ...]) -> str:
+    return json.dumps({"runOnly": {"type": "rule", "values": rules}} if rules else {})
 
 
 def _evaluate(session: Any, expression: str, context: int) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from playwright.sync_api import Browser, Locator, Page, StorageState, expect
+from playwright.sync_api import Browser, Locator, Page, StorageState, ViewportSize, expect
 
 from db.people.records import Person
 from tests.support.browser.watch import Watch
@@ -15,7 +15,7 @@ from tests.support.browser.world import World
 from tests.support.reviewing import PASSWORD
 
 WIDE: Final = {"width": 1280, "height": 900}
-PHONE: Final = {"width": 360, "height": 740}
+PHONE: Final[ViewportSize] = {"width": 360, "height": 740}
 ALARMING: Final = re.compile(r'"level": "(error|critical)"|csp_violation|^[\w.]*(Error|Exception)\b')
 PATIENCE_MS: Final = 15_000
 PICTURES: Final = Path(__file__).parents[3] / "out" / "browser"
