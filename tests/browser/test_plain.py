@@ -16,7 +16,7 @@ def test_everything_works_without_scripts(desk: Desk) -> None:
     sign_in(page, desk.world.people["reviewer"])
     page.goto("/decisions")
     page.locator("summary", has_text="Filters").click()
-    page.get_by_label("Account", exact=True).fill(CHANNEL)
+    page.get_by_role("textbox", name="Account", exact=True).fill(CHANNEL)
     page.locator("summary", has_text="Reasons").click()
     page.get_by_label("Rule matched the message").check()
     page.get_by_role("button", name="Filter", exact=True).click()

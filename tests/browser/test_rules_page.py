@@ -15,7 +15,7 @@ def test_a_mistake_is_named_while_it_is_typed(desk: Desk) -> None:
     words = page.locator("textarea[name=flagged_keywords]")
     words.fill(words.input_value() + "\n/(unclosed/")
 
-    expect(page.locator("#remarks")).to_contain_text("saving is blocked until they are fixed")
+    expect(page.locator("#remarks")).to_contain_text("saving is blocked until it is fixed")
     expect(page.locator("#remarks")).to_contain_text("/(unclosed/")
     expect(page.locator("#remarks")).to_be_in_viewport()
 
