@@ -208,7 +208,7 @@ def test_page_and_command_line_show_each_moderator(engine: Running) -> None:
         console.print(part)
 
     assert flagged["matched_rule"] in {"openai_moderation:sexual", "my-llama:S12"}
-    assert re.search(r"my-llama: (flagged the text in [\d.]+ ms, sandbox-classifier|not needed)", page)
+    assert re.search(r"my-llama: (flagged the text, [\d.]+ ms, sandbox-classifier|not needed)", page)
     assert "openai_moderation, my-llama (any)" in page
     assert "nudes" in page
     assert "nudes" not in covered
@@ -225,4 +225,4 @@ def test_the_page_names_the_moderator_that_blocked(engine: Running) -> None:
     page = read(visited(engine.url, row))
 
     assert "Nothing was sent: the moderator “my-llama” found unsafe (score 0." in page
-    assert re.search(r"flagged from a score of 0.20; the moderator\s+my-llama\s+is no longer chosen", page)
+    assert re.search(r"flagged from a score of 0.20\.\s+The moderator\s+my-llama\s+is no longer chosen", page)

@@ -360,7 +360,7 @@ def test_the_start_page_says_what_waits_and_what_was_begun(visitors: Any, databa
     assert before.status_code == 200
     assert "morning" in before.text
     assert "You hold" not in before.text
-    assert f'You hold <a href="/decisions/{decided.decision_id}">' in during.text
+    assert f'<a href="/decisions/{decided.decision_id}">Open it</a>' in during.text
     assert "You hold" not in after.text
 
 
@@ -446,6 +446,6 @@ def test_the_dashboard_says_how_long_queues_have_waited(visitors: Any, database_
     page = reviewer.get("/dashboard").text
 
     assert re.search(
-        r">Escalations</a></th>\s*<td[^>]*>1</td><td[^>]*>0</td><td[^>]*>5 h( \d+ min)?</td>", page
+        r">Escalations</bdi></a></th>\s*<td[^>]*>1</td><td[^>]*>0</td><td[^>]*>5 h( \d+ min)?</td>", page
     )
     assert "Queues now" not in viewer.get("/dashboard").text

@@ -542,4 +542,5 @@ def test_every_type_can_be_subscribed() -> None:
         "decision.made",
         "conversation.taken",
         "conversation.released",
+        "appeal.decided",
     }
