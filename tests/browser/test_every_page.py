@@ -15,6 +15,8 @@ from tests.support.browser.desk import PHONE, Desk, picture
 EVERYBODY: Final = "everything"
 COVER: Final = 'class="cover"'
 """What the page has where a text is covered, see the template of texts."""
+SETTLED: Final = "Promise.allSettled(document.getAnimations().map((each) => each.finished))"
+"""Ends when colours no longer change from one scheme to the other."""
 BESIDE: Final = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 """Pixels of a page that lie beyond the right edge of the screen."""
 OF_COLOURS: Final = ("color-contrast", "link-in-text-block")
@@ -46,6 +48,7 @@ def test_a_page_can_be_read_by_everybody(desk: Desk, route: Route) -> None:
     found["light"] = faults(page)
     picture(page, f"{route.name}-light")
     page.emulate_media(color_scheme="dark")
+    page.evaluate(SETTLED)
     found["dark"] = faults(page, *OF_COLOURS)
     picture(page, f"{route.name}-dark")
     page.emulate_media(color_scheme="light")
