@@ -50,7 +50,7 @@ class FailoverRun:
     """One failover.
 
     Attributes:
-        acknowledged: writes whose writer was told that they are stored.
+        acknowledged: writes that the server confirmed.
         lost: of those, missing on the promoted server.
         per_s: writes a second by ``PUBLISHERS`` writers before it; ``p50_ms`` the time of one.
     """

@@ -41,14 +41,12 @@ def main(
     out: Annotated[Path, typer.Option(help="The report as JSON.")] = OUT,
 ) -> None:
     """Run a fleet under faults and check every law; exit code 1 when one is broken."""
-    kinds = only or list(FaultKind)
-    counts = dict.fromkeys(kinds, others)
-    if only is None:
-        counts |= {
-            FaultKind.WORKER_KILL: worker_kills,
-            FaultKind.VALKEY_KILL: redis_kills,
-            FaultKind.POSTGRES_KILL: postgres_kills,
-        }
+    kills = {
+        FaultKind.WORKER_KILL: worker_kills,
+        FaultKind.VALKEY_KILL: redis_kills,
+        FaultKind.POSTGRES_KILL: postgres_kills,
+    }
+    counts = dict.fromkeys(only, others) if only else dict.fromkeys(FaultKind, others) | kills
     plan = Plan(
         events=events,
         workers=workers,

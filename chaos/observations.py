@@ -12,7 +12,7 @@ MARK: Final = "zqf"
 
 
 class EventKind(StrEnum):
-    """What an event is made to end as; the publisher knows it, no worker is told."""
+    """The ending that an event is made for; only the publisher knows it."""
 
     QUESTION = "question"
     RULE = "flagged by a rule"

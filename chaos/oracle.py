@@ -54,7 +54,7 @@ def _invented(seen: Observations) -> Iterator[str]:
         name for entry, name in (*rows, *seen.duplicates, *seen.dead) if entry not in seen.entries
     )
     more = {name for name, count in strange.items() if count > seen.unacknowledged.get(name, 0)}
-    yield from _each("end of an entry that nobody published", more)
+    yield from _each("end of an entry that was not published", more)
     keys = {row.decision_id for row in seen.keys if row.decision_id}
     unmatched = keys ^ {row.decision_id for row in seen.decisions}
     yield from _each("key and decision that do not belong together", unmatched)

@@ -105,7 +105,7 @@ class Processes:
             return 1  # it did not end in time
 
     def restart_ended(self) -> None:
-        """Start each process again that ended although nobody ended it."""
+        """Restart each process that ended without a fault of this run."""
         with self.lock:
             for each in self.managed.values():
                 if each.process is not None and not each.lives and not each.expected:

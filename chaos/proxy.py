@@ -77,7 +77,7 @@ class Side(asyncio.Protocol):
             self.other.transport.resume_reading()
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002  # as asyncio calls it
-        """Close the other end too; one that was forgotten is not told."""
+        """Close the other end too, unless it was dropped on purpose."""
         if not (self.pair.forgotten and self is self.pair.server):
             self.pair.close()
 

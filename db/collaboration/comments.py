@@ -102,7 +102,7 @@ async def list_comments(connection: AsyncConnection, decision_id: UUID) -> tuple
 
 
 async def add_comment(connection: AsyncConnection, new: NewComment, now: datetime) -> None:
-    """Append a comment with its mentions; nobody is mentioned by themselves."""
+    """Append a comment with its mentions; a mention of oneself is dropped."""
     names = ("decision_id", "decision_at", "user_id", "person_id", "person", "text")
     row = {name: getattr(new, name) for name in names} | {"id": uuid_at(now), "created_at": now}
     await connection.execute(sa.insert(decision_comments).values(row))

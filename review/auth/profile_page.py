@@ -49,7 +49,8 @@ async def save_profile(visit: Visit) -> Response:
         expected = _("Expected 1 to %(most)s printable characters, got %(got)s.")
         raise Refused(400, "Name", expected % {"most": NAME_CHARS, "got": len(name)})
     covered = [str(each) for each in visit.form.getlist("covered")]
-    as_organisation = visit.field("covers") == "organisation"
+    nothing_chosen = not covered and not organisation_covers(visit.site.settings)
+    as_organisation = nothing_chosen or visit.field("covers") == "organisation"
     if unknown := sorted(set(covered) - set(CATEGORIES)):
         raise Refused(
             400,

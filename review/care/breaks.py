@@ -15,7 +15,7 @@ from review.http.visit import Visit, set_cookie
 READING_COOKIE: Final = "__Host-hushgate-reading"
 STORED: Final = re.compile(r"(\d{1,12})\.(\d{1,12})\.(\d{1,12})", re.ASCII)
 PAUSE_S: Final = 600
-"""Seconds without a decision after which somebody had a break: five minutes of rest an hour are usual."""
+"""Seconds without a decision that count as a break; chosen, not measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

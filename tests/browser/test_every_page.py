@@ -80,7 +80,7 @@ def test_what_a_plot_shows_stands_in_a_table_too(desk: Desk, path: str) -> None:
 
 
 def _covered_faults(desk: Desk, route: Route) -> list[str]:
-    """The faults of the page with covers; without any, it is the page of everybody."""
+    """The faults of the page with covers; without any, it is the page without covers."""
     path = address(desk, route, "covered")
     if path.startswith("/sign-in"):
         return []

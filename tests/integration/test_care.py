@@ -120,3 +120,22 @@ def test_a_required_cover_stays(database_url: str) -> None:
 
     assert "(required by the organisation)" in profile
     assert decided.event.text not in page
+
+
+def test_a_profile_saved_without_covers_follows_the_organisation_later(database_url: str) -> None:
+    """While the organisation covers nothing, an empty form is no choice."""
+    decided = flagged("openai_moderation:violence")
+    record(database_url, decided)
+    person = add_person(database_url, Role.REVIEWER)
+    with site(database_url) as visitors:
+        guest = visitors()
+        guest.sign_in(person)
+        guest.get("/profile")
+        saved = guest.post("/profile", name="Ana")
+    with site(database_url, **SITE) as visitors:
+        guest = visitors()
+        guest.sign_in(person)
+        page = guest.get(f"/decisions/{decided.decision_id}").text
+
+    assert saved.status_code == 303
+    assert decided.event.text not in page
