@@ -54,6 +54,11 @@ return #KEYS - 2
 """
 
 
+def marks_of(stream: str) -> str:
+    """What the keys of a stream's marks begin with."""
+    return f"{{{stream}}}:sent:"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
     """One entry to append.
@@ -101,7 +106,7 @@ class OnceStream:
 
     def mark_key(self, mark: str) -> str:
         """The key that shows that an entry was put on the stream."""
-        return f"{{{self.name}}}:sent:{mark}"
+        return marks_of(self.name) + mark
 
     @asynccontextmanager
     async def lease(self) -> AsyncIterator[Lease | None]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from review import access, content_covers, ruling_labels, state_wording, wording
@@ -50,7 +51,7 @@ def _environment() -> Environment:
     )
     environment.globals |= {"static": static_url, "icon": icon, "reader": reader.get, "languages": LANGUAGES}
     environment.globals["problems"] = wording.DRAFT_PROBLEMS
-    environment.filters |= {
+    filters: dict[str, Callable[..., object]] = {
         "when": times.time_element,
         "when_clock": times.clock_time_element,
         "when_exact": times.exact_time_element,
@@ -97,7 +98,18 @@ def _environment() -> Environment:
         "appeal_outcome": appeal_wording.outcome_label,
         "appeal_source": appeal_wording.source_label,
     }
+    environment.filters |= {name: _at_rendering(filters[name]) for name in filters}
     return environment
+
+
+def _at_rendering(filter_: Callable[..., object]) -> Callable[..., object]:
+    """The filter, never applied while a template is compiled: the first reader's language would stay."""
+
+    @pass_context
+    def applied(_context: Context, *values: object, **options: object) -> object:
+        return filter_(*values, **options)
+
+    return applied
 
 
 PARTS: Final = re.compile(r"[^_:]*[_:]|[^_:]+")

@@ -16,6 +16,7 @@ import orjson
 from redis import Redis
 from redis.exceptions import ResponseError
 
+from tasks.once_stream import MARK_TTL_S, marks_of
 from tasks.shards.agreement import NOTICE, current_layout
 from tasks.shards.layout import ShardLayout, layout_key
 from tasks.stream_upkeep.figures import stream_names
@@ -64,12 +65,16 @@ def _save(redis: Redis, settings: OutgoingStreamSettings, layout: ShardLayout, f
     last_ids = {each: _last_id(redis, each.key) for each in layout.streams()}
     entries = marks = 0
     with file.open("wb") as out:
+        began = {name: _last_id(redis, name) for name in _outgoing(settings)}
         for mark in _marks(redis, settings):
             out.write(orjson.dumps(mark) + b"\n")
             marks += 1
-        for name in _outgoing(settings):
-            if (dumped := redis.dump(name)) is not None:
+        for name, last_id in began.items():
+            dumped, newer = _dumped(redis, name, last_id)
+            if dumped is not None:
                 out.write(orjson.dumps({"stream": name, "dump": _text(dumped)}) + b"\n")
+            for mark in newer:
+                out.write(orjson.dumps(mark) + b"\n")
         out.write(orjson.dumps({"shards": layout.epochs}) + b"\n")
         for each, last_id in last_ids.items():
             for entry_id, fields in _entries(redis, each.key, last_id):
@@ -165,9 +170,24 @@ def _last_id(redis: Redis, stream: str) -> str:
     return bytes(info["last-generated-id"]).decode()
 
 
+def _dumped(redis: Redis, stream: str, last_id: str) -> tuple[bytes | None, list[dict[str, Any]]]:
+    """A stream as of one moment, and the marks of its entries newer than ``last_id``.
+
+    Their marks were perhaps set after the others were saved; without them a relay would send these again
+    whose sending the dump of the database does not show yet.
+    """
+    with redis.pipeline(transaction=True) as both:
+        both.dump(stream)
+        both.xrange(stream, f"({last_id}")
+        dumped, entries = both.execute()
+    name = marks_of(stream)
+    newer = [name + fields[b"ce_id"].decode() for _, fields in entries if b"ce_id" in fields]
+    return dumped, [{"mark": mark, "left_ms": MARK_TTL_S * 1000} for mark in newer]
+
+
 def _marks(redis: Redis, settings: OutgoingStreamSettings) -> Iterator[dict[str, Any]]:
     for stream in _outgoing(settings):
-        for key in redis.scan_iter(match=f"{{{stream}}}:sent:*", count=PAGE):
+        for key in redis.scan_iter(match=f"{marks_of(stream)}*", count=PAGE):
             left_ms: Any = redis.pttl(key)
             if left_ms > 0:
                 yield {"mark": bytes(key).decode(), "left_ms": left_ms}

@@ -15,8 +15,11 @@ from tests.support.browser.desk import PHONE, Desk, picture
 EVERYBODY: Final = "everything"
 COVER: Final = 'class="cover"'
 """What the page has where a text is covered, see the template of texts."""
-SETTLED: Final = "Promise.allSettled(document.getAnimations().map((each) => each.finished))"
-"""Ends when colours no longer change from one scheme to the other."""
+SETTLED: Final = """
+    Promise.allSettled(document.getAnimations().filter((each) => each instanceof CSSTransition)
+        .map((each) => each.finished))
+"""
+"""Ends when colours no longer change from one scheme to the other; a skeleton's animation never ends."""
 BESIDE: Final = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 """Pixels of a page that lie beyond the right edge of the screen."""
 OF_COLOURS: Final = ("color-contrast", "link-in-text-block")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,12 +15,15 @@ from redis.exceptions import AuthenticationError
 
 from cli.stack import Stack
 from sandbox.server import SandboxHandle
+from tasks.backup.streams import load_streams, save_streams
+from tasks.once_stream import marks_of
 from tasks.publish import append
 from tasks.shards.agreement import current_layout, double
 from tests.conftest import create_database, database_at
 from tests.support.fleet_signs import STREAM
 from tests.support.running import Running, eventually, running
 from tests.support.terminal import Ended, Shell
+from worker.settings import OutgoingStreamSettings
 
 REPLIES = "hushgate:replies"
 GROUP = "channel"
@@ -154,6 +158,31 @@ def test_every_shard_is_restored(
             engine.decided(user_id, each)
         engine.decided(user_id, engine.publish(user_id, "spam"))
         assert conservation(shell, other)["state"] == "ok"
+
+
+class Overtaken(Redis):
+    """A server to which a relay sends one more reply as soon as its marks were read."""
+
+    def scan_iter(self, *args: Any, **options: Any) -> Iterator[Any]:
+        """The keys; afterwards the relay has sent."""
+        yield from super().scan_iter(*args, **options)
+        if options["match"].startswith(f"{{{REPLIES}}}") and not self.exists(f"{marks_of(REPLIES)}late"):
+            self.set(f"{marks_of(REPLIES)}late", "1")
+            self.xadd(REPLIES, {"key": "shop/late", "ce_id": "late"})
+
+
+def test_a_reply_sent_while_marks_are_saved_is_not_sent_again(
+    shell: Shell, redis_url: str, tmp_path: Path
+) -> None:
+    """The backup has its entry and its mark, whether or not the dump of the database shows its sending."""
+    settings = OutgoingStreamSettings.model_validate({"REDIS_URL": redis_url})
+    with Overtaken.from_url(redis_url) as redis:
+        saved = save_streams(redis, settings, tmp_path / "file")
+        redis.flushall()
+        load_streams(redis, settings, tmp_path / "file", last_id=saved.last_id, accepted=0)
+
+        assert redis.xlen(REPLIES) == 1
+        assert redis.ttl(f"{marks_of(REPLIES)}late") > 0
 
 
 def test_a_restore_refuses_servers_that_are_not_empty(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 from babel.messages.catalog import Catalog, Message
+from jinja2 import DictLoader
 
 from review import wording
+from review.http import templating
 from review.languages import gettext, ngettext
 from review.languages.catalogues import LANGUAGES, LOCALES, fits, read_catalogue, usable_part
 from review.languages.choice import choose_language, choose_zone
@@ -32,6 +35,18 @@ def english() -> object:
 def test_catalogues_are_complete(language: str) -> None:
     """Every text is translated, none is fuzzy, and HTML and placeholders are those of the English text."""
     assert catalogues.problems_of(catalogues.updated(language, catalogues.collect())) == []
+
+
+def test_a_filter_of_a_constant_follows_each_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jinja2 would apply it once, when it compiles the template, in the language of the first reader."""
+    folder = DictLoader({"page": "{{ 'respond' | decision_label }}"})
+    monkeypatch.setattr(templating._environment(), "loader", folder)
+    shown = []
+    for language in ("en", PSEUDO):
+        answer_in(replace(NO_READER, language=language))
+        shown.append(templating.Templates().render("page", {}))
+
+    assert shown == ["Replied", pseudo_text("Replied")]
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
