@@ -32,7 +32,7 @@ def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> Non
     page.keyboard.press("b")
     picture(page, "review-filled")
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_text("You can undo it until")).to_be_visible()
+    expect(page.get_by_text("You can undo it until").first).to_be_visible()
     stored = desk.world.running.row(
         "SELECT ruling, note, effect FROM decision_reviews WHERE decision_id = %s ORDER BY id DESC LIMIT 1",
         decision_id,
@@ -41,7 +41,7 @@ def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> Non
     wrong = faults(page)
     picture(page, "review-stored")
     page.keyboard.press("u")
-    expect(page.get_by_text("The exchange was sealed again")).to_be_visible()
+    expect(page.get_by_text("The exchange was sealed again").first).to_be_visible()
     after = desk.world.running.row("SELECT 1 AS one FROM messages WHERE decision_id = %s", decision_id)
 
     assert stored == {
@@ -101,7 +101,7 @@ def test_a_queue_is_worked_through(desk: Desk) -> None:
     page.keyboard.press("1")
     page.keyboard.press("Control+Enter")
     page.wait_for_url(lambda url: url != second)
-    expect(page.get_by_text("You can undo it until")).to_be_visible()
+    expect(page.get_by_text("You can undo it until").first).to_be_visible()
 
     assert wrong == []
 
@@ -157,6 +157,6 @@ def test_a_note_survives_a_closed_tab_and_not_its_own_storing(desk: Desk) -> Non
     expect(page.locator("#note")).to_have_value("half a thought")
     page.get_by_role("radio", name="Agree").check()
     page.get_by_role("button", name="Store review").click()
-    expect(page.get_by_text("You can undo it until")).to_be_visible()
+    expect(page.get_by_text("You can undo it until").first).to_be_visible()
     at_decision(page, desk, "TOOL_LOOP")
     expect(page.locator("#note")).to_have_value("")
