@@ -158,8 +158,8 @@ async def send_waiting(
             present = await lease.put_last(entries) if entries else 0
             sent: Sequence[Row] = batch.rows[:present]
             if webhook is not None:
-                told: Sequence[Row] = (*batch.sent_before, *sent)
-                await _store_events(batch.connection, webhook, told, outgoing, now())
+                for rows in (batch.sent_before, sent):
+                    await _store_events(batch.connection, webhook, rows, outgoing, now())
             if sent:
                 await batch.delivered([row.row_id for row in sent], now())
     return sent, len(sent) == len(batch.rows) and batch.complete
