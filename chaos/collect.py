@@ -20,7 +20,7 @@ from chaos.observations import (
     SeenReply,
 )
 from chaos.witness import Witness
-from chaos.world import ESCALATIONS, REPLIES, STREAM, World
+from chaos.world import ESCALATIONS, REPLIES, World
 
 PAGE: Final = 5_000
 LEFT: Final = {
@@ -43,7 +43,8 @@ SENDING: Final = (
 def unfinished(world: World) -> dict[str, int]:
     """What is not finished now: entries on the stream, and rows that wait to be sent."""
     with world.redis as redis:
-        left = {"entries on the stream": cast("int", redis.xlen(STREAM))}
+        waiting = sum(cast("int", redis.xlen(each.name)) for each in world.layout.current())
+    left = {"entries on the stream": waiting}
     return left | {what: int(world.rows(query)[0][0]) for what, query in LEFT.items()}
 
 

@@ -25,8 +25,8 @@ def breaches(seen: Observations) -> dict[Law, tuple[str, ...]]:
 
 
 def stream_order(entry_id: str) -> tuple[int, int]:
-    """The place of an entry in its stream."""
-    milliseconds, _, number = entry_id.partition("-")
+    """The place of an entry in its stream; a conversation is always in the same shard."""
+    milliseconds, _, number = entry_id.partition("@")[0].partition("-")
     return int(milliseconds), int(number)
 
 

@@ -82,7 +82,7 @@ def _await_start(found: World, say: Callable[[str], None]) -> None:
 
     def ready() -> bool:
         with found.redis as redis:
-            beating = int(redis.scard("{hushgate:events}:workers"))
+            beating = min(int(redis.scard(f"{each.prefix}workers")) for each in found.layout.current())
         return beating >= found.plan.workers and all(
             _answers(found.addresses[role]) for role in (Role.GATEWAY, Role.REVIEW)
         )
@@ -166,6 +166,7 @@ def _await_webhooks(parts: Run) -> None:
 
 def _report(parts: Run, seen: Observations, command: str, seconds: float) -> Report:
     plan, injector = parts.world.plan, parts.injector
+    found = oracle.breaches(seen)
     return Report(
         command=command,
         seed=plan.seed,
@@ -183,7 +184,8 @@ def _report(parts: Run, seen: Observations, command: str, seconds: float) -> Rep
             for kind in FaultKind
             if plan.counts.get(kind)
         },
-        breaches=oracle.breaches(seen),
+        breaches=found,
+        violations={law: len(sentences) for law, sentences in found.items()},
         grown=asdict(parts.growth) | {"ended without a signal": dict(parts.world.processes.ended)},
         failed=(*injector.failed, *parts.world.processes.last_lines),
     )
