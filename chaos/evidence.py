@@ -9,6 +9,7 @@ from typing import Final
 
 import psycopg
 
+from chaos.kinds import Law
 from chaos.world import World
 
 IDENTIFIER: Final = re.compile(r"\be\d+\.\d+\b|[0-9a-f]{8}-[0-9a-f-]{27}")
@@ -34,12 +35,13 @@ ROWS: Final = {
 }
 
 
-def evidence(world: World, breaches: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Lines of rows and of logs that name an event of a breach, of ``MOST`` events at most."""
+def evidence(world: World, breaches: Mapping[Law, Sequence[str]], timeline: Iterable[str]) -> Iterator[str]:
+    """Rows and lines of logs that name an event of a breach, of ``MOST`` events at most, and the faults."""
     named = IDENTIFIER.findall("\n".join(line for lines in breaches.values() for line in lines))
     ids = list(dict.fromkeys(named))[:MOST]
     if not ids:
         return
+    yield from (f"fault: {each}" for each in timeline)
     with suppress(psycopg.Error):
         related = [each for row in _rows(world, EVENTS, ids) for each in row if each]
         ids = list(dict.fromkeys([*ids, *map(str, related)]))
