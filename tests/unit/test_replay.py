@@ -6,11 +6,7 @@ import asyncio
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from typing import Any
-from uuid import UUID
-
-import pytest
 
 from tests.support.fakes import CLEAN, FakeClock, next_of
 from tests.support.samples import NOW, account, event, passage, scores
@@ -45,11 +41,9 @@ from worker.model import (
 )
 from worker.pipeline import decide
 from worker.ports import ModelLimits, Ports, RetryPolicy
-from worker.reasons import Reason
 from worker.replay.deciding import Replay, compiled_version, replayed
-from worker.replay.difference import DifferenceKind, difference, outcome_of, unequal_fields
+from worker.replay.difference import outcome_of, unequal_fields
 from worker.replay.recorder import Recorder
-from worker.replay.recording import RecordingUnreadable
 from worker.replay.stored import decoded, encoded
 from worker.steps.run import EventCase
 
@@ -61,7 +55,9 @@ SEARCH = Completion(
     text="", model="m", tool_calls=(ToolCall(call_id="t", name="search_documents", arguments={"query": "h"}),)
 )
 PERSON = Completion(
-    text="", model="m", tool_calls=(ToolCall(call_id="t", name="escalate", arguments={"n": 2**70, "reason": "x"}),)
+    text="",
+    model="m",
+    tool_calls=(ToolCall(call_id="t", name="escalate", arguments={"n": 2**70, "reason": "x"}),),
 )
 COMPLETIONS = (
     ANSWER, ANSWER, OTHER, SEARCH, PERSON, Completion(text="", model="m", refusal="no"),

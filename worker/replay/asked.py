@@ -124,7 +124,5 @@ class AskedArrivals:
 
     async def newer(self, event: Event) -> tuple[NewerEvent, ...]:
         """The events that wait behind this one."""
-        found: tuple[NewerEvent, ...] = await self.asks.ask(
-            Port.ARRIVALS, event.event_id, self.call, event
-        )
+        found: tuple[NewerEvent, ...] = await self.asks.ask(Port.ARRIVALS, event.event_id, self.call, event)
         return found

@@ -57,9 +57,7 @@ def compiled_version(
     return SettingsVersion(account=account, rules=rules, policy=policy, delivery=delivery)
 
 
-def usable_policy(
-    account: Account, defaults: Mapping[str, Mapping[str, Json]]
-) -> tuple[Policy, Delivery]:
+def usable_policy(account: Account, defaults: Mapping[str, Mapping[str, Json]]) -> tuple[Policy, Delivery]:
     """The account's assessment policy; the default when the stored one is invalid."""
     stored = dict(account.assessment_policy)
     try:
