@@ -34,7 +34,7 @@ from worker.errors import StorageUnavailable
 log = structlog.get_logger(__name__)
 
 ALL: Final = len(samples.MESSAGES)
-EVERY_S: Final = 5.0
+EVERY_S: Final = 2.0
 """Pause between two looks at newly decided samples."""
 NO_WORKER_AFTER: Final = timedelta(seconds=10)
 """Without one decision by then, probably no worker runs."""

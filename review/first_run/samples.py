@@ -19,7 +19,7 @@ SETTINGS: Final[Mapping[str, object]] = {
     "flagged_keywords": ["scam"],
     "flagged_phrases": ["click here", "refund fraud"],
     "burst_window_s": 0.0,
-    "keep_drafts_days": 30.0,
+    "appeals_enabled": True,
 }
 QUEUE_NAME: Final = "Sample messages"
 DOCUMENTS: Final[Mapping[str, str]] = {
