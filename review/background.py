@@ -16,6 +16,7 @@ from db.rights import session_login
 from review import job_runner
 from review.dashboard import figure_counter
 from review.digests.run import run_digests
+from review.first_run.sample_page import tend_samples
 from review.http.visit import Site
 from review.queues import queue_filler
 from worker.cancellation import cancel_all
@@ -63,6 +64,7 @@ TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
     check_login_rights,
     queue_filler.run,
     run_digests,
+    tend_samples,
 )
 """Tasks that run while the server runs; each handles its own errors."""
 
