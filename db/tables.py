@@ -67,6 +67,12 @@ ai_rules: Final = table(
     ),
     required("moderation_combination", sa.Text, server_default="any", comment="any, all or first"),
     required("reply_max_age_s", DOUBLE_PRECISION, server_default=sa.text("86400")),
+    required(
+        "shedding",
+        sa.Text,
+        server_default="oldest_first",
+        comment="which messages are answered first under overload",
+    ),
     required("languages", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="of replies; empty: any"),
     required("prompt", sa.Text, server_default="", comment="added to the fixed instructions; empty: none"),
     required("assessment_policy", JSONB, server_default=EMPTY_OBJECT),
@@ -186,6 +192,7 @@ ai_rules: Final = table(
         name="statement_grounds_are_text",
     ),
     required("statement_countries", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="lower case"),
+    required("record_answers", sa.Boolean, server_default=TRUE, comment="decisions can be replayed"),
     required("changed_by", sa.Text, server_default=sa.text("current_user")),
     required("changed_at", Timestamp, server_default=NOW),
     sa.CheckConstraint("version > 0", name="version_positive"),
@@ -200,6 +207,7 @@ ai_rules: Final = table(
         "moderation_combination IN ('any', 'all', 'first')", name="moderation_combination_known"
     ),
     sa.CheckConstraint("stale_reply IN ('discard', 'send')", name="stale_reply_known"),
+    sa.CheckConstraint("shedding IN ('oldest_first', 'newest_first', 'chats_first')", name="shedding_known"),
     sa.CheckConstraint("people_idle_s >= 0", name="people_idle_not_negative"),
     sa.CheckConstraint("burst_window_s BETWEEN 0 AND 30", name="burst_window_bounded"),
     sa.CheckConstraint("hold_max_s >= 0 AND reply_max_age_s >= 0", name="ages_not_negative"),
