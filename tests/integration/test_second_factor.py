@@ -127,7 +127,7 @@ def test_wrong_codes_are_counted_apart_from_passwords(database_url: str, visitor
 def test_codes_cannot_be_guessed_on_the_page_that_removes_the_factor(
     database_url: str, visitor: Visitors
 ) -> None:
-    """A stolen session and the password are not enough: after some wrong codes a right one has to wait too."""
+    """A stolen session and the password are not enough: after some wrong codes a right one waits too."""
     (person, (recovery, *_)), guest = ready(database_url, visitor), visitor()
     guest.post("/sign-in/code", code=code_at(database_url, person), **enter_password(guest, person))
     guest.get(PAGE)
