@@ -98,16 +98,18 @@ KEEP: Final = """
 
 Rows of releases before 0035 may have the retraction id of another reply; a conflict must not stop the relays.
 """
+COLUMNS: Final = f"""
+    id AS row_id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
+    sources, metadata, draft IS NOT NULL AS ai_generated, origin = 'handoff' AS handoff,
+    {SUBSCRIBED.format(account="o.user_id", type=WebhookType.REPLY_CREATED)} AS is_subscribed
+"""
 STILL_WAITING: Final = f"""
-    SELECT id AS row_id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
-           sources, metadata, draft IS NOT NULL AS ai_generated, origin = 'handoff' AS handoff,
-           CASE WHEN row_number() OVER (
+    SELECT {COLUMNS}, CASE WHEN row_number() OVER (
                     PARTITION BY user_id, conversation_id, disclosure IS NULL ORDER BY id) = 1
                 AND NOT EXISTS (
                     SELECT FROM outbox e WHERE e.user_id = o.user_id AND e.conversation_id = o.conversation_id
                         AND e.delivered_at IS NOT NULL AND e.disclosure IS NOT NULL)
-                THEN disclosure END AS disclosure,
-           {SUBSCRIBED.format(account="o.user_id", type=WebhookType.REPLY_CREATED)} AS is_subscribed
+                THEN disclosure END AS disclosure
     FROM outbox o
     WHERE id = ANY(%(ids)s) AND delivered_at IS NULL AND cancelled_at IS NULL AND NOT {OVERTAKEN}
     ORDER BY id
@@ -116,6 +118,16 @@ STILL_WAITING: Final = f"""
 
 The first reply that is delivered in a conversation has the disclosure; relays deliver one after the other.
 """
+KEPT: Final = f"""
+    SELECT {COLUMNS}, CASE WHEN NOT EXISTS (
+                    SELECT FROM outbox e WHERE e.user_id = o.user_id AND e.conversation_id = o.conversation_id
+                        AND e.id < o.id AND e.disclosure IS NOT NULL
+                        AND (e.delivered_at IS NOT NULL OR e.id = ANY(%(ids)s)))
+                THEN disclosure END AS disclosure,
+           CASE WHEN cancel_reason IN ('message_deleted', 'message_flagged') THEN cancel_reason END AS withdrawn
+    FROM outbox o WHERE id = ANY(%(ids)s) ORDER BY id
+"""
+"""The replies of ``KEEP`` as they were sent; read before it."""
 CANCEL_OF_CONVERSATION: Final = """
     UPDATE outbox SET cancelled_at = %(now)s, cancel_reason = 'taken_over'
     WHERE delivered_at IS NULL AND cancelled_at IS NULL
@@ -140,6 +152,7 @@ class WaitingReply:
         ai_generated: whether a model wrote ``text``; False for a fallback text.
         handoff: whether it is the account's text at a handoff.
         is_subscribed: whether an endpoint receives replies of the account.
+        withdrawn: why webhooks must not send it, though the stream has it; None: they may.
     """
 
     row_id: int
@@ -157,6 +170,7 @@ class WaitingReply:
     ai_generated: bool
     handoff: bool
     is_subscribed: bool
+    withdrawn: str | None = None
 
 
 WereSent: TypeAlias = Callable[[Sequence[UUID]], Awaitable[frozenset[UUID] | None]]
@@ -180,25 +194,34 @@ async def waiting_replies(
         locked = [row for row in found if row[3]]
         cancelled = {row_id: decision_id for is_over, row_id, decision_id, _ in locked if is_over}
         waiting = [row_id for is_over, row_id, _, _ in locked if not is_over]
-        if cancelled and not await _settle(connection, cancelled, now, were_sent):
+        kept = await _settled(connection, cancelled, now, were_sent) if cancelled else ()
+        if kept is None:
             yield None
             return
-        rows: list[WaitingReply] = []
-        if waiting:
-            async with connection.cursor(row_factory=class_row(WaitingReply)) as cursor:
-                await cursor.execute(STILL_WAITING, {"ids": waiting, "now": now})
-                rows = await cursor.fetchall()
-        yield LockedBatch(connection, rows, SET_DELIVERED, complete=len(locked) == len(found))
+        rows = await _replies(connection, STILL_WAITING, waiting, now) if waiting else ()
+        complete = len(locked) == len(found)
+        yield LockedBatch(connection, rows, SET_DELIVERED, recorded=kept, complete=complete)
 
 
-async def _settle(
+async def _replies(
+    connection: PoolConnection, query: str, ids: Sequence[int], now: datetime
+) -> Sequence[WaitingReply]:
+    async with connection.cursor(row_factory=class_row(WaitingReply)) as cursor:
+        await cursor.execute(query, {"ids": ids, "now": now})
+        return await cursor.fetchall()
+
+
+async def _settled(
     connection: PoolConnection, cancelled: Mapping[int, UUID], now: datetime, were_sent: WereSent
-) -> bool:
-    """Record of each cancelled reply whether it was sent before; False when the relay may no longer act."""
+) -> Sequence[WaitingReply] | None:
+    """Record of each cancelled reply whether it was sent before; those, or None when the relay may not act."""
     sent = await were_sent(list(cancelled.values()))
     if sent is None:
-        return False
+        return None
     kept = [row_id for row_id, decision_id in cancelled.items() if decision_id in sent]
     await connection.execute(CANCEL, {"ids": [row_id for row_id in cancelled if row_id not in kept]})
+    if not kept:
+        return ()
+    rows = await _replies(connection, KEPT, kept, now)
     await connection.execute(KEEP, {"ids": kept, "now": now})
-    return True
+    return rows

@@ -17,7 +17,7 @@ from db import outbox
 from db.outbox import WaitingReply, WereSent
 from db.outgoing.events import OutgoingEvent
 from db.outgoing.locked_batch import LockedBatch
-from db.pool import Pool
+from db.pool import Pool, PoolConnection
 from db.reviews.retractions import Retraction
 from db.webhooks import subscriptions
 from db.webhooks.subscriptions import WebhookEvent
@@ -128,7 +128,7 @@ async def mark_sent(pool: Pool, redis: Redis, *, stream: str, now: datetime, lim
                 yield None
                 return
             rows = [row for row in batch.rows if str(row.decision_id) in found]
-            yield LockedBatch(batch.connection, rows, outbox.SET_DELIVERED)
+            yield LockedBatch(batch.connection, rows, outbox.SET_DELIVERED, recorded=batch.recorded)
 
     name = OnceStream(redis, stream)
     kind = WebhookType.REPLY_CREATED
@@ -154,16 +154,24 @@ async def send_waiting(
         async with waiting(lease) as batch:
             if batch is None:
                 return (), False
+            await _store_events(
+                batch.connection, webhook, [(row, outgoing(row)) for row in batch.recorded], now()
+            )
             entries = [outgoing(row) for row in batch.rows]
             sent = batch.rows and batch.rows[: await lease.put_last(entries)]
             if sent:
                 at = now()
-                pairs = zip(sent, entries, strict=False)
-                events = [_event(row, entry, at) for row, entry in pairs if _may_be_subscribed(row)]
-                if webhook is not None and events:
-                    await subscriptions.store_events(batch.connection, webhook, events)
+                await _store_events(batch.connection, webhook, list(zip(sent, entries, strict=False)), at)
                 await batch.delivered([row.row_id for row in sent], at)
     return sent, len(sent) == len(batch.rows) and batch.complete
+
+
+async def _store_events(
+    connection: PoolConnection, kind: WebhookType | None, rows: Sequence[tuple[Row, Outgoing]], at: datetime
+) -> None:
+    events = [_event(row, entry, at) for row, entry in rows if _may_be_subscribed(row)]
+    if kind is not None and events:
+        await subscriptions.store_events(connection, kind, events)
 
 
 def _may_be_subscribed(row: WaitingReply | Retraction | OutgoingEvent) -> bool:
@@ -177,6 +185,7 @@ def _event(row: WaitingReply | Retraction | OutgoingEvent, entry: Outgoing, at: 
         key=entry.mark,
         body=entry.body,
         created_at=at,
+        withdrawn=row.withdrawn if isinstance(row, WaitingReply) else None,
     )
 
 

@@ -29,15 +29,23 @@ class LockedBatch(Generic[Row]):
 
     Attributes:
         connection: within the transaction that locks them.
+        recorded: rows that an earlier relay sent, now recorded as delivered; only webhooks lack them.
         complete: False when rows were left out because their conversation is being taken over.
     """
 
     def __init__(
-        self, connection: PoolConnection, rows: Sequence[Row], set_delivered: str, *, complete: bool = True
+        self,
+        connection: PoolConnection,
+        rows: Sequence[Row],
+        set_delivered: str,
+        *,
+        recorded: Sequence[Row] = (),
+        complete: bool = True,
     ) -> None:
         self.connection = connection
         self._set_delivered = set_delivered
         self.rows = tuple(rows)
+        self.recorded = tuple(recorded)
         self.complete = complete
 
     async def delivered(self, ids: Sequence[int], at: datetime) -> None:
