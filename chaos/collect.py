@@ -59,8 +59,10 @@ def observe(world: World, ledger: Ledger, witness: Witness, growth: leaks.Growth
         taken=ledger.taken,
         keys=_keys(world),
         decisions=tuple(
-            DecisionRow(decision_id=str(key), name=name, decision=decision)
-            for key, name, decision in world.rows("SELECT id, event_id, decision FROM ai_decisions")
+            DecisionRow(decision_id=str(key), name=name, decision=decision, reason=reason)
+            for key, name, decision, reason in world.rows(
+                "SELECT id, event_id, decision, reason_code FROM ai_decisions"
+            )
         ),
         duplicates=tuple(world.rows("SELECT entry_id, event_id FROM duplicates")),
         dead=tuple(

@@ -27,6 +27,7 @@ def merged(found: Mapping[int, Report | None], command: str) -> Report:
         violations={law: sum(each.violations[law] for each in reports.values()) for law in Law},
         grown={str(seed): dict(each.grown) for seed, each in reports.items()},
         failed=tuple(f"seed {seed}: {what}" for seed, each in reports.items() for what in each.failed),
+        evidence=tuple(f"seed {seed}: {what}" for seed, each in reports.items() for what in each.evidence),
         slices=tuple(_result(seed, report) for seed, report in found.items()),
     )
 

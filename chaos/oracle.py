@@ -122,19 +122,12 @@ def _unapproved(seen: Observations) -> Iterator[str]:
         elif (reply.name, "escalate" if reply.handoff else "respond") not in due:
             yield f"reply without a decision for it: {reply.name}"
     opened = {each.decision_id for each in seen.escalations}
-    escalated = {row.decision_id for row in seen.decisions if row.decision == "escalate"} | _followed_up(seen)
-    yield from _each("escalation without a decision for it", opened - escalated)
-
-
-def _followed_up(seen: Observations) -> set[str]:
-    """Decisions on messages to people who have the conversation by an escalation; they may wait as well."""
-    conversations = {name: event.conversation for name, event in seen.published.items()}
-    handed = {conversations.get(row.name) for row in seen.decisions if row.decision == "escalate"}
-    return {
+    may_open = {
         row.decision_id
         for row in seen.decisions
-        if row.decision == "ignore" and conversations.get(row.name, "") in handed
-    }
+        if row.decision == "escalate" or row.reason == "OWNED_BY_PEOPLE"
+    }  # a message to people opens an escalation again when none is open, such as after one closed as idle
+    yield from _each("escalation without a decision for it", opened - may_open)
 
 
 def _sent_twice(seen: Observations) -> Iterator[str]:

@@ -73,6 +73,7 @@ class Report:
     violations: Mapping[Law, int]
     grown: Mapping[str, Any]
     failed: tuple[str, ...]
+    evidence: tuple[str, ...] = ()
     slices: tuple[SliceResult, ...] = ()
 
     @property
@@ -95,7 +96,9 @@ def report_of(body: Mapping[str, Any]) -> Report:
         TypeError: the value is not a report.
         ValueError: a law is not known.
     """
-    values = {each.name: body[each.name] for each in fields(Report) if each.name != "slices"}
+    values = {
+        each.name: body[each.name] for each in fields(Report) if each.name not in {"slices", "evidence"}
+    }
     return Report(
         **values
         | {
@@ -103,6 +106,7 @@ def report_of(body: Mapping[str, Any]) -> Report:
             "breaches": {Law(law): tuple(found) for law, found in body["breaches"].items()},
             "violations": {Law(law): int(count) for law, count in body["violations"].items()},
             "failed": tuple(body["failed"]),
+            "evidence": tuple(body.get("evidence", ())),
             "slices": tuple(SliceResult(**each) for each in body.get("slices", ())),
         }
     )

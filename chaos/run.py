@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 
 from chaos import oracle
 from chaos.collect import SENDING, observe, unfinished
+from chaos.evidence import evidence
 from chaos.injector import Injector
 from chaos.kinds import FaultKind, Role
 from chaos.leaks import Growth
@@ -188,6 +189,7 @@ def _report(parts: Run, seen: Observations, command: str, seconds: float) -> Rep
         violations={law: len(sentences) for law, sentences in found.items()},
         grown=asdict(parts.growth) | {"ended without a signal": dict(parts.world.processes.ended)},
         failed=(*injector.failed, *parts.world.processes.last_lines),
+        evidence=tuple(evidence(parts.world, found, injector.timeline)),
     )
 
 

@@ -98,36 +98,23 @@ KEEP: Final = """
 
 Rows of releases before 0035 may have the retraction id of another reply; a conflict must not stop the relays.
 """
-COLUMNS: Final = f"""
-    id AS row_id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
-    sources, metadata, draft IS NOT NULL AS ai_generated, origin = 'handoff' AS handoff,
-    {SUBSCRIBED.format(account="o.user_id", type=WebhookType.REPLY_CREATED)} AS is_subscribed
-"""
-STILL_WAITING: Final = f"""
-    SELECT {COLUMNS}, CASE WHEN row_number() OVER (
+REPLIES: Final = f"""
+    SELECT id AS row_id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
+           sources, metadata, draft IS NOT NULL AS ai_generated, origin = 'handoff' AS handoff,
+           CASE WHEN row_number() OVER (
                     PARTITION BY user_id, conversation_id, disclosure IS NULL ORDER BY id) = 1
                 AND NOT EXISTS (
                     SELECT FROM outbox e WHERE e.user_id = o.user_id AND e.conversation_id = o.conversation_id
                         AND e.delivered_at IS NOT NULL AND e.disclosure IS NOT NULL)
-                THEN disclosure END AS disclosure
-    FROM outbox o
-    WHERE id = ANY(%(ids)s) AND delivered_at IS NULL AND cancelled_at IS NULL AND NOT {OVERTAKEN}
-    ORDER BY id
-"""
-"""Read once more under the locks: a takeover may have been stored after the first look.
-
-The first reply that is delivered in a conversation has the disclosure; relays deliver one after the other.
-"""
-KEPT: Final = f"""
-    SELECT {COLUMNS}, CASE WHEN NOT EXISTS (
-                    SELECT FROM outbox e WHERE e.user_id = o.user_id AND e.conversation_id = o.conversation_id
-                        AND e.id < o.id AND e.disclosure IS NOT NULL
-                        AND (e.delivered_at IS NOT NULL OR e.id = ANY(%(ids)s)))
                 THEN disclosure END AS disclosure,
+           {SUBSCRIBED.format(account="o.user_id", type=WebhookType.REPLY_CREATED)} AS is_subscribed,
            CASE WHEN cancel_reason IN ('message_deleted', 'message_flagged') THEN cancel_reason END AS withdrawn
-    FROM outbox o WHERE id = ANY(%(ids)s) ORDER BY id
+    FROM outbox o
+    WHERE id = ANY(%(ids)s) AND delivered_at IS NULL
 """
-"""The replies of ``KEEP`` as they were sent; read before it."""
+"""The first delivered reply of a conversation has the disclosure; relays deliver one after the other."""
+STILL_WAITING: Final = f"{REPLIES} AND cancelled_at IS NULL AND NOT {OVERTAKEN} ORDER BY id"
+"""Read once more under the locks: a takeover may have been stored after the first look."""
 CANCEL_OF_CONVERSATION: Final = """
     UPDATE outbox SET cancelled_at = %(now)s, cancel_reason = 'taken_over'
     WHERE delivered_at IS NULL AND cancelled_at IS NULL
@@ -152,7 +139,7 @@ class WaitingReply:
         ai_generated: whether a model wrote ``text``; False for a fallback text.
         handoff: whether it is the account's text at a handoff.
         is_subscribed: whether an endpoint receives replies of the account.
-        withdrawn: why webhooks must not send it, though the stream has it; None: they may.
+        withdrawn: why webhooks must not send it, although the stream has it; None: they may.
     """
 
     row_id: int
@@ -194,34 +181,37 @@ async def waiting_replies(
         locked = [row for row in found if row[3]]
         cancelled = {row_id: decision_id for is_over, row_id, decision_id, _ in locked if is_over}
         waiting = [row_id for is_over, row_id, _, _ in locked if not is_over]
-        kept = await _settled(connection, cancelled, now, were_sent) if cancelled else ()
-        if kept is None:
+        sent_before = await _settle(connection, cancelled, now, were_sent) if cancelled else []
+        if sent_before is None:
             yield None
             return
-        rows = await _replies(connection, STILL_WAITING, waiting, now) if waiting else ()
+        rows = await _replies(connection, STILL_WAITING, waiting, now)
         complete = len(locked) == len(found)
-        yield LockedBatch(connection, rows, SET_DELIVERED, recorded=kept, complete=complete)
+        yield LockedBatch(connection, rows, SET_DELIVERED, complete=complete, sent_before=sent_before)
 
 
 async def _replies(
     connection: PoolConnection, query: str, ids: Sequence[int], now: datetime
-) -> Sequence[WaitingReply]:
+) -> list[WaitingReply]:
+    if not ids:
+        return []
     async with connection.cursor(row_factory=class_row(WaitingReply)) as cursor:
         await cursor.execute(query, {"ids": ids, "now": now})
         return await cursor.fetchall()
 
 
-async def _settled(
+async def _settle(
     connection: PoolConnection, cancelled: Mapping[int, UUID], now: datetime, were_sent: WereSent
-) -> Sequence[WaitingReply] | None:
-    """Record of each cancelled reply whether it was sent before; those, or None when the relay may not act."""
+) -> list[WaitingReply] | None:
+    """Record of each cancelled reply whether it was sent before, and return those that were.
+
+    None when the relay may no longer act.
+    """
     sent = await were_sent(list(cancelled.values()))
     if sent is None:
         return None
     kept = [row_id for row_id, decision_id in cancelled.items() if decision_id in sent]
     await connection.execute(CANCEL, {"ids": [row_id for row_id in cancelled if row_id not in kept]})
-    if not kept:
-        return ()
-    rows = await _replies(connection, KEPT, kept, now)
+    replies = await _replies(connection, f"{REPLIES} ORDER BY id", kept, now)
     await connection.execute(KEEP, {"ids": kept, "now": now})
-    return rows
+    return replies

@@ -20,6 +20,7 @@ from tasks.gate import Gate
 from tasks.limits.account_limits import AccountLimits
 from tasks.limits.spending import Spending
 from tasks.metrics.process import WorkerMetrics
+from tasks.replays.recording import recorder_of, with_recording
 from tasks.shards.lanes import require_place
 from tasks.stream import EntryGrant
 from tasks.tracing.start import Traces
@@ -175,8 +176,10 @@ class EntryHandler:
         await self._gate.opened()
         turn = await self._overload.turn(case)
         async with self._limits.ports(case.event, case.account, self._ports) as ports:
-            decision = self._spending.priced(await decide(turn.case, ports))
-        self._overload.ended(turn, decision)
+            recorder = recorder_of(turn.case, ports, self._rulebooks.policy_defaults)
+            made = await decide(turn.case, recorder.ports if recorder else ports)
+        self._overload.ended(turn, made)
+        decision = with_recording(self._spending.priced(made), recorder, self._metrics)
         return decision if self._traces is None else replace(decision, trace=self._traces.context(decision))
 
     def _event(self, grant: EntryGrant) -> Event:

@@ -128,7 +128,7 @@ async def mark_sent(pool: Pool, redis: Redis, *, stream: str, now: datetime, lim
                 yield None
                 return
             rows = [row for row in batch.rows if str(row.decision_id) in found]
-            yield LockedBatch(batch.connection, rows, outbox.SET_DELIVERED, recorded=batch.recorded)
+            yield LockedBatch(batch.connection, rows, outbox.SET_DELIVERED, sent_before=batch.sent_before)
 
     name = OnceStream(redis, stream)
     kind = WebhookType.REPLY_CREATED
@@ -154,24 +154,28 @@ async def send_waiting(
         async with waiting(lease) as batch:
             if batch is None:
                 return (), False
-            await _store_events(
-                batch.connection, webhook, [(row, outgoing(row)) for row in batch.recorded], now()
-            )
             entries = [outgoing(row) for row in batch.rows]
-            sent = batch.rows and batch.rows[: await lease.put_last(entries)]
+            present = await lease.put_last(entries) if entries else 0
+            sent: Sequence[Row] = batch.rows[:present]
+            if webhook is not None:
+                for rows in (batch.sent_before, sent):
+                    await _store_events(batch.connection, webhook, rows, outgoing, now())
             if sent:
-                at = now()
-                await _store_events(batch.connection, webhook, list(zip(sent, entries, strict=False)), at)
-                await batch.delivered([row.row_id for row in sent], at)
+                await batch.delivered([row.row_id for row in sent], now())
     return sent, len(sent) == len(batch.rows) and batch.complete
 
 
 async def _store_events(
-    connection: PoolConnection, kind: WebhookType | None, rows: Sequence[tuple[Row, Outgoing]], at: datetime
+    connection: PoolConnection,
+    webhook: WebhookType,
+    rows: Sequence[Row],
+    outgoing: Callable[[Row], Outgoing],
+    at: datetime,
 ) -> None:
-    events = [_event(row, entry, at) for row, entry in rows if _may_be_subscribed(row)]
-    if kind is not None and events:
-        await subscriptions.store_events(connection, kind, events)
+    """Store what is on the stream for webhooks."""
+    events = [_event(row, outgoing(row), at) for row in rows if _may_be_subscribed(row)]
+    if events:
+        await subscriptions.store_events(connection, webhook, events)
 
 
 def _may_be_subscribed(row: WaitingReply | Retraction | OutgoingEvent) -> bool:

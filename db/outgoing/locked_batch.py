@@ -29,8 +29,8 @@ class LockedBatch(Generic[Row]):
 
     Attributes:
         connection: within the transaction that locks them.
-        recorded: rows that an earlier relay sent, now recorded as delivered; only webhooks lack them.
         complete: False when rows were left out because their conversation is being taken over.
+        sent_before: rows that this transaction recorded as delivered: a relay that died had sent them.
     """
 
     def __init__(
@@ -39,14 +39,14 @@ class LockedBatch(Generic[Row]):
         rows: Sequence[Row],
         set_delivered: str,
         *,
-        recorded: Sequence[Row] = (),
         complete: bool = True,
+        sent_before: Sequence[Row] = (),
     ) -> None:
         self.connection = connection
         self._set_delivered = set_delivered
         self.rows = tuple(rows)
-        self.recorded = tuple(recorded)
         self.complete = complete
+        self.sent_before = tuple(sent_before)
 
     async def delivered(self, ids: Sequence[int], at: datetime) -> None:
         """Record that rows were put on the stream, and commit, in one round trip."""

@@ -53,8 +53,8 @@ def line(conversation: str, name: str, text: str) -> HistoryRow:
     return HistoryRow(conversation=conversation, name=name, by_author=True, text=text)
 
 
-def decision(name: str, kind: str) -> DecisionRow:
-    return DecisionRow(decision_id=f"d-{name}", name=name, decision=kind)
+def decision(name: str, kind: str, reason: str = "") -> DecisionRow:
+    return DecisionRow(decision_id=f"d-{name}", name=name, decision=kind, reason=reason)
 
 
 RIGHT: Final = Observations(
@@ -183,7 +183,7 @@ def test_a_message_to_people_who_have_the_conversation_may_wait_for_them_too() -
         published={**RIGHT.published, "e7": further},
         entries={**RIGHT.entries, "11-0": "e7"},
         keys=(*RIGHT.keys, key("e7", "11-0", 16)),
-        decisions=(*RIGHT.decisions, decision("e7", "ignore")),
+        decisions=(*RIGHT.decisions, decision("e7", "ignore", "OWNED_BY_PEOPLE")),
         escalations=(*RIGHT.escalations, opened("d-e7")),
     )
 
