@@ -108,7 +108,8 @@ REPLIES: Final = f"""
                         AND e.delivered_at IS NOT NULL AND e.disclosure IS NOT NULL)
                 THEN disclosure END AS disclosure,
            {SUBSCRIBED.format(account="o.user_id", type=WebhookType.REPLY_CREATED)} AS is_subscribed,
-           CASE WHEN cancel_reason IN ('message_deleted', 'message_flagged') THEN cancel_reason END AS withdrawn
+           CASE WHEN cancel_reason IN ('message_deleted', 'message_flagged') THEN cancel_reason
+                END AS withdrawn
     FROM outbox o
     WHERE id = ANY(%(ids)s) AND delivered_at IS NULL
 """
