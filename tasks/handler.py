@@ -178,8 +178,8 @@ class EntryHandler:
         async with self._limits.ports(case.event, case.account, self._ports) as ports:
             recorder = recorder_of(turn.case, ports, self._rulebooks.policy_defaults)
             made = await decide(turn.case, recorder.ports if recorder else ports)
-        self._overload.ended(turn, made)
         decision = with_recording(self._spending.priced(made), recorder, self._metrics)
+        self._overload.ended(turn, decision)
         return decision if self._traces is None else replace(decision, trace=self._traces.context(decision))
 
     def _event(self, grant: EntryGrant) -> Event:
