@@ -434,7 +434,7 @@ def test_a_worker_gets_a_restored_entry(world: World, breach: Breach) -> None:
 @pytest.mark.parametrize("world", [1], indirect=True)
 @pytest.mark.parametrize("breach", [each for each in Breach if BY_NAME[each].fix], ids=str)
 def test_a_breach_that_is_gone_meanwhile_is_not_repaired(world: World, breach: Breach) -> None:
-    """Two people repair the same report: the second one changes nothing, neither in Postgres nor in Redis."""
+    """Two people repair the same report: the second one changes nothing, in neither server."""
     MAKERS[breach](world)
     found = asyncio.run(looked(world, breach))
     first = asyncio.run(fixed(world, breach, found))
@@ -481,7 +481,10 @@ TABLES = (
 
 def contents(world: World) -> dict[str, Any]:
     """The rows of every table that a repair may change, and the values of every key."""
-    rows = {name: world.sql(f"SELECT to_jsonb(t) AS row FROM {name} t ORDER BY to_jsonb(t)::text") for name in TABLES}
+    rows = {
+        name: world.sql(f"SELECT to_jsonb(t) AS row FROM {name} t ORDER BY to_jsonb(t)::text")
+        for name in TABLES
+    }
     with Redis.from_url(world.shell.environment["REDIS_URL"]) as raw:
         found: Any = raw.keys()
         keys = {key.decode(): raw.dump(key) for key in sorted(found)}
