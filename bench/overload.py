@@ -70,7 +70,7 @@ class OverloadResult:
         answered: messages with a reply, chats and comments.
         late: replies that came after the account's limit.
         wait_p50_s: from message to reply.
-        too_late: messages that ended as TOO_LATE, without those of ``wasted``.
+        too_late: messages that ended as TOO_LATE, with or without a call of the model.
         wasted: calls of the model without a reply.
         backlog: most unfinished messages.
         oldest_s: highest age of an unfinished message.
