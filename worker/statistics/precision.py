@@ -93,9 +93,7 @@ def _chance(kept: Sequence[Observation], wanted: float) -> float:
 
 def _described(held: Sequence[Observation], threshold: float, chance: float) -> CertifiedThreshold:
     precision = weighted_share(each for each in held if each.score >= threshold)
-    coverage = weighted_share(
-        Observation(hit=each.score >= threshold, weight=each.weight) for each in held
-    )
+    coverage = weighted_share(Observation(hit=each.score >= threshold, weight=each.weight) for each in held)
     assert precision is not None  # a candidate is one of the scores
     assert coverage is not None
     return CertifiedThreshold(threshold=threshold, precision=precision, coverage=coverage, chance=chance)

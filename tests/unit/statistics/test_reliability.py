@@ -19,9 +19,7 @@ def drawn(seed: int, number: int, *, weights: tuple[float, ...] = (1.0,)) -> lis
     found = []
     for _ in range(number):
         score = draws.random()
-        found.append(
-            Observation(hit=draws.random() < score, weight=draws.choice(weights), score=score)
-        )
+        found.append(Observation(hit=draws.random() < score, weight=draws.choice(weights), score=score))
     return found
 
 

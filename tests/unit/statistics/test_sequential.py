@@ -128,9 +128,7 @@ def test_decisions_of_one_conversation_count_as_one_unit() -> None:
         crossed=sum(size * size * hit for size, hit in units),
         size_squared=sum(size * size for size, _ in units),
     )
-    left_out = [
-        (sums.hits - size * hit) / (sums.size - size) for size, hit in units
-    ]
+    left_out = [(sums.hits - size * hit) / (sums.size - size) for size, hit in units]
     middle = sum(left_out) / len(units)
     jackknife = sum((each - middle) ** 2 for each in left_out) * (len(units) - 1)
 
