@@ -12,6 +12,7 @@ import orjson
 import psycopg
 
 from db.answers.held import HELD, held_json
+from db.candidates.recordings import RECORD, recording_text
 from db.commits.rows import ROWS, CommitRow, commit_row, over_rows, rows_json
 from db.conversation_owners import TAKE, OwnerCause, conversation_state
 from db.costs.ledger import LEDGER, ledger_json
@@ -61,8 +62,8 @@ KEY_OF_BURIED: Final = f"""
 REPLY_TO_MESSAGE: Final = """
     o.user_id = key.user_id AND o.conversation_id = %(conversation_id)s AND o.message_id = %(message_id)s
 """
-COMMIT: Final = """
-WITH key AS ({key}), decision AS (
+COMMIT: Final = f"""
+WITH key AS ({{key}}), decision AS (
     INSERT INTO ai_decisions (
         created_at, id, user_id, event_id, message_id, conversation_id, author_id, scope, decision,
         confidence, reason_code, reason, matched_rule, message_text, snapshot_json, degraded,
@@ -103,8 +104,9 @@ WITH key AS ({key}), decision AS (
         %(changes)s, %(metadata)s::jsonb, %(disclosure)s::text
     FROM key WHERE %(reply)s::text IS NOT NULL
     ON CONFLICT (user_id, event_id) DO NOTHING  -- retention took the key and the event came again
-){change}
-SELECT array_agg(key.id){made} FROM key
+), recorded AS ({RECORD}
+){{change}}
+SELECT array_agg(key.id){{made}} FROM key
 """
 _KEYS_OF_ROWS: Final = KEY_FROM.format(
     source="FROM rows", order="ORDER BY rows.user_id, rows.event_id, rows.id"
@@ -451,5 +453,7 @@ def _values(decision: Decision) -> dict[str, Any]:
         "held_until": decision.held_until,
         "keep": decision.decision_id,
         "costs": ledger_json(decision),
+        "recording": recording_text(decision),
+        "overtaken": decision.overtaken,
         **opening_values(decision),
     }

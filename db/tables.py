@@ -186,6 +186,7 @@ ai_rules: Final = table(
         name="statement_grounds_are_text",
     ),
     required("statement_countries", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="lower case"),
+    required("record_answers", sa.Boolean, server_default=TRUE, comment="decisions can be replayed"),
     required("changed_by", sa.Text, server_default=sa.text("current_user")),
     required("changed_at", Timestamp, server_default=NOW),
     sa.CheckConstraint("version > 0", name="version_positive"),

@@ -71,6 +71,11 @@ class Rulebooks:
         self._most_rules = most_rules
         self._books: OrderedDict[str, asyncio.Future[Rulebook]] = OrderedDict()
 
+    @property
+    def policy_defaults(self) -> Mapping[str, Mapping[str, Json]]:
+        """The deployment's, by policy and field."""
+        return self._policy_defaults
+
     async def get(self, user_id: str) -> Rulebook:
         """The rulebook in force, at most ``REFRESH_S`` old.
 

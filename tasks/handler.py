@@ -19,6 +19,7 @@ from tasks.gate import Gate
 from tasks.limits.account_limits import AccountLimits
 from tasks.limits.spending import Spending
 from tasks.metrics.process import WorkerMetrics
+from tasks.replays.recording import recorder_of, with_recording
 from tasks.shards.lanes import require_place
 from tasks.stream import EntryGrant
 from tasks.tracing.start import Traces
@@ -170,7 +171,9 @@ class EntryHandler:
         """The decision; no model is called while decisions cannot be stored."""
         await self._gate.opened()
         async with self._limits.ports(case.event, case.account, self._ports) as ports:
-            decision = self._spending.priced(await decide(case, ports))
+            recorder = recorder_of(case, ports, self._rulebooks.policy_defaults)
+            made = await decide(case, recorder.ports if recorder else ports)
+        decision = with_recording(self._spending.priced(made), recorder, self._metrics)
         return decision if self._traces is None else replace(decision, trace=self._traces.context(decision))
 
     def _event(self, grant: EntryGrant) -> Event:

@@ -607,6 +607,15 @@ class AccountSettings(BaseModel):
             help="Codes such as de, fr: where the restrictions apply; needed for an export.",
         ),
     ]
+    record_answers: Annotated[
+        bool,
+        Setting(
+            title="Record answers for replays",
+            section=Section.LEARNING,
+            help="What models, moderators and the search answered is stored with each decision, sealed, so that"
+            " it can be made again with other settings; see docs/learn.md.",
+        ),
+    ]
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {

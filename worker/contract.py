@@ -151,4 +151,5 @@ def without_reply(decision: Decision) -> Decision:
         sources=(),
         disclosure=None,
         held=held.with_reply(decision),
+        overtaken=True,
     )

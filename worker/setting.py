@@ -33,6 +33,7 @@ class Section(StrEnum):
     HANDOFF = "Handoff to people"
     SPENDING = "Budgets and limits"
     APPEALS = "Appeals and statements of reasons"
+    LEARNING = "Learning from decisions"
 
 
 class SettingKind(StrEnum):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from datetime import datetime
+from datetime import date, datetime
+from enum import StrEnum
 from functools import cache, partial
 from types import NoneType
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -100,14 +101,14 @@ def _writer(annotation: Any) -> Writer | None:
         return _writer(inner)
     if isinstance(annotation, type) and is_dataclass(annotation):
         return object_writer(annotation)
-    if annotation is datetime:
-        return datetime.isoformat
+    if annotation is datetime or annotation is date:
+        return date.isoformat if annotation is date else datetime.isoformat
     if origin is Mapping and (value := _writer(get_args(annotation)[1])) is not None:
         return lambda values: {key: value(each) for key, each in values.items()}
     if origin is tuple:
         item = _writer(get_args(annotation)[0])
         return list if item is None else lambda values: [item(each) for each in values]
-    return None
+    return sorted if origin is frozenset else None
 
 
 def _reader(annotation: Any) -> Reader:
@@ -116,13 +117,21 @@ def _reader(annotation: Any) -> Reader:
         return partial(_read_optional, _reader(inner))
     if isinstance(annotation, type) and is_dataclass(annotation):
         return partial(read_object, annotation)
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        return partial(_read_member, annotation)
+    return _PLAIN.get(annotation, _read_any) if origin is None else _collection_reader(origin, arguments)
+
+
+def _collection_reader(origin: Any, arguments: tuple[Any, ...]) -> Reader:
     if origin is Mapping:
         return partial(_read_mapping, _reader(arguments[1]))
-    if origin is tuple:
-        if arguments[-1] is Ellipsis:
-            return partial(_read_list, _reader(arguments[0]))
-        return partial(_read_pair, tuple(_reader(each) for each in arguments))
-    return _PLAIN.get(annotation, _read_any)
+    if origin is frozenset:
+        return partial(_read_set, _reader(arguments[0]))
+    if origin is not tuple:
+        return _read_any
+    if arguments[-1] is Ellipsis:
+        return partial(_read_list, _reader(arguments[0]))
+    return partial(_read_pair, tuple(_reader(each) for each in arguments))
 
 
 def _read_text(stored: object, path: str, unreadable: list[str]) -> str:
@@ -164,6 +173,22 @@ def _read_moment(stored: object, path: str, unreadable: list[str]) -> datetime |
     return moment
 
 
+def _read_day(stored: object, path: str, unreadable: list[str]) -> date | None:
+    try:
+        return date.fromisoformat(str(stored))
+    except ValueError:
+        unreadable.append(path)
+        return None
+
+
+def _read_member(members: type[StrEnum], stored: object, path: str, unreadable: list[str]) -> StrEnum:
+    """A member of a closed set; the first one stands for an unreadable value."""
+    if isinstance(stored, str) and stored in members.__members__.values():
+        return members(stored)
+    unreadable.append(path)
+    return next(iter(members))
+
+
 def _read_any(stored: object, _: str, __: list[str]) -> object:
     return stored
 
@@ -180,6 +205,10 @@ def _read_list(read: Reader, stored: object, path: str, unreadable: list[str]) -
         return tuple(read(each, f"{path}[{place}]", unreadable) for place, each in enumerate(stored))
     unreadable.append(path)
     return ()
+
+
+def _read_set(read: Reader, stored: object, path: str, unreadable: list[str]) -> frozenset[Any]:
+    return frozenset(_read_list(read, stored, path, unreadable))
 
 
 def _read_pair(
@@ -206,4 +235,5 @@ _PLAIN: Final[Mapping[Any, Reader]] = {
     int: _read_integer,
     bool: _read_flag,
     datetime: _read_moment,
+    date: _read_day,
 }

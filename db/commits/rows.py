@@ -16,7 +16,7 @@ PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 TEXTS: Final = (
     *("user_id", "event_id", "entry_id", "message_id", "conversation_id", "author_id", "scope", "text"),
     *("decision", "reason_code", "reason", "matched_rule", "message_text", "rejection_reason"),
-    *("rejected_draft", "reply", "draft", "disclosure", "role"),
+    *("rejected_draft", "reply", "draft", "disclosure", "role", "recording"),
 )
 TYPES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -34,6 +34,7 @@ TYPES: Final[Mapping[str, str]] = MappingProxyType(
         "degraded": "boolean",
         "quarantine": "boolean",
         "remember": "boolean",
+        "overtaken": "boolean",
     }
     | dict.fromkeys(TEXTS, "text")
 )

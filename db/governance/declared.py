@@ -90,6 +90,7 @@ def _kept(table: str, why: str) -> TableRetention:
 RETENTION: Final = (
     _row("quarantine", "the account's keep_quarantine_days"),
     _row("held_drafts", "the account's keep_drafts_days"),
+    _days("recordings", "keep_recordings_days", "sealed; without one a decision cannot be replayed"),
     _days("outgoing_events", "keep_outgoing_days", "when it is on its stream"),
     _days("event_keys", "keep_keys_days", "an event that comes again after that is decided again"),
     _days("duplicates", "keep_keys_days"),
@@ -135,6 +136,7 @@ RETENTION: Final = (
     _other("saved_views", "the person whose view it is"),
     _other("person_roles", "the account's administrators"),
     _kept("ai_rules", "a decision is explained by the settings of its time"),
+    _kept("candidates", "settings that a person or a proposal wanted; as ai_rules"),
     _kept("people", "reviews and the access log name them; they are disabled instead"),
     _kept("api_tokens", "the access log names them; without use after their end"),
     _kept("queues", "reviews name them; no texts"),

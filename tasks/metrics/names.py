@@ -166,6 +166,9 @@ REPLIES_DELIVERED: Final = _counter("hushgate_replies_delivered_total", "Replies
 JOB_FAILURES: Final = _counter(
     "hushgate_job_failures_total", "Background jobs of a worker that a bug ended; they start again.", "job"
 )
+RECORDING_FAILURES: Final = _counter(
+    "hushgate_recording_failures_total", "Decisions stored without their recording, because it failed."
+)
 RETENTION_DELETED: Final = _counter(
     "hushgate_retention_deleted_total", "Rows that the sweep deleted, while it runs.", "table"
 )

@@ -86,6 +86,7 @@ class WorkerMetrics:
         self._webhooks = counter(names.WEBHOOK_ATTEMPTS, registry)
         self._delivered = counter(names.REPLIES_DELIVERED, registry)
         self._jobs = counter(names.JOB_FAILURES, registry)
+        self._recordings = counter(names.RECORDING_FAILURES, registry)
         self._retention = counter(names.RETENTION_DELETED, registry)
 
     def decided(self, decision: Decision) -> None:
@@ -136,6 +137,10 @@ class WorkerMetrics:
     def job_failed(self, job: str) -> None:
         """Count a background job that a bug ended."""
         self._jobs.labels(job).inc()
+
+    def recording_failed(self) -> None:
+        """Count a decision whose recording could not be stored with it."""
+        self._recordings.inc()
 
     def retention_deleted(self, table: str, rows: int) -> None:
         """Count rows that retention deleted."""

@@ -33,6 +33,7 @@ SHORTEST: Final = {
     "HUSHGATE_KEEP_ACCESS_LOG_DAYS": 28,
     "HUSHGATE_KEEP_JOBS_DAYS": 1,
     "HUSHGATE_KEEP_APPEALS_DAYS": 184,
+    "HUSHGATE_KEEP_RECORDINGS_DAYS": 1,
 }
 DECISION: Final = """
     INSERT INTO ai_decisions (created_at, id, user_id, event_id, message_id, conversation_id, author_id,
@@ -51,6 +52,8 @@ OF_DECISION: Final = {
     " VALUES ('shop', %(conversation)s, 'm', %(id)s, 'user', 'x', %(at)s, %(at)s)",
     "held_drafts": "(user_id, conversation_id, message_id, decision_id, reason_code, kind, text, created_at,"
     " expires_at) VALUES ('shop', %(conversation)s, 'm', %(id)s, 'X', 'draft', 'x', %(at)s, %(at)s)",
+    "recordings": "(decision_id, user_id, conversation_id, author_id, created_at, data)"
+    " VALUES (%(id)s, 'shop', %(conversation)s, %(author)s, %(at)s, 'x')",
     "outbox": "(user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,"
     " delivered_at) VALUES ('shop', %(id)s::text, %(id)s, %(conversation)s, 'm', 'chat', 'x',"
     " %(at)s, %(at)s)",

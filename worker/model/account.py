@@ -113,6 +113,7 @@ class Account:
         statements_enabled: whether statements of reasons may be exported.
         statement_grounds: reason code -> what a statement says about it, see ``worker.statements``.
         statement_countries: codes of the countries in which its restrictions apply, lower case.
+        record_answers: whether what the ports answered is stored with each decision, sealed, for replays.
     """
 
     user_id: str
@@ -167,3 +168,4 @@ class Account:
     statements_enabled: bool = False
     statement_grounds: Mapping[str, str] = field(default_factory=dict)
     statement_countries: tuple[str, ...] = ()
+    record_answers: bool = True

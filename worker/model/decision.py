@@ -64,6 +64,8 @@ class Decision:
         trace: the publisher's position in a trace, ours where traces are sent; passed on with the reply.
         began_s: the begin of the pipeline by the monotonic clock; for traces, not stored.
         ended_s: ``decided_at`` by the monotonic clock.
+        overtaken: its reply was discarded, because people took the conversation before it was stored.
+        recording: what the ports answered, as ``worker.replay`` stores it; None: not recorded.
     """
 
     decision_id: UUID
@@ -112,6 +114,8 @@ class Decision:
     trace: TraceContext | None = None
     began_s: float = 0.0
     ended_s: float = 0.0
+    overtaken: bool = False
+    recording: bytes | None = field(default=None, repr=False, compare=False)
 
     @property
     def rejection_reason(self) -> str | None:

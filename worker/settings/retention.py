@@ -58,6 +58,13 @@ class RetentionSettings(DatabaseSettings):
         alias="HUSHGATE_KEEP_APPEALS_DAYS",
         description="Days that appeals are kept after their outcome, at least 184: six months; 0 for ever.",
     )
+    keep_recordings_days: int = Field(
+        default=30,
+        ge=1,
+        le=3650,
+        alias="HUSHGATE_KEEP_RECORDINGS_DAYS",
+        description="Days that recordings of decisions are kept, sealed; until then they can be replayed.",
+    )
     keep_jobs_days: int = Field(
         default=90,
         ge=0,

@@ -1,0 +1,1 @@
+"""Learning from decisions: recordings, and settings that are not in force."""

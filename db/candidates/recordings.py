@@ -1,0 +1,96 @@
+"""Recordings: written in the decision's commit, read by reviewers and for replays."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from db.identifiers import uuid_time_bounds
+from db.pool import Pool, fetch_dicts
+from worker.model import Decision
+from worker.replay.difference import Outcome, comparable
+
+RECORD: Final = """
+    INSERT INTO recordings (decision_id, user_id, conversation_id, author_id, created_at, overtaken, data)
+    SELECT %(id)s, key.user_id, %(conversation_id)s, %(author_id)s, %(created_at)s, %(overtaken)s,
+        decode(%(recording)s::text, 'base64')
+    FROM key WHERE %(recording)s::text IS NOT NULL"""
+"""A part of the decision's commit."""
+LOAD: Final = """
+    SELECT d.id AS decision_id, d.user_id, d.created_at, d.decision, d.reason_code, d.reason, d.confidence,
+           d.matched_rule, d.snapshot_json, o.text AS reply, r.overtaken, r.data
+    FROM unnest(%(ids)s::uuid[]) AS asked (id)
+    JOIN ai_decisions d ON d.id = asked.id AND d.created_at BETWEEN %(since)s AND %(until)s
+    LEFT JOIN recordings r ON r.decision_id = d.id
+    LEFT JOIN outbox o ON o.user_id = d.user_id AND o.event_id = d.event_id AND o.decision_id = d.id
+        AND o.created_at = d.created_at
+    ORDER BY d.created_at, d.id
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredDecision:
+    """A decision as it was stored, with its recording.
+
+    Attributes:
+        erased: it is a tombstone.
+        rules_version: of the account's settings that decided.
+        recording: as ``worker.replay.stored`` reads it; None: there is none, or not any more.
+        overtaken: people took the conversation before its commit, which discarded the reply.
+    """
+
+    decision_id: UUID
+    user_id: str
+    created_at: datetime
+    erased: bool
+    rules_version: int
+    outcome: Outcome
+    recording: bytes | None
+    overtaken: bool
+
+
+def recording_text(decision: Decision) -> str | None:
+    """The recording as the commit takes it."""
+    return None if decision.recording is None else base64.b64encode(decision.recording).decode()
+
+
+async def load_decisions(source: Pool, ids: Sequence[UUID]) -> tuple[StoredDecision, ...]:
+    """The decisions with their recordings, the oldest first; unknown ids are left out.
+
+    Recordings are sealed: whoever calls this logs who reads.
+    """
+    if not ids:
+        return ()
+    bounds = [uuid_time_bounds(each) for each in ids]
+    values = {
+        "ids": list(ids),
+        "since": min(since for since, _ in bounds),
+        "until": max(until for _, until in bounds),
+    }
+    return tuple(map(_stored, await fetch_dicts(source, LOAD, values)))
+
+
+def _stored(row: dict[str, Any]) -> StoredDecision:
+    snapshot = row["snapshot_json"]
+    return StoredDecision(
+        decision_id=row["decision_id"],
+        user_id=row["user_id"],
+        created_at=row["created_at"],
+        erased="erased" in snapshot,
+        rules_version=int(snapshot.get("rules_version") or 0),
+        outcome=Outcome(
+            kind=row["decision"],
+            reason_code=row["reason_code"],
+            reason=row["reason"],
+            confidence=row["confidence"],
+            matched_rule=row["matched_rule"],
+            reply=row["reply"],
+            snapshot=comparable(snapshot),
+        ),
+        recording=row["data"],
+        overtaken=bool(row["overtaken"]),
+    )

@@ -1,0 +1,1 @@
+"""Recordings of decisions, and deciding again from them."""

@@ -1,0 +1,254 @@
+"""A decision made again from its recording is the same, whatever the ports answered and when."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tests.support.fakes import CLEAN, FakeClock, next_of
+from tests.support.samples import NOW, account, event, passage, scores
+from worker.errors import (
+    EndpointMisconfigured,
+    ModelRejected,
+    ModelUnavailable,
+    ModerationRejected,
+    ModerationUnavailable,
+    RetrievalUnavailable,
+)
+from worker.model import (
+    Account,
+    BudgetAction,
+    BudgetPeriod,
+    BudgetReached,
+    Combination,
+    Completion,
+    ConversationState,
+    Decision,
+    Event,
+    EventType,
+    FailurePolicy,
+    Message,
+    MessageRole,
+    ModeratorChoice,
+    NewerEvent,
+    Owner,
+    Retrieved,
+    Tokens,
+    ToolCall,
+)
+from worker.pipeline import decide
+from worker.ports import ModelLimits, Ports, RetryPolicy
+from worker.replay.deciding import Replay, compiled_version, replayed
+from worker.replay.difference import outcome_of, unequal_fields
+from worker.replay.recorder import Recorder
+from worker.replay.stored import decoded, encoded
+from worker.steps.run import EventCase
+
+ANSWER = Completion(
+    text="We are open from nine to six on weekdays [1].", model="m", tokens=Tokens(prompt=70, completion=30)
+)
+OTHER = Completion(text="From nine to six, write to kim@example.com [1].", model="n")
+SEARCH = Completion(
+    text="", model="m", tool_calls=(ToolCall(call_id="t", name="search_documents", arguments={"query": "h"}),)
+)
+PERSON = Completion(
+    text="",
+    model="m",
+    tool_calls=(ToolCall(call_id="t", name="escalate", arguments={"n": 2**70, "reason": "x"}),),
+)
+COMPLETIONS = (
+    ANSWER, ANSWER, OTHER, SEARCH, PERSON, Completion(text="", model="m", refusal="no"),
+    Completion(text="[EMAIL_7] [1].", model="m"), ModelUnavailable("down", kind="server_error"),
+    ModelUnavailable("busy", kind="rate_limited", retry_after_s=float("inf")),
+    ModelRejected("bad", status=400), ModelRejected("key", status=401, kind="misconfigured"),
+)  # fmt: skip
+MODERATIONS = (
+    CLEAN, CLEAN, CLEAN, scores(violence=0.99), ModerationUnavailable("down", kind="server_error"),
+    ModerationUnavailable("odd", kind="unreadable"), ModerationRejected("image"),
+    EndpointMisconfigured("key", cause="key", status=401),
+)  # fmt: skip
+JUDGED = ("0.9", 0.2, float("nan"), "no number", Completion(text="0.7", model="j", tokens=Tokens(prompt=5, completion=1)),
+          ModelUnavailable("down", kind="timeout"))  # fmt: skip
+FOUND: tuple[Any, ...] = (
+    (passage(),), (passage(), passage(passage_id="2#1", text="On Sunday we are closed.")), (),
+    RetrievalUnavailable("down", kind="timeout"),
+)  # fmt: skip
+POLICIES: tuple[Mapping[str, Any], ...] = (
+    {}, {"name": "guardrail"}, {"name": "silent"}, {"name": "calibrated"}, {"name": "failsafe"},
+    {"name": "consensus", "models": ["default", "second"]}, {"name": "calibrated", "low_action": "silence"},
+    {"name": "calibrated", "retry_with": {"model": "second", "below": 0.99}},
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Rounds:
+    """When calls end: by chance, at different times or without waiting."""
+
+    draw: random.Random
+    taken: set[int] = field(default_factory=set)
+    now: int = 0
+
+    async def wait(self) -> None:
+        """Wait some rounds of the loop; no other call ends at the same time."""
+        if self.draw.random() < 0.2:
+            return
+        ends = self.now + self.draw.randrange(1, 6)
+        while ends in self.taken:
+            ends += 1
+        self.taken.add(ends)
+        while self.now < ends:
+            for _ in range(10):
+                await asyncio.sleep(0)
+            self.now = min(max(self.now + 1, min(self.taken)), ends)
+        self.taken.discard(ends)
+
+
+class SlowClock(FakeClock):
+    """A clock whose sleeps end as calls do."""
+
+    def __init__(self, rounds: Rounds) -> None:
+        super().__init__()
+        self.rounds = rounds
+
+    async def sleep(self, seconds: float) -> None:
+        """Note it, and wait some rounds."""
+        await self.rounds.wait()
+        self.slept.append(seconds)
+
+
+@dataclass(slots=True)
+class Slow:
+    """Ports that answer by chance after some rounds of the loop."""
+
+    draw: random.Random
+    clock: SlowClock
+
+    async def _answer(self, of: tuple[Any, ...]) -> Any:
+        await self.clock.rounds.wait()
+        self.clock.slept.append(self.draw.choice((0.0, 0.000_004, 0.25, 20.0)))
+        return next_of([self.draw.choice(of)])
+
+    async def moderate(self, text: str, image_urls: Any) -> Any:
+        return await self._answer(MODERATIONS)
+
+    async def classify(self, question: Any) -> Any:
+        return await self._answer(MODERATIONS)
+
+    async def complete(self, prompt: Any, timeout_s: float) -> Any:
+        return await self._answer(COMPLETIONS)
+
+    async def judge(self, question: Any) -> Any:
+        return await self._answer(JUDGED)
+
+    async def search(self, *given: Any, embedded: str | None = None) -> Retrieved:
+        return Retrieved(passages=(await self._answer(FOUND))[: given[2]])
+
+    async def history(self, *given: Any) -> tuple[Message, ...]:
+        line = Message(role=MessageRole.USER, text="Call 0171 2345678")
+        found: tuple[Message, ...] = await self._answer(((), (line,), (line, line)))
+        return found
+
+    async def newer(self, asked: Event) -> tuple[NewerEvent, ...]:
+        def one(kind: EventType) -> NewerEvent:
+            return NewerEvent(
+                event_id="later", type=kind, message_id="later", author_id=asked.author_id, received_at=NOW
+            )
+
+        found: tuple[NewerEvent, ...] = await self._answer(
+            ((), (), (), (one(EventType.MESSAGE),), (one(EventType.AGENT_MESSAGE),))
+        )
+        return found
+
+
+def some_account(draw: random.Random) -> Account:
+    """Settings by chance."""
+    names = ("openai", "guard", "shield", "nowhere")
+    choices = tuple(
+        ModeratorChoice(name=name, endpoint=name, failure=draw.choice((None, *FailurePolicy)))
+        for name in draw.sample(names, draw.randrange(len(names)))
+    )
+    return account(
+        moderators=choices,
+        moderation_combination=draw.choice(tuple(Combination)),
+        moderation_failure=draw.choice(tuple(FailurePolicy)),
+        hold_max_s=draw.choice((0.1, 30.0)),
+        reply_max_age_s=draw.choice((15.0, 3600.0)),
+        flagged_keywords=draw.choice(((), ("spam",), ("nine",))),
+        rules_on_reply=draw.random() < 0.8,
+        mask_personal_data=draw.random() < 0.5,
+        burst_window_s=draw.choice((0.0, 5.0)),
+        assessment_policy=dict(draw.choice(POLICIES)),
+        ai_enabled_for_chats=draw.random() < 0.95,
+    )
+
+
+def some_case(draw: random.Random) -> EventCase:
+    """An event with its versions by chance."""
+    owner = some_account(draw)
+    version = compiled_version(owner, {})
+    budget = BudgetReached(
+        period=BudgetPeriod.DAY, start=NOW.date(), budget_usd=1.0, spent_usd=1.5,
+        action=draw.choice(tuple(BudgetAction)),
+    )  # fmt: skip
+    return EventCase(
+        event=event(
+            text=draw.choice(("When are you open? I am kim@example.com", "spam for all", "Hello")),
+            type=draw.choice((EventType.MESSAGE,) * 8 + tuple(EventType)),
+            metadata={"labels": {}, "n": [1, None, "é"]},
+            attachments=draw.choice(((), ("https://example.com/a.png",))),
+        ),
+        account=owner,
+        rules=version.rules,
+        policy=version.policy,
+        delivery=version.delivery,
+        conversation=ConversationState(owner=draw.choice((Owner.AI, Owner.AI, Owner.PEOPLE)), changes=3),
+        budget=draw.choice((None, None, budget)),
+    )
+
+
+async def made(case: EventCase, draw: random.Random) -> tuple[Decision, bytes]:
+    """A decision by chance, and its stored recording."""
+    clock = SlowClock(Rounds(draw))
+    slow = Slow(draw, clock)
+    ports = Ports(
+        clock=clock,
+        moderator=slow if draw.random() < 0.9 else None,
+        model=slow,
+        models={"second": slow},
+        classifiers={"guard": slow, "shield": slow},
+        retriever=slow,
+        conversations=slow,
+        judge=slow if draw.random() < 0.7 else None,
+        arrivals=slow if draw.random() < 0.5 else None,
+        retry=RetryPolicy(attempts=draw.choice((1, 3))),
+        limits=ModelLimits(tool_rounds=1),
+    )
+    recorder = Recorder(case=case, behind=ports)
+    decision = await decide(case, recorder.ports)
+    return decision, encoded(recorder.recording())
+
+
+async def again(case: EventCase, decision: Decision, stored: bytes, owner: Account | None = None) -> Replay:
+    """The decision made again from its stored recording."""
+    version = compiled_version(owner or case.account, {})
+    return await replayed(decoded(stored), version, decision_id=decision.decision_id)
+
+
+async def test_a_replay_is_the_same_bit_for_bit() -> None:
+    """1,500 pipelines by chance, with races, errors, holds and cancelled calls; every part is equal."""
+    reasons = set()
+    for seed in range(1500):
+        draw = random.Random(seed)
+        case = some_case(draw)
+        decision, stored = await made(case, draw)
+        found = await again(case, decision, stored)
+        reasons.add(decision.reason_code)
+
+        assert found.decision is not None, (seed, found.missing)
+        assert unequal_fields(outcome_of(decision), outcome_of(found.decision)) == (), seed
+        untimed = {"stages": (), "attempts": (), "calls": (), "began_s": 0.0, "ended_s": 0.0}
+        assert replace(decision, **untimed) == replace(found.decision, **untimed), seed
+    assert len(reasons) > 20, reasons

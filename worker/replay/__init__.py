@@ -1,0 +1,1 @@
+"""Recordings of what the ports answered for one event, and deciding it again from them."""
