@@ -17,6 +17,7 @@ from review import job_runner
 from review.dashboard import figure_counter
 from review.digests.run import run_digests
 from review.http.visit import Site
+from review.learn.adaptive import run_adaptive
 from review.queues import queue_filler
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
@@ -63,6 +64,7 @@ TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
     check_login_rights,
     queue_filler.run,
     run_digests,
+    run_adaptive,
 )
 """Tasks that run while the server runs; each handles its own errors."""
 

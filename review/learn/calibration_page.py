@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.accounts import current_account
+from db.candidates.candidates import CandidateSource, add_candidate
 from db.figures.calibration import CalibrationSample, calibration_sample
 from db.figures.error_rates import ErrorSelection
 from db.reviews import queue_items
@@ -17,14 +18,16 @@ from review.access import Right
 from review.accounts.stored_versions import account_of_path
 from review.dashboard import ranges
 from review.dashboard.ranges import BadRange, Range
-from review.http.visit import Visit
+from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.learn.reliability_plot import reliability_plot
+from worker.account_settings import AccountRejected
 from worker.proposals import (
     WANTED,
     category_proposals,
     confidence_proposal,
     draft_observations,
+    proposal_changes,
     threshold_value,
 )
 from worker.statistics.reliability import calibration_error, reliability_bins
@@ -70,8 +73,43 @@ async def show_calibration(visit: Visit) -> Response:
             if each is not None
         ],
         errors_link=f"{visit.url('learn_errors', account=account)}?{urlencode(chosen.query)}",
-        may_lead=visit.may(Right.LEAD, account),
+        made=parameters.get("made", ""),
+        action=f"{visit.url('calibration_candidate', account=account)}?{urlencode(chosen.query)}",
     )
+
+
+async def make_candidate(visit: Visit) -> Response:
+    """Store one proposal as a candidate, computed again from the reviews."""
+    account, target, name = account_of_path(visit), visit.field("target"), visit.field("name")
+    problems: list[str] = []
+    chosen, wanted = _range(visit, problems), _wanted(visit.field("precision"), problems)
+    if problems:
+        raise Refused(400, _("This range cannot be used"), " ".join(problems))
+    sample = await load_sample(visit, account, chosen)
+    settings = await current_account(visit.store.pool, account)
+    found = (
+        confidence_proposal(settings, sample.readings, wanted),
+        *category_proposals(settings, sample.readings, wanted),
+    )
+    proposal = next((each for each in found if each and (each.target, each.name) == (target, name)), None)
+    if proposal is None or proposal.certified is None:
+        raise Refused(409, _("No threshold"), _("The reviews no longer support a threshold."))
+    detail = {"candidate": f"{target} {name}", "threshold": threshold_value(proposal)}
+    try:
+        await add_candidate(
+            visit.store.pool,
+            account,
+            proposal_changes(settings, proposal),
+            now=visit.now,
+            made_by=CandidateSource.CALIBRATION,
+            created_by=visit.person.login,
+            note=f"{proposal.reviews} weighted reviews, precision {wanted:.0%} wanted",
+            logged=visit.entry(LoggedAction.SETTINGS, user_id=account, detail=detail),
+        )
+    except AccountRejected as rejected:
+        raise Refused(409, _("This threshold cannot be used"), str(rejected)) from rejected
+    query = urlencode(chosen.query | {"precision": f"{wanted * 100:g}", "made": name})
+    return visit.redirect("learn_calibration", query, account=account)
 
 
 async def load_sample(visit: Visit, account: str, chosen: Range) -> CalibrationSample:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.http.page_routes import get
+from review.http.page_routes import get, post
 from review.learn import calibration_page, errors_page
 from review.routes.accounts import ACCOUNT
 
@@ -23,6 +23,12 @@ LEARN_FIGURES: Final = (
         ACCOUNT + "/learn/calibration",
         "learn_calibration",
         calibration_page.show_calibration,
+        Right.LEAD,
+    ),
+    post(
+        ACCOUNT + "/learn/calibration",
+        "calibration_candidate",
+        calibration_page.make_candidate,
         Right.LEAD,
     ),
 )
