@@ -23,7 +23,7 @@ MEASURED: Final = reasons_of(ReasonFamily.NOT_TRUSTED, ReasonFamily.ESCALATED)
 WANTED: Final = 0.9
 
 
-class Target(StrEnum):
+class ThresholdTarget(StrEnum):
     """What a threshold is about: confidence of drafts, or the scores of a category of moderation."""
 
     CONFIDENCE = "confidence"
@@ -78,7 +78,7 @@ class ThresholdProposal:
         needed: fewest kept readings, all right, that could support one.
     """
 
-    target: Target
+    target: ThresholdTarget
     name: str
     current: float | None
     wanted: float
@@ -140,7 +140,7 @@ def confidence_proposal(
     if policy not in SEND_FIELDS:
         return None
     observations = draft_observations(readings, policy=policy, cheap=policy == "calibrated")
-    return _proposal(Target.CONFIDENCE, SEND_FIELDS[policy], current_threshold(account), observations, wanted)
+    return _proposal(ThresholdTarget.CONFIDENCE, SEND_FIELDS[policy], current_threshold(account), observations, wanted)
 
 
 def category_proposals(
@@ -153,7 +153,7 @@ def category_proposals(
     names = {each.removeprefix(prefix) for each in rules if each.startswith(prefix)}
     return tuple(
         _proposal(
-            Target.CATEGORY,
+            ThresholdTarget.CATEGORY,
             name,
             account.moderation_thresholds.get(name),
             category_observations(held, name),
@@ -177,9 +177,9 @@ def proposal_changes(account: Account, proposal: ThresholdProposal) -> Mapping[s
     return changes
 
 
-def threshold_changes(account: Account, target: Target, name: str, value: float) -> dict[str, Json]:
+def threshold_changes(account: Account, target: ThresholdTarget, name: str, value: float) -> dict[str, Json]:
     """The settings with one threshold replaced."""
-    if target is Target.CATEGORY:
+    if target is ThresholdTarget.CATEGORY:
         return {"moderation_thresholds": {**account.moderation_thresholds, name: value}}
     policy = dict(account.assessment_policy)
     if name == "high_threshold":
@@ -204,7 +204,7 @@ def current_threshold(account: Account) -> float | None:
 
 
 def _proposal(
-    target: Target, name: str, current: float | None, held: tuple[Observation, ...], wanted: float
+    target: ThresholdTarget, name: str, current: float | None, held: tuple[Observation, ...], wanted: float
 ) -> ThresholdProposal:
     return ThresholdProposal(
         target=target,

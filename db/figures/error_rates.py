@@ -26,7 +26,7 @@ NOT_AUTOMATED: Final = reasons_of(
 """Endings that follow from settings or the clock, or that leave the message to people."""
 
 
-class ErrorKind(StrEnum):
+class WrongKind(StrEnum):
     """What was wrong: a message that should have been answered, or a reply that should not have been sent."""
 
     WRONG_BLOCK = "wrong_block"
@@ -34,8 +34,8 @@ class ErrorKind(StrEnum):
 
 
 KINDS: Final = {
-    DecisionKind.IGNORE: ErrorKind.WRONG_BLOCK,
-    DecisionKind.RESPOND: ErrorKind.WRONG_REPLY,
+    DecisionKind.IGNORE: WrongKind.WRONG_BLOCK,
+    DecisionKind.RESPOND: WrongKind.WRONG_REPLY,
 }
 
 
@@ -92,7 +92,7 @@ class ErrorRate:
         share: the weighted share of errors with its interval; None without reviews.
     """
 
-    kind: ErrorKind
+    kind: WrongKind
     dimension: ErrorDimension
     value: str
     reviewed: int

@@ -23,8 +23,8 @@ from worker.model import Account
 from worker.proposals import (
     WANTED,
     Reading,
-    Target,
     ThresholdProposal,
+    ThresholdTarget,
     category_proposals,
     confidence_proposal,
     threshold_changes,
@@ -102,7 +102,7 @@ def _proposals(account: Account, readings: tuple[Reading, ...]) -> Iterator[Thre
 
 
 def _key(proposal: ThresholdProposal) -> str:
-    return CONFIDENCE if proposal.target is Target.CONFIDENCE else CATEGORY + proposal.name
+    return CONFIDENCE if proposal.target is ThresholdTarget.CONFIDENCE else CATEGORY + proposal.name
 
 
 def _reason(proposal: ThresholdProposal, value: float) -> str:

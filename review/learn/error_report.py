@@ -12,9 +12,9 @@ from db.figures.error_rates import (
     KINDS,
     NOT_AUTOMATED,
     ErrorDimension,
-    ErrorKind,
     ErrorRate,
     SampleDesign,
+    WrongKind,
 )
 from worker.model import DecisionKind
 
@@ -27,12 +27,12 @@ FILE_COLUMNS: Final = (
     "group_value", "value", "low_95", "high_95", "decisions", "reviewed", "errors", "sample_design",
 )  # fmt: skip
 MEANS: Final = {
-    ErrorKind.WRONG_BLOCK: "rules, moderation models and confidence policies that withhold a reply",
-    ErrorKind.WRONG_REPLY: "language model with confidence policy that replies",
+    WrongKind.WRONG_BLOCK: "rules, moderation models and confidence policies that withhold a reply",
+    WrongKind.WRONG_REPLY: "language model with confidence policy that replies",
 }
 PURPOSES: Final = {
-    ErrorKind.WRONG_BLOCK: "withhold automated replies to messages that a person should see",
-    ErrorKind.WRONG_REPLY: "reply to messages without a person",
+    WrongKind.WRONG_BLOCK: "withhold automated replies to messages that a person should see",
+    WrongKind.WRONG_REPLY: "reply to messages without a person",
 }
 
 
@@ -67,14 +67,14 @@ class ErrorReport:
     lines: tuple[ErrorLine, ...]
     designs: tuple[SampleDesign, ...]
 
-    def of(self, kind: ErrorKind, dimension: ErrorDimension) -> tuple[ErrorLine, ...]:
+    def of(self, kind: WrongKind, dimension: ErrorDimension) -> tuple[ErrorLine, ...]:
         """Lines of a kind and dimension; of weeks the oldest first, of others the most errors first."""
         found = [each for each in self.lines if each.rate.kind is kind and each.rate.dimension is dimension]
         if dimension not in (ErrorDimension.WEEK, ErrorDimension.CONFIDENCE):
             found.sort(key=lambda each: (-_share(each.rate), each.rate.value))
         return tuple(found)
 
-    def whole(self, kind: ErrorKind) -> ErrorLine | None:
+    def whole(self, kind: WrongKind) -> ErrorLine | None:
         """The line of all decisions of a kind; None without reviews."""
         return next(iter(self.of(kind, ErrorDimension.ALL)), None)
 

@@ -13,8 +13,8 @@ from db.figures import dashboard
 from db.figures.dashboard import FigureFilter
 from db.figures.error_rates import (
     ErrorDimension,
-    ErrorKind,
     ErrorSelection,
+    WrongKind,
     error_rates,
     sample_designs,
 )
@@ -38,8 +38,8 @@ from review.queues.queue_pages import DRAWN, STRATA
 
 DEFAULT_RANGE: Final = "30d"
 KINDS: Final = {
-    ErrorKind.WRONG_BLOCK: mark("Wrong blocks"),
-    ErrorKind.WRONG_REPLY: mark("Wrong replies"),
+    WrongKind.WRONG_BLOCK: mark("Wrong blocks"),
+    WrongKind.WRONG_REPLY: mark("Wrong replies"),
 }
 DIMENSIONS: Final = {
     ErrorDimension.WEEK: mark("By week"),

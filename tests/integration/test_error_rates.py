@@ -16,7 +16,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from cli.stack import Stack
-from db.figures.error_rates import ErrorDimension, ErrorKind, ErrorRate, ErrorSelection, error_rates
+from db.figures.error_rates import ErrorDimension, ErrorRate, ErrorSelection, WrongKind, error_rates
 from db.people.records import Role
 from db.review_store import Store
 from db.reviews import queue_filling, queues
@@ -90,8 +90,8 @@ def filled(desk: Desk) -> Desk:
 def test_errors_are_weighted_by_the_inverse_of_the_chance(filled: Desk) -> None:
     """Both kinds; unsure reviews and those of an unknown chance are left out and counted."""
     rates = found(filled, "shop")
-    blocks = rates[ErrorKind.WRONG_BLOCK, ErrorDimension.ALL, ""]
-    replies = rates[ErrorKind.WRONG_REPLY, ErrorDimension.ALL, ""]
+    blocks = rates[WrongKind.WRONG_BLOCK, ErrorDimension.ALL, ""]
+    replies = rates[WrongKind.WRONG_REPLY, ErrorDimension.ALL, ""]
 
     assert blocks.share is not None
     assert blocks.share.share == pytest.approx(0.1)
@@ -105,7 +105,7 @@ def test_each_property_of_a_decision_has_its_line(filled: Desk) -> None:
     """Reason, rule, policy, language, band of confidence and week; people's endings have none."""
     rates = found(filled, "shop")
     week = (DAY - timedelta(days=DAY.weekday())).date().isoformat()
-    kind = ErrorKind.WRONG_REPLY
+    kind = WrongKind.WRONG_REPLY
 
     assert {
         (kind, ErrorDimension.REASON, "REPLIED"),
@@ -113,17 +113,17 @@ def test_each_property_of_a_decision_has_its_line(filled: Desk) -> None:
         (kind, ErrorDimension.LANGUAGE, "de"),
         (kind, ErrorDimension.CONFIDENCE, "0.8-0.9"),
         (kind, ErrorDimension.WEEK, week),
-        (ErrorKind.WRONG_BLOCK, ErrorDimension.RULE, "flagged_keyword:rare"),
+        (WrongKind.WRONG_BLOCK, ErrorDimension.RULE, "flagged_keyword:rare"),
     } <= set(rates)
     assert not any(value == "OWNED_BY_PEOPLE" for _, _, value in rates)
-    rare = rates[ErrorKind.WRONG_BLOCK, ErrorDimension.RULE, "flagged_keyword:rare"]
+    rare = rates[WrongKind.WRONG_BLOCK, ErrorDimension.RULE, "flagged_keyword:rare"]
     assert (rare.errors, rare.reviewed) == (0, 1)
 
 
 def test_a_sample_without_any_usable_chance_has_no_share(filled: Desk) -> None:
     """It says how many reviews it leaves out."""
     reviewed(filled, "overturn", None, user_id="weightless")
-    line = found(filled, "weightless")[ErrorKind.WRONG_BLOCK, ErrorDimension.ALL, ""]
+    line = found(filled, "weightless")[WrongKind.WRONG_BLOCK, ErrorDimension.ALL, ""]
 
     assert (line.share, line.reviewed, line.without_chance) == (None, 0, 1)
 

@@ -12,7 +12,7 @@ from worker.adaptive import next_threshold, parse_bounds
 from worker.model import Account
 from worker.proposals import (
     Reading,
-    Target,
+    ThresholdTarget,
     category_observations,
     category_proposals,
     confidence_proposal,
@@ -97,7 +97,7 @@ def test_a_proposal_is_a_change_of_the_policy() -> None:
     found = confidence_proposal(current, readings(800), 0.8)
 
     assert found is not None
-    assert (found.target, found.name, found.current) == (Target.CONFIDENCE, "high_threshold", 0.95)
+    assert (found.target, found.name, found.current) == (ThresholdTarget.CONFIDENCE, "high_threshold", 0.95)
     assert found.changes_anything
     assert proposal_changes(current, found) == {
         "assessment_policy": {
@@ -153,7 +153,7 @@ def test_a_threshold_that_the_account_cannot_have_is_refused() -> None:
     assert threshold_value(found) < 0.85
     with pytest.raises(AccountRejected, match="assessment_policy"):
         proposal_changes(current, found)
-    assert threshold_changes(current, Target.CONFIDENCE, "high_threshold", 0.9)
+    assert threshold_changes(current, ThresholdTarget.CONFIDENCE, "high_threshold", 0.9)
 
 
 @pytest.mark.parametrize(
