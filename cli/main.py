@@ -47,6 +47,8 @@ COMMANDS: Final = {
     "rules": "cli.accounts.rules:app",
     "limits": "cli.events.limits:limits",
     "costs": "cli.accounts.costs:costs",
+    "errors": "cli.learn.errors:errors",
+    "calibration": "cli.learn.calibration:calibration",
     "assess": "cli.assess.commands:app",
     "worker": "cli.deployment.serve:worker",
     "beat": "cli.deployment.serve:beat",

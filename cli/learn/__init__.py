@@ -1,0 +1,1 @@
+"""Commands that show how good decisions are and how they become better."""
