@@ -68,13 +68,14 @@ class Replayer:
     """Makes stored decisions again; keeps compiled versions.
 
     Attributes:
-        changes: of a candidate's account, by account; the pinned version where there is none.
+        candidates: the settings to decide with, by account; the pinned version where there are none.
         live: asked where a recording has no answer; None: nothing is asked.
     """
 
-    source: Pool | None
+    source: Pool
     candidates: Mapping[str, Account] = field(default_factory=dict)
     live: Ports | None = None
+    _accounts: dict[tuple[str, int], Account | None] = field(default_factory=dict)
     _versions: dict[tuple[str, int, str], SettingsVersion | None] = field(default_factory=dict)
 
     async def replay(self, stored: StoredDecision) -> ReplayedDecision:
@@ -100,16 +101,19 @@ class Replayer:
         if key not in self._versions:
             while len(self._versions) >= MOST_VERSIONS:
                 self._versions.pop(next(iter(self._versions)))
-            account = candidate or await self._pinned(user_id, recording.rules_version)
+            account = candidate or await self.account_of(user_id, recording.rules_version)
             compiled = asyncio.to_thread(compiled_version, account, defaults) if account else None
             self._versions[key] = await compiled if compiled else None
         return self._versions[key]
 
-    async def _pinned(self, user_id: str, version: int) -> Account | None:
+    async def account_of(self, user_id: str, version: int) -> Account | None:
+        """A version of an account's settings; None when it is not stored."""
         if not version:
             return Account(user_id=user_id, version=0)
-        found = await get_version(self.source, user_id, version) if self.source else None
-        return found.account if found else None
+        if (user_id, version) not in self._accounts:
+            found = await get_version(self.source, user_id, version)
+            self._accounts[user_id, version] = found.account if found else None
+        return self._accounts[user_id, version]
 
     async def _made(
         self, stored: StoredDecision, recording: Recording, version: SettingsVersion

@@ -57,6 +57,7 @@ from worker.replay.deciding import Replay, compiled_version, replayed
 from worker.replay.difference import DifferenceKind, difference, outcome_of, unequal_fields
 from worker.replay.recorder import Recorder
 from worker.replay.recording import RecordingUnreadable
+from worker.replay.shortcut import is_unchanged
 from worker.replay.stored import decoded, encoded
 from worker.steps.run import EventCase
 
@@ -277,9 +278,9 @@ def untimed(decision: Decision) -> Decision:
 
 
 async def test_a_replay_is_the_same_bit_for_bit() -> None:
-    """300 pipelines by chance, with races, errors, holds and cancelled calls; every part is equal."""
+    """250 pipelines by chance, with races, errors, holds and cancelled calls; every part is equal."""
     reasons = set()
-    for seed in range(300):
+    for seed in range(250):
         draw = random.Random(seed)
         case = some_case(draw)
         decision, stored = await made(case, draw)
@@ -336,3 +337,31 @@ async def test_a_later_form_and_a_wrong_value_are_refused() -> None:
         assert former in text
         with pytest.raises(RecordingUnreadable):
             decoded(stored[:1] + zlib.compress(text.replace(former, wrong)))
+
+
+CHANGES: tuple[dict[str, Any], ...] = (
+    {"flagged_keywords": ("open",)}, {"flagged_keywords": ("closed", "kim")}, {"allowed": ("nine",)},
+    {"flagged_keywords": ()}, {"moderation_thresholds": {"violence": 0.005}},
+    {"moderation_thresholds": {"violence": 1.0}}, {"prompt": "Be brief."},
+    {"assessment_policy": {"name": "calibrated", "low_action": "silence"}}, {"record_answers": False}, {},
+)  # fmt: skip
+
+
+async def test_a_shortcut_is_taken_only_where_nothing_changes() -> None:
+    """What changed rules, thresholds or policies skip ends as it did when it is decided again."""
+    skipped = 0
+    for seed in range(40):
+        draw = random.Random(seed)
+        case = some_case(draw)
+        decision, stored = await made(case, draw)
+        before = outcome_of(decision)
+        for changes in CHANGES:
+            version = compiled_version(replace(case.account, **changes), {})
+            if not is_unchanged(decoded(stored), before, case.account, version):
+                continue
+            skipped += 1
+            found = await again(case, decision, stored, version.account)
+
+            assert found.decision is not None, (seed, changes)
+            assert difference(before, outcome_of(found.decision)).kind is DifferenceKind.UNCHANGED, seed
+    assert skipped > 100
