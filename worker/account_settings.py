@@ -632,8 +632,8 @@ class AccountSettings(BaseModel):
         Setting(
             title="Record answers for replays",
             section=Section.LEARNING,
-            help="What models, moderators and the search answered is stored with each decision, sealed, so that"
-            " it can be made again with other settings; see docs/learn.md.",
+            help="What models, moderators and the search answered is stored with each decision, sealed. So it"
+            " can be made again with other settings; see docs/learn.md.",
         ),
     ]
     adaptive_thresholds: Annotated[

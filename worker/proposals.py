@@ -140,7 +140,9 @@ def confidence_proposal(
     if policy not in SEND_FIELDS:
         return None
     observations = draft_observations(readings, policy=policy, cheap=policy == "calibrated")
-    return _proposal(ThresholdTarget.CONFIDENCE, SEND_FIELDS[policy], current_threshold(account), observations, wanted)
+    return _proposal(
+        ThresholdTarget.CONFIDENCE, SEND_FIELDS[policy], current_threshold(account), observations, wanted
+    )
 
 
 def category_proposals(

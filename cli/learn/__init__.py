@@ -1,1 +1,1 @@
-"""Commands that show how good decisions are and how they become better."""
+"""Commands to learn from decisions: candidates, replays and backtests."""

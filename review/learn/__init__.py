@@ -1,1 +1,1 @@
-"""Pages that show how good the decisions of an account are and how they become better."""
+"""Pages on which an account learns from its decisions: candidates, backtests and what follows."""
