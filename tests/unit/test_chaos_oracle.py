@@ -175,6 +175,21 @@ def test_a_right_run_breaks_no_law() -> None:
     assert not any(found.values())
 
 
+@pytest.mark.parametrize(("reason", "is_breach"), [("LLM_ERROR", False), ("REPLIED", True)])
+def test_a_message_without_a_draft_may_stay_in_the_history(reason: str, *, is_breach: bool) -> None:
+    """Only its draft would have been flagged; a draft that passed is a breach."""
+    seen = replace(
+        RIGHT,
+        published={**RIGHT.published, "e8": event("e8", "m", EventKind.BAD_DRAFT)},
+        entries={**RIGHT.entries, "12-0": "e8"},
+        keys=(*RIGHT.keys, key("e8", "12-0", 17)),
+        decisions=(*RIGHT.decisions, decision("e8", "ignore", reason)),
+        history=(*RIGHT.history, line("m", "e8", "zqf8q")),
+    )
+
+    assert bool(breaches(seen)[Law.RESIDUE]) == is_breach
+
+
 def test_a_message_to_people_who_have_the_conversation_may_wait_for_them_too() -> None:
     """It is ignored by the AI, and opens an escalation of its own after the first one was closed."""
     further = event("e7", "h", EventKind.QUESTION)
