@@ -193,6 +193,17 @@ ai_rules: Final = table(
     ),
     required("statement_countries", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="lower case"),
     required("record_answers", sa.Boolean, server_default=TRUE, comment="decisions can be replayed"),
+    required(
+        "adaptive_thresholds",
+        JSONB,
+        server_default=EMPTY_OBJECT,
+        comment="confidence or category:<name> -> bounds such as 0.60-0.95; empty: none moves",
+    ),
+    sa.CheckConstraint(
+        "jsonb_typeof(adaptive_thresholds) = 'object' AND NOT jsonb_path_exists(adaptive_thresholds,"
+        " '$.* ? (@.type() <> \"string\")')",
+        name="adaptive_thresholds_are_text",
+    ),
     required("changed_by", sa.Text, server_default=sa.text("current_user")),
     required("changed_at", Timestamp, server_default=NOW),
     sa.CheckConstraint("version > 0", name="version_positive"),

@@ -16,7 +16,9 @@ from db.rights import session_login
 from review import job_runner
 from review.dashboard import figure_counter
 from review.digests.run import run_digests
+from review.first_run.sample_page import tend_samples
 from review.http.visit import Site
+from review.learn.adaptive import run_adaptive
 from review.queues import queue_filler
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
@@ -63,6 +65,8 @@ TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
     check_login_rights,
     queue_filler.run,
     run_digests,
+    tend_samples,
+    run_adaptive,
 )
 """Tasks that run while the server runs; each handles its own errors."""
 

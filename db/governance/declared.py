@@ -137,6 +137,7 @@ RETENTION: Final = (
     _other("person_roles", "the account's administrators"),
     _kept("ai_rules", "a decision is explained by the settings of its time"),
     _kept("candidates", "settings that a person or a proposal wanted; as ai_rules"),
+    _kept("backtests", "counts and ids of decisions, without texts"),
     _kept("people", "reviews and the access log name them; they are disabled instead"),
     _kept("api_tokens", "the access log names them; without use after their end"),
     _kept("queues", "reviews name them; no texts"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
@@ -11,10 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.people.api_tokens import TokenScope
 from db.people.records import EVERY_ACCOUNT
+from db.people.sample_data import SAMPLE_ACCOUNT
 from db.rows import all_rows, first_row
 
-SAMPLE_ACCOUNT: Final = "sample-shop"
-"""The account of the sample data; it does not count as an account of the installation."""
 MODELS_TESTED: Final = "models_tested"
 MODELS_FAILED: Final = "models_failed"
 """In the detail of a line of the access log: calls of a live test, and those without an answer."""
@@ -78,10 +77,15 @@ async def load_first_steps(connection: AsyncConnection) -> FirstSteps | None:
     models = bool((await connection.execute(MODELS, {"account": account} | names)).scalar_one())
     if account is None:
         return FirstSteps(account=None, models=models)
+    return replace(await load_account_steps(connection, account), models=models)
+
+
+async def load_account_steps(connection: AsyncConnection, account: str) -> FirstSteps:
+    """The steps of one account, whatever other accounts there are; ``models`` is not looked at."""
     values = {"account": account, "every": EVERY_ACCOUNT, "publish": TokenScope.PUBLISH.value}
     found = await first_row(connection, DONE, values)
     assert found is not None  # a select without a table
-    return FirstSteps(account=account, models=models, **found)
+    return FirstSteps(account=account, **found)
 
 
 async def decided_event(connection: AsyncConnection, account: str, event_id: str) -> UUID | None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
+from db.people.sample_data import SAMPLE_ACCOUNT
 from db.pool import Pool, fetch_dicts, fetch_value
 from db.repair.model import Breach, FoundBreach
 
@@ -94,10 +95,11 @@ WAITING: Final = """
     WHERE delivered_at IS NULL AND NOT cancel_settled AND created_at >= %(since)s AND created_at < %(until)s
     ORDER BY id
 """
-DELIVERED: Final = """
+DELIVERED: Final = f"""
     SELECT decision_id::text AS decision_id, user_id FROM outbox
-    WHERE delivered_at >= %(since)s AND delivered_at < %(until)s ORDER BY id
+    WHERE delivered_at >= %(since)s AND delivered_at < %(until)s AND user_id <> '{SAMPLE_ACCOUNT}' ORDER BY id
 """
+"""Replies to samples count as delivered, and never are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

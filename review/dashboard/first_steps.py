@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from starlette.responses import Response
 
-from db.people.first_steps import FirstSteps, load_first_steps
+from db.people.first_steps import FirstSteps, load_account_steps, load_first_steps
+from db.people.sample_data import SAMPLE_ACCOUNT
 from db.review_store import AsyncConnection
 from review.access import Right
 from review.http.visit import Visit, set_cookie
 from review.languages import mark
 
+Progress: TypeAlias = tuple[tuple[str | None, bool], ...]
+"""Link and state of each step of ``TEXTS``."""
 COOKIE: Final = "hushgate_first_steps"
 HIDDEN: Final = "hidden"
 KEPT_S: Final = 365 * 86_400
@@ -58,6 +61,10 @@ TEXTS: Final = (
 """Title and help of the steps, in the order of ``_progress``."""
 
 
+OF_INSTALLATION: Final = 2
+"""The first steps of ``TEXTS`` that are no matter of one account."""
+
+
 async def load_checklist(visit: Visit, connection: AsyncConnection) -> tuple[FirstStep, ...]:
     """The steps for administrators; empty when all are done, hidden, or the installation is not new."""
     if visit.request.cookies.get(COOKIE) == HIDDEN or not visit.may(Right.ADMIN):
@@ -68,13 +75,30 @@ async def load_checklist(visit: Visit, connection: AsyncConnection) -> tuple[Fir
     progress = _progress(visit, found)
     if all(done for _, done in progress):
         return ()
+    return _steps(progress)
+
+
+async def load_account_checklist(
+    visit: Visit, connection: AsyncConnection, account: str
+) -> tuple[FirstStep, ...]:
+    """The steps of one account for its administrators; empty when all are done, or hidden."""
+    if visit.request.cookies.get(COOKIE) == HIDDEN or not visit.may(Right.ADMIN, account):
+        return ()
+    if account == SAMPLE_ACCOUNT:
+        return ()
+    progress = _progress(visit, await load_account_steps(connection, account))
+    steps = _steps(progress)[OF_INSTALLATION:]
+    return () if all(each.done for each in steps) else steps
+
+
+def _steps(progress: Progress) -> tuple[FirstStep, ...]:
     return tuple(
         FirstStep(title=title, help=text, link=link, done=done)
         for (title, text), (link, done) in zip(TEXTS, progress, strict=True)
     )
 
 
-def _progress(visit: Visit, found: FirstSteps) -> tuple[tuple[str | None, bool], ...]:
+def _progress(visit: Visit, found: FirstSteps) -> Progress:
     """Link and state of each step."""
 
     def page(name: str) -> str | None:

@@ -19,6 +19,7 @@ from review.dashboard.dashboard_page import figure_filter, range_log_detail
 from review.dashboard.dashboard_view import compare_figures
 from review.dashboard.first_steps import load_checklist
 from review.dashboard.tiles import decision_tiles
+from review.first_run.sample_page import load_samples
 from review.http.visit import Visit
 from review.lists.views_page import load_visible_views
 from review.owner.home_page import owned_account
@@ -45,6 +46,7 @@ async def show_home(visit: Visit) -> Response:
             "views": await load_visible_views(visit, connection),
             "notices": await load_notices(visit, connection),
             "steps": await load_checklist(visit, connection),
+            "samples": await load_samples(visit, connection),
             "assigned": 0,
         }
         if visit.may(Right.REVIEW):

@@ -61,12 +61,18 @@ def _of_draft(assessment: SnapshotAssessment, margins: tuple[Margin, ...]) -> It
     for name, measures, score in halves:
         margin = next((each for each in deciding if each.measure in measures), None)
         if margin is not None:
-            yield _bar(name, margin)
+            yield _bar(name, _decisive(margin, margins))
         elif score is not None:
             yield _without_threshold(name, score)
         known = known or margin is not None or score is not None
     if not known:
         yield from (_bar("other", each) for each in deciding[:MOST])
+
+
+def _decisive(margin: Margin, margins: Iterable[Margin]) -> Margin:
+    """The lowest threshold of the same measure that was missed, as the page's sentence names it."""
+    missed = [each for each in margins if each.measure == margin.measure and not each.reached]
+    return min(missed, key=lambda each: each.threshold or 0.0, default=margin)
 
 
 def _bar(kind: str, margin: Margin) -> MeasureBar:

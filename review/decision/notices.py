@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from db.people.sample_data import SAMPLE_ACCOUNT
 from review.decision.explanation import MESSAGE, ExplanationFacts
 from review.languages import gettext as _
 from review.languages import ngettext
@@ -17,6 +18,12 @@ from worker.reasons import Reason
 def notices(facts: ExplanationFacts) -> tuple[str, ...]:
     """One sentence for each further event that a reviewer should know."""
     return tuple(text for notice in NOTICES if (text := notice(facts)))
+
+
+def _sample(facts: ExplanationFacts) -> str:
+    if facts.row["user_id"] != SAMPLE_ACCOUNT:
+        return ""
+    return _("This is sample data: nothing of it is sent to a channel.")
 
 
 def _unmoderated(facts: ExplanationFacts) -> str:
@@ -132,6 +139,7 @@ def _unreadable(facts: ExplanationFacts) -> str:
 
 
 NOTICES: Final[tuple[Callable[[ExplanationFacts], str], ...]] = (
+    _sample,
     _unmoderated,
     _left_out,
     _search_reduced,

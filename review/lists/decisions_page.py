@@ -18,6 +18,7 @@ from db.review_store import AsyncConnection
 from db.reviews import queue_items
 from review.access import Right
 from review.content_covers import cover_reason
+from review.first_run.sample_page import load_samples
 from review.http.visit import Refused, Visit
 from review.lists.filter_fields import FIELDS
 from review.lists.filters import ListQuery
@@ -82,6 +83,7 @@ async def _load_values(visit: Visit, query: ListQuery, cursor: str | None, *, li
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
         review_states = await decision_list.load_review_states(connection, page.rows, hidden=hidden)
         views = () if visit.partial else await load_visible_views(visit, connection)
+        samples = None if page.rows or visit.partial else await load_samples(visit, connection)
     covers = {
         row["id"]: cover_reason(visit.person.covered, {**row, "hot_categories": scores.get(row["id"])})
         for row in page.rows
@@ -92,6 +94,7 @@ async def _load_values(visit: Visit, query: ListQuery, cursor: str | None, *, li
         "review_states": review_states,
         "covers": covers,
         "views": views,
+        "samples": samples,
         "replies": replies,
         "layout": layout,
     }

@@ -34,6 +34,7 @@ from review.answers.pages import parse_answer_form
 from review.answers.panel import AnswerPanel, load_answer_panel
 from review.answers.sending import send_answer
 from review.content_covers import cover_reason
+from review.dashboard.first_steps import load_account_checklist
 from review.decision import page
 from review.http.visit import Visit
 from review.languages import gettext as _
@@ -113,6 +114,7 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
     async with visit.store.reading() as connection:
         replies = await _replies(connection, user_id, since)
         cards, waits = await _waiting(visit, connection, user_id)
+        steps = await load_account_checklist(visit, connection, user_id)
     cards = [_with_problem(visit, each, **problem) for each in cards]
     shown = [str(row["id"]) for row in (*replies, *(each.row for each in cards))]
     drafts = sum(len(each.panel.held.texts) for each in cards)
@@ -123,6 +125,7 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
         status=status,
         account=user_id,
         tab="owner_home",
+        steps=steps,
         settings=await accounts.current_account(visit.store.pool, user_id),
         today=replies_counted(today),
         week=replies_counted(counts),

@@ -45,12 +45,16 @@ def key(name: str, entry_id: str, commit: int) -> KeyRow:
     return KeyRow(name=name, entry_id=entry_id, decision_id=f"d-{name}", commit=commit)
 
 
+def opened(decision_id: str) -> SeenEscalation:
+    return SeenEscalation(decision_id=decision_id, closed=False)
+
+
 def line(conversation: str, name: str, text: str) -> HistoryRow:
     return HistoryRow(conversation=conversation, name=name, by_author=True, text=text)
 
 
-def decision(name: str, kind: str) -> DecisionRow:
-    return DecisionRow(decision_id=f"d-{name}", name=name, decision=kind)
+def decision(name: str, kind: str, reason: str = "") -> DecisionRow:
+    return DecisionRow(decision_id=f"d-{name}", name=name, decision=kind, reason=reason)
 
 
 RIGHT: Final = Observations(
@@ -140,6 +144,8 @@ BREACHES: Final[tuple[tuple[Law, str, Change], ...]] = (
     ),
     (Law.UNAPPROVED, "by webhook", lambda o: replace(o, webhooks=(*o.webhooks, webhook("w4", FLAGGED)))),
     (Law.UNAPPROVED, "no decision", lambda o: replace(o, replies=(*o.replies, reply("53-0", HANDED, "h")))),
+    (Law.UNAPPROVED, "an escalation", lambda o: replace(o, escalations=(*o.escalations, opened("d-e1")))),
+    (Law.UNAPPROVED, "by nobody", lambda o: replace(o, escalations=(*o.escalations, opened("d-e9")))),
     (Law.SENT_TWICE, "a reply", lambda o: replace(o, replies=(*o.replies, reply("53-0", SECOND, "c")))),
     (
         Law.SENT_TWICE,
@@ -167,6 +173,21 @@ def test_a_right_run_breaks_no_law() -> None:
 
     assert set(found) == set(Law)
     assert not any(found.values())
+
+
+def test_a_message_to_people_who_have_the_conversation_may_wait_for_them_too() -> None:
+    """It is ignored by the AI, and opens an escalation of its own after the first one was closed."""
+    further = event("e7", "h", EventKind.QUESTION)
+    seen = replace(
+        RIGHT,
+        published={**RIGHT.published, "e7": further},
+        entries={**RIGHT.entries, "11-0": "e7"},
+        keys=(*RIGHT.keys, key("e7", "11-0", 16)),
+        decisions=(*RIGHT.decisions, decision("e7", "ignore", "OWNED_BY_PEOPLE")),
+        escalations=(*RIGHT.escalations, opened("d-e7")),
+    )
+
+    assert not any(breaches(seen).values())
 
 
 @pytest.mark.parametrize(

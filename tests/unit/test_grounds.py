@@ -74,6 +74,20 @@ def test_two_bars_say_what_decided() -> None:
     assert bars[1].sentence == "It answers the question: 0.90, at least 0.50 is needed."
 
 
+def test_a_refused_draft_is_measured_by_the_threshold_that_its_sentence_names() -> None:
+    """Below both thresholds the lower one decided; between them the one from which a draft is sent."""
+
+    def threshold(score: float) -> float | None:
+        margins = (
+            Margin(subject="draft", measure="relevance", score=score, threshold=0.99, effect="", sends=True),
+            Margin(subject="draft", measure="relevance", score=score, threshold=0.72, effect="judged"),
+        )
+        (bar,) = measure_bars(SnapshotAssessment(policy="calibrated@1", relevance=score), margins, ())
+        return bar.threshold
+
+    assert [threshold(score) for score in (0.33, 0.8, 0.995)] == [0.72, 0.99, 0.99]
+
+
 def test_a_block_has_the_bar_of_its_category() -> None:
     """And none for categories below their threshold, or without one."""
     margins = (
