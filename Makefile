@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
 FUZZ_READY := $(VENV)/.ready-fuzz
+STATISTICS_READY := $(VENV)/.ready-statistics
 PROMETHEUS := $(VENV)/prometheus
 CHART_READY := $(VENV)/chart/.ready
 PEERS := $(VENV)/peers
@@ -41,6 +42,10 @@ $(BENCH_READY): bench/bench.lock $(READY)
 $(FUZZ_READY): fuzz/fuzz.lock $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r fuzz/fuzz.lock
 	@touch $(FUZZ_READY)
+
+$(STATISTICS_READY): tests/statistics.lock $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tests/statistics.lock
+	@touch $(STATISTICS_READY)
 
 $(PEERS)/%/.ready: bench/peers/%.lock | $(READY)
 	@echo "setting up $(@D) from $< (once; about two minutes) ..."
@@ -79,7 +84,7 @@ systemd-analyze: | $(READY)
 	  || echo "systemd-analyze could not be set up: the tests of the systemd units will fail" >&2; }
 
 .PHONY: test
-test: $(READY) chromium prometheus chart-tools pgbouncer systemd-analyze ## run all tests, on embedded servers and in a real browser
+test: $(READY) $(STATISTICS_READY) chromium prometheus chart-tools pgbouncer systemd-analyze ## run all tests, on embedded servers and in a real browser
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS) || { status=$$?; \
 	  [ $$status = 1 ] || exit $$status; \
 	  echo "The failed tests once more, one at a time: a failure that only a busy machine causes passes now."; \
@@ -130,7 +135,7 @@ chaos-breaches: $(READY) ## break each law in a copy of the code and see chaos r
 	@$(BIN)/python -m chaos.breaches $(ARGS)
 
 .PHONY: unit
-unit: $(READY) ## run the unit tests, without servers (under a minute)
+unit: $(READY) $(STATISTICS_READY) ## run the unit tests, without servers (under a minute)
 	@$(BIN)/python -m pytest tests/unit -q $(ARGS)
 
 .PHONY: screenshots
@@ -195,6 +200,7 @@ lock: $(READY) ## resolve the dependencies again and write the lock files
 	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/runtime.lock
 	@$(COMPILE) pyproject.toml --extra traces -c requirements.lock -o deploy/traces.lock
 	@$(COMPILE) --group bench -c requirements.lock -o bench/bench.lock
+	@$(COMPILE) --group statistics -c requirements.lock -o tests/statistics.lock
 	@$(COMPILE) --group fuzz -c requirements.lock -o fuzz/fuzz.lock
 	@echo 'openai-guardrails==0.3.6' | $(COMPILE) - -o bench/peers/openai_guardrails.lock
 	@echo 'nemoguardrails==0.24.1' | $(COMPILE) - -o bench/peers/nemo.lock

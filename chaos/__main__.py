@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, NoReturn
 
 import orjson
 import typer
@@ -14,12 +15,17 @@ from rich.console import Console
 
 from chaos.kinds import FaultKind
 from chaos.plan import Plan
-from chaos.report import show
+from chaos.report import Report, show
 from chaos.run import run
+from chaos.slices import Slices
 
 OUT: Final = Path("out/chaos.json")
+SLICES: Final = Path("out/chaos-slices")
+
+app = typer.Typer(add_completion=False)
 
 
+@app.command()
 def main(
     events: Annotated[int, typer.Option(min=50, help="Events to publish.")] = 3_000,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 3,
@@ -30,6 +36,7 @@ def main(
     only: Annotated[
         list[FaultKind] | None, typer.Option(help="Only these kinds, --others of each; repeatable.")
     ] = None,
+    shards: Annotated[int, typer.Option(min=1, help="Streams that share the events.")] = 1,
     fault_s: Annotated[float, typer.Option(min=0.1, help="Longest duration of a fault.")] = 4.0,
     disk_mb: Annotated[
         int, typer.Option(help="Size of the servers' disk in memory; 0: none of its own, it is never full.")
@@ -39,8 +46,25 @@ def main(
     ] = 120.0,
     seed: Annotated[int, typer.Option(help="Decides load and faults.")] = 7,
     out: Annotated[Path, typer.Option(help="The report as JSON.")] = OUT,
+    slices: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Divide events and faults into so many runs, with the seed and those after it. Run again, it"
+            " goes on after the last finished one.",
+        ),
+    ] = 1,
+    slice_dir: Annotated[  # noqa: ARG001  # read by Slices, from the options
+        Path, typer.Option(help="The report of each slice: SEED.json.")
+    ] = SLICES,
 ) -> None:
     """Run a fleet under faults and check every law; exit code 1 when one is broken."""
+    console = Console(highlight=False)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    command = f"make chaos ARGS={shlex.quote(shlex.join(sys.argv[1:]))}"
+    if slices > 1:
+        report = Slices(options=options_of(sys.argv[1:]), parse=options_of).run(command, console.print)
+        _end(report, out, console)
     kills = {
         FaultKind.WORKER_KILL: worker_kills,
         FaultKind.VALKEY_KILL: redis_kills,
@@ -55,15 +79,26 @@ def main(
         fault_s=fault_s,
         disk_mb=disk_mb,
         patience_s=patience_s,
+        shards=shards,
     )
-    console = Console(highlight=False)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    report = run(plan, f"make chaos ARGS={shlex.quote(shlex.join(sys.argv[1:]))}", console.print)
+    _end(run(plan, command, console.print), out, console)
+
+
+def options_of(arguments: Sequence[str]) -> dict[str, Any]:
+    """The options of a command, by their names in Python, defaults included."""
+    return dict(typer.main.get_command(app).make_context("chaos", list(arguments)).params)
+
+
+def _end(report: Report, out: Path, console: Console) -> NoReturn:
+    """Show and store a report; the file is replaced in one step."""
     show(report, console)
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_bytes(orjson.dumps(report.json(), option=orjson.OPT_INDENT_2))
-    raise typer.Exit(1 if report.violations else 0)
+    half = out.with_suffix(".part")
+    half.write_bytes(orjson.dumps(report.json(), option=orjson.OPT_INDENT_2))
+    half.replace(out)
+    unfinished = any(each.state != "finished" for each in report.slices)
+    raise typer.Exit(1 if report.total_violations or unfinished else 0)
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

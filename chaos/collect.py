@@ -20,7 +20,7 @@ from chaos.observations import (
     SeenReply,
 )
 from chaos.witness import Witness
-from chaos.world import ESCALATIONS, REPLIES, STREAM, World
+from chaos.world import ESCALATIONS, REPLIES, World
 
 PAGE: Final = 5_000
 LEFT: Final = {
@@ -43,7 +43,8 @@ SENDING: Final = (
 def unfinished(world: World) -> dict[str, int]:
     """What is not finished now: entries on the stream, and rows that wait to be sent."""
     with world.redis as redis:
-        left = {"entries on the stream": cast("int", redis.xlen(STREAM))}
+        waiting = sum(cast("int", redis.xlen(each.name)) for each in world.layout.current())
+    left = {"entries on the stream": waiting}
     return left | {what: int(world.rows(query)[0][0]) for what, query in LEFT.items()}
 
 
@@ -58,8 +59,10 @@ def observe(world: World, ledger: Ledger, witness: Witness, growth: leaks.Growth
         taken=ledger.taken,
         keys=_keys(world),
         decisions=tuple(
-            DecisionRow(decision_id=str(key), name=name, decision=decision)
-            for key, name, decision in world.rows("SELECT id, event_id, decision FROM ai_decisions")
+            DecisionRow(decision_id=str(key), name=name, decision=decision, reason=reason)
+            for key, name, decision, reason in world.rows(
+                "SELECT id, event_id, decision, reason_code FROM ai_decisions"
+            )
         ),
         duplicates=tuple(world.rows("SELECT entry_id, event_id FROM duplicates")),
         dead=tuple(

@@ -6,6 +6,7 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 import psycopg
@@ -27,12 +28,14 @@ class Injector:
         injected: how often each kind was begun.
         happened: how often it was seen to happen: an exit code, bytes held back, a refused write.
         failed: what went wrong in the tool itself.
+        timeline: when each fault began and ended, UTC, and its kind.
     """
 
     def __init__(self, world: World, recoveries: Recoveries, published: Callable[[], int]) -> None:
         self.injected = Counter[FaultKind]()
         self.happened = Counter[FaultKind]()
         self.failed: list[str] = []
+        self.timeline: list[str] = []
         self._world = world
         self._recoveries = recoveries
         self._published = published
@@ -59,10 +62,13 @@ class Injector:
 
     def _inject(self, kind: FaultKind, injection: Injection) -> None:
         self.injected[kind] += 1
+        began = datetime.now(UTC)
         try:
             happened, entries = FAULTS[kind](injection)
         except (OSError, RedisError, psycopg.Error) as error:  # a server of another fault was away
             self.failed.append(f"{kind}: {type(error).__name__}: {error}"[:200])
             return
+        finally:
+            self.timeline.append(f"{began:%H:%M:%S.%f} to {datetime.now(UTC):%H:%M:%S.%f} {kind}")
         self.happened[kind] += happened
         self._recoveries.watch(kind, entries)

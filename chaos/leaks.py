@@ -10,7 +10,8 @@ from typing import Any, Final, cast
 from redis import Redis
 
 from chaos.kinds import Role
-from chaos.world import KEYS, World
+from chaos.world import World
+from tasks.shards.layout import Shard
 
 CONNECTIONS: Final = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
 POOL: Final = 10
@@ -43,9 +44,11 @@ class Growth:
     def breaches(self, world: World) -> tuple[str, ...]:
         """Read the figures; a sentence for each one that is too large."""
         with world.redis as redis:
-            self.keys, self.lanes = dict(_keys(redis)), _lanes(redis)
+            shards = world.layout.current()
+            self.keys, self.lanes = dict(_keys(redis)), sum(_lanes(redis, shard) for shard in shards)
             self.valkey = len(cast("list[Any]", redis.client_list()))
-            dead = _owned_by_dead(redis, {each.pid for each in world.processes.managed.values()})
+            living_pids = {each.pid for each in world.processes.managed.values()}
+            dead = sum(_owned_by_dead(redis, shard, living_pids) for shard in shards)
         self.postgres = int(world.rows(CONNECTIONS)[0][0])
         self.memory_mb = {str(role): _memory(found) for role, found in world.processes.memory_mb.items()}
         living = [each.role for each in world.processes.managed.values()]
@@ -76,12 +79,12 @@ def _keys(redis: Redis) -> Counter[str]:
     return found
 
 
-def _lanes(redis: Redis) -> int:
-    return sum(1 for _ in redis.scan_iter(f"{KEYS}lane:*", count=5_000))
+def _lanes(redis: Redis, shard: Shard) -> int:
+    return sum(1 for _ in redis.scan_iter(f"{shard.prefix}lane:*", count=5_000))
 
 
-def _owned_by_dead(redis: Redis, living: set[int]) -> int:
-    owners = cast("dict[bytes, bytes]", redis.hgetall(f"{KEYS}owner"))
+def _owned_by_dead(redis: Redis, shard: Shard, living: set[int]) -> int:
+    owners = cast("dict[bytes, bytes]", redis.hgetall(f"{shard.prefix}owner"))
     return sum(int(value.split(b":")[1]) not in living for value in owners.values())
 
 

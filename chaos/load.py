@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 from chaos.kinds import Role
 from chaos.observations import MARK, EventKind, PublishedEvent
 from chaos.seeding import DESK, KEYWORD, OFF, SHOP
-from chaos.world import STREAM, Interrupted, World
+from chaos.world import Interrupted, World
 
 BATCH: Final = 40
 BY_HTTP: Final = 0.15
@@ -91,7 +91,8 @@ class Publisher:
     def _await_room(self) -> None:
         while True:
             try:
-                if int(self._client().xlen(STREAM)) < self._world.plan.backlog:
+                waiting = sum(int(self._client().xlen(each.name)) for each in self._world.layout.current())
+                if waiting < self._world.plan.backlog:
                     return
             except RedisError:
                 self._redis = None
@@ -195,14 +196,15 @@ class Publisher:
     def _by_stream(self, names: Sequence[str]) -> list[str]:
         """Entry ids of the first of these events, as far as Redis acknowledged them."""
         found: list[str] = []
+        shards = [self._world.layout.shard_of(self._bodies[name]) for name in names]
         try:
             with self._client().pipeline(transaction=False) as pipeline:
-                for name in names:
-                    pipeline.xadd(STREAM, {"data": self._bodies[name]})
-                for answer in pipeline.execute(raise_on_error=False):
+                for name, shard in zip(names, shards, strict=True):
+                    pipeline.xadd(shard.name, {"data": self._bodies[name]})
+                for answer, shard in zip(pipeline.execute(raise_on_error=False), shards, strict=True):
                     if not isinstance(answer, bytes):
                         break
-                    found.append(answer.decode())
+                    found.append(answer.decode() + shard.mark)
         except (RedisError, OSError):
             self._redis = None
         return found

@@ -56,6 +56,7 @@ class DecisionRow:
     decision_id: str
     name: str
     decision: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,8 @@ def breaches(seen: Observations) -> dict[Law, tuple[str, ...]]:
 
 
 def stream_order(entry_id: str) -> tuple[int, int]:
-    """The place of an entry in its stream."""
-    milliseconds, _, number = entry_id.partition("-")
+    """The place of an entry in its stream; a conversation is always in the same shard."""
+    milliseconds, _, number = entry_id.partition("@")[0].partition("-")
     return int(milliseconds), int(number)
 
 
@@ -122,8 +122,12 @@ def _unapproved(seen: Observations) -> Iterator[str]:
         elif (reply.name, "escalate" if reply.handoff else "respond") not in due:
             yield f"reply without a decision for it: {reply.name}"
     opened = {each.decision_id for each in seen.escalations}
-    escalated = {row.decision_id for row in seen.decisions if row.decision == "escalate"}
-    yield from _each("escalation without a decision for it", opened - escalated)
+    may_open = {
+        row.decision_id
+        for row in seen.decisions
+        if row.decision == "escalate" or row.reason == "OWNED_BY_PEOPLE"
+    }  # a message to people opens an escalation again when none is open, such as after one closed as idle
+    yield from _each("escalation without a decision for it", opened - may_open)
 
 
 def _sent_twice(seen: Observations) -> Iterator[str]:

@@ -42,6 +42,7 @@ class Plan:
     fault_s: float = 4.0
     disk_mb: int = 0
     patience_s: float = 120.0
+    shards: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

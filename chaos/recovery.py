@@ -13,7 +13,8 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from chaos.kinds import FaultKind
-from chaos.world import STREAM, World
+from chaos.world import World
+from tasks.shards.layout import Shard, ShardLayout
 
 MOST: Final = 100
 """Entries that are followed of each worker."""
@@ -43,7 +44,8 @@ class Recoveries:
     def pending(self, pid: int = 0) -> list[str]:
         """The entries that are being decided; with ``pid``, by that worker."""
         with suppress(RedisError), self._world.redis as redis:
-            return owned_entries(redis, pid)
+            shards = self._world.layout.current()
+            return [entry for shard in shards for entry in owned_entries(redis, shard, pid)]
         return []
 
     def watch(self, kind: FaultKind, entries: list[str]) -> None:
@@ -56,7 +58,7 @@ class Recoveries:
         while not self._ended.wait(LOOK_S):
             with suppress(RedisError, OSError):
                 for each in list(self._watched):
-                    if _finished(redis, each):
+                    if _finished(redis, self._world.layout, each):
                         self._watched.remove(each)
                         self.took_s[each.kind].append(time.monotonic() - each.since_s)
 
@@ -66,9 +68,9 @@ class Recoveries:
         self._thread.join(15)
 
 
-def owned_entries(redis: Redis, pid: int) -> list[str]:
-    """The heads of the lanes that a worker owns, by its process id; 0: that any owns."""
-    keys = f"{{{STREAM}}}:"
+def owned_entries(redis: Redis, shard: Shard, pid: int) -> list[str]:
+    """The heads of a shard's lanes that a worker owns, by its process id; 0: that any owns."""
+    keys = shard.prefix
     names = [name.decode() for name in cast("set[bytes]", redis.smembers(f"{keys}workers"))]
     found: list[str] = []
     for name in names:
@@ -78,7 +80,7 @@ def owned_entries(redis: Redis, pid: int) -> list[str]:
                 for lane in list(lanes)[:MOST]:
                     pipeline.zrange(f"{keys}lane:{lane.decode()}", 0, 0)
                 heads = pipeline.execute()
-            found += [_unpadded(head[0].decode()) for head in heads if head]
+            found += [_unpadded(head[0].decode()) + shard.mark for head in heads if head]
     return found
 
 
@@ -87,9 +89,10 @@ def _unpadded(member: str) -> str:
     return f"{int(milliseconds)}-{int(number)}"
 
 
-def _finished(redis: Redis, watched: Watched) -> bool:
+def _finished(redis: Redis, layout: ShardLayout, watched: Watched) -> bool:
     while watched.entries:
-        if redis.xrange(STREAM, watched.entries[-1], watched.entries[-1]):
+        place, entry_id = layout.place_of(watched.entries[-1])
+        if redis.xrange(place.key, entry_id, entry_id):
             return False
         watched.entries.pop()
     return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 from rich.console import Console
@@ -18,7 +18,7 @@ STORED: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """How long entries that a fault hit needed after it, in seconds."""
+    """How long entries that a fault hit needed after it, in seconds; of slices: the longest of each."""
 
     faults: int
     p50_s: float
@@ -37,14 +37,29 @@ class FaultCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SliceResult:
+    """One slice of a long run; ``state``: finished, interrupted, or not run."""
+
+    seed: int
+    state: str
+    seconds: float
+    accepted: int
+    faults: int
+    violations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """A run.
 
     Attributes:
         command: repeats it.
+        load_average: of the last five minutes at the end; of slices, the highest.
         figures: published, accepted, decided and the rest of the counts, by name.
-        breaches: sentences by law; all laws are in it.
-        grown: keys, connections and memory at the end.
+        breaches: sentences by law; all laws are in it. A stored report has the first ones.
+        violations: how many breaches, by law.
+        grown: keys, connections and memory at the end; of slices, by seed.
+        slices: of a long run.
     """
 
     command: str
@@ -55,19 +70,51 @@ class Report:
     figures: Mapping[str, int]
     faults: Mapping[str, FaultCount]
     breaches: Mapping[Law, tuple[str, ...]]
+    violations: Mapping[Law, int]
     grown: Mapping[str, Any]
     failed: tuple[str, ...]
+    evidence: tuple[str, ...] = ()
+    slices: tuple[SliceResult, ...] = ()
 
     @property
-    def violations(self) -> int:
+    def total_violations(self) -> int:
         """Breaches of all laws."""
-        return sum(map(len, self.breaches.values()))
+        return sum(self.violations.values())
 
     def json(self) -> dict[str, Any]:
         """As JSON."""
         shortened = {str(law): list(found[:STORED]) for law, found in self.breaches.items()}
-        counts = {str(law): len(found) for law, found in self.breaches.items()}
+        counts = {str(law): count for law, count in self.violations.items()}
         return asdict(self) | {"violations": counts, "breaches": shortened}
+
+
+def report_of(body: Mapping[str, Any]) -> Report:
+    """The report of ``Report.json``.
+
+    Raises:
+        KeyError: a field is missing.
+        TypeError: the value is not a report.
+        ValueError: a law is not known.
+    """
+    values = {
+        each.name: body[each.name] for each in fields(Report) if each.name not in {"slices", "evidence"}
+    }
+    return Report(
+        **values
+        | {
+            "faults": {name: _fault_count(each) for name, each in body["faults"].items()},
+            "breaches": {Law(law): tuple(found) for law, found in body["breaches"].items()},
+            "violations": {Law(law): int(count) for law, count in body["violations"].items()},
+            "failed": tuple(body["failed"]),
+            "evidence": tuple(body.get("evidence", ())),
+            "slices": tuple(SliceResult(**each) for each in body.get("slices", ())),
+        }
+    )
+
+
+def _fault_count(body: Mapping[str, Any]) -> FaultCount:
+    found = body["recovery"]
+    return FaultCount(**{**body, "recovery": None if found is None else Recovery(**found)})
 
 
 def recovery(took_s: list[float]) -> Recovery | None:
@@ -87,12 +134,18 @@ def show(report: Report, console: Console) -> None:
     """Print the tables."""
     for table in (_figures(report), _faults(report)):
         console.print(table)
-    console.print(f"grown: {dict(report.grown)}", soft_wrap=True)
+    if report.slices:
+        console.print(_slices(report))
+    else:
+        console.print(f"grown: {dict(report.grown)}", soft_wrap=True)
     for law, found in report.breaches.items():
         for sentence in found[:SHOWN]:
             console.print(f"[bold red]{law}[/]: {sentence}", soft_wrap=True)
     state = "interrupted, " if report.interrupted else ""
-    console.print(f"{state}{report.violations} violations in {report.seconds:.0f} s: {report.command}")
+    console.print(
+        f"{state}{report.total_violations} violations in {report.seconds:.0f} s: {report.command}",
+        soft_wrap=True,
+    )
 
 
 def _figures(report: Report) -> Table:
@@ -105,11 +158,22 @@ def _figures(report: Report) -> Table:
 
 def _lines(report: Report) -> Iterator[tuple[str, int]]:
     yield from report.figures.items()
-    yield from ((str(law), len(found)) for law, found in report.breaches.items())
+    yield from ((str(law), count) for law, count in report.violations.items())
+
+
+def _slices(report: Report) -> Table:
+    table = Table("seed", "slice", "seconds", "accepted", "faults", "violations")
+    for column in (table.columns[0], *table.columns[2:]):
+        column.justify = "right"
+    for each in report.slices:
+        counts = (f"{each.seconds:,.0f}", f"{each.accepted:,}", f"{each.faults:,}", f"{each.violations:,}")
+        table.add_row(str(each.seed), each.state, *counts)
+    return table
 
 
 def _faults(report: Report) -> Table:
-    table = Table("fault", "planned", "injected", "happened", "recovery p50 s", "p99 s", "max s")
+    whose = "worst slice's recovery" if report.slices else "recovery"
+    table = Table("fault", "planned", "injected", "happened", f"{whose} p50 s", "p99 s", "max s")
     for column in table.columns[1:]:
         column.justify = "right"
     for name, each in report.faults.items():

@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 
 from chaos import oracle
 from chaos.collect import SENDING, observe, unfinished
+from chaos.evidence import evidence
 from chaos.injector import Injector
 from chaos.kinds import FaultKind, Role
 from chaos.leaks import Growth
@@ -82,7 +83,7 @@ def _await_start(found: World, say: Callable[[str], None]) -> None:
 
     def ready() -> bool:
         with found.redis as redis:
-            beating = int(redis.scard("{hushgate:events}:workers"))
+            beating = min(int(redis.scard(f"{each.prefix}workers")) for each in found.layout.current())
         return beating >= found.plan.workers and all(
             _answers(found.addresses[role]) for role in (Role.GATEWAY, Role.REVIEW)
         )
@@ -166,6 +167,7 @@ def _await_webhooks(parts: Run) -> None:
 
 def _report(parts: Run, seen: Observations, command: str, seconds: float) -> Report:
     plan, injector = parts.world.plan, parts.injector
+    found = oracle.breaches(seen)
     return Report(
         command=command,
         seed=plan.seed,
@@ -183,9 +185,11 @@ def _report(parts: Run, seen: Observations, command: str, seconds: float) -> Rep
             for kind in FaultKind
             if plan.counts.get(kind)
         },
-        breaches=oracle.breaches(seen),
+        breaches=found,
+        violations={law: len(sentences) for law, sentences in found.items()},
         grown=asdict(parts.growth) | {"ended without a signal": dict(parts.world.processes.ended)},
         failed=(*injector.failed, *parts.world.processes.last_lines),
+        evidence=tuple(evidence(parts.world, found, injector.timeline)),
     )
 
 

@@ -27,12 +27,13 @@ from db import logins, migrate
 from db.logins import Service
 from sandbox.server import SandboxHandle
 from sandbox.server import start as start_sandbox
+from tasks.publish import open_shards
+from tasks.shards.layout import ShardLayout
 
 Value = TypeVar("Value")
 STREAM: Final = "hushgate:events"
 REPLIES: Final = "hushgate:replies"
 ESCALATIONS: Final = "hushgate:escalations"
-KEYS: Final = f"{{{STREAM}}}:"
 KEEP_REQUESTS: Final = 4_000
 LATENCY: Final = {"moderations": {"low_s": 0.01, "high_s": 0.1}, "chat": {"low_s": 0.05, "high_s": 0.3}}
 WORKER: Final = ("-m", "celery", "-A", "tasks.app", "worker")
@@ -74,6 +75,11 @@ class World:
     addresses: dict[Role, str] = field(default_factory=dict)
     worker_urls: dict[Service, str] = field(default_factory=dict)
     stopping: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def layout(self) -> ShardLayout:
+        """The streams of events."""
+        return ShardLayout(stream=STREAM, epochs=(self.plan.shards,))
 
     @property
     def redis(self) -> Redis:
@@ -167,6 +173,7 @@ class World:
             "HUSHGATE_MAX_STARTS": "1000",
             "HUSHGATE_BREAKER_LONGEST_PAUSE_S": "2",
             "HUSHGATE_MODERATION_REUSE_S": "0",
+            "HUSHGATE_SHARDS": str(self.plan.shards),
             "PYTHONUNBUFFERED": "1",
             "HUSHGATE_WEBHOOK_LOOPBACK": "true",
             "HUSHGATE_INGEST_TOKEN_RATE": "0",
@@ -207,5 +214,7 @@ def world(plan: Plan, say: Callable[[str], None]) -> Iterator[World]:
             login.service: logins.url_of(servers.database_url, login.name, login.password or "")
             for login in logins.ensure(servers.database_url, {})
         }
+        with found.redis as redis:
+            open_shards(redis, STREAM, plan.shards)
         found.start_all()
         yield found

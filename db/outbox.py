@@ -98,7 +98,7 @@ KEEP: Final = """
 
 Rows of releases before 0035 may have the retraction id of another reply; a conflict must not stop the relays.
 """
-STILL_WAITING: Final = f"""
+REPLIES: Final = f"""
     SELECT id AS row_id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
            sources, metadata, draft IS NOT NULL AS ai_generated, origin = 'handoff' AS handoff,
            CASE WHEN row_number() OVER (
@@ -109,13 +109,11 @@ STILL_WAITING: Final = f"""
                 THEN disclosure END AS disclosure,
            {SUBSCRIBED.format(account="o.user_id", type=WebhookType.REPLY_CREATED)} AS is_subscribed
     FROM outbox o
-    WHERE id = ANY(%(ids)s) AND delivered_at IS NULL AND cancelled_at IS NULL AND NOT {OVERTAKEN}
-    ORDER BY id
+    WHERE id = ANY(%(ids)s) AND delivered_at IS NULL
 """
-"""Read once more under the locks: a takeover may have been stored after the first look.
-
-The first reply that is delivered in a conversation has the disclosure; relays deliver one after the other.
-"""
+"""The first delivered reply of a conversation has the disclosure; relays deliver one after the other."""
+STILL_WAITING: Final = f"{REPLIES} AND cancelled_at IS NULL AND NOT {OVERTAKEN} ORDER BY id"
+"""Read once more under the locks: a takeover may have been stored after the first look."""
 CANCEL_OF_CONVERSATION: Final = """
     UPDATE outbox SET cancelled_at = %(now)s, cancel_reason = 'taken_over'
     WHERE delivered_at IS NULL AND cancelled_at IS NULL
@@ -180,25 +178,37 @@ async def waiting_replies(
         locked = [row for row in found if row[3]]
         cancelled = {row_id: decision_id for is_over, row_id, decision_id, _ in locked if is_over}
         waiting = [row_id for is_over, row_id, _, _ in locked if not is_over]
-        if cancelled and not await _settle(connection, cancelled, now, were_sent):
+        sent_before = await _settle(connection, cancelled, now, were_sent) if cancelled else []
+        if sent_before is None:
             yield None
             return
-        rows: list[WaitingReply] = []
-        if waiting:
-            async with connection.cursor(row_factory=class_row(WaitingReply)) as cursor:
-                await cursor.execute(STILL_WAITING, {"ids": waiting, "now": now})
-                rows = await cursor.fetchall()
-        yield LockedBatch(connection, rows, SET_DELIVERED, complete=len(locked) == len(found))
+        rows = await _replies(connection, STILL_WAITING, waiting, now)
+        complete = len(locked) == len(found)
+        yield LockedBatch(connection, rows, SET_DELIVERED, complete=complete, sent_before=sent_before)
+
+
+async def _replies(
+    connection: PoolConnection, query: str, ids: Sequence[int], now: datetime
+) -> list[WaitingReply]:
+    if not ids:
+        return []
+    async with connection.cursor(row_factory=class_row(WaitingReply)) as cursor:
+        await cursor.execute(query, {"ids": ids, "now": now})
+        return await cursor.fetchall()
 
 
 async def _settle(
     connection: PoolConnection, cancelled: Mapping[int, UUID], now: datetime, were_sent: WereSent
-) -> bool:
-    """Record of each cancelled reply whether it was sent before; False when the relay may no longer act."""
+) -> list[WaitingReply] | None:
+    """Record of each cancelled reply whether it was sent before, and return those that were.
+
+    None when the relay may no longer act.
+    """
     sent = await were_sent(list(cancelled.values()))
     if sent is None:
-        return False
+        return None
     kept = [row_id for row_id, decision_id in cancelled.items() if decision_id in sent]
     await connection.execute(CANCEL, {"ids": [row_id for row_id in cancelled if row_id not in kept]})
+    replies = await _replies(connection, f"{REPLIES} ORDER BY id", kept, now)
     await connection.execute(KEEP, {"ids": kept, "now": now})
-    return True
+    return replies

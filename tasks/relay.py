@@ -17,7 +17,7 @@ from db import outbox
 from db.outbox import WaitingReply, WereSent
 from db.outgoing.events import OutgoingEvent
 from db.outgoing.locked_batch import LockedBatch
-from db.pool import Pool
+from db.pool import Pool, PoolConnection
 from db.reviews.retractions import Retraction
 from db.webhooks import subscriptions
 from db.webhooks.subscriptions import WebhookEvent
@@ -128,7 +128,7 @@ async def mark_sent(pool: Pool, redis: Redis, *, stream: str, now: datetime, lim
                 yield None
                 return
             rows = [row for row in batch.rows if str(row.decision_id) in found]
-            yield LockedBatch(batch.connection, rows, outbox.SET_DELIVERED)
+            yield LockedBatch(batch.connection, rows, outbox.SET_DELIVERED, sent_before=batch.sent_before)
 
     name = OnceStream(redis, stream)
     kind = WebhookType.REPLY_CREATED
@@ -155,15 +155,27 @@ async def send_waiting(
             if batch is None:
                 return (), False
             entries = [outgoing(row) for row in batch.rows]
-            sent = batch.rows and batch.rows[: await lease.put_last(entries)]
+            present = await lease.put_last(entries) if entries else 0
+            sent: Sequence[Row] = batch.rows[:present]
+            if webhook is not None:
+                for rows in (batch.sent_before, sent):
+                    await _store_events(batch.connection, webhook, rows, outgoing, now())
             if sent:
-                at = now()
-                pairs = zip(sent, entries, strict=False)
-                events = [_event(row, entry, at) for row, entry in pairs if _may_be_subscribed(row)]
-                if webhook is not None and events:
-                    await subscriptions.store_events(batch.connection, webhook, events)
-                await batch.delivered([row.row_id for row in sent], at)
+                await batch.delivered([row.row_id for row in sent], now())
     return sent, len(sent) == len(batch.rows) and batch.complete
+
+
+async def _store_events(
+    connection: PoolConnection,
+    webhook: WebhookType,
+    rows: Sequence[Row],
+    outgoing: Callable[[Row], Outgoing],
+    at: datetime,
+) -> None:
+    """Store what is on the stream for webhooks."""
+    events = [_event(row, outgoing(row), at) for row in rows if _may_be_subscribed(row)]
+    if events:
+        await subscriptions.store_events(connection, webhook, events)
 
 
 def _may_be_subscribed(row: WaitingReply | Retraction | OutgoingEvent) -> bool:

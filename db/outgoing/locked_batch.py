@@ -30,15 +30,23 @@ class LockedBatch(Generic[Row]):
     Attributes:
         connection: within the transaction that locks them.
         complete: False when rows were left out because their conversation is being taken over.
+        sent_before: rows that this transaction recorded as delivered: a relay that died had sent them.
     """
 
     def __init__(
-        self, connection: PoolConnection, rows: Sequence[Row], set_delivered: str, *, complete: bool = True
+        self,
+        connection: PoolConnection,
+        rows: Sequence[Row],
+        set_delivered: str,
+        *,
+        complete: bool = True,
+        sent_before: Sequence[Row] = (),
     ) -> None:
         self.connection = connection
         self._set_delivered = set_delivered
         self.rows = tuple(rows)
         self.complete = complete
+        self.sent_before = tuple(sent_before)
 
     async def delivered(self, ids: Sequence[int], at: datetime) -> None:
         """Record that rows were put on the stream, and commit, in one round trip."""

@@ -11,8 +11,9 @@ from markupsafe import Markup
 
 from db.figures.agreement import Agreement
 from review.dashboard import plots
-from review.dashboard.measures import Kappa, Share, kappa, weighted, wilson
+from review.dashboard.measures import Kappa, kappa
 from review.languages import mark
+from worker.statistics.shares import Share, weighted, wilson
 
 CountRow: TypeAlias = Mapping[str, Any]
 NO_RULE: Final = mark("no rule matched")

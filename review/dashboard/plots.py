@@ -14,10 +14,10 @@ from typing import Final
 
 from markupsafe import Markup
 
-from review.dashboard.measures import Share
 from review.dashboard.scales import compact, duration, log_ticks, ticks
 from review.dashboard.svg import decoration, pattern, share, stroke, swatch, tag
 from review.wording import percent
+from worker.statistics.shares import Share
 
 FOOT: Final = 12.0
 """Percent of the height that the names below the area take."""

@@ -451,8 +451,12 @@ def test_lock_of_the_image_is_part_of_the_one_lock(name: str) -> None:
     assert {entry: hashes for entry, hashes in part.items() if whole.get(entry) != hashes} == {}
 
 
-@pytest.mark.parametrize("lock", sorted(ROOT.glob("bench/**/*.lock")), ids=lambda lock: lock.stem)
-def test_lock_of_a_benchmark_has_hashes_and_no_index_host(lock: Path) -> None:
+@pytest.mark.parametrize(
+    "lock",
+    sorted((*ROOT.glob("bench/**/*.lock"), *ROOT.glob("tests/*.lock"))),
+    ids=lambda lock: lock.stem,
+)
+def test_lock_of_a_benchmark_or_test_has_hashes_and_no_index_host(lock: Path) -> None:
     """Every file is checked before it is installed, from the index that the machine is set up for."""
     entries = pinned(lock)
 

@@ -29,9 +29,11 @@ from tasks.retractor import Retractor
 from tasks.stream import connect
 from tests.support.relays import send_and_die
 from tests.support.samples import event
+from tests.support.webhooks import add_endpoint
 from worker.adapters.system_clock import SystemClock
 from worker.model import Decision, DecisionKind, Escalation, EventType, HeldDraft, HeldKind
 from worker.reasons import Reason
+from worker.webhooks.types import WebhookType
 
 CLOCK = SystemClock()
 NUMBERS = count(1)
@@ -182,6 +184,22 @@ async def test_every_sent_reply_to_a_deleted_message_is_retracted(shop: Shop, re
     assert sorted(shop.retracted(made)) == sorted([made.decision_id, answer_id])
     assert await shop.redis.xlen(RETRACTIONS) == 2
     assert later["delivered_at"] is not None
+
+
+async def test_webhooks_hear_of_a_reply_that_was_cancelled_after_a_killed_relay_had_sent_it(
+    shop: Shop,
+) -> None:
+    """The text at a handoff was on the stream when the AI got the conversation back."""
+    await add_endpoint(shop.people, "corner-shop", "http://127.0.0.1:9/", WebhookType.REPLY_CREATED)
+    made = await shop.escalated()
+    await shop.send_and_die()
+    shop.rows(
+        "UPDATE conversations SET changes = changes + 1 WHERE conversation_id = %s", made.event.event_id
+    )
+    await shop.relay()
+
+    query = "SELECT body ->> 'text' AS text FROM outgoing_events WHERE type = 'reply.created' AND key = %s"
+    assert shop.rows(query, str(made.decision_id)) == [{"text": "A colleague will answer here."}]
 
 
 async def test_a_deletion_without_retractions_keeps_that_of_a_reviewer(shop: Shop) -> None:

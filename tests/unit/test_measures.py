@@ -10,12 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.dashboard.measures import (
-    Z,
-    kappa,
-    weighted,
-    wilson,
-)
+from review.dashboard.measures import kappa
+from worker.statistics.shares import Z, weighted, wilson
 
 NEAR = Fraction(1, 10**9)
 VERDICTS = ("agree", "overturn", "unsure")

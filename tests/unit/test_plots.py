@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from review.dashboard.measures import wilson
 from review.dashboard.plots import PlotData, Series, interval, lines, share_lines, spark, stacked
 from review.dashboard.scales import compact, duration, log_ticks, ticks, time_marks
 from review.dashboard.svg import PATTERNS, tag
+from worker.statistics.shares import wilson
 
 HOSTILE = "<script>alert(1)</script>\"'&amp;]]>"
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40)

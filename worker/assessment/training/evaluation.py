@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from worker.statistics.binomial import at_most
+from worker.statistics.reliability import calibration_error, reliability_bins
+from worker.statistics.shares import Observation
+
 RISKS = (0.05, 0.02, 0.01)
 """Risks at which a report gives the coverage: 5, 2 and 1 percent."""
-
-_BINS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,11 +157,8 @@ def false_reject(outcomes: Sequence[PolicyOutcome], *, recall: float) -> float |
 
 
 def _calibration_error(outcomes: Sequence[PolicyOutcome]) -> float:
-    bins: list[list[PolicyOutcome]] = [[] for _ in range(_BINS)]
-    for outcome in outcomes:
-        bins[min(_BINS - 1, int(outcome.confidence * _BINS))].append(outcome)
-    gaps = (abs(sum(o.confidence - (not o.ungrounded) for o in held)) for held in bins)
-    return sum(gaps) / len(outcomes)
+    labelled = (Observation(hit=not each.ungrounded, score=each.confidence) for each in outcomes)
+    return calibration_error(reliability_bins(labelled)) or 0.0
 
 
 def upper_bound(wrong: int, audited: int, certainty: float = 0.95) -> float:
@@ -173,21 +171,8 @@ def upper_bound(wrong: int, audited: int, certainty: float = 0.95) -> float:
     low, high = wrong / audited, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        if _at_most(wrong, audited, middle) > 1.0 - certainty:
+        if at_most(wrong, audited, middle) > 1.0 - certainty:
             low = middle
         else:
             high = middle
     return high
-
-
-def _at_most(wrong: int, audited: int, share: float) -> float:
-    """Probability of at most ``wrong`` errors among ``audited`` when their share is ``share``."""
-    if share >= 1.0:
-        return 0.0
-    log_p, log_q = math.log(share) if share else -math.inf, math.log1p(-share)
-    terms = (
-        math.lgamma(audited + 1) - math.lgamma(k + 1) - math.lgamma(audited - k + 1)
-        + (k * log_p if k else 0.0) + (audited - k) * log_q
-        for k in range(wrong + 1)
-    )  # fmt: skip
-    return sum(math.exp(term) for term in terms)

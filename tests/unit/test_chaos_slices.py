@@ -1,0 +1,119 @@
+"""Long chaos runs in slices: what each one runs, which are finished, and their sum."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from chaos.__main__ import options_of
+from chaos.kinds import Law
+from chaos.merging import merged
+from chaos.report import FaultCount, Recovery, Report, recovery, report_of
+from chaos.slices import Slices, arguments, divided
+
+SLICE = "--worker-kills 4 --redis-kills 1 --postgres-kills 0 --others 1 --seed 7"
+WHOLE = "--slices 3 --events 1000 --worker-kills 10 --redis-kills 1 --postgres-kills 0 --others 3 --seed 7"
+
+
+def report(seed: int, *, command: str = "", took_s: float = 1.0, lost: int = 0, **more: Any) -> Report:
+    values: dict[str, Any] = {
+        "command": command,
+        "seed": seed,
+        "interrupted": False,
+        "seconds": 60.0,
+        "load_average": 2.0,
+        "figures": {"accepted entries": 100, "faults": 4},
+        "faults": {
+            "worker_kill": FaultCount(planned=4, injected=4, happened=4, recovery=recovery([took_s] * 4)),
+            f"only in {seed}": FaultCount(planned=1, injected=1, happened=0, recovery=None),
+        },
+        "breaches": {law: ("entry without an end: 1-1",) * (law is Law.LOST and lost > 0) for law in Law},
+        "violations": {law: lost if law is Law.LOST else 0 for law in Law},
+        "grown": {"lanes": 0},
+        "failed": (),
+    }
+    return Report(**values | more)
+
+
+def test_slices_share_the_counts_and_have_seeds_of_their_own(tmp_path: Path) -> None:
+    """What cannot be divided evenly goes to the first slices; nothing is lost."""
+    plans = divided(options_of([*WHOLE.split(), "--slice-dir", str(tmp_path)]))
+
+    assert [plan["events"] for plan in plans] == [334, 333, 333]
+    assert [plan["worker_kills"] for plan in plans] == [4, 3, 3]
+    assert [plan["redis_kills"] for plan in plans] == [1, 0, 0]
+    assert [plan["seed"] for plan in plans] == [7, 8, 9]
+    assert [plan["out"] for plan in plans] == [f"{tmp_path}/{seed}.json" for seed in (7, 8, 9)]
+
+
+def test_the_words_of_a_slice_are_read_as_its_options() -> None:
+    """A slice that runs in a process of its own has exactly the plan; kinds are repeated options."""
+    options = divided(options_of([*WHOLE.split(), "--only", "latency", "--only", "partition"]))[1]
+
+    found = options_of(arguments(options))
+
+    assert {name: str(found[name]) for name in options} == {name: str(options[name]) for name in options}
+
+
+@pytest.mark.parametrize(
+    ("options", "is_interrupted", "expected"),
+    [
+        (f"--events 334 {SLICE}", False, True),
+        (f"--events 334 {SLICE}", True, False),
+        (f"--events 335 {SLICE}", False, False),
+    ],
+    ids=["finished", "interrupted", "another plan"],
+)
+def test_only_a_finished_slice_of_the_same_plan_is_kept(
+    tmp_path: Path, options: str, is_interrupted: bool, expected: bool
+) -> None:
+    """Also one that another command of the same plan has stored, with options left to their defaults."""
+    slices = Slices(options=options_of([*WHOLE.split(), "--slice-dir", str(tmp_path)]), parse=options_of)
+    plan = divided(slices.options)[0]
+    command = f"make chaos ARGS={shlex.quote(f'{options} --out x.json')}"
+    stored = report(7, command=command, interrupted=is_interrupted)
+    Path(plan["out"]).write_bytes(orjson.dumps(stored.json()))
+
+    assert (slices._finished(plan) is not None) == expected
+
+
+def test_a_half_written_slice_is_repeated(tmp_path: Path) -> None:
+    """As after a reboot."""
+    slices = Slices(options=options_of([*WHOLE.split(), "--slice-dir", str(tmp_path)]), parse=options_of)
+    plan = divided(slices.options)[0]
+    Path(plan["out"]).write_bytes(orjson.dumps(report(7).json())[:-100])
+
+    assert slices._finished(plan) is None
+
+
+def test_a_report_is_read_as_it_was_written() -> None:
+    """With the figures of every fault."""
+    written = report(7, lost=3)
+
+    assert report_of(orjson.loads(orjson.dumps(written.json()))) == written
+
+
+def test_slices_are_summed_and_recovery_is_that_of_the_worst() -> None:
+    """Violations count although a stored report has only the first sentences of them."""
+    whole = merged({7: report(7, took_s=1.0), 8: report(8, took_s=5.0, lost=300)}, "make chaos")
+
+    assert whole.figures == {"accepted entries": 200, "faults": 8}
+    assert whole.faults["worker_kill"] == FaultCount(
+        planned=8, injected=8, happened=8, recovery=Recovery(faults=8, p50_s=5.0, p99_s=5.0, max_s=5.0)
+    )
+    assert whole.faults["only in 8"].planned == 1
+    assert (whole.total_violations, whole.violations[Law.LOST]) == (300, 300)
+    assert whole.breaches[Law.LOST] == ("seed 8: entry without an end: 1-1",)
+    assert (whole.seconds, whole.interrupted) == (120.0, False)
+
+
+def test_a_slice_that_did_not_run_is_named() -> None:
+    """The sum of the others is not taken for the whole run."""
+    whole = merged({7: report(7), 8: None}, "make chaos")
+
+    assert whole.interrupted
+    assert [(each.seed, each.state) for each in whole.slices] == [(7, "finished"), (8, "not run")]

@@ -1,0 +1,1 @@
+"""Statistics of reviews and comparisons: shares, sequential intervals, reliability, certified thresholds."""
