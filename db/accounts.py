@@ -20,6 +20,7 @@ from worker.model import (
     FailurePolicy,
     ModeratorChoice,
     ReplyMode,
+    Shedding,
     StaleReply,
 )
 
@@ -85,6 +86,7 @@ def account_from_row(row: dict[str, Any]) -> Account:
     }
     closed_sets = {
         "stale_reply": StaleReply(row["stale_reply"]),
+        "shedding": Shedding(row["shedding"]),
         "reply_mode": ReplyMode(row["reply_mode"]),
         "budget_action": BudgetAction(row["budget_action"]),
         "moderation_failure": FailurePolicy(row["moderation_failure"]),

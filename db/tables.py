@@ -67,6 +67,12 @@ ai_rules: Final = table(
     ),
     required("moderation_combination", sa.Text, server_default="any", comment="any, all or first"),
     required("reply_max_age_s", DOUBLE_PRECISION, server_default=sa.text("86400")),
+    required(
+        "shedding",
+        sa.Text,
+        server_default="oldest_first",
+        comment="which messages are answered first under overload",
+    ),
     required("languages", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="of replies; empty: any"),
     required("prompt", sa.Text, server_default="", comment="added to the fixed instructions; empty: none"),
     required("assessment_policy", JSONB, server_default=EMPTY_OBJECT),
@@ -212,6 +218,7 @@ ai_rules: Final = table(
         "moderation_combination IN ('any', 'all', 'first')", name="moderation_combination_known"
     ),
     sa.CheckConstraint("stale_reply IN ('discard', 'send')", name="stale_reply_known"),
+    sa.CheckConstraint("shedding IN ('oldest_first', 'newest_first', 'chats_first')", name="shedding_known"),
     sa.CheckConstraint("people_idle_s >= 0", name="people_idle_not_negative"),
     sa.CheckConstraint("burst_window_s BETWEEN 0 AND 30", name="burst_window_bounded"),
     sa.CheckConstraint("hold_max_s >= 0 AND reply_max_age_s >= 0", name="ages_not_negative"),

@@ -15,6 +15,7 @@ from db.pool import Pool
 from tasks import telemetry
 from tasks.accounts import Rulebooks
 from tasks.events import lines
+from tasks.fairness.overload import Overload
 from tasks.gate import Gate
 from tasks.limits.account_limits import AccountLimits
 from tasks.limits.spending import Spending
@@ -65,6 +66,7 @@ class EntryHandler:
         payload_bytes: largest payload that may become an event.
         limits: of accounts.
         spending: prices decisions and watches budgets.
+        overload: leaves messages out under overload.
         metrics: counts outcomes; None where no metrics are served.
         traces: is told of new decisions; None where no traces are sent.
     """
@@ -83,6 +85,7 @@ class EntryHandler:
         payload_bytes: int,
         limits: AccountLimits,
         spending: Spending,
+        overload: Overload,
         metrics: WorkerMetrics | None = None,
         traces: Traces | None = None,
     ) -> None:
@@ -97,6 +100,7 @@ class EntryHandler:
         self._payload_bytes = payload_bytes
         self._limits = limits
         self._spending = spending
+        self._overload = overload
         self._metrics = metrics
         self._traces = traces
 
@@ -170,10 +174,12 @@ class EntryHandler:
     async def _decide(self, case: EventCase) -> Decision:
         """The decision; no model is called while decisions cannot be stored."""
         await self._gate.opened()
+        turn = await self._overload.turn(case)
         async with self._limits.ports(case.event, case.account, self._ports) as ports:
-            recorder = recorder_of(case, ports, self._rulebooks.policy_defaults)
-            made = await decide(case, recorder.ports if recorder else ports)
+            recorder = recorder_of(turn.case, ports, self._rulebooks.policy_defaults)
+            made = await decide(turn.case, recorder.ports if recorder else ports)
         decision = with_recording(self._spending.priced(made), recorder, self._metrics)
+        self._overload.ended(turn, decision)
         return decision if self._traces is None else replace(decision, trace=self._traces.context(decision))
 
     def _event(self, grant: EntryGrant) -> Event:

@@ -26,6 +26,7 @@ from tasks.engine import Engine, EngineLimits
 from tasks.escalations.relay import EscalationRelay
 from tasks.fairness.admission import Admission
 from tasks.fairness.brake import Brake, busy_s
+from tasks.fairness.overload import Overload, load_backlog
 from tasks.gate import Gate
 from tasks.handler import EntryHandler
 from tasks.limits.board import Board
@@ -282,6 +283,7 @@ async def build_worker(
         payload_bytes=settings.payload_bytes,
         limits=fleet_limits.accounts,
         spending=Spending(pool, clock, price_table(settings)),
+        overload=Overload(clock, lambda user_id: load_backlog(redis, lanes.layout, user_id)),
         metrics=metrics,
         traces=traces,
     )

@@ -38,6 +38,7 @@ from worker.model import (
     EscalationAction,
     FailurePolicy,
     ReplyMode,
+    Shedding,
     StaleReply,
     Weekday,
 )
@@ -261,6 +262,23 @@ class AccountSettings(BaseModel):
             title="Oldest message answered, seconds",
             section=Section.REPLIES,
             help="Age of a message since it was written or arrived, whichever is earlier; 86400 is a day.",
+        ),
+    ]
+    shedding: Annotated[
+        Shedding,
+        Field(strict=False),
+        Setting(
+            title="Answered first under overload",
+            section=Section.REPLIES,
+            help="Counts while more conversations wait than can be decided before their messages are too"
+            " old to be answered. Left out messages end without a reply as SHED.",
+            choices=MappingProxyType(
+                {
+                    Shedding.OLDEST_FIRST: "the oldest; the others end when they are too old",
+                    Shedding.NEWEST_FIRST: "the newest; the oldest are left out at once",
+                    Shedding.CHATS_FIRST: "chats, the oldest first; comments are left out at once",
+                }
+            ),
         ),
     ]
     languages: Annotated[

@@ -59,6 +59,7 @@ async def _blocked(run: Run) -> Ending | None:
     return (
         guards.rule_hit(run, text, MESSAGE)
         or contract.owned_ending(run.case.event, run.case.conversation)
+        or run.case.shed
         or (None if unmoderated else await guards.moderation_hit(run, text, MESSAGE))
         or (None if edited else await guards.merged(run) or guards.too_late(run))
     )

@@ -123,7 +123,20 @@ class Reason(StrEnum):
             label="Waited too long",
             when="written longer than `reply_max_age_s` ago: at its turn, after a hold, or when the answer"
             " was ready. The earlier of `created_at` and the arrival counts, so that a backfill gets no"
-            " replies and a clock that is ahead makes no message younger",
+            " replies and a clock that is ahead makes no message younger. Or less time is left at its turn"
+            " than the shortest of the last answers took; no model was called",
+        ),
+    )
+    SHED = (
+        "SHED",
+        ReasonSpec(
+            family=ReasonFamily.TOO_LATE,
+            error_class=ErrorClass.PRE_BLOCKED,
+            label="Left out under overload",
+            when="more conversations of the account wait than can be decided within `reply_max_age_s`, and"
+            " `shedding` is `newest_first`, or `chats_first` and it is a comment; no model was called",
+            explanation="Nothing was sent: more messages waited than could be answered in time, and the"
+            " account's setting for that case leaves this one out.",
         ),
     )
     FLAGGED_RULE = (

@@ -66,11 +66,18 @@ def _too_late(facts: ExplanationFacts) -> str:
     age = duration_wording(age_s)
     if facts.settings is None:
         return _("Nothing was sent: the message was %(age)s old.") % {"age": age}
-    text = _(
-        "Nothing was sent: the message was %(age)s old, longer than the %(limit)s this account allows for a"
-        " reply."
-    )
-    return text % {"age": age, "limit": duration_wording(facts.settings.reply_max_age_s)}
+    limit_s = facts.settings.reply_max_age_s
+    if age_s < limit_s:
+        text = _(
+            "Nothing was sent: the message was %(age)s old, and an answer would not have been ready within"
+            " the %(limit)s this account allows for a reply."
+        )
+    else:
+        text = _(
+            "Nothing was sent: the message was %(age)s old, longer than the %(limit)s this account allows for"
+            " a reply."
+        )
+    return text % {"age": age, "limit": duration_wording(limit_s)}
 
 
 def _no_moderation_result(stage: str, subject: str, facts: ExplanationFacts) -> str:

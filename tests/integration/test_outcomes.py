@@ -251,7 +251,7 @@ OF_BUDGETS = {Reason.BUDGET_SPENT, Reason.HELD_FOR_BUDGET}
 def test_the_table_names_every_reason() -> None:
     """No ending is without a test; some have tests of their own."""
     tested = {outcome.reason for outcome in OUTCOMES} | {Reason.UNKNOWN_ACCOUNT} | SCENARIOS.keys()
-    tested |= OF_BUDGETS
+    tested |= OF_BUDGETS | {Reason.SHED}  # in tests/integration/test_shedding.py
 
     assert set(Reason) == tested
 

@@ -14,7 +14,7 @@ from review.accounts import settings_form
 from tests.support.samples import account
 from worker.account_settings import SETTINGS, AccountRejected, AccountSettings, changed, kind_of
 from worker.assessment.policies.designs import DESIGNS
-from worker.model import Account, BudgetAction, Combination, FailurePolicy, ReplyMode, StaleReply
+from worker.model import Account, BudgetAction, Combination, FailurePolicy, ReplyMode, Shedding, StaleReply
 from worker.setting import SettingKind
 
 ROOT = Path(__file__).parents[2]
@@ -197,6 +197,7 @@ def test_every_choice_is_explained() -> None:
     known = {
         "moderation_failure": list(FailurePolicy),
         "moderation_combination": list(Combination),
+        "shedding": list(Shedding),
         "stale_reply": list(StaleReply),
         "reply_mode": list(ReplyMode),
         "budget_action": list(BudgetAction),

@@ -1,6 +1,13 @@
 """The domain types: immutable values from the stream entry to the audit row."""
 
-from worker.model.account import OPENAI_MODERATION, Account, Combination, FailurePolicy, ModeratorChoice
+from worker.model.account import (
+    OPENAI_MODERATION,
+    Account,
+    Combination,
+    FailurePolicy,
+    ModeratorChoice,
+    Shedding,
+)
 from worker.model.assessment import Action, Assessment, Tier
 from worker.model.conversation import AI_ONLY, ConversationState, NewerEvent, Owner, StaleReply
 from worker.model.costs import (
@@ -79,6 +86,7 @@ __all__ = [
     "Scope",
     "ScreenedPassage",
     "Severity",
+    "Shedding",
     "Source",
     "Span",
     "Stage",

@@ -21,6 +21,14 @@ class FailurePolicy(StrEnum):
     ALLOW = "allow"
 
 
+class Shedding(StrEnum):
+    """Which messages an account answers first while it gets more than can be answered in time."""
+
+    OLDEST_FIRST = "oldest_first"
+    NEWEST_FIRST = "newest_first"
+    CHATS_FIRST = "chats_first"
+
+
 class Combination(StrEnum):
     """How the results of several moderators decide about one text."""
 
@@ -71,6 +79,7 @@ class Account:
         moderation_combination: how the results of several moderators decide.
         reply_max_age_s: a message written longer ago than this gets no reply, seconds; checked at its turn,
             before the model is called, when the draft is ready and at delivery.
+        shedding: which messages are answered first when more wait than can be decided in that time.
         languages: language codes it answers in, such as ``en``; empty for any.
         prompt: the account's own instructions; the fixed ones stand before and after them.
         mask_personal_data: whether vendors get placeholders for personal data, see ``worker.masking``.
@@ -135,6 +144,7 @@ class Account:
     moderators: tuple[ModeratorChoice, ...] = ()
     moderation_combination: Combination = Combination.ANY
     reply_max_age_s: float = 86400.0
+    shedding: Shedding = Shedding.OLDEST_FIRST
     languages: tuple[str, ...] = ()
     prompt: str = ""
     mask_personal_data: bool = False

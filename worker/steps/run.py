@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from worker.assessment import Delivery, Policy, SearchBounds
+from worker.endings import Ending
 from worker.holds import Holds
 from worker.masking import Masker
 from worker.model import AI_ONLY, Account, BudgetReached, ConversationState, Event
@@ -26,6 +27,7 @@ class EventCase:
         delivery: the same version's options of delivery.
         conversation: who owned the conversation when the event's turn came.
         budget: a budget of the account that is spent, or None.
+        shed: the ending when the message is left out because of the load, or None.
     """
 
     event: Event
@@ -35,6 +37,7 @@ class EventCase:
     delivery: Delivery = field(default_factory=Delivery)
     conversation: ConversationState = AI_ONLY
     budget: BudgetReached | None = None
+    shed: Ending | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
