@@ -48,6 +48,7 @@ COMMANDS: Final = {
     "limits": "cli.events.limits:limits",
     "costs": "cli.accounts.costs:costs",
     "assess": "cli.assess.commands:app",
+    "rollouts": "cli.learn.rollouts:app",
     "worker": "cli.deployment.serve:worker",
     "beat": "cli.deployment.serve:beat",
     "gateway": "cli.deployment.gateway:gateway",
