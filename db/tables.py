@@ -262,6 +262,7 @@ ai_decisions: Final = table(
     required("snapshot_json", JSONB, comment="stages, spans, attempts, tokens, versions"),
     required("degraded", sa.Boolean, comment="a service that should have been consulted was not"),
     sa.Column("rejection_reason", sa.Text, comment="why the policy rejected the draft, also in test mode"),
+    sa.Column("candidate_id", sa.Uuid, comment="whose settings decided; null: those in force"),
     sa.CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence_range"),
     sa.CheckConstraint("decision IN ('ignore', 'respond', 'escalate')", name="decision_known"),
     sa.CheckConstraint("scope IN ('chat', 'comment')", name="scope_known"),

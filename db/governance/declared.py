@@ -138,6 +138,8 @@ RETENTION: Final = (
     _kept("ai_rules", "a decision is explained by the settings of its time"),
     _kept("candidates", "settings that a person or a proposal wanted; as ai_rules"),
     _kept("backtests", "counts and ids of decisions, without texts"),
+    _kept("rollouts", "when a candidate decided a share of conversations; as ai_rules"),
+    _kept("rollout_steps", "who took which step of a rollout, and why; as ai_rules"),
     _kept("people", "reviews and the access log name them; they are disabled instead"),
     _kept("api_tokens", "the access log names them; without use after their end"),
     _kept("queues", "reviews name them; no texts"),
