@@ -11,7 +11,7 @@ from alembic import op
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 
 revision: str = "0065"
-down_revision: str | Sequence[str] | None = "0068"
+down_revision: str | Sequence[str] | None = "0064"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 
