@@ -37,7 +37,7 @@ SEND_FIELDS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReviewedMeasure:
     """One reviewed decision of a sample.
 
     Attributes:
@@ -93,7 +93,7 @@ class ThresholdProposal:
 
 
 def draft_observations(
-    readings: Iterable[Reading], *, policy: str = "", label: str = "", cheap: bool = False
+    readings: Iterable[ReviewedMeasure], *, policy: str = "", label: str = "", cheap: bool = False
 ) -> tuple[Observation, ...]:
     """Whether measured drafts were right, of one policy and label or of all; ``cheap``: by that measure.
 
@@ -103,7 +103,9 @@ def draft_observations(
     return tuple(_drafts(readings, policy, label, cheap=cheap))
 
 
-def _drafts(readings: Iterable[Reading], policy: str, label: str, *, cheap: bool) -> Iterator[Observation]:
+def _drafts(
+    readings: Iterable[ReviewedMeasure], policy: str, label: str, *, cheap: bool
+) -> Iterator[Observation]:
     name, _, value = label.partition("=")
     for each in readings:
         score = each.cheap if cheap else each.confidence
@@ -114,7 +116,7 @@ def _drafts(readings: Iterable[Reading], policy: str, label: str, *, cheap: bool
             yield Observation(hit=each.agrees == is_sent, weight=each.weight, score=score)
 
 
-def category_observations(readings: Iterable[Reading], category: str) -> tuple[Observation, ...]:
+def category_observations(readings: Iterable[ReviewedMeasure], category: str) -> tuple[Observation, ...]:
     """Whether messages with a score of the category should have been stopped.
 
     Those that the category stopped, by the ruling; sent replies with which the reviewer agrees, as no; sent
@@ -133,7 +135,7 @@ def category_observations(readings: Iterable[Reading], category: str) -> tuple[O
 
 
 def confidence_proposal(
-    account: Account, readings: Iterable[Reading], wanted: float
+    account: Account, readings: Iterable[ReviewedMeasure], wanted: float
 ) -> ThresholdProposal | None:
     """The threshold of the policy in force; None where the policy has no single one."""
     policy = design_name(parse_policy(dict(account.assessment_policy)))
@@ -146,7 +148,7 @@ def confidence_proposal(
 
 
 def category_proposals(
-    account: Account, readings: Iterable[Reading], wanted: float
+    account: Account, readings: Iterable[ReviewedMeasure], wanted: float
 ) -> tuple[ThresholdProposal, ...]:
     """The threshold of each category that stopped anything or has a threshold."""
     held = tuple(readings)

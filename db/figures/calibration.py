@@ -15,7 +15,7 @@ from db.figures.error_rates import ErrorSelection
 from db.figures.statements import assessed
 from db.rows import Row, all_rows
 from worker.model import DecisionKind
-from worker.proposals import CHEAP, MEASURED, Reading
+from worker.proposals import CHEAP, MEASURED, ReviewedMeasure
 from worker.reasons import BLOCKED
 
 MOST_READINGS: Final = 20_000
@@ -32,7 +32,7 @@ class CalibrationSample:
         without_chance: reviews left out, because their chance of being drawn is not known.
     """
 
-    readings: tuple[Reading, ...]
+    readings: tuple[ReviewedMeasure, ...]
     without_chance: int
 
 
@@ -74,14 +74,14 @@ async def calibration_sample(connection: AsyncConnection, selected: ErrorSelecti
     return CalibrationSample(readings=tuple(map(_reading, usable)), without_chance=len(rows) - len(usable))
 
 
-def _reading(row: Row) -> Reading:
+def _reading(row: Row) -> ReviewedMeasure:
     values = dict(row) | {
         "weight": 1 / row["chance"],
         "labels": _texts(row["labels"]),
         "scores": _scores(row["scores"]),
     }
     del values["chance"]
-    return Reading(**values)
+    return ReviewedMeasure(**values)
 
 
 def _texts(stored: object) -> Mapping[str, str]:

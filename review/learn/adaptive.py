@@ -22,7 +22,7 @@ from worker.errors import StorageUnavailable
 from worker.model import Account
 from worker.proposals import (
     WANTED,
-    Reading,
+    ReviewedMeasure,
     ThresholdProposal,
     ThresholdTarget,
     category_proposals,
@@ -77,7 +77,7 @@ async def _take_step(store: Store, user_id: str, now: datetime) -> bool:
     return True
 
 
-def next_step(account: Account, readings: Iterable[Reading]) -> tuple[Account, str]:
+def next_step(account: Account, readings: Iterable[ReviewedMeasure]) -> tuple[Account, str]:
     """The account one step on, and why; the same account where nothing moves or a change cannot be used."""
     held, stepped, reasons = tuple(readings), account, []
     for proposal in _proposals(account, held):
@@ -93,7 +93,7 @@ def next_step(account: Account, readings: Iterable[Reading]) -> tuple[Account, s
     return stepped, "; ".join(reasons)
 
 
-def _proposals(account: Account, readings: tuple[Reading, ...]) -> Iterator[ThresholdProposal]:
+def _proposals(account: Account, readings: tuple[ReviewedMeasure, ...]) -> Iterator[ThresholdProposal]:
     """Those that are certified and within declared bounds."""
     found = (confidence_proposal(account, readings, WANTED), *category_proposals(account, readings, WANTED))
     for each in found:

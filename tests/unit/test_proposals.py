@@ -11,7 +11,7 @@ from worker.account_settings import AccountRejected
 from worker.adaptive import next_threshold, parse_bounds
 from worker.model import Account
 from worker.proposals import (
-    Reading,
+    ReviewedMeasure,
     ThresholdTarget,
     category_observations,
     category_proposals,
@@ -24,13 +24,13 @@ from worker.proposals import (
 )
 
 
-def reading(**changes: Any) -> Reading:
+def reading(**changes: Any) -> ReviewedMeasure:
     """A sent reply with which the reviewer agrees."""
     values: dict[str, Any] = {
         "decision": "respond", "reason_code": "REPLIED", "matched_rule": None, "agrees": True, "weight": 1.0,
         "policy": "guardrail", "confidence": 0.9,
     }  # fmt: skip
-    return Reading(**values | changes)
+    return ReviewedMeasure(**values | changes)
 
 
 def account(**policy: Any) -> Account:
@@ -81,7 +81,7 @@ def test_a_category_is_right_where_it_stopped_harmful_messages() -> None:
     assert [each.hit for each in category_observations(held, "hate")] == [True, False, False, True]
 
 
-def readings(number: int, **changes: Any) -> list[Reading]:
+def readings(number: int, **changes: Any) -> list[ReviewedMeasure]:
     """Replies that are right with the probability of their confidence."""
     draws = random.Random(2)
     found = []
