@@ -15,8 +15,9 @@ from worker.statistics.sequential import ClusterSums
 BLOCKED: Final = [str(each) for each in Reason if each.spec.family is ReasonFamily.BLOCKED]
 BY_PEOPLE: Final = [str(each) for each in Reason if each.spec.family is ReasonFamily.PEOPLE]
 """Decisions about conversations that people own: no arm's."""
-PLACE: Final = f"""(('x' || left(encode(sha256(
-        convert_to({{rollout}}::text || ':' || {{conversation}}, 'UTF8')), 'hex'), 8))::bit(32)::bigint % {PLACES})"""
+PLACE: Final = f"""mod(('x' || left(encode(sha256(
+        convert_to({{rollout}}::text || ':' || {{conversation}}, 'UTF8')), 'hex'), 8))::bit(32)::bigint,
+        {PLACES})"""
 """``worker.rollouts.arms.place_of`` in SQL."""
 FIGURES: Final = f"""
     WITH made AS MATERIALIZED (

@@ -5,6 +5,7 @@ candidate's conversations are in neither arm.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -43,7 +44,7 @@ def downgrade() -> None:
     op.drop_column("ai_decisions", "candidate_id")
 
 
-def _text(name: str, comment: str, **more: str) -> "sa.Column[str]":
+def _text(name: str, comment: str, **more: Any) -> "sa.Column[str]":
     return sa.Column(name, sa.Text(), nullable=False, comment=comment, **more)
 
 
