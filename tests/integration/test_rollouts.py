@@ -120,7 +120,7 @@ def test_a_bad_candidate_is_returned_and_no_event_is_lost(engine: Running) -> No
     tried = [each for each, by in expected.items() if by]
     assert len(tried) >= 5
     assert {each: row["candidate_id"] for each, row in rows.items()} == expected
-    assert {rows[each]["reason_code"] for each in tried} == {"FLAGGED_KEYWORD"}
+    assert {rows[each]["reason_code"] for each in tried} == {"FLAGGED_RULE"}
     assert figures.candidate.counted(Measure.BLOCKS) >= len(tried)
     assert figures.live.counted(Measure.BLOCKS) >= 60 - len(tried)
     assert figures.candidate.figure(Measure.BLOCKS) > 0.8
