@@ -23,6 +23,52 @@ GRANTS = (
 )
 
 
+FIGURES = """
+    CREATE FUNCTION {schema}.hushgate_rollout_figures(
+        rollout uuid, moment timestamptz, blocked_codes text[], people_codes text[])
+    RETURNS TABLE (tried boolean, measure text, units bigint, hits float8, size float8,
+        hits_squared float8, crossed float8, size_squared float8, p95_ms float8)
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
+    WITH made AS MATERIALIZED (
+        SELECT d.conversation_id, d.candidate_id IS NOT NULL AS tried,
+               (d.decision = 'escalate')::int AS escalated,
+               (d.reason_code = ANY(blocked_codes))::int AS blocked,
+               greatest(0, extract(epoch FROM d.created_at
+                   - (d.snapshot_json ->> 'received_at')::timestamptz) * 1000)::float8 AS ms,
+               (SELECT coalesce(sum(usd::float8), 0) FROM jsonb_path_query(
+                   d.snapshot_json, '$.costs[*].usd ? (@.type() == "number")') AS usd) AS usd,
+               s.state
+        FROM rollouts r JOIN ai_decisions d ON d.user_id = r.user_id
+        LEFT JOIN review_states s ON s.decision_id = d.id AND s.state IN ('agree', 'overturn')
+        WHERE r.id = rollout AND d.created_at >= r.stepped_at AND d.created_at < moment
+            AND d.reason_code <> ALL(people_codes)
+            AND (d.candidate_id = r.candidate_id OR d.candidate_id IS NULL
+                AND mod(('x' || left(encode(sha256(
+        convert_to(r.id::text || ':' || d.conversation_id, 'UTF8')), 'hex'), 8))::bit(32)::bigint, 10000)
+                    >= round(r.share * 10000))
+    ), units AS (
+        SELECT tried, count(*) AS n, sum(escalated) AS escalated, sum(blocked) AS blocked, sum(ms) AS ms,
+               sum(usd) AS usd, count(state) AS reviewed,
+               count(*) FILTER (WHERE state = 'overturn') AS overturned
+        FROM made GROUP BY tried, conversation_id
+    ), measured AS (
+        SELECT units.tried, m.measure, m.hits, m.size
+        FROM units, LATERAL (VALUES
+            ('overturns', overturned::float8, reviewed::float8),
+            ('escalations', escalated::float8, n::float8),
+            ('blocks', blocked::float8, n::float8), ('latency', ms, n::float8), ('cost', usd, n::float8)
+        ) AS m (measure, hits, size) WHERE m.size > 0
+    ), fast AS (
+        SELECT tried, percentile_cont(0.95) WITHIN GROUP (ORDER BY ms) AS p95_ms FROM made GROUP BY tried
+    )
+    SELECT tried, measure, count(*) AS units, sum(hits) AS hits, sum(size) AS size,
+           sum(hits * hits) AS hits_squared, sum(hits * size) AS crossed, sum(size * size) AS size_squared,
+           min(p95_ms) AS p95_ms
+    FROM measured JOIN fast USING (tried) GROUP BY tried, measure
+    $$
+"""
+
+
 def upgrade() -> None:
     """Add the tables and the column."""
     op.add_column(
@@ -35,10 +81,15 @@ def upgrade() -> None:
     _create_steps()
     for statement in GRANTS:
         op.execute(statement)
+    schema = op.get_bind().execute(sa.text("SELECT quote_ident(current_schema())")).scalar_one()
+    op.get_bind().exec_driver_sql(FIGURES.replace("{schema}", schema))
+    op.execute("REVOKE ALL ON FUNCTION hushgate_rollout_figures FROM PUBLIC")
+    op.execute("GRANT EXECUTE ON FUNCTION hushgate_rollout_figures TO hushgate_worker, hushgate_reviewer")
 
 
 def downgrade() -> None:
     """Remove them."""
+    op.execute("DROP FUNCTION hushgate_rollout_figures")
     op.drop_table("rollout_steps")
     op.drop_table("rollouts")
     op.drop_column("ai_decisions", "candidate_id")
