@@ -37,13 +37,13 @@ STEP_COLUMNS: Final = ("made_at", "kind", "share", "made_by", "reason", "version
 ARM_COLUMNS: Final = ("measure", "live", "candidate", "live_decisions", "candidate_decisions")
 RolloutId = Annotated[UUID, typer.Argument(help="The id of the rollout.")]
 Why = Annotated[str, typer.Option("--reason", help="Why; stored with the step.")]
-Share = Annotated[float, typer.Option("--share", help="Share of the conversations, 0.001 to 1.")]
+ShareOption = Annotated[float, typer.Option("--share", help="ShareOption of the conversations, 0.001 to 1.")]
 
 
 @app.command()
 def start(
     candidate: Annotated[UUID, typer.Argument(help="The id of the candidate.")],
-    share: Share,
+    share: ShareOption,
     bound: Annotated[
         list[str],
         typer.Option(
@@ -76,7 +76,7 @@ def start(
 
 
 @app.command()
-def step(rollout: RolloutId, share: Share, reason: Why) -> None:
+def step(rollout: RolloutId, share: ShareOption, reason: Why) -> None:
     """Change the share. A rollout that has left its bounds is returned instead, and the command fails."""
     emit([_row(_run(lambda source: rollouts.step_rollout(source, rollout, share, _author(reason))))], COLUMNS)
 

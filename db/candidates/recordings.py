@@ -12,7 +12,7 @@ from uuid import UUID
 from db.identifiers import uuid_time_bounds
 from db.pool import Pool, fetch_dicts
 from worker.model import Decision
-from worker.replay.difference import Outcome, comparable
+from worker.replay.difference import ReplayOutcome, comparable
 
 RECORD: Final = """
     INSERT INTO recordings (decision_id, user_id, conversation_id, author_id, created_at, overtaken, data)
@@ -57,7 +57,7 @@ class StoredDecision:
     created_at: datetime
     erased: bool
     rules_version: int
-    outcome: Outcome
+    outcome: ReplayOutcome
     recording: bytes | None
     overtaken: bool
     usd: float = 0.0
@@ -96,7 +96,7 @@ def _stored(row: dict[str, Any]) -> StoredDecision:
         created_at=row["created_at"],
         erased="erased" in snapshot,
         rules_version=int(snapshot.get("rules_version") or 0),
-        outcome=Outcome(
+        outcome=ReplayOutcome(
             kind=row["decision"],
             reason_code=row["reason_code"],
             reason=row["reason"],

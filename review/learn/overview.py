@@ -18,7 +18,7 @@ from review.languages import mark
 from worker.account_settings import SETTINGS
 from worker.replay.difference import DifferenceKind
 
-Load: TypeAlias = Callable[[Visit, str], Awaitable[Mapping[str, Any]]]
+PartLoader: TypeAlias = Callable[[Visit, str], Awaitable[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class LearnPart:
     """One part of the page: a template, and the values that it shows as ``part``."""
 
     template: str
-    load: Load
+    load: PartLoader
 
 
 GROUPS: Final[Mapping[str, str]] = {

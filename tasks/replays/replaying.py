@@ -14,7 +14,7 @@ from db.pool import Pool
 from worker import __version__
 from worker.model import Account
 from worker.ports import Ports
-from worker.replay.deciding import Replay, SettingsVersion, compiled_version, replayed
+from worker.replay.deciding import PinnedSettings, Replay, compiled_version, replayed
 from worker.replay.difference import Difference, difference, outcome_of
 from worker.replay.recording import Recording, RecordingUnreadable
 from worker.replay.stored import decoded
@@ -76,7 +76,7 @@ class Replayer:
     candidates: Mapping[str, Account] = field(default_factory=dict)
     live: Ports | None = None
     _accounts: dict[tuple[str, int], Account | None] = field(default_factory=dict)
-    _versions: dict[tuple[str, int, str], SettingsVersion | None] = field(default_factory=dict)
+    _versions: dict[tuple[str, int, str], PinnedSettings | None] = field(default_factory=dict)
 
     async def replay(self, stored: StoredDecision) -> ReplayedDecision:
         """The decision made again, or why not."""
@@ -94,7 +94,7 @@ class Replayer:
             return _not_made(stored, ReplayState.NO_SETTINGS, sentence)
         return await self._made(stored, recording, version)
 
-    async def version(self, user_id: str, recording: Recording) -> SettingsVersion | None:
+    async def version(self, user_id: str, recording: Recording) -> PinnedSettings | None:
         """The settings that decide: the candidate's, or those of the recording."""
         candidate, defaults = self.candidates.get(user_id), recording.deployment.policy_defaults
         key = (user_id, -1 if candidate else recording.rules_version, repr(defaults))
@@ -116,7 +116,7 @@ class Replayer:
         return self._accounts[user_id, version]
 
     async def _made(
-        self, stored: StoredDecision, recording: Recording, version: SettingsVersion
+        self, stored: StoredDecision, recording: Recording, version: PinnedSettings
     ) -> ReplayedDecision:
         other = recording.release if recording.release != __version__ else ""
         try:

@@ -13,9 +13,9 @@ from typing import Any, Final
 from worker import moderation
 from worker.assessment import Delivery, FallbackLevel, delivered_text
 from worker.model import OPENAI_MODERATION, Account, ModerationScores, Passage, Stage
-from worker.replay.deciding import SettingsVersion
-from worker.replay.difference import Outcome
-from worker.replay.recording import Answer, AnswerOutcome, Port, Recording
+from worker.replay.deciding import PinnedSettings
+from worker.replay.difference import ReplayOutcome
+from worker.replay.recording import Port, RecordedAnswer, RecordedOutcome, Recording
 
 RULES: Final = frozenset({"flagged_keywords", "flagged_phrases", "allowed"})
 THRESHOLDS: Final = frozenset({"moderation_thresholds"})
@@ -53,7 +53,9 @@ def touched(before: Account, after: Account) -> Touched:
     return Touched.EVERYTHING
 
 
-def is_unchanged(recording: Recording, stored: Outcome, before: Account, version: SettingsVersion) -> bool:
+def is_unchanged(
+    recording: Recording, stored: ReplayOutcome, before: Account, version: PinnedSettings
+) -> bool:
     """Whether a decision certainly ends as it did under another version of its settings."""
     match touched(before, version.account):
         case Touched.NOTHING:
@@ -82,7 +84,7 @@ def _same_findings(recording: Recording, before: Account, after: Account) -> boo
     )
 
 
-def _no_rule_matches(recording: Recording, version: SettingsVersion) -> bool:
+def _no_rule_matches(recording: Recording, version: PinnedSettings) -> bool:
     """Whether the rules match nothing that the engine may have tested."""
     drafts = [each.value.text for each in recording.answers if _is_draft(each)]
     if drafts and (version.account.mask_personal_data or _rules_see_more(version.delivery)):
@@ -108,13 +110,13 @@ def _forms(draft: str, passages: tuple[Passage, ...]) -> set[str]:
 def _passages(recording: Recording) -> tuple[Passage, ...]:
     found: dict[str, Passage] = {}
     for each in recording.answers:
-        if each.port == Port.SEARCH and each.outcome is AnswerOutcome.VALUE:
+        if each.port == Port.SEARCH and each.outcome is RecordedOutcome.VALUE:
             found.update({passage.passage_id: passage for passage in each.value})
     return tuple(found.values())
 
 
-def _is_draft(answer: Answer) -> bool:
+def _is_draft(answer: RecordedAnswer) -> bool:
     value: Any = answer.value
     return (
-        answer.outcome is AnswerOutcome.VALUE and answer.port.partition(":")[0] == Port.MODEL and value.text
+        answer.outcome is RecordedOutcome.VALUE and answer.port.partition(":")[0] == Port.MODEL and value.text
     )
