@@ -37,7 +37,7 @@ STEP_COLUMNS: Final = ("made_at", "kind", "share", "made_by", "reason", "version
 ARM_COLUMNS: Final = ("measure", "live", "candidate", "live_decisions", "candidate_decisions")
 RolloutId = Annotated[UUID, typer.Argument(help="The id of the rollout.")]
 Why = Annotated[str, typer.Option("--reason", help="Why; stored with the step.")]
-ShareOption = Annotated[float, typer.Option("--share", help="ShareOption of the conversations, 0.001 to 1.")]
+ShareOption = Annotated[float, typer.Option("--share", help="Share of the conversations, 0.001 to 1.")]
 
 
 @app.command()
