@@ -10,10 +10,13 @@ from uuid import UUID
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
+from db.candidates import rollouts
 from db.candidates.backtests import Backtest, list_backtests
 from db.candidates.candidates import get_candidate, list_candidates, withdraw_candidate
+from db.candidates.rollouts import RolloutState, StepKind
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 from review.languages import mark
 from worker.account_settings import SETTINGS
 from worker.replay.difference import DifferenceKind
@@ -67,8 +70,34 @@ async def load_backtests(visit: Visit, account: str) -> Mapping[str, Any]:
     }
 
 
-PARTS: Final[tuple[LearnPart, ...]] = (LearnPart(template="learn/_backtests.html", load=load_backtests),)
-"""In the order of the page; each owner of a part adds a line."""
+STATES: Final[Mapping[str, str]] = {
+    RolloutState.RUNNING: mark("running"),
+    RolloutState.RETURNED: mark("returned to the settings in force"),
+    RolloutState.FINISHED: mark("now the settings in force"),
+}
+STEPS: Final[Mapping[str, str]] = {
+    StepKind.START: mark("started"),
+    StepKind.SHARE: mark("other share"),
+    StepKind.RETURN: mark("returned"),
+    StepKind.FINISH: mark("finished"),
+}
+
+
+async def load_rollouts(visit: Visit, account: str) -> Mapping[str, Any]:
+    """The newest rollouts with their steps."""
+    found = await rollouts.list_rollouts(visit.store.pool, account)
+    return {
+        "states": STATES,
+        "kinds": STEPS,
+        "rollouts": [(each, await rollouts.list_steps(visit.store.pool, each.rollout_id)) for each in found],
+    }
+
+
+PARTS: Final[tuple[LearnPart, ...]] = (
+    LearnPart(template="learn/_backtests.html", load=load_backtests),
+    LearnPart(template="learn/_rollouts.html", load=load_rollouts),
+)
+"""In the order of the page."""
 
 
 async def show_learning(visit: Visit) -> Response:
@@ -90,13 +119,17 @@ async def withdraw(visit: Visit) -> Response:
     try:
         candidate_id = UUID(visit.field("candidate"))
     except ValueError as error:
-        raise Refused(422, "No such candidate", "Choose a candidate of this account.") from error
+        raise _no_candidate(422) from error
     found = await get_candidate(visit.store.pool, candidate_id)
     if found is None or found.user_id != account:
-        raise Refused(404, "No such candidate", "Choose a candidate of this account.")
+        raise _no_candidate(404)
     if await withdraw_candidate(visit.store.pool, candidate_id, visit.now) is not None:
         await visit.log(LoggedAction.SETTINGS, user_id=account, detail={"candidate": "withdrawn"})
     return visit.redirect("learn", account=account)
+
+
+def _no_candidate(status: int) -> Refused:
+    return Refused(status, _("No such candidate"), _("Choose a candidate of this account."))
 
 
 def _titles(changes: Mapping[str, Any]) -> tuple[str, ...]:
