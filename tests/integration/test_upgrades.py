@@ -85,7 +85,10 @@ def test_workers_of_an_earlier_release_work_on_after_the_migrations(stack: Stack
 
 
 def test_a_migration_neither_waits_for_readers_nor_lets_writers_wait_for_long(stack: Stack) -> None:
-    """It gives up a lock that it does not get, lets the others pass, and tries again."""
+    """It gives up a lock that it does not get, lets the others pass, and tries again.
+
+    Only a new column of a table waits for its readers, and it lets writers pass too.
+    """
     url = database_of(stack, "0044")
     waits = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'ai_decisions'::regclass"
     write = "DELETE FROM ai_decisions WHERE false"
@@ -101,6 +104,11 @@ def test_a_migration_neither_waits_for_readers_nor_lets_writers_wait_for_long(st
         other.execute(write)
         assert migration.is_alive()
         writer.close()
+        last = [("0064",)]
+        eventually(lambda: rows(url, "SELECT version_num FROM alembic_version") == last, "all but the column")
+        eventually(lambda: other.execute(waits).fetchone(), "the column of 0065, which needs every reader gone")
+        other.execute(write)
+        reader.rollback()
         migration.join()
 
         assert before == [("0046",)], "no earlier one waited for the reader"
