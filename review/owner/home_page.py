@@ -120,6 +120,7 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
         account=user_id,
         tab="owner_home",
         steps=steps,
+        samples=None,
         settings=await accounts.current_account(visit.store.pool, user_id),
         today=replies_counted(today),
         week=replies_counted(counts),

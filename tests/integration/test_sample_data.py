@@ -17,7 +17,7 @@ from review.first_run.samples import MESSAGES
 from sandbox.server import SandboxHandle
 from tests.integration.test_first_run_pages import services
 from tests.support.reviewing import Visitor, add_person, site, site_with, stored
-from tests.support.running import OPEN, Running, eventually, running
+from tests.support.running import Running, eventually, running
 
 ADD, REMOVE, PAGE = "/first-steps/samples", "/first-steps/samples/remove", "/first-steps/samples"
 KEPT = {"access_log", "erasures"}
@@ -47,7 +47,7 @@ def rows_of(url: str, account: str) -> dict[str, int]:
     with psycopg.connect(url) as connection:
         names = [name for (name,) in connection.execute(TABLES)]
         counts = {
-            name: connection.execute(f"SELECT count(*) FROM {name} WHERE user_id = %s", (account,)).fetchone()  # type: ignore[arg-type]
+            name: connection.execute(f"SELECT count(*) FROM {name} WHERE user_id = %s", (account,)).fetchone()
             for name in names
         }
     return {name: found[0] for name, found in counts.items() if found and found[0]}
@@ -96,8 +96,7 @@ def stays_in(engine: Running) -> None:
     assert engine.row(waiting) == {"found": 0}
     assert events == {"found": 0}
     for stream in ("hushgate:replies", "hushgate:escalations", "hushgate:retractions"):
-        entries = engine.redis.xrange(stream)
-        assert [fields for _, fields in entries if SAMPLE_ACCOUNT.encode() in fields[b"data"]] == []  # type: ignore[union-attr]
+        assert SAMPLE_ACCOUNT not in repr(engine.redis.xrange(stream))
 
 
 def test_samples_are_decided_never_sent_and_removed_without_a_trace(
@@ -129,7 +128,7 @@ def test_samples_are_decided_never_sent_and_removed_without_a_trace(
     assert set(rows_of(database_url, SAMPLE_ACCOUNT)) <= KEPT
     assert figures(database_url) == before
     with psycopg.connect(database_url) as connection:
-        purged = dict(connection.execute("SELECT table_name, rows FROM purged").fetchall())
+        purged: dict[str, int] = dict(connection.execute("SELECT table_name, rows FROM purged").fetchall())
         queues = connection.execute(
             "SELECT count(*) FROM queues WHERE created_by = %s", (SAMPLE_ACCOUNT,)
         ).fetchone()
@@ -202,7 +201,7 @@ def test_other_accounts_stay_when_samples_go(
     """Removing without samples, or twice, changes nothing."""
     admin = admin_of(visitors, database_url)
     with running(database_url, redis_url, sandbox) as engine:
-        account = engine.account(**OPEN)
+        account = engine.account()
         engine.decide(account, "Hello!")
     before = rows_of(database_url, account)
     admin.get(PAGE)
