@@ -1,9 +1,9 @@
 """What happens to an account's messages while it gets many times more than can be answered.
 
 First the capacity is measured: messages decided per second by one worker that always has more to do. Then
-``--factor`` times as many are published for ``--minutes``, and half the capacity from then on, until the
-oldest unfinished message is young again. The model server answers after a fixed time and few messages run at
-once, so the limit is the model, as in production, and not the processor. Times are differences of stream
+``--factor`` times as many are published for ``--minutes``, and a third of the capacity from then on, until
+the oldest unfinished message is young again. The model server answers after a fixed time and few messages run
+at once, so the limit is the model, as in production, and not the processor. Times are differences of stream
 entry ids, so one clock counts.
 """
 
@@ -40,12 +40,14 @@ from tasks.publish import publish_many
 from worker.model import Shedding
 
 REPLIES: Final = "hushgate:replies"
-MODERATION_S, COMPLETION_S = 0.05, 0.4
+MODERATION_S: Final = 0.05
 STEP_S: Final = 0.05
 LOOK_S: Final = 0.5
 PATIENCE_S: Final = 120.0
-YOUNG_S: Final = 3.0
-"""The load is normal again when the oldest unfinished message is younger."""
+YOUNG: Final = 2.0
+"""The load is normal again when the oldest unfinished message is younger than so many usual decisions."""
+WARM_UP, MEASURED = 2, 8
+"""Messages for each place."""
 PER_CONVERSATION: Final = 3
 OUT: Final = Path("out/overload.json")
 INSERT: Final = """
@@ -68,7 +70,7 @@ class OverloadResult:
         answered: messages with a reply, chats and comments.
         late: replies that came after the account's limit.
         wait_p50_s: from message to reply.
-        too_late: messages that ended as TOO_LATE, without those of ``wasted``.
+        too_late: messages that ended as TOO_LATE, with or without a call of the model.
         wasted: calls of the model without a reply.
         backlog: most unfinished messages.
         oldest_s: highest age of an unfinished message.
@@ -126,7 +128,7 @@ class OverloadBench:
             before_s, calls = watch.cpu_s(), self.sandbox.calls("chat")
             began = time.monotonic()
             ids = self._publish_for(watch, account, self.factor * capacity, self.seconds)
-            normal_s, more = self._recover(watch, account, capacity / 2)
+            normal_s, more = self._recover(watch, account, capacity)
             took_s, cpu_s = time.monotonic() - began, watch.cpu_s() - before_s
             watch.until(lambda: self.redis.xlen(STREAM) == 0, PATIENCE_S)
             return self._result(
@@ -144,7 +146,7 @@ class OverloadBench:
 
     def _capacity(self, watch: WatchedWorker, account: str) -> tuple[float, float]:
         """Messages per second, and milliseconds of processor time for each, after a warm-up."""
-        for count in (2 * self.places, 20 * self.places):
+        for count in (WARM_UP * self.places, MEASURED * self.places):
             began, before_s = time.monotonic(), watch.cpu_s()
             self._publish(account, count)
             watch.until(lambda: self.redis.xlen(STREAM) == 0, PATIENCE_S)
@@ -167,19 +169,20 @@ class OverloadBench:
             time.sleep(STEP_S)
         return ids
 
-    def _recover(self, watch: WatchedWorker, account: str, per_s: float) -> tuple[float, dict[str, str]]:
+    def _recover(self, watch: WatchedWorker, account: str, capacity: float) -> tuple[float, dict[str, str]]:
         """Publish at a low rate until the oldest message is young; how long that took, and what was sent."""
         stop, ids = threading.Event(), dict[str, str]()
+        young_s = YOUNG * self.places / capacity
 
         def send() -> None:
             while not stop.is_set():
                 ids.update(self._publish(account, 1))
-                stop.wait(1 / per_s)
+                stop.wait(3 / capacity)
 
         thread = threading.Thread(target=send, daemon=True)
         began = time.monotonic()
         thread.start()
-        watch.until(lambda: self._look() < YOUNG_S, PATIENCE_S + 2 * self.max_age_s)
+        watch.until(lambda: self._look() < young_s, PATIENCE_S + 4 * self.max_age_s)
         took_s = time.monotonic() - began
         stop.set()
         thread.join()
@@ -283,14 +286,15 @@ def main(
     minutes: Annotated[float, typer.Option(min=0.01, help="Length of the overload.")] = 10.0,
     factor: Annotated[float, typer.Option(min=1, help="Load as a multiple of the capacity.")] = 10.0,
     max_age_s: Annotated[float, typer.Option(min=1, help="The account's reply_max_age_s.")] = 60.0,
-    places: Annotated[int, typer.Option(min=1, help="HUSHGATE_IN_FLIGHT.")] = 4,
+    places: Annotated[int, typer.Option(min=1, help="HUSHGATE_IN_FLIGHT.")] = 12,
+    completion_s: Annotated[float, typer.Option(help="How long the model takes for an answer.")] = 4.0,
     policy: Annotated[list[Shedding] | None, typer.Option(help="Only these; repeatable.")] = None,
     out: Annotated[Path, typer.Option(help="The results as JSON.")] = OUT,
 ) -> None:
     """Overload one worker with each policy; a table on a terminal, JSON in a pipe and in the file."""
     for folder in (out.parent, OUT.parent):
         folder.mkdir(parents=True, exist_ok=True)
-    options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(COMPLETION_S))
+    options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(completion_s))
     with Stack() as stack, Redis.from_url(stack.redis_url) as redis, start(options=options) as sandbox:
         migrate.upgrade(stack.database_url)
         bench = OverloadBench(

@@ -169,11 +169,17 @@ def _after_takeover(seen: Observations) -> Iterator[str]:
 def _residue(seen: Observations) -> Iterator[str]:
     """No flagged exchange is in the history, or in a later prompt.
 
-    Where people own the conversation, only rules flag.
+    Where people own the conversation, only rules flag. A message whose draft would be flagged is clean: it
+    stays when the model gave no answer.
     """
     escalated = {row.name for row in seen.decisions if row.decision == "escalate"}
     people = {seen.published[name].conversation for name in escalated if name in seen.published}
-    flagged = {name for name, event in seen.published.items() if _is_flagged(event, people)}
+    undrafted = {row.name for row in seen.decisions if row.reason == "LLM_ERROR"}
+    flagged = {
+        name
+        for name, event in seen.published.items()
+        if _is_flagged(event, people) and not (event.kind is EventKind.BAD_DRAFT and name in undrafted)
+    }
     kept = {line.name for line in seen.history if line.name in flagged or MARK in line.text}
     yield from _each("flagged exchange in the history", kept & flagged)
     yield from _each("flagged text in a later prompt", set(seen.residue) & flagged)

@@ -46,8 +46,14 @@ COMMANDS: Final = {
     "documents": "cli.accounts.documents:app",
     "rules": "cli.accounts.rules:app",
     "limits": "cli.events.limits:limits",
+    "candidates": "cli.learn.candidates:app",
+    "replay": "cli.learn.replay:replay",
+    "backtest": "cli.learn.backtest:backtest",
     "costs": "cli.accounts.costs:costs",
+    "errors": "cli.learn.errors:errors",
+    "calibration": "cli.learn.calibration:calibration",
     "assess": "cli.assess.commands:app",
+    "rollouts": "cli.learn.rollouts:app",
     "worker": "cli.deployment.serve:worker",
     "beat": "cli.deployment.serve:beat",
     "gateway": "cli.deployment.gateway:gateway",
@@ -69,6 +75,8 @@ COMMANDS: Final = {
 """Where each command is defined: module and name. A module is imported when its command runs: a start that
 imports all of them takes five seconds of CPU."""
 PASSTHROUGH: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
+FILTERED: Final = frozenset({"replay"})
+"""Commands with an option for each filter of the audit."""
 CELERY: Final = frozenset({"worker", "beat"})
 """Commands that pass their options on to Celery."""
 
@@ -89,7 +97,8 @@ def command_line(names: Iterable[str] = COMMANDS) -> typer.Typer:
         if isinstance(command, typer.Typer):
             line.add_typer(command, name=name)
         else:
-            line.command(name, context_settings=PASSTHROUGH if name in CELERY else None)(command)
+            kind = import_module("cli.decisions.filter_options").FilteredCommand if name in FILTERED else None
+            line.command(name, cls=kind, context_settings=PASSTHROUGH if name in CELERY else None)(command)
     line.callback()(_root)
     return line
 

@@ -10,7 +10,8 @@ from psycopg.types.json import Jsonb
 
 from db import access_log
 from db.access_log import LogEntry
-from db.pool import Pool, checkout, fetch_dicts, fetch_rows, fetch_value
+from db.candidates.ending import END
+from db.pool import Pool, PoolConnection, checkout, fetch_dicts, fetch_rows, fetch_value
 from db.tables import HIGH_SCORE_PATH
 from worker.errors import RejectedError
 from worker.model import (
@@ -120,24 +121,34 @@ async def store_account(
 
     ``expected`` is the version that must be in force, 0 for an account without settings, None for any;
     ``logged`` makes the entry of the access log from the new version, written in the same transaction.
+    A running rollout of the account ends.
 
     Raises:
         VersionMoved: another version is in force than expected; nothing was stored.
     """
-    stored = {name: getattr(account, name) for name in SETTABLE}
-    stored["moderators"] = Jsonb([asdict(each) for each in account.moderators])
-    shown = [Jsonb(dict(value)) if isinstance(value, Mapping) else value for value in stored.values()]
-    shown = [list(value) if isinstance(value, tuple) else value for value in shown]
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(SERIALISE, (account.user_id,))
         found = await (await connection.execute(IN_FORCE, (account.user_id,))).fetchone()
         if found and expected is not None and found[0] != expected:
             raise VersionMoved(account.user_id, expected=expected, in_force=found[0])
-        row = await (await connection.execute(STORE, (*shown, changed_by))).fetchone()
-        assert row is not None  # INSERT ... RETURNING gives a row or raises
+        version = await store_version(connection, account, changed_by=changed_by)
         if logged is not None:
-            await access_log.append_entry_psycopg(connection, logged(int(row[0])))
-    return int(row[0])
+            await access_log.append_entry_psycopg(connection, logged(version))
+    return version
+
+
+async def store_version(connection: PoolConnection, account: Account, *, changed_by: str) -> int:
+    """Store the next version within a transaction that has the lock ``SERIALISE``; it ends a rollout."""
+    stored = {name: getattr(account, name) for name in SETTABLE}
+    stored["moderators"] = Jsonb([asdict(each) for each in account.moderators])
+    shown = [Jsonb(dict(value)) if isinstance(value, Mapping) else value for value in stored.values()]
+    shown = [list(value) if isinstance(value, tuple) else value for value in shown]
+    row = await (await connection.execute(STORE, (*shown, changed_by))).fetchone()
+    assert row is not None  # INSERT ... RETURNING gives a row or raises
+    version = int(row[0])
+    values = {"user_id": account.user_id, "made_by": changed_by, "version": version}
+    await connection.execute(END, values)
+    return version
 
 
 async def recent_messages(source: Pool, user_id: str, limit: int) -> tuple[str, ...]:

@@ -67,11 +67,11 @@ WITH key AS ({{key}}), decision AS (
     INSERT INTO ai_decisions (
         created_at, id, user_id, event_id, message_id, conversation_id, author_id, scope, decision,
         confidence, reason_code, reason, matched_rule, message_text, snapshot_json, degraded,
-        rejection_reason)
+        rejection_reason, candidate_id)
     SELECT %(created_at)s, %(id)s, key.user_id, %(event_id)s, %(message_id)s, %(conversation_id)s,
         %(author_id)s, %(scope)s, %(decision)s, %(confidence)s, %(reason_code)s, %(reason)s,
         %(matched_rule)s, %(message_text)s, %(snapshot)s::jsonb, %(degraded)s,
-        %(rejection_reason)s
+        %(rejection_reason)s, %(candidate_id)s::uuid
     FROM key
 ), removed AS (
     DELETE FROM messages m USING key
@@ -431,6 +431,7 @@ def _values(decision: Decision) -> dict[str, Any]:
         "snapshot": orjson.dumps(snapshot_json(decision), option=orjson.OPT_NON_STR_KEYS).decode(),
         "degraded": decision.degraded,
         "rejection_reason": decision.rejection_reason,
+        "candidate_id": decision.candidate_id,
         "quarantine": decision.quarantine,
         "rejected_draft": decision.rejected_draft,
         "remember": decision.remember,

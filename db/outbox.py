@@ -107,7 +107,9 @@ REPLIES: Final = f"""
                     SELECT FROM outbox e WHERE e.user_id = o.user_id AND e.conversation_id = o.conversation_id
                         AND e.delivered_at IS NOT NULL AND e.disclosure IS NOT NULL)
                 THEN disclosure END AS disclosure,
-           {SUBSCRIBED.format(account="o.user_id", type=WebhookType.REPLY_CREATED)} AS is_subscribed
+           {SUBSCRIBED.format(account="o.user_id", type=WebhookType.REPLY_CREATED)} AS is_subscribed,
+           CASE WHEN cancel_reason IN ('message_deleted', 'message_flagged') THEN cancel_reason
+                END AS withdrawn
     FROM outbox o
     WHERE id = ANY(%(ids)s) AND delivered_at IS NULL
 """
@@ -138,6 +140,7 @@ class WaitingReply:
         ai_generated: whether a model wrote ``text``; False for a fallback text.
         handoff: whether it is the account's text at a handoff.
         is_subscribed: whether an endpoint receives replies of the account.
+        withdrawn: why webhooks must not send it, although the stream has it; None: they may.
     """
 
     row_id: int
@@ -155,6 +158,7 @@ class WaitingReply:
     ai_generated: bool
     handoff: bool
     is_subscribed: bool
+    withdrawn: str | None = None
 
 
 WereSent: TypeAlias = Callable[[Sequence[UUID]], Awaitable[frozenset[UUID] | None]]

@@ -193,6 +193,17 @@ ai_rules: Final = table(
     ),
     required("statement_countries", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="lower case"),
     required("record_answers", sa.Boolean, server_default=TRUE, comment="decisions can be replayed"),
+    required(
+        "adaptive_thresholds",
+        JSONB,
+        server_default=EMPTY_OBJECT,
+        comment="confidence or category:<name> -> bounds such as 0.60-0.95; empty: none moves",
+    ),
+    sa.CheckConstraint(
+        "jsonb_typeof(adaptive_thresholds) = 'object' AND NOT jsonb_path_exists(adaptive_thresholds,"
+        " '$.* ? (@.type() <> \"string\")')",
+        name="adaptive_thresholds_are_text",
+    ),
     required("changed_by", sa.Text, server_default=sa.text("current_user")),
     required("changed_at", Timestamp, server_default=NOW),
     sa.CheckConstraint("version > 0", name="version_positive"),
@@ -251,6 +262,7 @@ ai_decisions: Final = table(
     required("snapshot_json", JSONB, comment="stages, spans, attempts, tokens, versions"),
     required("degraded", sa.Boolean, comment="a service that should have been consulted was not"),
     sa.Column("rejection_reason", sa.Text, comment="why the policy rejected the draft, also in test mode"),
+    sa.Column("candidate_id", sa.Uuid, comment="whose settings decided; null: those in force"),
     sa.CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence_range"),
     sa.CheckConstraint("decision IN ('ignore', 'respond', 'escalate')", name="decision_known"),
     sa.CheckConstraint("scope IN ('chat', 'comment')", name="scope_known"),

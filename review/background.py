@@ -18,6 +18,7 @@ from review.dashboard import figure_counter
 from review.digests.run import run_digests
 from review.first_run.sample_page import tend_samples
 from review.http.visit import Site
+from review.learn.adaptive import run_adaptive
 from review.queues import queue_filler
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
@@ -65,6 +66,7 @@ TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
     queue_filler.run,
     run_digests,
     tend_samples,
+    run_adaptive,
 )
 """Tasks that run while the server runs; each handles its own errors."""
 

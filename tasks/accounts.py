@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
+from uuid import UUID
 
 import structlog
 
+from worker.account_settings import AccountRejected, changed
 from worker.assessment import Delivery, Policy, parse_delivery, parse_policy
 from worker.assessment.policies.designs import NO_DEFAULTS
 from worker.errors import PolicyRejected, RuleRejected, StorageUnavailable
-from worker.model import Account, Json
+from worker.model import Account, ConversationState, Event, Json, Owner
+from worker.rollouts.arms import RunningRollout
 from worker.rules import CompiledRules, compile_rules
 
 log = structlog.get_logger(__name__)
@@ -29,12 +32,30 @@ LARGE_SET: Final = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rulebook:
-    """One version of an account, ready to use."""
+    """One version of an account, ready to use.
+
+    Attributes:
+        candidate_id: whose changes the account has; None: it is in force.
+        rollout: the account's running rollout.
+        trial: the rulebook of the rollout's candidate; None when there is none, or it cannot be used.
+    """
 
     account: Account
     rules: CompiledRules
     policy: Policy
     delivery: Delivery
+    candidate_id: UUID | None = None
+    rollout: RunningRollout | None = None
+    trial: Rulebook | None = None
+
+    def for_event(self, event: Event, conversation: ConversationState) -> Rulebook:
+        """The rulebook that decides an event: the candidate's where the rollout takes its conversation.
+
+        Conversations that people own keep the settings in force.
+        """
+        if self.rollout is None or self.trial is None or conversation.owner is Owner.PEOPLE:
+            return self
+        return self.trial if self.rollout.takes(event.conversation_id) else self
 
 
 class CompiledStore(Protocol):
@@ -54,6 +75,7 @@ class Rulebooks:
         compiled: shares large compiled sets; None compiles every set here.
         most_rules: rules in memory over all accounts; the newest rulebook always stays.
         policy_defaults: the deployment's, by policy and field.
+        rollouts: the running rollouts of accounts.
     """
 
     def __init__(
@@ -63,7 +85,10 @@ class Rulebooks:
         compiled: CompiledStore | None = None,
         most_rules: int = MOST_RULES,
         policy_defaults: Mapping[str, Mapping[str, Json]] = NO_DEFAULTS,
+        *,
+        rollouts: Callable[[Collection[str]], Awaitable[Mapping[str, RunningRollout]]] | None = None,
     ) -> None:
+        self._rollouts = rollouts
         self._policy_defaults = policy_defaults
         self._load = load
         self._versions = versions
@@ -111,19 +136,43 @@ class Rulebooks:
         ready = {user_id: future.result() for user_id, future in self._books.items() if _is_ready(future)}
         if not ready:
             return
-        newest = await self._versions(ready.keys())
+        newest, running = await self._versions(ready.keys()), await self._running(ready.keys())
         for user_id, book in ready.items():
-            if newest.get(user_id, 0) == book.account.version:
+            is_newest = newest.get(user_id, 0) == book.account.version
+            if is_newest and running.get(user_id) == book.rollout:
                 continue
-            fresh = await self._rulebook(user_id)
+            fresh = await (
+                self._with_trial(book, running.get(user_id)) if is_newest else self._rulebook(user_id)
+            )
             done: asyncio.Future[Rulebook] = asyncio.get_running_loop().create_future()
             done.set_result(fresh)
             self._books[user_id] = done
             log.info("rules_swapped", user_id=user_id, version=fresh.account.version)
 
+    async def _running(self, user_ids: Collection[str]) -> Mapping[str, RunningRollout]:
+        return {} if self._rollouts is None else await self._rollouts(user_ids)
+
     async def _rulebook(self, user_id: str) -> Rulebook:
         account = await self._load(user_id)
-        rules = await self._rules(account)
+        book = self._book(account, await self._rules(account))
+        return await self._with_trial(book, (await self._running((user_id,))).get(user_id))
+
+    async def _with_trial(self, live: Rulebook, rollout: RunningRollout | None) -> Rulebook:
+        """The rulebook in force with a rollout; only another candidate is compiled."""
+        if rollout is None or rollout.base_version != live.account.version:
+            return replace(live, rollout=rollout, trial=None)
+        if live.trial is not None and live.trial.candidate_id == rollout.candidate_id:
+            return replace(live, rollout=rollout)
+        try:
+            account = changed(live.account, rollout.changes)
+        except AccountRejected as error:  # stored by another release
+            log.warning("rollout_unusable", user_id=rollout.user_id, problems=len(error.problems))
+            return replace(live, rollout=rollout, trial=None)
+        book = self._book(account, await asyncio.to_thread(_compile, account))
+        return replace(live, rollout=rollout, trial=replace(book, candidate_id=rollout.candidate_id))
+
+    def _book(self, account: Account, rules: CompiledRules) -> Rulebook:
+        user_id = account.user_id
         for problem in rules.problems:
             log.warning("rule_disabled", user_id=user_id, version=account.version, problem=problem.code)
         policy, delivery = _policy(account, self._policy_defaults)
@@ -155,7 +204,10 @@ def _rule_count(account: Account) -> int:
 
 
 def _size(future: asyncio.Future[Rulebook]) -> int:
-    return _rule_count(future.result().account) if _is_ready(future) else 0
+    if not _is_ready(future):
+        return 0
+    book = future.result()
+    return sum(_rule_count(each.account) for each in (book, book.trial) if each is not None)
 
 
 def _is_ready(future: asyncio.Future[Rulebook]) -> bool:

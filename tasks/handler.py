@@ -148,7 +148,8 @@ class EntryHandler:
         if stored.outcome is not None:  # an earlier run or entry ended it; its reply may wait for delivery
             self._log_seen(event, stored.outcome)
             return
-        book = await self._stored(lambda: self._rulebooks.get(event.user_id))
+        live = await self._stored(lambda: self._rulebooks.get(event.user_id))
+        book = live.for_event(event, stored.conversation)
         case = EventCase(
             event=event,
             account=book.account,
@@ -158,7 +159,7 @@ class EntryHandler:
             conversation=stored.conversation,
             budget=await self._stored(lambda: self._spending.budget(book.account)),
         )
-        decision = await self._stored(lambda: self._decide(case))
+        decision = replace(await self._stored(lambda: self._decide(case)), candidate_id=book.candidate_id)
         recorded = await self._stored(lambda: decisions.record_decision(self._pool, decision))
         if recorded is Recorded.OVERTAKEN:
             decision = contract.without_reply(decision)

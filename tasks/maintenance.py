@@ -15,6 +15,7 @@ from tasks.fleet.beats import sign_tasks
 from tasks.governance import sweep as retention
 from tasks.governance.erasure import ErasureParts, run_erasures, signing_key
 from tasks.governance.sweep import SweepPace
+from tasks.replays.rollout_guard import watch_rollouts
 from tasks.runtime import Runtime
 from tasks.stream_upkeep.sweep import sweep_streams
 
@@ -26,6 +27,7 @@ SCHEDULE: Final = {
     "erasures": {"task": "hushgate.erasures", "schedule": 10.0, "options": {"expires": 10}},
     "escalations": {"task": "hushgate.escalations", "schedule": 30.0, "options": {"expires": 30}},
     "partitions": {"task": "hushgate.partitions", "schedule": 3600.0, "options": {"expires": 3600}},
+    "rollouts": {"task": "hushgate.rollouts", "schedule": 15.0, "options": {"expires": 15}},
     "streams": {"task": "hushgate.streams", "schedule": 600.0, "options": {"expires": 600}},
     "sweep": {"task": "hushgate.sweep", "schedule": 3600.0, "options": {"expires": 3600}},
 }
@@ -60,6 +62,13 @@ def escalations(task: Any) -> None:
     runtime = _runtime(task)
     if closed := runtime.call(close_due_escalations(runtime.parts.pool, datetime.now(UTC))):
         log.info("escalations_closed", escalations=closed)
+
+
+@shared_task(name="hushgate.rollouts", bind=True)
+def rollouts(task: Any) -> None:
+    """Return rollouts whose candidate left its bounds."""
+    runtime = _runtime(task)
+    runtime.call(watch_rollouts(runtime.parts.pool, datetime.now(UTC)))
 
 
 @shared_task(name="hushgate.partitions", bind=True)

@@ -189,6 +189,7 @@ def _event(row: WaitingReply | Retraction | OutgoingEvent, entry: Outgoing, at: 
         key=entry.mark,
         body=entry.body,
         created_at=at,
+        withdrawn=row.withdrawn if isinstance(row, WaitingReply) else None,
     )
 
 

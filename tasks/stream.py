@@ -33,7 +33,6 @@ REAP_BATCH: Final = 500
 LEAVE_BATCH: Final = 2000
 """Lanes that one LEAVE moves for workers of the previous release: about 3 ms of Redis."""
 MOST_NEWER: Final = 100
-NO_ID: Final = "0-0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +77,11 @@ class ReadResult:
 
     @property
     def is_drained(self) -> bool:
-        """Whether nothing was left to read, so that another READ may wait for an entry after ``last_id``."""
-        return self.last_id != NO_ID
+        """Whether nothing was left to read, so that another READ may wait for an entry after ``last_id``.
+
+        A stream without any entry yet has the id ``0-0``.
+        """
+        return bool(self.last_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from redis.asyncio import Redis
 
 from db import accounts
+from db.candidates.rollouts import running_rollouts
 from db.compiled_rules import CompiledSets
 from db.conversations import PostgresConversations
 from db.documents.retrieval import PostgresRetriever
@@ -242,6 +243,7 @@ async def build_worker(
         lambda ids: accounts.current_versions(pool, ids),
         CompiledSets(pool, build_id()),
         policy_defaults=policy_defaults(settings),
+        rollouts=lambda ids: running_rollouts(pool, ids),
     )
     delivered = None if metrics is None else metrics.delivered
     relay = Relay(pool, redis, stream=settings.reply_stream, now=clock.now, delivered=delivered)

@@ -70,6 +70,12 @@ class Setting:
     choices: Mapping[str, str] = field(default_factory=dict)
 
 
+def warn_adaptive(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
+    """Thresholds change without a person."""
+    if after and after != before:
+        yield "Thresholds move within these bounds without a person, one step a day."
+
+
 def warn_switched_on(before: bool, after: bool) -> Iterator[str]:
     """AI replies where it did not."""
     if after and not before:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import secrets
@@ -116,7 +117,8 @@ class Stack:
         postmaster = psutil.Process(pid)
         family = [postmaster, *postmaster.children(recursive=True)]
         for process in family:
-            process.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):  # a child of the server ended meanwhile
+                process.kill()
         psutil.wait_procs(family, timeout=10)
 
     def restart_ended(self) -> tuple[str, ...]:

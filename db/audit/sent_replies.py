@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -18,28 +19,36 @@ REPLY_REASONS: Final = tuple(each for each in Reason if each.spec.decision is De
 """The endings with a reply; the index of account and reason finds them."""
 MODERATION_SCORES: Final = '$.stages[*] ? (@.stage == "moderation").detail.highest'
 PATIENCE_S: Final = 0.3
+CANDIDATES: Final = 4
+"""Decisions looked at for each reply shown: some of their replies were cancelled."""
 
 
 async def newest_replies(
     connection: AsyncConnection, user_id: str, since: datetime, limit: int
 ) -> tuple[Row, ...]:
     """Messages with the replies that were sent to them, newest first."""
-    columns = (
-        *(ai_decisions.c[name] for name in ("id", "created_at", "scope", "message_text", "matched_rule")),
-        HIGH_SCORE_CATEGORIES,
-        outbox.c.text.label("reply_text"),
-    )
-    same = sa.and_(
-        outbox.c.user_id == ai_decisions.c.user_id,
-        outbox.c.event_id == ai_decisions.c.event_id,
-        outbox.c.decision_id == ai_decisions.c.id,
+    names = ("id", "created_at", "user_id", "event_id", "scope", "message_text", "matched_rule")
+    columns = (*(ai_decisions.c[name] for name in names), HIGH_SCORE_CATEGORIES)
+    newest = _newest(columns, user_id, since, CANDIDATES * limit).subquery()
+    sent = (
+        sa.select(outbox.c.text.label("reply_text"))
+        .where(
+            outbox.c.user_id == newest.c.user_id,
+            outbox.c.event_id == newest.c.event_id,
+            outbox.c.decision_id == newest.c.id,
+            outbox.c.cancelled_at.is_(None),
+        )
+        .limit(1)
+        .lateral()
     )
     query = (
-        sa.select(*columns)
-        .select_from(ai_decisions.join(outbox, same))
-        .where(*_sent(user_id, since), outbox.c.cancelled_at.is_(None))
+        sa.select(newest, sent.c.reply_text)
+        .join_from(newest, sent, sa.true())
+        .order_by(newest.c.created_at.desc(), newest.c.id.desc())
+        .limit(limit)
     )
-    return await _limited(connection, query, limit)
+    async with statement_limit(connection, PATIENCE_S):
+        return await all_rows(connection, query)
 
 
 async def measured_replies(
@@ -50,29 +59,38 @@ async def measured_replies(
     None when they could not be read in time.
     """
     kept = ai_decisions.c.snapshot_json
-    query = sa.select(
+    columns = (
+        ai_decisions.c.id,
+        ai_decisions.c.created_at,
         ai_decisions.c.confidence,
         sa.func.coalesce(kept["assessment"]["measured"].as_boolean(), kept.has_key("assessment")).label(
             "measured"
         ),
         sa.func.jsonb_path_query_first(kept, sa.text(f"'{MODERATION_SCORES}'::jsonpath")).label("scores"),
-    ).where(*_sent(user_id, since))
+    )
     try:
-        return await _limited(connection, query, limit)
+        async with statement_limit(connection, PATIENCE_S):
+            return await all_rows(connection, _newest(columns, user_id, since, limit))
     except TooSlow:
         return None
 
 
-def _sent(user_id: str, since: datetime) -> tuple[Any, ...]:
-    return (
-        ai_decisions.c.user_id == user_id,
-        ai_decisions.c.reason_code.in_([str(each) for each in REPLY_REASONS]),
-        ai_decisions.c.created_at >= since,
-        sa.text(NOT_ERASED),
+def _newest(columns: Sequence[Any], user_id: str, since: datetime, limit: int) -> sa.Select[Any]:
+    """The newest decisions with a reply: those of each reason in the order of its index, then merged.
+
+    One query for all reasons reads and sorts every reply of a busy account.
+    """
+    of_reasons = (
+        sa.select(*columns)
+        .where(
+            ai_decisions.c.user_id == user_id,
+            ai_decisions.c.reason_code == str(reason),
+            ai_decisions.c.created_at >= since,
+            sa.text(NOT_ERASED),
+        )
+        .order_by(ai_decisions.c.created_at.desc(), ai_decisions.c.id.desc())
+        .limit(limit)
+        for reason in REPLY_REASONS
     )
-
-
-async def _limited(connection: AsyncConnection, query: sa.Select[Any], limit: int) -> tuple[Row, ...]:
-    newest = query.order_by(ai_decisions.c.created_at.desc(), ai_decisions.c.id.desc()).limit(limit)
-    async with statement_limit(connection, PATIENCE_S):
-        return await all_rows(connection, newest)
+    merged = sa.union_all(*(sa.select(each.subquery()) for each in of_reasons)).subquery()
+    return sa.select(merged).order_by(merged.c.created_at.desc(), merged.c.id.desc()).limit(limit)

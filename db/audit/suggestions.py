@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.filters import Filters, account_conditions, filter_conditions
+from db.audit.search import statement_limit
 from db.rows import Row, all_rows
 from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions
 from worker.assessment.text.words import normalised_text, text_units
@@ -20,6 +21,7 @@ from worker.reasons import Reason
 
 MOST_DECISIONS: Final = 5_000
 """Newest decisions with suggestions that are grouped."""
+PATIENCE_S: Final = 5.0
 MOST_TOPICS: Final = 100
 EXAMPLES: Final = 3
 REASONS: Final = (
@@ -60,7 +62,7 @@ class Suggestions:
 
     Attributes:
         decisions: the decisions with at least one suggestion that were read.
-        complete: False when the range has more than ``MOST_DECISIONS`` of them.
+        complete: False when the range has more than were asked for.
     """
 
     topics: tuple[Suggestion, ...]
@@ -69,11 +71,22 @@ class Suggestions:
 
 
 async def load_suggestions(
-    connection: AsyncConnection, filters: Filters, *, key: str | None = None, examples: int = EXAMPLES
+    connection: AsyncConnection,
+    filters: Filters,
+    *,
+    key: str | None = None,
+    examples: int = EXAMPLES,
+    most: int = MOST_DECISIONS,
+    patience_s: float = PATIENCE_S,
 ) -> Suggestions:
-    """The suggestions of the decisions of ``filters``; with ``key`` only this topic."""
-    rows = await all_rows(connection, _query(filters))
-    complete, rows = len(rows) <= MOST_DECISIONS, rows[:MOST_DECISIONS]
+    """The suggestions of the newest ``most`` decisions of ``filters``; with ``key`` only this topic.
+
+    Raises:
+        TooSlow: they could not be read in ``patience_s``.
+    """
+    async with statement_limit(connection, patience_s):
+        rows = await all_rows(connection, _query(filters, most + 1))
+    complete, rows = len(rows) <= most, rows[:most]
     groups = {name: found for name, found in _groups(rows).items() if key in (None, name)}
     ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_TOPICS]
     shown = {row["id"]: row["created_at"] for _, found in ordered for _, row in found[:examples]}
@@ -109,7 +122,7 @@ def _suggestion(name: str, found: list[tuple[str, Row]], texts: dict[UUID, Row],
     )
 
 
-def _query(filters: Filters) -> sa.Select[Any]:
+def _query(filters: Filters, limit: int) -> sa.Select[Any]:
     columns = ai_decisions.c
     assessment = columns.snapshot_json["assessment"]
     topics = sa.func.coalesce(  # the record of `validators` had them alone in earlier releases
@@ -125,7 +138,7 @@ def _query(filters: Filters) -> sa.Select[Any]:
             *filter_conditions(filters),
         )
         .order_by(columns.created_at.desc(), columns.id.desc())
-        .limit(MOST_DECISIONS + 1)
+        .limit(limit)
     )
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from db.identifiers import uuid_time_bounds
 from db.pool import Pool, fetch_dicts
 from worker.model import Decision
-from worker.replay.difference import Outcome, comparable
+from worker.replay.difference import ReplayOutcome, comparable
 
 RECORD: Final = """
     INSERT INTO recordings (decision_id, user_id, conversation_id, author_id, created_at, overtaken, data)
@@ -32,6 +32,14 @@ LOAD: Final = """
 """
 
 
+LOAD_LIGHT: Final = LOAD.replace(
+    "d.snapshot_json, o.text",
+    "jsonb_strip_nulls(jsonb_build_object('rules_version', d.snapshot_json -> 'rules_version',"
+    " 'erased', d.snapshot_json -> 'erased', 'costs', d.snapshot_json -> 'costs')) AS snapshot_json, o.text",
+)
+"""Without what only the comparison of whole decisions needs."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredDecision:
     """A decision as it was stored, with its recording.
@@ -41,6 +49,7 @@ class StoredDecision:
         rules_version: of the account's settings that decided.
         recording: as ``worker.replay.stored`` reads it; None: there is none, or not any more.
         overtaken: people took the conversation before its commit, which discarded the reply.
+        usd: what it cost, as far as prices were known.
     """
 
     decision_id: UUID
@@ -48,9 +57,10 @@ class StoredDecision:
     created_at: datetime
     erased: bool
     rules_version: int
-    outcome: Outcome
+    outcome: ReplayOutcome
     recording: bytes | None
     overtaken: bool
+    usd: float = 0.0
 
 
 def recording_text(decision: Decision) -> str | None:
@@ -58,8 +68,12 @@ def recording_text(decision: Decision) -> str | None:
     return None if decision.recording is None else base64.b64encode(decision.recording).decode()
 
 
-async def load_decisions(source: Pool, ids: Sequence[UUID]) -> tuple[StoredDecision, ...]:
+async def load_decisions(
+    source: Pool, ids: Sequence[UUID], *, light: bool = False
+) -> tuple[StoredDecision, ...]:
     """The decisions with their recordings, the oldest first; unknown ids are left out.
+
+    ``light``: their outcomes have no snapshots.
 
     Recordings are sealed: whoever calls this logs who reads.
     """
@@ -71,7 +85,7 @@ async def load_decisions(source: Pool, ids: Sequence[UUID]) -> tuple[StoredDecis
         "since": min(since for since, _ in bounds),
         "until": max(until for _, until in bounds),
     }
-    return tuple(map(_stored, await fetch_dicts(source, LOAD, values)))
+    return tuple(map(_stored, await fetch_dicts(source, LOAD_LIGHT if light else LOAD, values)))
 
 
 def _stored(row: dict[str, Any]) -> StoredDecision:
@@ -82,7 +96,7 @@ def _stored(row: dict[str, Any]) -> StoredDecision:
         created_at=row["created_at"],
         erased="erased" in snapshot,
         rules_version=int(snapshot.get("rules_version") or 0),
-        outcome=Outcome(
+        outcome=ReplayOutcome(
             kind=row["decision"],
             reason_code=row["reason_code"],
             reason=row["reason"],
@@ -93,4 +107,5 @@ def _stored(row: dict[str, Any]) -> StoredDecision:
         ),
         recording=row["data"],
         overtaken=bool(row["overtaken"]),
+        usd=sum(each.get("usd") or 0.0 for each in snapshot.get("costs") or ()),
     )

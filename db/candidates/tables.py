@@ -7,7 +7,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from db.columns import FALSE, NOW, Timestamp, index, key, required, required_texts, table
+from db.columns import EMPTY_OBJECT, FALSE, NOW, ZERO, Timestamp, index, key, required, required_texts, table
 
 recordings: Final = table(
     "recordings",
@@ -39,4 +39,26 @@ candidates: Final = table(
     sa.CheckConstraint("source IN ('person', 'calibration', 'suggestion', 'adaptive')", name="source_known"),
     sa.CheckConstraint("jsonb_typeof(changes) = 'object' AND changes <> '{}'", name="changes_are_some"),
     index("ix_candidates_account", "user_id", "id"),
+)
+
+backtests: Final = table(
+    "backtests",
+    "decisions made again with changed settings",
+    key("id", sa.Uuid, comment="UUIDv7"),
+    required("user_id", sa.Text, comment="the account"),
+    required("base_version", sa.Integer, comment="of ai_rules"),
+    required("changes", JSONB, comment="setting -> value"),
+    required("since", Timestamp),
+    required("until", Timestamp),
+    required("total", sa.Integer, comment="decisions in the range"),
+    required("done", sa.Integer, server_default=ZERO),
+    sa.Column("position", sa.Uuid, comment="the last decision that was counted"),
+    required("counts", JSONB, server_default=EMPTY_OBJECT),
+    required(
+        "examples", JSONB, server_default=sa.text("'[]'::jsonb"), comment="ids and reasons, without texts"
+    ),
+    required("created_by", sa.Text, comment="login at that time"),
+    required("created_at", Timestamp),
+    sa.Column("finished_at", Timestamp),
+    index("ix_backtests_account", "user_id", "id"),
 )

@@ -21,6 +21,7 @@ TEXTS: Final = (
 TYPES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "id": "uuid",
+        "candidate_id": "uuid",
         "created_at": "timestamptz",
         "expires_at": "timestamptz",
         "send_before": "timestamptz",

@@ -72,7 +72,7 @@ class Agreement:
     pairs: tuple[Row, ...]
 
 
-_STANDING: Final = """
+STANDING: Final = """
     WITH standing AS (
         SELECT r.*, i.chance, CASE r.source
                    WHEN 'bulk' THEN 'bulk' WHEN 'golden' THEN 'golden' WHEN 'blind' THEN 'blind'
@@ -148,24 +148,25 @@ _PAIRS: Final = """
 
 async def counts_by_basis(connection: AsyncConnection, readings: ReviewSelection) -> dict[str, int]:
     """Standing reviews by origin: a member of ``Basis``, ``blind`` or ``golden``."""
-    rows = await _rows(connection, _STANDING + _BASES, _values(readings))
+    rows = await _rows(connection, STANDING + _BASES, selection_values(readings))
     return {row["basis"]: row["reviews"] for row in rows}
 
 
 async def count_agreement(connection: AsyncConnection, readings: ReviewSelection, basis: Basis) -> Agreement:
     """The counts of one basis; golden items and second readings are counted in full for every basis."""
-    values = _values(readings)
+    values = selection_values(readings)
     of_basis = values | {"basis": basis.value}
     return Agreement(
-        rules=await _rows(connection, _STANDING + _DECIDED + _RULES, of_basis),
-        reasons=await _rows(connection, _STANDING + _DECIDED + _REASONS, of_basis),
-        readers=await _rows(connection, _STANDING + _READERS, of_basis),
-        golden=await _rows(connection, _STANDING + _GOLDEN, values),
-        pairs=await _rows(connection, _STANDING + _PAIRS, values),
+        rules=await _rows(connection, STANDING + _DECIDED + _RULES, of_basis),
+        reasons=await _rows(connection, STANDING + _DECIDED + _REASONS, of_basis),
+        readers=await _rows(connection, STANDING + _READERS, of_basis),
+        golden=await _rows(connection, STANDING + _GOLDEN, values),
+        pairs=await _rows(connection, STANDING + _PAIRS, values),
     )
 
 
-def _values(readings: ReviewSelection) -> Row:
+def selection_values(readings: ReviewSelection) -> Row:
+    """The parameters of ``STANDING``: accounts, since, until and hidden."""
     accounts = readings.accounts
     if readings.account is not None:
         accounts = (readings.account,) if accounts is None or readings.account in accounts else ()

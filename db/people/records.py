@@ -41,7 +41,7 @@ _UNREAD: Final = (
         comment_mentions.c.person_id == people.c.id,
         comment_mentions.c.seen_at.is_(None),
         sa.exists().where(
-            person_roles.c.person_id == people.c.id,
+            person_roles.c.person_id == comment_mentions.c.person_id,
             person_roles.c.user_id.in_((comment_mentions.c.user_id, EVERY_ACCOUNT)),
         ),
     )

@@ -8,7 +8,8 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.reviews.queues import Queue, QueueKind, Sample, Stratum, account_parameters
+from db.figures.dimensions import EXPRESSIONS, SampleDimension
+from db.reviews.queues import Drawn, Queue, QueueKind, Sample, Stratum, account_parameters
 from worker.reasons import ReasonFamily, reasons_of
 
 LOOK_BACK: Final = timedelta(days=7)
@@ -30,13 +31,13 @@ OPEN: Final = sa.text("""
 ADVANCE: Final = sa.text("UPDATE queues SET filled_to = :to WHERE id = :queue")
 SLICE_OF: Final = """
     WITH slice AS (
-        SELECT id, created_at, user_id, decision, reason_code, matched_rule,
+        SELECT id, created_at, user_id, decision, reason_code, {stratum} AS stratum,
                snapshot_json ? 'erased' AS erased
         FROM ai_decisions
         WHERE created_at >= :since AND created_at < :until ORDER BY created_at, id LIMIT :slice
     ), put AS (
         INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, chance, created_at)
-        SELECT :queue, id, created_at, user_id, {stratum}, CAST(:chance AS float8), :now
+        SELECT :queue, id, created_at, user_id, stratum, CAST(:chance AS float8), :now
         FROM slice WHERE {condition} AND NOT erased AND (:every OR user_id = ANY(:accounts))
         ORDER BY created_at, id
         ON CONFLICT DO NOTHING
@@ -50,22 +51,24 @@ DAY_OF: Final = """
                row_number() OVER (PARTITION BY {stratum} ORDER BY uuid_hash_extended(id, :seed), id) AS place
         FROM ai_decisions WHERE created_at >= :since AND created_at < :until
             AND NOT snapshot_json ? 'erased'
-            AND decision = 'ignore' AND reason_code <> ALL(:facts) AND (:every OR user_id = ANY(:accounts))
+            AND {condition} AND (:every OR user_id = ANY(:accounts))
     ) AS ranked WHERE place <= :each ORDER BY created_at, id
     ON CONFLICT DO NOTHING
 """
-STRATA: Final = {
-    Stratum.NONE: "''",
-    Stratum.REASON_CODE: "reason_code",
-    Stratum.MATCHED_RULE: "coalesce(matched_rule, reason_code)",
+STRATA: Final = {Stratum.NONE: "''"} | {
+    Stratum(each.value): f"coalesce({EXPRESSIONS[each]}, ai_decisions.reason_code)"
+    for each in SampleDimension
 }
+"""A decision without the property is in the stratum of its reason."""
 ESCALATED: Final = """
     decision = 'escalate'
     AND NOT EXISTS (SELECT FROM review_states s WHERE s.decision_id = slice.id AND s.state <> 'open')
 """
-SAMPLED: Final = """
-    decision = 'ignore' AND reason_code <> ALL(:facts) AND uuid_hash_extended(id, :seed) >= :cut
-"""
+DRAWN: Final = {
+    Drawn.SILENT: "decision = 'ignore' AND reason_code <> ALL(:facts)",
+    Drawn.SENT: "decision = 'respond'",
+    Drawn.ALL: "(decision = 'respond' OR decision = 'ignore' AND reason_code <> ALL(:facts))",
+}
 """Including reviewed decisions: without them a sample would not be representative."""
 
 
@@ -101,11 +104,13 @@ async def _fill_slice(
 ) -> datetime | None:
     """Fill from one slice; the time of its last decision, None when there are no more."""
     values = _span_values(queue, since, now, now) | {"slice": SLICE, "chance": None}
-    condition, stratum = ESCALATED, "reason_code"
+    condition, stratum = ESCALATED, "ai_decisions.reason_code"
     if queue.sample is not None:
-        condition, stratum = SAMPLED, STRATA[queue.sample.per]
+        condition = f"{DRAWN[queue.sample.drawn]} AND uuid_hash_extended(id, :seed) >= :cut"
+        stratum = STRATA[queue.sample.per]
         values["chance"] = queue.sample.share
-        values |= {"seed": queue.sample.seed, "cut": _cut(queue.sample.share), "facts": list(FACTS)}
+        values |= {"seed": queue.sample.seed, "cut": _cut(queue.sample.share)}
+        values |= _facts(queue.sample)
     query = sa.text(SLICE_OF.format(condition=condition, stratum=stratum))
     seen, last = (await connection.execute(query, values)).one()
     return last if seen == SLICE else None
@@ -123,15 +128,20 @@ async def _fill_day(
     values = _span_values(queue, day, end, now) | {
         "seed": sample.seed,
         "each": sample.each,
-        "facts": list(FACTS),
     }
-    await connection.execute(sa.text(DAY_OF.format(stratum=STRATA[sample.per])), values)
+    query = DAY_OF.format(stratum=STRATA[sample.per], condition=DRAWN[sample.drawn])
+    await connection.execute(sa.text(query), values | _facts(sample))
     await connection.execute(ADVANCE, {"queue": queue.id, "to": end})
 
 
 def _span_values(queue: Queue, since: datetime, until: datetime, now: datetime) -> dict[str, object]:
     span = {"queue": queue.id, "since": since, "until": until, "now": now}
     return span | account_parameters(queue.accounts)
+
+
+def _facts(sample: Sample) -> dict[str, object]:
+    """The reasons that are never drawn, where silent decisions are."""
+    return {} if sample.drawn is Drawn.SENT else {"facts": list(FACTS)}
 
 
 def _cut(share: float) -> int:

@@ -33,6 +33,11 @@ ADD: Final = INSERT_WITHOUT_STREAM.format(
     " %(body)s::jsonb, %(created_at)s::timestamptz"
 )
 
+WITHDRAW: Final = """
+    UPDATE outgoing_events SET withdrawn = %(withdrawn)s
+    WHERE user_id = %(user_id)s AND type = %(type)s AND key = %(key)s
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookEvent:
@@ -41,6 +46,7 @@ class WebhookEvent:
     Attributes:
         key: unique within account and type.
         body: the fields of the type's schema.
+        withdrawn: why it must not be sent; None: it may.
     """
 
     user_id: str
@@ -48,6 +54,7 @@ class WebhookEvent:
     key: str
     body: Mapping[str, Any]
     created_at: datetime
+    withdrawn: str | None = None
 
 
 async def store_events(
@@ -68,3 +75,5 @@ async def store_events(
             "created_at": each.created_at,
         }
         await connection.execute(ADD, values)
+        if each.withdrawn is not None:
+            await connection.execute(WITHDRAW, values | {"withdrawn": each.withdrawn})

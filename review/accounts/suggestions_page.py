@@ -12,7 +12,7 @@ from starlette.responses import Response
 from db.access_log import LoggedAction
 from db.audit import suggestions
 from db.audit.filters import Filters
-from db.audit.suggestions import EXAMPLES, Suggestion, Suggestions
+from db.audit.suggestions import EXAMPLES, PATIENCE_S, Suggestion, Suggestions
 from db.rows import Row
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
@@ -22,6 +22,8 @@ from review.dashboard.ranges import BadRange, Range
 from review.http.visit import Visit
 
 DEFAULT_RANGE: Final = "30d"
+GROUPED: Final = 1_000
+"""Newest decisions with suggestions that a page groups; the command line groups more."""
 TOPIC_DECISIONS: Final = 200
 """Decisions listed of one topic."""
 
@@ -78,9 +80,19 @@ def parse_suggestion_range(visit: Visit, parameters: Mapping[str, str]) -> Range
 
 
 async def load_visible_suggestions(
-    visit: Visit, user_id: str | None, chosen: Range, *, key: str | None = None
+    visit: Visit,
+    user_id: str | None,
+    chosen: Range,
+    *,
+    key: str | None = None,
+    most: int = GROUPED,
+    patience_s: float = PATIENCE_S,
 ) -> Suggestions:
-    """The suggestions of one account, or of all that the person may see; the reading is logged."""
+    """The suggestions of one account, or of all that the person may see; the reading is logged.
+
+    Raises:
+        TooSlow: they could not be read in ``patience_s``.
+    """
     if user_id is not None:
         visit.require(Right.VIEW, user_id)
     filters = Filters(
@@ -88,7 +100,9 @@ async def load_visible_suggestions(
     )
     examples = EXAMPLES if key is None else TOPIC_DECISIONS
     found = await visit.store.read_lists(
-        lambda replica: suggestions.load_suggestions(replica, filters, key=key, examples=examples)
+        lambda replica: suggestions.load_suggestions(
+            replica, filters, key=key, examples=examples, most=most, patience_s=patience_s
+        )
     )
     detail = {"what": "suggestions", "rows": len(found.topics)}
     await visit.log(LoggedAction.LIST, user_id=user_id, detail=detail)

@@ -7,10 +7,10 @@ from typing import Final
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.people import second_factors
+from db.people import records, second_factors
 from db.people.second_factors import SecondFactor
 from review.auth import credentials, second_factor
-from review.auth.sign_in_code import CODE_CHARS
+from review.auth.sign_in_code import CODE_CHARS, check_code
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 
@@ -77,20 +77,32 @@ async def _confirm(visit: Visit) -> Response:
 async def _remove(visit: Visit) -> Response:
     if problem := await _password_problem(visit):
         return await _page(visit, problem=problem)
-    person_id = visit.person.person_id
-    async with visit.store.writing() as connection:
-        factor = await second_factors.get_factor(connection, person_id)
-        code = visit.field("code")[:CODE_CHARS]
-        right = factor is not None and (
-            not factor.confirmed or await second_factor.use_code(visit, connection, person_id, factor, code)
-        )
-        if right:
-            await second_factors.remove_factor(connection, person_id)
-            detail = {"changed": "second factor removed"}
-            await visit.log(LoggedAction.PEOPLE, connection=connection, detail=detail)
-    if not right:
+    if not await _may_remove(visit):
         return await _page(visit, problem=_("The code is wrong or used."))
+    async with visit.store.writing() as connection:
+        await second_factors.remove_factor(connection, visit.person.person_id)
+        detail = {"changed": "second factor removed"}
+        await visit.log(LoggedAction.PEOPLE, connection=connection, detail=detail)
     return visit.redirect("second_factor")
+
+
+async def _may_remove(visit: Visit) -> bool:
+    """Whether the code is right, or none is needed; wrong ones are counted with those of the sign-in.
+
+    Raises:
+        Refused: 429, too many codes were wrong.
+    """
+    async with visit.store.reading() as connection:
+        factor = await second_factors.get_factor(connection, visit.person.person_id)
+        found = await records.get_credentials(connection, visit.person.login)
+    if factor is None or found is None:
+        return False
+    if not factor.confirmed:
+        return True
+    wait_s, way = await check_code(visit, found, visit.field("code")[:CODE_CHARS])
+    if wait_s:
+        raise credentials.too_many_attempts(wait_s)
+    return bool(way)
 
 
 async def _password_problem(visit: Visit) -> str:

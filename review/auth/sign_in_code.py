@@ -47,7 +47,7 @@ async def submit_code(visit: Visit) -> Response:
     async with visit.store.reading() as connection:
         found = await records.get_credentials(connection, login)
     password_hash = _checked(visit, found, ends, mark)
-    wait_s, way = await _check_code(visit, found, visit.field("code")[:CODE_CHARS]) if found else (0, "")
+    wait_s, way = await check_code(visit, found, visit.field("code")[:CODE_CHARS]) if found else (0, "")
     if found is None or not way:
         problem = credentials.too_many_attempts(wait_s).text if wait_s else _("The code is wrong or used.")
         response = _page(
@@ -87,8 +87,11 @@ def _checked(visit: Visit, found: Credentials | None, ends: int, mark: str) -> s
     return stored
 
 
-async def _check_code(visit: Visit, found: Credentials, code: str) -> tuple[int, str]:
-    """Seconds to wait, and how the code is right; attempts are counted apart from those of the password."""
+async def check_code(visit: Visit, found: Credentials, code: str) -> tuple[int, str]:
+    """Seconds to wait, and how the code is right; attempts are counted apart from those of the password.
+
+    A right code is used up.
+    """
     login, person_id = sign_ins.code_login(found.person.login), found.person.person_id
     device, address = credentials.known_device(visit, found), visit.address
     async with visit.store.writing() as connection:

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from starlette.responses import Response
 
 from db.people.first_steps import FirstSteps, load_account_steps, load_first_steps
+from db.people.records import EVERY_ACCOUNT
 from db.people.sample_data import SAMPLE_ACCOUNT
 from db.review_store import AsyncConnection
 from review.access import Right
@@ -66,11 +67,11 @@ OF_INSTALLATION: Final = 2
 
 
 async def load_checklist(visit: Visit, connection: AsyncConnection) -> tuple[FirstStep, ...]:
-    """The steps for administrators; empty when all are done, hidden, or the installation is not new."""
-    if visit.request.cookies.get(COOKIE) == HIDDEN or not visit.may(Right.ADMIN):
+    """The steps for administrators of every account; empty when done, hidden, or nothing is new."""
+    if visit.request.cookies.get(COOKIE) == HIDDEN or not visit.may(Right.ADMIN, EVERY_ACCOUNT):
         return ()
     found = await load_first_steps(connection)
-    if found is None or not visit.may(Right.ADMIN, found.account):
+    if found is None:
         return ()
     progress = _progress(visit, found)
     if all(done for _, done in progress):

@@ -9,6 +9,8 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.people.first_steps import MODELS_FAILED, MODELS_TESTED
+from db.people.records import EVERY_ACCOUNT
+from review.access import Right
 from review.first_run.services import ModelAnswer
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -16,11 +18,13 @@ from review.languages import gettext as _
 
 async def show_model_test(visit: Visit) -> Response:
     """What the test does, with its button."""
+    _require_everywhere(visit)
     return _page(visit, None)
 
 
 async def run_model_test(visit: Visit) -> Response:
     """Make the calls and show what answered."""
+    _require_everywhere(visit)
     call_models = visit.site.first_run.call_models
     if call_models is None:
         raise Refused(409, _("No models to test"), _("This server has no settings of the models."))
@@ -31,6 +35,13 @@ async def run_model_test(visit: Visit) -> Response:
     failed = sum(not each.answered for each in answers)
     await visit.log(LoggedAction.SETTINGS, detail={MODELS_TESTED: len(answers), MODELS_FAILED: failed})
     return _page(visit, answers)
+
+
+def _require_everywhere(visit: Visit) -> None:
+    """The calls are paid by the installation, and their errors name its endpoints."""
+    if not visit.may(Right.ADMIN, EVERY_ACCOUNT):
+        text = _("Only administrators of every account may test the models of the installation.")
+        raise Refused(403, _("Not allowed"), text)
 
 
 def _page(visit: Visit, answers: Sequence[ModelAnswer] | None) -> Response:

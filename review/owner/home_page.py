@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from starlette.responses import Response
@@ -15,13 +15,16 @@ from db.answers.sending import AnswerConflict, MessageGone
 from db.answers.waiting import WaitingItem
 from db.audit import decision_context
 from db.audit.decision_context import DecisionRow
+from db.audit.search import TooSlow
 from db.audit.sent_replies import newest_replies
+from db.audit.suggestions import Suggestion
 from db.costs.report import Spender, load_spenders
 from db.figures import dashboard
 from db.figures.dashboard import FigureFilter, FigureRow
 from db.people.records import EVERY_ACCOUNT, Person, Role
 from db.review_store import AsyncConnection
 from db.reviews import queue_items
+from db.rows import Row
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
 from review.accounts.suggestions_page import load_visible_suggestions, parse_suggestion_range
@@ -45,6 +48,9 @@ SHOWN_WAITING: Final = 6
 MOST_WAITING: Final = 100
 """Items that wait are counted up to this number."""
 SHOWN_TOPICS: Final = 5
+TOPIC_DECISIONS: Final = 300
+"""Newest decisions whose topics are counted; the page of suggestions counts more."""
+PATIENCE_S: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +110,9 @@ async def answer_from_home(visit: Visit) -> Response:
 async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any) -> Response:
     since = visit.now - timedelta(days=DAYS)
     counts, today = await _figures(visit, user_id)
-    topics = await load_visible_suggestions(visit, user_id, parse_suggestion_range(visit, {}))
+    topics = await _topics(visit, user_id)
     async with visit.store.reading() as connection:
-        replies = await newest_replies(connection, user_id, since, SHOWN_REPLIES)
+        replies = await _replies(connection, user_id, since)
         cards, waits = await _waiting(visit, connection, user_id)
         steps = await load_account_checklist(visit, connection, user_id)
     cards = [_with_problem(visit, each, **problem) for each in cards]
@@ -130,12 +136,32 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
         cards=cards,
         waits=waits,
         most_waiting=MOST_WAITING,
-        topics=[each for each in topics.topics if each.unanswered][:SHOWN_TOPICS],
+        topics=topics,
         cost=await _cost(visit, user_id),
         since=since,
         answered=visit.request.query_params.get("answered") == "1",
         **{"problem": "", "problem_of": None} | problem,
     )
+
+
+async def _topics(visit: Visit, user_id: str) -> tuple[Suggestion, ...]:
+    """Topics of the newest questions without an answer; none when they cannot be read in time."""
+    try:
+        chosen = parse_suggestion_range(visit, {})
+        found = await load_visible_suggestions(
+            visit, user_id, chosen, most=TOPIC_DECISIONS, patience_s=PATIENCE_S
+        )
+    except TooSlow:
+        return ()
+    return tuple(each for each in found.topics if each.unanswered)[:SHOWN_TOPICS]
+
+
+async def _replies(connection: AsyncConnection, user_id: str, since: datetime) -> tuple[Row, ...]:
+    """The newest replies; none when they cannot be read in time."""
+    try:
+        return await newest_replies(connection, user_id, since, SHOWN_REPLIES)
+    except TooSlow:
+        return ()
 
 
 async def _figures(visit: Visit, user_id: str) -> tuple[tuple[FigureRow, ...], tuple[FigureRow, ...]]:

@@ -12,7 +12,7 @@ from db.access_log import LoggedAction
 from db.review_store import AsyncConnection
 from db.reviews import claims, queues, rulings
 from db.reviews.queue_loads import QueueLoad
-from db.reviews.queues import NewQueue, Queue, QueueKind, Sample, Stratum
+from db.reviews.queues import Drawn, NewQueue, Queue, QueueKind, Sample, Stratum
 from db.reviews.rulings import ReviewRejected
 from review.access import Right
 from review.decision.review_panel import query_id
@@ -26,14 +26,22 @@ from review.queues.review_form import parse_code
 CLOSED_ALREADY: Final = Refused(409, "Already closed", "Another person has already closed this queue.")
 KINDS: Final = {
     QueueKind.ESCALATIONS: mark("every decision handed to a person"),
-    QueueKind.SAMPLE: mark("a sample of decisions without a reply"),
+    QueueKind.SAMPLE: mark("a random sample"),
     QueueKind.SECOND: mark("blind second readings"),
     QueueKind.HAND: mark("added by hand"),
+}
+DRAWN: Final = {
+    Drawn.SILENT: mark("decisions without a reply"),
+    Drawn.SENT: mark("sent replies"),
+    Drawn.ALL: mark("decisions without a reply and sent replies"),
 }
 STRATA: Final = {
     Stratum.NONE: "",
     Stratum.REASON_CODE: mark("from each reason"),
     Stratum.MATCHED_RULE: mark("from each rule"),
+    Stratum.POLICY: mark("from each policy"),
+    Stratum.LANGUAGE: mark("from each language"),
+    Stratum.CONFIDENCE_BAND: mark("from each band of confidence"),
 }
 """The strata of a sample, in words."""
 FORM_FIELDS: Final = ("name", "kind", "how", "amount", "per", "seed", "lease", "golden", "second")
@@ -144,6 +152,7 @@ async def _index(
         form=form or {},
         kinds=KINDS,
         strata=STRATA,
+        drawn=DRAWN,
         accounts=visit.accounts(Right.REVIEW),
         led_accounts=visit.accounts(Right.LEAD),
     )
@@ -167,11 +176,12 @@ def _parse_queue_form(form: Mapping[str, str]) -> NewQueue:
 
 
 def _sample(form: Mapping[str, str]) -> Sample:
+    drawn = parse_code("drawn", form.get("drawn") or Drawn.SILENT, tuple(Drawn))
     per = parse_code("per", form["per"], tuple(Stratum))
     seed = _whole_number(_("seed"), form["seed"] or "1")
     if form["how"] == "each":
-        return Sample(each=_whole_number(_("amount"), form["amount"]), per=per, seed=seed)
-    return Sample(share=_share(_("amount"), form["amount"]), per=per, seed=seed)
+        return Sample(each=_whole_number(_("amount"), form["amount"]), per=per, seed=seed, drawn=drawn)
+    return Sample(share=_share(_("amount"), form["amount"]), per=per, seed=seed, drawn=drawn)
 
 
 def _whole_number(name: str, text: str) -> int:

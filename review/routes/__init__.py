@@ -16,6 +16,7 @@ from review.routes.dashboard import FIGURES
 from review.routes.decisions import DECISIONS
 from review.routes.first_run import FIRST_RUN
 from review.routes.governance import GOVERNANCE, GOVERNANCE_API
+from review.routes.learn_figures import LEARN_FIGURES
 from review.routes.owner import OWNER
 from review.routes.people import PEOPLE
 from review.routes.profile import OWN
@@ -39,6 +40,7 @@ PAGES: Final = (
     *OWNER,
     *FIRST_RUN,
     *APPEALS,
+    *LEARN_FIGURES,
     *ACCOUNTS,
     *PEOPLE,
     *WEBHOOKS_API,

@@ -5,7 +5,7 @@
 -- ahead, ARGV[8] most grants to accounts that run ARGV[9] lanes or more, ARGV[10..] alternate account and lanes,
 -- for accounts that may run no more than those.
 -- Returns {grants, entries read from the stream, the stream's last generated id when nothing is left to read and
--- fewer grants than wanted were given, else '0-0', messages of agents that must wait for their turn, as
+-- fewer grants than wanted were given, else '', messages of agents that must wait for their turn, as
 -- {entry id, size, data}, accounts of the grants}.
 local wanted, keep_bytes, lane_bytes = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local batch, most_admitted = tonumber(ARGV[6] or 0), tonumber(ARGV[7] or 0)
@@ -94,7 +94,7 @@ if #grants < wanted and (ahead <= 0 or read == ahead) then -- else nothing is le
   grant_queued()
 end
 
-local last = '0-0'
+local last = ''
 if (is_empty and #grants < wanted) or (read == 0 and #grants == 0) then
   local info = redis.call('XINFO', 'STREAM', stream)
   for i = 1, #info, 2 do

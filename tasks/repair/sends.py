@@ -81,13 +81,15 @@ async def lost_retries(scene: Scene) -> list[FoundBreach]:
 
 
 async def mark_all_sent(scene: Scene, found: Sequence[FoundBreach]) -> frozenset[str]:
-    """Record the replies as delivered, as a relay does; which of them."""
-    for each in found:
+    """Record the replies as delivered, as a relay does; which of them were still unmarked."""
+    before = {each.subject for each in await replies_sent_unmarked(scene)}
+    wrong = [each for each in found if each.subject in before]
+    for each in wrong:
         await fixing.log_repair(scene.pool, each, scene.person)
     stream = scene.settings.reply_stream
     await mark_sent(scene.pool, scene.redis, stream=stream, now=scene.now, limit=MOST_WAITING)
     left = {each.subject for each in await replies_sent_unmarked(scene)}
-    return frozenset(each.subject for each in found if each.subject not in left)
+    return frozenset(each.subject for each in wrong if each.subject not in left)
 
 
 async def send_again(scene: Scene, each: FoundBreach) -> bool:

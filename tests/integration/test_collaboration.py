@@ -284,3 +284,20 @@ def test_who_else_has_a_decision_open_is_shown_and_forgotten(visitors: Any, data
     assert "Also here" in page
     assert "Also here" not in late
     assert left == 0
+
+
+def test_mentions_on_an_account_that_a_person_left_are_not_counted(visitors: Any, database_url: str) -> None:
+    """Another person's role on the account does not count for them."""
+    _, address = decided(database_url, "left")
+    writer, _ = signed_in(visitors, database_url, Role.REVIEWER, account="left")
+    _, person = signed_in(visitors, database_url, Role.REVIEWER, account="left")
+    writer.get(address)
+    writer.post(f"{address}/comments", comment="Please look.", notify=person.login)
+    before = stored(database_url, lambda connection: records.get_person(connection, person.person_id))
+    with psycopg.connect(database_url) as connection:
+        connection.execute("DELETE FROM person_roles WHERE person_id = %s", (person.person_id,))
+    after = stored(database_url, lambda connection: records.get_person(connection, person.person_id))
+
+    assert before is not None
+    assert after is not None
+    assert (before.unread, after.unread) == (1, 0)

@@ -151,6 +151,7 @@ def test_every_function_of_the_owner_and_every_trigger_has_a_fixed_path(owner: R
         "hushgate_erase_again",
         "hushgate_erase_rows",
         "hushgate_erase_queries",
+        "hushgate_remove_sample",
     }
     assert [row for row in found if row != {"function": row["function"]} | expected] == []
 

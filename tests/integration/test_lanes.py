@@ -818,6 +818,20 @@ async def test_lanes_change_hands_on_a_full_redis(
     assert await redis.smembers(f"{KEYS}departed") >= {b"b"}
 
 
+async def test_a_worker_waits_for_the_first_entry_that_a_stream_ever_has(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """Before it, the newest id of the stream is 0-0: no reason to read again at once."""
+    lanes = await worker("a")
+    idle = await lanes.read(5)
+    waiting = asyncio.create_task(lanes.wait_for_entries(idle.last_id, 30_000))
+    await publish(redis, event("c"))
+    await asyncio.wait_for(waiting, 5)
+
+    assert idle.is_drained
+    assert idle.last_id == "0-0"
+
+
 async def test_an_idle_worker_is_woken_by_an_entry(redis: Redis, redis_url: str, worker: NewWorker) -> None:
     """READ of nothing tells the stream's last id; waiting from there ends with the next entry."""
     lanes = await worker("a")

@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import psycopg
 import pytest
 
 from db.accounts import current_account
 from db.people.records import Role
 from db.pool import create_pool
 from review.owner import sentences
+from tests.support.audited import record, replied
 from tests.support.review_world import World
 from tests.support.reviewing import Visitor, add_person, site
+from tests.support.samples import event
 from worker.model import Account, FailurePolicy, ReplyMode
+from worker.reasons import Reason
 
 SHOP = "owned-shop"
 FIELDS = {
@@ -248,3 +253,24 @@ def wait_for_owner(world: World) -> UUID:
         created_at=now, send_before=until, expires_at=until,
     )  # fmt: skip
     return made.decision_id
+
+
+def test_the_home_shows_the_newest_replies_of_every_reason(
+    database_url: str, visitor: Callable[[], Visitor]
+) -> None:
+    """In the order of time, without those that were cancelled."""
+    account, person, now = "replies-of-reasons", visitor(), datetime.now(UTC)
+    reasons = (Reason.REPLIED, Reason.PARTIAL_REPLY, Reason.REPLIED, Reason.FALLBACK_SENT)
+    for number, reason in enumerate(reasons):
+        asked = event(
+            user_id=account, event_id=f"e{number}", message_id=f"m{number}", text=f"question {number}"
+        )
+        at = now - timedelta(minutes=number)
+        record(database_url, replace(replied(event=asked), reason_code=reason, decided_at=at))
+    with psycopg.connect(database_url) as other:
+        cancel = "UPDATE outbox SET cancelled_at = now() WHERE user_id = %s AND event_id = 'e2'"
+        other.execute(cancel, (account,))
+    person.sign_in(add_person(database_url, Role.OWNER, account=account))
+    page = person.get(f"/accounts/{account}/home").text
+
+    assert re.findall(r"question \d", page) == ["question 0", "question 1", "question 3"]

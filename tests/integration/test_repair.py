@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,13 @@ from cli.stack import Stack
 from db import dead_letters, decisions
 from db.dead_letters import DeadLetter
 from db.pool import create_pool
-from db.repair.model import Breach
+from db.repair.model import Breach, FoundBreach
 from sandbox.server import SandboxHandle
 from tasks.publish import append
 from tasks.relay import Relay
-from tasks.repair.kinds import BY_NAME
+from tasks.repair.kinds import BY_NAME, find_all
+from tasks.repair.kinds import repair as put_right
+from tasks.repair.scene import Scene
 from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import connect
 from tasks.shards.layout import ShardStream, lane_of
@@ -39,6 +42,7 @@ from tests.support.terminal import Ended, Shell
 from worker.errors import PayloadRejected
 from worker.model import Decision, DecisionKind
 from worker.reasons import Reason
+from worker.settings import StreamSettings
 
 STREAM, REPLIES = "hushgate:events", "hushgate:replies"
 NUMBERS = count(1)
@@ -425,6 +429,66 @@ def test_a_worker_gets_a_restored_entry(world: World, breach: Breach) -> None:
     after = granted(world, "w2")
 
     assert (before, len(after)) == ([], 1)
+
+
+@pytest.mark.parametrize("world", [1], indirect=True)
+@pytest.mark.parametrize("breach", [each for each in Breach if BY_NAME[each].fix], ids=str)
+def test_a_breach_that_is_gone_meanwhile_is_not_repaired(world: World, breach: Breach) -> None:
+    """Two people repair the same report: the second one changes nothing, in neither server."""
+    MAKERS[breach](world)
+    found = asyncio.run(looked(world, breach))
+    first = asyncio.run(fixed(world, breach, found))
+    deliver(world)
+    before = contents(world)
+    second = asyncio.run(fixed(world, breach, found))
+
+    assert first == {each.subject for each in found} != set()
+    assert second == set()
+    assert contents(world) == before
+
+
+@asynccontextmanager
+async def scene_of(world: World) -> AsyncIterator[Scene]:
+    """As the command has it."""
+    environment = world.shell.environment
+    settings = StreamSettings.model_validate(environment)
+    redis = connect(environment["REDIS_URL"])
+    async with create_pool(world.url, size=2, application="test", role=None) as source, redis:
+        now = datetime.now(UTC)
+        yield Scene(
+            pool=source, redis=redis, settings=settings, now=now, since=now - timedelta(days=6),
+            older_than=timedelta(0), limit=100, person="ann",
+        )  # fmt: skip
+
+
+async def looked(world: World, breach: Breach) -> list[FoundBreach]:
+    """The breaches of a kind."""
+    async with scene_of(world) as scene:
+        return [each for each in await find_all(scene) if each.breach is breach]
+
+
+async def fixed(world: World, breach: Breach, found: list[FoundBreach]) -> set[str]:
+    """What the repair of these findings says that it changed."""
+    async with scene_of(world) as scene:
+        return set(await put_right(scene, BY_NAME[breach], found))
+
+
+TABLES = (
+    "ai_decisions", "event_keys", "duplicates", "dead_letters", "outbox", "outgoing_events", "messages",
+    "held_drafts", "purged",
+)  # fmt: skip
+
+
+def contents(world: World) -> dict[str, Any]:
+    """The rows of every table that a repair may change, and the values of every key."""
+    rows = {
+        name: world.sql(f"SELECT to_jsonb(t) AS row FROM {name} t ORDER BY to_jsonb(t)::text")
+        for name in TABLES
+    }
+    with Redis.from_url(world.shell.environment["REDIS_URL"]) as raw:
+        found: Any = raw.keys()
+        keys = {key.decode(): raw.dump(key) for key in sorted(found)}
+    return {**rows, **keys}
 
 
 @pytest.mark.parametrize("world", [1], indirect=True)

@@ -42,8 +42,8 @@ PUBLIC_PAGES = {
     "appeal_link_post",
 }
 """The only pages for people who are not signed in; another one needs a reason here."""
-ON_EVERY_ACCOUNT = {"person_manage"}
-"""Pages about a thing of one account that ask for the right on every account."""
+ON_EVERY_ACCOUNT = {"person_manage", "model_test", "model_test_post"}
+"""Pages of the installation, or about a thing of one account, that ask for the right on every account."""
 WORKED = {200, 201, 202, 204, 303}
 UNUSABLE = {400, 409, 410, 415, 422}
 """What an empty form may get from who is allowed to send it."""

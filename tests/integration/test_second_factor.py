@@ -124,6 +124,21 @@ def test_wrong_codes_are_counted_apart_from_passwords(database_url: str, visitor
     assert (answers[:3], answers[-1]) == ([401, 401, 401], 429)
 
 
+def test_codes_cannot_be_guessed_on_the_page_that_removes_the_factor(
+    database_url: str, visitor: Visitors
+) -> None:
+    """A stolen session and the password are not enough: after some wrong codes a right one waits too."""
+    (person, (recovery, *_)), guest = ready(database_url, visitor), visitor()
+    guest.post("/sign-in/code", code=code_at(database_url, person), **enter_password(guest, person))
+    guest.get(PAGE)
+
+    answers = [
+        guest.post(PAGE, what="remove", password=PASSWORD, code="123456").status_code for _ in range(6)
+    ]
+    last = guest.post(PAGE, what="remove", password=PASSWORD, code=recovery)
+    assert (answers[0], answers[-1], last.status_code) == (400, 429, 429)
+
+
 def test_a_recovery_code_works_once(database_url: str, visitor: Visitors) -> None:
     """The device is lost: one code signs in, and the next one removes the factor."""
     (person, (first, second, *_)), guest, again = ready(database_url, visitor), visitor(), visitor()

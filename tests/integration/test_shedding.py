@@ -63,12 +63,3 @@ def test_comments_are_left_out_before_chats(engine: Running) -> None:
     assert len(shed) >= EVENTS // 4
     assert set(shed) == {"comment"}
     assert replied.count("chat") >= 5
-
-
-def test_by_default_what_is_too_old_is_not_answered(engine: Running) -> None:
-    """The oldest are answered, nothing is left out before its time, and no reply is late."""
-    found = outcomes(engine, "oldest_first", "chat")
-    replied = [number for number, (*_, reply) in enumerate(found) if reply]
-
-    assert {reason for _, reason, _ in found} == {"REPLIED", "TOO_LATE"}
-    assert replied[:5] == [0, 1, 2, 3, 4]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count
@@ -19,6 +19,7 @@ from tasks.relay import Relay
 from tasks.stream import connect
 from tests.support.relays import send_and_die
 from tests.support.samples import event
+from tests.support.webhooks import add_endpoint
 from worker import contract, endings
 from worker.adapters.system_clock import SystemClock
 from worker.model import Decision, DecisionKind, EventType
@@ -171,3 +172,27 @@ async def test_a_reply_that_was_sent_is_retracted_when_its_message_is_deleted(
     assert (row["delivered"], row["cancel_reason"]) == ((True, None) if sent else (False, "message_deleted"))
     assert row["retractions"] == int(sent)
     assert row["history"] == []
+
+
+@pytest.mark.parametrize(
+    ("cancel", "withdrawn"), [(take, None), (delete_message, "message_deleted")], ids=["taken", "deleted"]
+)
+async def test_webhooks_know_a_reply_that_was_recorded_after_its_cancelling(
+    source: Pool,
+    redis: Redis,
+    database_url: str,
+    cancel: Callable[[Pool, Decision], Awaitable[object]],
+    withdrawn: str | None,
+) -> None:
+    """The stream has it, so webhooks decide on it as on any other; one to a deleted message is not sent."""
+    async with create_pool(database_url, size=1, application="test", role="hushgate_reviewer") as people:
+        await add_endpoint(people, "acme", "https://receiver.test/", "reply.created")
+    made = await approved(source, disclosure="An AI writes.")
+    await send_and_die(source, redis, REPLIES, CLOCK.now())
+    await cancel(source, made)
+    await drain(source, redis)
+    with psycopg.connect(database_url, row_factory=dict_row) as owner:
+        query = "SELECT body ->> 'text' AS text, withdrawn FROM outgoing_events WHERE key = %s AND type = %s"
+        rows = owner.execute(query, (str(made.decision_id), "reply.created")).fetchall()
+
+    assert rows == [{"text": "An AI writes.\n\nFrom nine to five.", "withdrawn": withdrawn}]

@@ -45,12 +45,16 @@ def key(name: str, entry_id: str, commit: int) -> KeyRow:
     return KeyRow(name=name, entry_id=entry_id, decision_id=f"d-{name}", commit=commit)
 
 
+def opened(decision_id: str) -> SeenEscalation:
+    return SeenEscalation(decision_id=decision_id, closed=False)
+
+
 def line(conversation: str, name: str, text: str) -> HistoryRow:
     return HistoryRow(conversation=conversation, name=name, by_author=True, text=text)
 
 
-def decision(name: str, kind: str) -> DecisionRow:
-    return DecisionRow(decision_id=f"d-{name}", name=name, decision=kind)
+def decision(name: str, kind: str, reason: str = "") -> DecisionRow:
+    return DecisionRow(decision_id=f"d-{name}", name=name, decision=kind, reason=reason)
 
 
 RIGHT: Final = Observations(
@@ -140,6 +144,8 @@ BREACHES: Final[tuple[tuple[Law, str, Change], ...]] = (
     ),
     (Law.UNAPPROVED, "by webhook", lambda o: replace(o, webhooks=(*o.webhooks, webhook("w4", FLAGGED)))),
     (Law.UNAPPROVED, "no decision", lambda o: replace(o, replies=(*o.replies, reply("53-0", HANDED, "h")))),
+    (Law.UNAPPROVED, "an escalation", lambda o: replace(o, escalations=(*o.escalations, opened("d-e1")))),
+    (Law.UNAPPROVED, "by nobody", lambda o: replace(o, escalations=(*o.escalations, opened("d-e9")))),
     (Law.SENT_TWICE, "a reply", lambda o: replace(o, replies=(*o.replies, reply("53-0", SECOND, "c")))),
     (
         Law.SENT_TWICE,
@@ -167,6 +173,36 @@ def test_a_right_run_breaks_no_law() -> None:
 
     assert set(found) == set(Law)
     assert not any(found.values())
+
+
+@pytest.mark.parametrize(("reason", "is_breach"), [("LLM_ERROR", False), ("REPLIED", True)])
+def test_a_message_without_a_draft_may_stay_in_the_history(reason: str, *, is_breach: bool) -> None:
+    """Only its draft would have been flagged; a draft that passed is a breach."""
+    seen = replace(
+        RIGHT,
+        published={**RIGHT.published, "e8": event("e8", "m", EventKind.BAD_DRAFT)},
+        entries={**RIGHT.entries, "12-0": "e8"},
+        keys=(*RIGHT.keys, key("e8", "12-0", 17)),
+        decisions=(*RIGHT.decisions, decision("e8", "ignore", reason)),
+        history=(*RIGHT.history, line("m", "e8", "zqf8q")),
+    )
+
+    assert bool(breaches(seen)[Law.RESIDUE]) == is_breach
+
+
+def test_a_message_to_people_who_have_the_conversation_may_wait_for_them_too() -> None:
+    """It is ignored by the AI, and opens an escalation of its own after the first one was closed."""
+    further = event("e7", "h", EventKind.QUESTION)
+    seen = replace(
+        RIGHT,
+        published={**RIGHT.published, "e7": further},
+        entries={**RIGHT.entries, "11-0": "e7"},
+        keys=(*RIGHT.keys, key("e7", "11-0", 16)),
+        decisions=(*RIGHT.decisions, decision("e7", "ignore", "OWNED_BY_PEOPLE")),
+        escalations=(*RIGHT.escalations, opened("d-e7")),
+    )
+
+    assert not any(breaches(seen).values())
 
 
 @pytest.mark.parametrize(

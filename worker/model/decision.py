@@ -65,6 +65,7 @@ class Decision:
         began_s: the begin of the pipeline by the monotonic clock; for traces, not stored.
         ended_s: ``decided_at`` by the monotonic clock.
         overtaken: its reply was discarded, because people took the conversation before it was stored.
+        candidate_id: whose settings decided, in a rollout; None: those in force.
         recording: what the ports answered, as ``worker.replay`` stores it; None: not recorded.
     """
 
@@ -115,6 +116,7 @@ class Decision:
     began_s: float = 0.0
     ended_s: float = 0.0
     overtaken: bool = False
+    candidate_id: UUID | None = None
     recording: bytes | None = field(default=None, repr=False, compare=False)
 
     @property

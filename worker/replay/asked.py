@@ -11,13 +11,13 @@ from worker.classifiers.prompts import ClassifierQuestion
 from worker.model import Completion, Event, Message, ModerationScores, NewerEvent, Prompt, Retrieved
 from worker.replay.recording import Port
 
-Call: TypeAlias = Callable[..., Awaitable[Any]]
+PortCall: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 class Asks(Protocol):
     """The place through which ports ask."""
 
-    async def ask(self, port: str, request: object, call: Call | None, *given: Any, **named: Any) -> Any:
+    async def ask(self, port: str, request: object, call: PortCall | None, *given: Any, **named: Any) -> Any:
         """The answer of a port to a request; ``call(*given, **named)`` asks the port behind it."""
         ...
 
@@ -27,7 +27,7 @@ class AskedModerator:
     """A moderation API; as in ``worker.ports``."""
 
     asks: Asks
-    call: Call | None
+    call: PortCall | None
 
     async def moderate(self, text: str, image_urls: Sequence[str]) -> ModerationScores:
         """Scores of a text and its images."""
@@ -42,7 +42,7 @@ class AskedClassifier:
 
     asks: Asks
     port: str
-    call: Call | None
+    call: PortCall | None
 
     async def classify(self, question: ClassifierQuestion) -> ModerationScores:
         """Scores of a text."""
@@ -56,7 +56,7 @@ class AskedModel:
 
     asks: Asks
     port: str
-    call: Call | None
+    call: PortCall | None
 
     async def complete(self, prompt: Prompt, timeout_s: float) -> Completion:
         """One answer."""
@@ -69,7 +69,7 @@ class AskedJudge:
     """A judge; as in ``worker.assessment``."""
 
     asks: Asks
-    call: Call | None
+    call: PortCall | None
 
     async def judge(self, question: JudgeQuestion) -> str | float | Completion:
         """The raw answer."""
@@ -82,7 +82,7 @@ class AskedRetriever:
     """A search; as in ``worker.ports``."""
 
     asks: Asks
-    call: Call | None
+    call: PortCall | None
 
     async def search(
         self,
@@ -106,7 +106,7 @@ class AskedConversations:
     """The stored history; as in ``worker.ports``."""
 
     asks: Asks
-    call: Call | None
+    call: PortCall | None
 
     async def history(self, user_id: str, conversation_id: str, limit: int) -> tuple[Message, ...]:
         """The newest lines."""
@@ -120,7 +120,7 @@ class AskedArrivals:
     """Later events of the conversation; as in ``worker.ports``."""
 
     asks: Asks
-    call: Call | None
+    call: PortCall | None
 
     async def newer(self, event: Event) -> tuple[NewerEvent, ...]:
         """The events that wait behind this one."""

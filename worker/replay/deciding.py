@@ -19,7 +19,7 @@ from worker.steps.run import EventCase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SettingsVersion:
+class PinnedSettings:
     """One version of an account or a candidate, ready to decide."""
 
     account: Account
@@ -47,14 +47,14 @@ def compiled_version(
     account: Account,
     policy_defaults: Mapping[str, Mapping[str, Json]],
     rules: CompiledRules | None = None,
-) -> SettingsVersion:
+) -> PinnedSettings:
     """The version as workers compile it; ``rules`` are its compiled rules, if there are some already."""
     policy, delivery = usable_policy(account, policy_defaults)
     if rules is None:
         rules = compile_rules(
             account.flagged_keywords, account.flagged_phrases, allow=account.allowed, version=account.version
         )
-    return SettingsVersion(account=account, rules=rules, policy=policy, delivery=delivery)
+    return PinnedSettings(account=account, rules=rules, policy=policy, delivery=delivery)
 
 
 def usable_policy(account: Account, defaults: Mapping[str, Mapping[str, Json]]) -> tuple[Policy, Delivery]:
@@ -68,7 +68,7 @@ def usable_policy(account: Account, defaults: Mapping[str, Mapping[str, Json]]) 
 
 async def replayed(
     recording: Recording,
-    version: SettingsVersion,
+    version: PinnedSettings,
     *,
     decision_id: UUID,
     overtaken: bool = False,

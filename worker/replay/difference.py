@@ -25,7 +25,7 @@ class DifferenceKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ReplayOutcome:
     """What a decision came to.
 
     Attributes:
@@ -58,14 +58,14 @@ class Difference:
     """Two outcomes of one event; ``why`` is one line."""
 
     kind: DifferenceKind
-    before: Outcome
-    after: Outcome
+    before: ReplayOutcome
+    after: ReplayOutcome
     why: str
 
 
-def outcome_of(decision: Decision) -> Outcome:
+def outcome_of(decision: Decision) -> ReplayOutcome:
     """The outcome of a decision that was just made."""
-    return Outcome(
+    return ReplayOutcome(
         kind=decision.kind.value,
         reason_code=str(decision.reason_code),
         reason=decision.reason,
@@ -90,9 +90,9 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def unequal_fields(before: Outcome, after: Outcome) -> tuple[str, ...]:
+def unequal_fields(before: ReplayOutcome, after: ReplayOutcome) -> tuple[str, ...]:
     """Names of what differs; empty when the decisions are the same, bit for bit."""
-    names = [each.name for each in fields(Outcome) if each.name != "snapshot"]
+    names = [each.name for each in fields(ReplayOutcome) if each.name != "snapshot"]
     found = [name for name in names if getattr(before, name) != getattr(after, name)]
     parts = sorted(before.snapshot.keys() | after.snapshot.keys())
     return (
@@ -101,7 +101,7 @@ def unequal_fields(before: Outcome, after: Outcome) -> tuple[str, ...]:
     )
 
 
-def difference(before: Outcome, after: Outcome) -> Difference:
+def difference(before: ReplayOutcome, after: ReplayOutcome) -> Difference:
     """What changes for the author first, then for the audit."""
     if before.answers and not after.answers:
         kind = DifferenceKind.NEWLY_STOPPED
@@ -116,11 +116,11 @@ def difference(before: Outcome, after: Outcome) -> Difference:
     return Difference(kind=kind, before=before, after=after, why=_why(kind, before, after))
 
 
-def _ending(outcome: Outcome) -> tuple[str, str, str | None]:
+def _ending(outcome: ReplayOutcome) -> tuple[str, str, str | None]:
     return outcome.kind, outcome.reason_code, outcome.matched_rule
 
 
-def _why(kind: DifferenceKind, before: Outcome, after: Outcome) -> str:
+def _why(kind: DifferenceKind, before: ReplayOutcome, after: ReplayOutcome) -> str:
     if kind is DifferenceKind.UNCHANGED:
         return "" if before.confidence == after.confidence else _confidences(before, after)
     if _ending(before) != _ending(after):
@@ -128,5 +128,5 @@ def _why(kind: DifferenceKind, before: Outcome, after: Outcome) -> str:
     return "the reply has another text"
 
 
-def _confidences(before: Outcome, after: Outcome) -> str:
+def _confidences(before: ReplayOutcome, after: ReplayOutcome) -> str:
     return f"confidence {before.confidence:.2f}, now {after.confidence:.2f}"

@@ -24,9 +24,9 @@ from worker.replay.asked import (
     AskedModel,
     AskedModerator,
     AskedRetriever,
-    Call,
+    PortCall,
 )
-from worker.replay.recording import Answer, AnswerMissing, AnswerOutcome, Port, Recording
+from worker.replay.recording import AnswerMissing, Port, RecordedAnswer, RecordedOutcome, Recording
 from worker.replay.stored import request_key
 
 QUIET_ROUNDS: Final = 25
@@ -109,7 +109,7 @@ class Player:
             holds=Holds(),
         )
 
-    async def ask(self, port: str, request: object, call: Call | None, *given: Any, **named: Any) -> Any:
+    async def ask(self, port: str, request: object, call: PortCall | None, *given: Any, **named: Any) -> Any:
         """The recorded answer of a port; without one the answer of the port behind.
 
         Raises:
@@ -123,7 +123,7 @@ class Player:
         answer = self.recording.answers[place]
         self.clock.move(place)
         self._end(place)
-        if answer.outcome is AnswerOutcome.ERROR:
+        if answer.outcome is RecordedOutcome.ERROR:
             raise answer.value
         return answer.value
 
@@ -136,7 +136,7 @@ class Player:
         queue = self._queues.get((port, request_key(request)))
         return queue.popleft() if queue else None
 
-    async def _asked_live(self, port: str, call: Call | None, given: Any, named: Any) -> Any:
+    async def _asked_live(self, port: str, call: PortCall | None, given: Any, named: Any) -> Any:
         if port == Port.SLEEP:
             return None
         if port == Port.ARRIVALS:
@@ -174,7 +174,7 @@ class Player:
         return True
 
     def _may_end(self, place: int) -> bool:
-        if place > self._next or self._outcome(place) is AnswerOutcome.ENDED:
+        if place > self._next or self._outcome(place) is RecordedOutcome.ENDED:
             return False
         return place < self._next or self._has_begun(place)
 
@@ -193,7 +193,7 @@ class Player:
         """Go to the next call that has not ended; cancelled ones end when the engine cancels them again."""
         answers = self.recording.answers
         while self._next < len(answers) and (
-            self._next in self._done or answers[self._next].outcome is AnswerOutcome.ENDED
+            self._next in self._done or answers[self._next].outcome is RecordedOutcome.ENDED
         ):
             self._next += 1
 
@@ -204,7 +204,7 @@ class Player:
             return
         for place in sorted(self._waiting):
             waits = self._waiting[place]
-            if not waits.done() and self._outcome(place) is not AnswerOutcome.ENDED:
+            if not waits.done() and self._outcome(place) is not RecordedOutcome.ENDED:
                 waits.set_result(True)
 
     async def _watched(self) -> None:
@@ -224,18 +224,18 @@ class Player:
     def _pass_over(self) -> None:
         """Let the first call that waits end, or fail when it was never answered."""
         waiting = sorted(place for place, waits in self._waiting.items() if not waits.done())
-        answered = [place for place in waiting if self._outcome(place) is not AnswerOutcome.ENDED]
+        answered = [place for place in waiting if self._outcome(place) is not RecordedOutcome.ENDED]
         for place in (answered or waiting)[:1]:
             self._next = max(self._next, place) if answered else self._next
             self._passed.add(place)
             self._waiting[place].set_result(bool(answered))
 
-    def _outcome(self, place: int) -> AnswerOutcome:
+    def _outcome(self, place: int) -> RecordedOutcome:
         return self.recording.answers[place].outcome
 
 
-def _method(port: object, name: str) -> Call | None:
-    found: Call | None = None if port is None else getattr(port, name)
+def _method(port: object, name: str) -> PortCall | None:
+    found: PortCall | None = None if port is None else getattr(port, name)
     return found
 
 
@@ -290,13 +290,13 @@ class PlayedClock:
             self._monotonics = answer.monotonics
             self._last_monotonic = recording.monotonics[answer.monotonics - 1]
 
-    def has_reached(self, answer: Answer) -> bool:
+    def has_reached(self, answer: RecordedAnswer) -> bool:
         """Whether the clocks were read as often as before the end of the recorded call."""
         return self._walls >= answer.walls and self._monotonics >= answer.monotonics
 
     def _bound(self, name: str, total: int) -> int:
         """Readings that may be shown before the next answer."""
         for answer in self.player.recording.answers[self._answer + 1 :]:
-            if answer.outcome is not AnswerOutcome.ENDED:
+            if answer.outcome is not RecordedOutcome.ENDED:
                 return int(getattr(answer, name))
         return total

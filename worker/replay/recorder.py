@@ -19,9 +19,9 @@ from worker.replay.asked import (
     AskedModel,
     AskedModerator,
     AskedRetriever,
-    Call,
+    PortCall,
 )
-from worker.replay.recording import Answer, AnswerOutcome, Deployment, Port, Recording
+from worker.replay.recording import Deployment, Port, RecordedAnswer, RecordedOutcome, Recording
 from worker.replay.stored import request_key
 from worker.steps.run import EventCase
 
@@ -43,7 +43,7 @@ class Recorder:
     policy_defaults: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     walls: list[datetime] = field(default_factory=list)
     monotonics: list[float] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[RecordedAnswer] = field(default_factory=list)
     begun: int = 0
 
     @property
@@ -70,17 +70,17 @@ class Recorder:
             },
         )
 
-    async def ask(self, port: str, request: object, call: Call | None, *given: Any, **named: Any) -> Any:
+    async def ask(self, port: str, request: object, call: PortCall | None, *given: Any, **named: Any) -> Any:
         """The answer of the port, recorded; errors of ports and cancelled calls likewise."""
         assert call is not None  # a recorder offers the ports that it has
         number, self.begun = self.begun, self.begun + 1
         watched = WatchedCall(call(*given, **named))
-        outcome, value = AnswerOutcome.ENDED, None
+        outcome, value = RecordedOutcome.ENDED, None
         try:
             value = await watched
-            outcome = AnswerOutcome.VALUE
+            outcome = RecordedOutcome.VALUE
         except HushgateError as error:
-            outcome, value = AnswerOutcome.ERROR, error
+            outcome, value = RecordedOutcome.ERROR, error
             raise
         finally:
             self._ended(port, request, number, outcome, value, at_once=not watched.has_waited)
@@ -113,10 +113,10 @@ class Recorder:
         )
 
     def _ended(
-        self, port: str, request: Any, number: int, outcome: AnswerOutcome, value: Any, *, at_once: bool
+        self, port: str, request: Any, number: int, outcome: RecordedOutcome, value: Any, *, at_once: bool
     ) -> None:
         self.answers.append(
-            Answer(
+            RecordedAnswer(
                 port=port,
                 request=request,  # hashed at the end
                 number=number,

@@ -38,7 +38,7 @@ PAID: Final = frozenset({Port.MODERATOR, Port.CLASSIFIER, Port.MODEL, Port.JUDGE
 """Ports behind which a model answers."""
 
 
-class AnswerOutcome(StrEnum):
+class RecordedOutcome(StrEnum):
     """How a call ended; ``ENDED``: the engine cancelled it, because its answer was not needed any more."""
 
     VALUE = "v"
@@ -63,7 +63,7 @@ class AnswerMissing(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class RecordedAnswer:
     """One call of a port, in the order of their ends.
 
     Attributes:
@@ -82,7 +82,7 @@ class Answer:
     begun: int
     walls: int
     monotonics: int
-    outcome: AnswerOutcome
+    outcome: RecordedOutcome
     at_once: bool = False
     value: Any = None
 
@@ -126,7 +126,7 @@ class Recording:
     started_at: datetime
     walls: tuple[int, ...]
     monotonics: tuple[int, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[RecordedAnswer, ...]
     release: str = __version__
     form: int = FORM
 
@@ -136,5 +136,5 @@ class Recording:
         return sum(each.prompt for each in found), sum(each.completion for each in found)
 
 
-def _has_tokens(answer: Answer) -> bool:
-    return answer.outcome is AnswerOutcome.VALUE and hasattr(answer.value, "tokens")
+def _has_tokens(answer: RecordedAnswer) -> bool:
+    return answer.outcome is RecordedOutcome.VALUE and hasattr(answer.value, "tokens")

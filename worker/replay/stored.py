@@ -26,9 +26,9 @@ from worker.errors import (
 from worker.model import Completion, Message, ModerationScores, NewerEvent, Retrieved
 from worker.replay.recording import (
     FORM,
-    Answer,
-    AnswerOutcome,
     Port,
+    RecordedAnswer,
+    RecordedOutcome,
     Recording,
     RecordingUnreadable,
 )
@@ -114,26 +114,26 @@ def _plain_dataclass(value: Any) -> object:
     return _plain(value)
 
 
-def _written(answer: Answer) -> list[object]:
+def _written(answer: RecordedAnswer) -> list[object]:
     value = answer.value
     match answer.outcome:
-        case AnswerOutcome.ERROR:
+        case RecordedOutcome.ERROR:
             value = _error_json(value)
-        case AnswerOutcome.VALUE:
+        case RecordedOutcome.VALUE:
             value = _value_json(answer.port, value)
     head = (answer.port, answer.request, answer.number, answer.begun, answer.walls, answer.monotonics)
     return [*head, answer.outcome, int(answer.at_once), value]
 
 
-def _answer(stored: Any) -> Answer:
+def _answer(stored: Any) -> RecordedAnswer:
     port, request, number, begun, walls, monotonics, outcome, at_once, value = stored
-    kind = AnswerOutcome(outcome)
+    kind = RecordedOutcome(outcome)
     match kind:
-        case AnswerOutcome.ERROR:
+        case RecordedOutcome.ERROR:
             value = _error(value)
-        case AnswerOutcome.VALUE:
+        case RecordedOutcome.VALUE:
             value = READERS[Port(port.partition(":")[0])](value)
-    return Answer(
+    return RecordedAnswer(
         port=str(port),
         request=str(request),
         number=int(number),

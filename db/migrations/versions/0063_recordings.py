@@ -43,8 +43,8 @@ COPIES = """        DELETE FROM recordings t WHERE t.decision_id = ANY(ids) OR t
 EXPIRE_BEFORE = "AND h.expires_at > moment"
 EXPIRE = """;
         DELETE FROM recordings r USING ai_decisions d
-        WHERE d.user_id = account AND d.conversation_id = conversation AND r.decision_id = d.id
-            AND NOT hushgate_is_held(d.user_id, d.id, d.conversation_id, d.author_id)"""
+        WHERE d.user_id = account AND d.conversation_id = conversation AND d.created_at < moment
+            AND r.decision_id = d.id AND NOT hushgate_is_held(d.user_id, d.id, d.conversation_id, d.author_id)"""
 FUNCTIONS = (
     ("hushgate_expire_held_drafts", EXPIRE_BEFORE, EXPIRE_BEFORE + EXPIRE),
     ("hushgate_sweep_rows", SWEEP_BEFORE, SWEPT + SWEEP_BEFORE),

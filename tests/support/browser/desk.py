@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,6 +100,8 @@ def export(page: Page, path: str) -> Locator:
 
 
 def picture(page: Page, name: str) -> None:
-    """Keep what the page looks like as an artefact of the run."""
+    """Keep what the page looks like in ``out/browser`` where ``HUSHGATE_PICTURES`` is set."""
+    if not os.environ.get("HUSHGATE_PICTURES"):
+        return
     PICTURES.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=PICTURES / f"{name}.png", full_page=True)

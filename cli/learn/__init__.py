@@ -1,0 +1,1 @@
+"""Commands to learn from decisions: candidates, replays and backtests."""

@@ -1,0 +1,203 @@
+"""``hushgate replay``: decisions made again from what was recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import typer
+
+from cli.accounts.store_account import login
+from cli.exit_codes import ExitCode
+from cli.learn.changes import CandidateId, Changes, candidate_of, changes_of, id_of, with_changes
+from cli.options import database_url, own_connections, read_lists, settings_of
+from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
+from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
+from db.accounts import current_account
+from db.audit import decision_list
+from db.audit.filters import Filters
+from db.candidates.candidates import SettingsCandidate, candidate_account
+from db.candidates.recordings import StoredDecision, load_decisions
+from db.pool import Pool, checkout
+from tasks.replays.live import live_ports, price_of
+from tasks.replays.replaying import ReplayedDecision, Replayer, ReplayState
+from worker.model import Account
+from worker.replay.difference import outcome_of, unequal_fields
+from worker.settings import Settings
+
+CHUNK: Final = 200
+COLUMNS: Final = ("id", "result", "before", "after", "why")
+
+
+def replay(
+    context: typer.Context,
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Ids of decisions; none: those of the filters.")
+    ] = None,
+    file: Annotated[Path | None, typer.Option(help="A file with one id a line.")] = None,
+    candidate: CandidateId = None,
+    changes: Changes = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Ask the models what the recordings have no answer to; it costs.")
+    ] = False,
+    budget_usd: Annotated[
+        float | None, typer.Option(min=0, help="With --live: end when this is spent, US dollars.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most decisions of the filters.")] = 1000,
+) -> None:
+    """Decide again what was decided, from the recorded answers; nothing is sent or stored.
+
+    With the settings of its time a decision ends the same, bit for bit; a difference is a defect. With a
+    candidate or --set the differences are what the change would have done. A request that was not made then
+    is not guessed: the decision is counted as needs_answers, or asked with --live. Examples:
+
+        hushgate replay 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
+
+        hushgate replay --account acme --since 7d --set 'flagged_keywords=["casino"]'
+    """
+    if candidate and changes:
+        raise fail("--candidate: expected it without --set, got both")
+    wanted = _wanted(context.obj, ids or [], file, limit)
+    asked = changes_of(changes or [])
+    try:
+        counts = asyncio.run(_replay(wanted, candidate, asked, live=live, budget_usd=budget_usd))
+    except KeyboardInterrupt:
+        print_message("cancelled; nothing was stored or sent", style="dim")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    print_message(", ".join(f"{number} {name}" for name, number in sorted(counts.items())) or "no decision")
+    if counts["differs"]:
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _wanted(filters: Filters, ids: Sequence[str], file: Path | None, limit: int) -> list[UUID]:
+    texts = list(ids)
+    if file is not None:
+        try:
+            texts += file.read_text().split()
+        except OSError as error:
+            raise fail(f"--file: {error.strerror}") from error
+    if texts:
+        return [id_of("id", each) for each in texts]
+    page = read_lists(lambda connection: decision_list.load_page(connection, filters, limit=limit))
+    return [row["id"] for row in page.rows]
+
+
+async def _replay(
+    wanted: Sequence[UUID],
+    candidate: str | None,
+    asked: dict[str, Any],
+    *,
+    live: bool,
+    budget_usd: float | None,
+) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    async with AsyncExitStack() as stack:
+        source = await stack.enter_async_context(own_connections(database_url()))
+        replayer = Replayer(source=source)
+        of_candidate = await candidate_of(source, candidate) if candidate else None
+        if live:
+            settings = settings_of(Settings)
+            await _print_estimate(source, replayer, wanted, of_candidate, asked)
+            replayer.live = await stack.enter_async_context(live_ports(settings, source))
+        spent, rows = 0.0, []
+        with progress_bar() as bar:
+            task = bar.add_task("replaying", total=len(wanted))
+            async for stored in _stored(source, wanted):
+                await _settle(replayer, stored, of_candidate, asked)
+                made = await replayer.replay(stored)
+                result = _result(made, exact=not candidate and not asked)
+                counts[result] += 1
+                rows.append(_row(made, result))
+                if not stdout_is_terminal():
+                    emit_json(rows.pop())
+                bar.advance(task)
+                if live and made.replay and made.replay.asked and made.replay.decision:
+                    spent += price_of(settings, made.replay.decision)
+                if budget_usd is not None and spent >= budget_usd > 0:
+                    print_message(f"--budget-usd: {spent:.4f} USD are spent; the others were not made again")
+                    break
+        if rows:
+            screen.print(table(rows, COLUMNS))
+        if live:
+            print_message(f"at most {spent:.4f} USD spent at the declared prices", style="dim")
+    return counts
+
+
+async def _print_estimate(
+    source: Pool,
+    replayer: Replayer,
+    wanted: Sequence[UUID],
+    candidate: SettingsCandidate | None,
+    asked: dict[str, Any],
+) -> None:
+    """Say first what asking would cost: as much as the recorded calls of the decisions that need answers."""
+    needs, usd = 0, 0.0
+    async for stored in _stored(source, wanted):
+        await _settle(replayer, stored, candidate, asked)
+        if (await replayer.replay(stored)).state is ReplayState.NEEDS_ANSWERS:
+            needs, usd = needs + 1, usd + stored.usd
+    print_message(f"{needs} decisions need new answers: about {usd:.4f} USD, as they cost then", style="dim")
+
+
+async def _stored(source: Pool, wanted: Sequence[UUID]) -> AsyncIterator[StoredDecision]:
+    """The decisions with their recordings; the access log says who read them."""
+    for start in range(0, len(wanted), CHUNK):
+        found = await load_decisions(source, wanted[start : start + CHUNK])
+        for user_id in sorted({each.user_id for each in found}):
+            number = sum(each.user_id == user_id for each in found)
+            entry = LogEntry(
+                action=LoggedAction.REVEAL, person=login(), user_id=user_id, detail={"replayed": number}
+            )
+            async with checkout(source) as connection:
+                await append_entry_psycopg(connection, entry)
+        for each in found:
+            yield each
+
+
+async def _settle(
+    replayer: Replayer,
+    stored: StoredDecision,
+    candidate: SettingsCandidate | None,
+    asked: dict[str, Any],
+) -> None:
+    """Give the replayer the settings that decide this account's events."""
+    if stored.user_id in replayer.candidates or not (candidate or asked):
+        return
+    if candidate is not None and candidate.user_id != stored.user_id:
+        raise fail(f"--candidate: expected decisions of {candidate.user_id}, got one of {stored.user_id}")
+    account: Account = (
+        await candidate_account(source=replayer.source, candidate=candidate)
+        if candidate
+        else with_changes(await current_account(replayer.source, stored.user_id), asked)
+    )
+    replayer.candidates = {**replayer.candidates, stored.user_id: account}
+
+
+def _result(made: ReplayedDecision, *, exact: bool) -> str:
+    if made.difference is None or made.replay is None or made.replay.decision is None:
+        return made.state
+    if not exact:
+        return made.difference.kind
+    unequal = unequal_fields(made.stored.outcome, outcome_of(made.replay.decision))
+    return "differs" if unequal else "same"
+
+
+def _row(made: ReplayedDecision, result: str) -> dict[str, Any]:
+    after = made.difference.after if made.difference else None
+    why = made.why or (made.difference.why if made.difference else "")
+    if result == "differs" and made.replay and made.replay.decision:
+        why = ", ".join(unequal_fields(made.stored.outcome, outcome_of(made.replay.decision)))
+    return {
+        "id": made.stored.decision_id,
+        "result": result,
+        "before": made.stored.outcome.reason_code,
+        "after": after.reason_code if after else None,
+        "why": why,
+        "asked": list(made.replay.asked) if made.replay else [],
+        "other_release": made.other_release,
+    }

@@ -1,0 +1,1 @@
+"""Pages on which an account learns from its decisions: candidates, backtests and what follows."""

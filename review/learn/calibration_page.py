@@ -1,0 +1,153 @@
+"""Calibration of one account: the reliability diagram and thresholds that reviews support."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from db.access_log import LoggedAction
+from db.accounts import current_account
+from db.candidates.candidates import CandidateSource, add_candidate
+from db.figures.calibration import CalibrationSample, calibration_sample
+from db.figures.error_rates import ErrorSelection
+from db.reviews import queue_items
+from review.access import Right
+from review.accounts.stored_versions import account_of_path
+from review.dashboard import ranges
+from review.dashboard.ranges import BadRange, Range
+from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+from review.learn.reliability_plot import reliability_plot
+from worker.account_settings import AccountRejected
+from worker.proposals import (
+    WANTED,
+    category_proposals,
+    confidence_proposal,
+    draft_observations,
+    proposal_changes,
+    threshold_value,
+)
+from worker.statistics.reliability import calibration_error, reliability_bins
+
+DEFAULT_RANGE: Final = "30d"
+MOST_LABELS: Final = 50
+
+
+async def show_calibration(visit: Visit) -> Response:
+    """The page."""
+    account, parameters = account_of_path(visit), visit.request.query_params
+    problems: list[str] = []
+    chosen = _range(visit, problems)
+    wanted = _wanted(parameters.get("precision", ""), problems)
+    policy, label = parameters.get("policy", ""), parameters.get("label", "")
+    sample = await load_sample(visit, account, chosen)
+    settings = await current_account(visit.store.pool, account)
+    bins = reliability_bins(draft_observations(sample.readings, policy=policy, label=label))
+    confidence = confidence_proposal(settings, sample.readings, wanted)
+    categories = category_proposals(settings, sample.readings, wanted)
+    await visit.log(LoggedAction.FIGURES, user_id=account, detail={"calibration": len(sample.readings)})
+    return visit.render(
+        "learn/calibration.html",
+        status=400 if problems else 200,
+        account=account,
+        tab="learn",
+        problem=" ".join(problems),
+        chosen=chosen,
+        titles=ranges.TITLES,
+        wanted=wanted,
+        policy=policy,
+        label=label,
+        policies=sorted({each.policy for each in sample.readings if each.policy} | {policy} - {""}),
+        labels=_labels(sample, label),
+        sample=sample,
+        bins=bins,
+        error=calibration_error(bins),
+        plot=reliability_plot(bins) if bins else None,
+        confidence=confidence,
+        proposals=[
+            (each, threshold_value(each) if each.certified else None)
+            for each in (confidence, *categories)
+            if each is not None
+        ],
+        errors_link=f"{visit.url('learn_errors', account=account)}?{urlencode(chosen.query)}",
+        made=parameters.get("made", ""),
+        action=f"{visit.url('calibration_candidate', account=account)}?{urlencode(chosen.query)}",
+    )
+
+
+async def make_candidate(visit: Visit) -> Response:
+    """Store one proposal as a candidate, computed again from the reviews."""
+    account, target, name = account_of_path(visit), visit.field("target"), visit.field("name")
+    problems: list[str] = []
+    chosen, wanted = _range(visit, problems), _wanted(visit.field("precision"), problems)
+    if problems:
+        raise Refused(400, _("This range cannot be used"), " ".join(problems))
+    sample = await load_sample(visit, account, chosen)
+    settings = await current_account(visit.store.pool, account)
+    found = (
+        confidence_proposal(settings, sample.readings, wanted),
+        *category_proposals(settings, sample.readings, wanted),
+    )
+    proposal = next((each for each in found if each and (each.target, each.name) == (target, name)), None)
+    if proposal is None or proposal.certified is None:
+        raise Refused(409, _("No threshold"), _("The reviews no longer support a threshold."))
+    detail = {"candidate": f"{target} {name}", "threshold": threshold_value(proposal)}
+    try:
+        await add_candidate(
+            visit.store.pool,
+            account,
+            proposal_changes(settings, proposal),
+            now=visit.now,
+            made_by=CandidateSource.CALIBRATION,
+            created_by=visit.person.login,
+            note=f"{proposal.reviews} weighted reviews, precision {wanted:.0%} wanted",
+            logged=visit.entry(LoggedAction.SETTINGS, user_id=account, detail=detail),
+        )
+    except AccountRejected as rejected:
+        raise Refused(409, _("This threshold cannot be used"), str(rejected)) from rejected
+    query = urlencode(chosen.query | {"precision": f"{wanted * 100:g}", "made": name})
+    return visit.redirect("learn_calibration", query, account=account)
+
+
+async def load_sample(visit: Visit, account: str, chosen: Range) -> CalibrationSample:
+    """The readings of a range that the person may see."""
+    async with visit.store.reading() as connection:
+        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+    selected = ErrorSelection(
+        accounts=visit.accounts(Right.LEAD), account=account, since=chosen.since, until=chosen.until,
+        now=visit.now, hidden=hidden,
+    )  # fmt: skip
+    return await visit.store.read_lists(lambda replica: calibration_sample(replica, selected))
+
+
+def _labels(sample: CalibrationSample, label: str) -> list[str]:
+    """The most frequent labels, and the chosen one."""
+    counted = Counter(f"{name}={value}" for each in sample.readings for name, value in each.labels.items())
+    found = [name for name, _count in counted.most_common(MOST_LABELS)]
+    return sorted({*found, *({label} - {""})})
+
+
+def _range(visit: Visit, problems: list[str]) -> Range:
+    values = {name: value.strip() for name, value in visit.request.query_params.items() if value.strip()}
+    try:
+        return ranges.parse_range(values, visit.now, default=DEFAULT_RANGE)
+    except BadRange as bad:
+        problems.append(_("%(problem)s. The last 30 days are shown.") % {"problem": str(bad)})
+        return ranges.parse_range({}, visit.now, default=DEFAULT_RANGE)
+
+
+def _wanted(text: str, problems: list[str]) -> float:
+    if not text.strip():
+        return WANTED
+    try:
+        wanted = float(text.replace(",", ".").replace("%", "").strip()) / 100
+    except ValueError:
+        wanted = 0.0
+    if 0 < wanted < 1:
+        return wanted
+    problem = _("precision: expected a number between 0 and 100 percent, got %(got)s.")
+    problems.append(problem % {"got": repr(text[:40])})
+    return WANTED

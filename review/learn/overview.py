@@ -1,0 +1,103 @@
+"""The page "Learn" of an account: its candidates, and one part for each way to try them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+from starlette.responses import Response
+
+from db.access_log import LoggedAction
+from db.candidates.backtests import Backtest, list_backtests
+from db.candidates.candidates import get_candidate, list_candidates, withdraw_candidate
+from review.accounts.stored_versions import account_of_path
+from review.http.visit import Refused, Visit
+from review.languages import mark
+from worker.account_settings import SETTINGS
+from worker.replay.difference import DifferenceKind
+
+PartLoader: TypeAlias = Callable[[Visit, str], Awaitable[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnPart:
+    """One part of the page: a template, and the values that it shows as ``part``."""
+
+    template: str
+    load: PartLoader
+
+
+GROUPS: Final[Mapping[str, str]] = {
+    DifferenceKind.NEWLY_STOPPED: mark("Newly stopped"),
+    DifferenceKind.NEWLY_RELEASED: mark("Newly released"),
+    DifferenceKind.OTHER_REPLY: mark("Other reply"),
+    DifferenceKind.OTHER_ENDING: mark("Other reason"),
+    DifferenceKind.UNCHANGED: mark("Unchanged"),
+    "needs_answers": mark("Needs the model"),
+    "not_recorded": mark("Not recorded"),
+    "erased": mark("Erased"),
+}
+"""The groups that the page shows, in their order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownBacktest:
+    """A backtest with the titles of its settings and its counts in the order of ``GROUPS``."""
+
+    backtest: Backtest
+    settings: tuple[str, ...]
+    counts: tuple[int, ...]
+
+
+async def load_backtests(visit: Visit, account: str) -> Mapping[str, Any]:
+    """The newest backtests."""
+    found = await list_backtests(visit.store.pool, account)
+    return {
+        "groups": tuple(GROUPS.values()),
+        "backtests": tuple(
+            ShownBacktest(
+                backtest=each,
+                settings=_titles(each.changes),
+                counts=tuple(int(each.counts.get(group, 0)) for group in GROUPS),
+            )
+            for each in found
+        ),
+    }
+
+
+PARTS: Final[tuple[LearnPart, ...]] = (LearnPart(template="learn/_backtests.html", load=load_backtests),)
+"""In the order of the page; each owner of a part adds a line."""
+
+
+async def show_learning(visit: Visit) -> Response:
+    """The candidates and every part."""
+    account = account_of_path(visit)
+    found = await list_candidates(visit.store.pool, account)
+    return visit.render(
+        "learn.html",
+        account=account,
+        candidates=[(each, _titles(each.changes)) for each in found],
+        parts=[(each.template, await each.load(visit, account)) for each in PARTS],
+        tab="learn",
+    )
+
+
+async def withdraw(visit: Visit) -> Response:
+    """Withdraw a candidate."""
+    account = account_of_path(visit)
+    try:
+        candidate_id = UUID(visit.field("candidate"))
+    except ValueError as error:
+        raise Refused(422, "No such candidate", "Choose a candidate of this account.") from error
+    found = await get_candidate(visit.store.pool, candidate_id)
+    if found is None or found.user_id != account:
+        raise Refused(404, "No such candidate", "Choose a candidate of this account.")
+    if await withdraw_candidate(visit.store.pool, candidate_id, visit.now) is not None:
+        await visit.log(LoggedAction.SETTINGS, user_id=account, detail={"candidate": "withdrawn"})
+    return visit.redirect("learn", account=account)
+
+
+def _titles(changes: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(SETTINGS[name].title if name in SETTINGS else name for name in changes)

@@ -1,0 +1,82 @@
+"""The reliability diagram: the share of right drafts by confidence, beside the diagonal of a perfect one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from markupsafe import Markup
+
+from review.dashboard.svg import share, tag
+from review.languages import gettext as _
+from review.wording import percent
+from worker.statistics.reliability import ReliabilityBin
+
+TOP: Final = 4.0
+BOTTOM: Final = 88.0
+LEFT: Final = 9.0
+RIGHT: Final = 98.0
+MARKS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def reliability_plot(bins: Sequence[ReliabilityBin]) -> Markup:
+    """The diagram as SVG; a table beside it has the same figures."""
+    return tag(
+        "svg",
+        tag("title", _("Reliability diagram"), id="reliability-title"),
+        tag("desc", _text(bins), id="reliability-text"),
+        *(part for mark in MARKS for part in _mark(mark)),
+        tag("line", x1=_x(0), y1=_y(0), x2=_x(1), y2=_y(1), class_="goal"),
+        *(part for each in bins for part in _drawn(each)),
+        tag("text", _("Confidence"), x=share((LEFT + RIGHT) / 2), y="99%", class_="mark middle"),
+        role="img",
+        aria_labelledby="reliability-title reliability-text",
+        class_="reliability",
+    )
+
+
+def _text(bins: Sequence[ReliabilityBin]) -> str:
+    lines = _("Of drafts with a mean confidence of %(score)s, %(right)s were right (%(low)s to %(high)s).")
+    return " ".join(
+        lines
+        % {
+            "score": percent(each.score),
+            "right": percent(each.hits.share),
+            "low": percent(each.hits.low),
+            "high": percent(each.hits.high),
+        }
+        for each in bins
+    )
+
+
+def _mark(at: float) -> tuple[Markup, ...]:
+    return (
+        tag("line", x1=_x(0), x2=_x(1), y1=_y(at), y2=_y(at), class_="rule"),
+        tag("text", percent(at), x=share(LEFT - 1), y=_y(at), dy="0.32em", class_="mark end"),
+        tag("text", percent(at), x=_x(at), y=share(BOTTOM), dy="1.2em", class_="mark middle"),
+    )
+
+
+def _drawn(found: ReliabilityBin) -> tuple[Markup, ...]:
+    """The share with its interval; a larger dot has more weight."""
+    at = _x(found.score)
+    title = _("%(right)s of %(reviews)s reviewed drafts right") % {
+        "right": percent(found.hits.share),
+        "reviews": found.hits.total,
+    }
+    return (
+        tag("line", x1=at, x2=at, y1=_y(found.hits.low), y2=_y(found.hits.high), class_="line l1 spread"),
+        tag("circle", tag("title", title), cx=at, cy=_y(found.hits.share), r=_radius(found), class_="dot c1"),
+    )
+
+
+def _radius(found: ReliabilityBin) -> str:
+    return f"{4 + 6 * found.weight**0.5:.1f}"
+
+
+def _x(value: float) -> str:
+    return share(LEFT + (RIGHT - LEFT) * value)
+
+
+def _y(value: float) -> str:
+    return share(BOTTOM - (BOTTOM - TOP) * value)

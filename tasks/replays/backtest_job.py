@@ -1,0 +1,207 @@
+"""A backtest: the decisions of a range made again with changed settings, by several processes."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from db.account_versions import get_version
+from db.candidates.backtests import Backtest, next_chunk, reviewed_states, store_progress
+from db.candidates.recordings import StoredDecision, load_decisions
+from db.pool import Pool, create_pool
+from tasks.replays.replaying import ReplayedDecision, Replayer, ReplayState
+from worker.account_settings import changed
+from worker.model import Account, DecisionKind
+from worker.replay.difference import DifferenceKind
+from worker.replay.recording import RecordingUnreadable
+from worker.replay.shortcut import is_unchanged
+from worker.replay.stored import decoded
+
+CHUNK: Final = 1000
+"""Decisions of one process between two stored positions."""
+EXAMPLES: Final = 8
+"""Of each group that changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkWork:
+    """What a process makes again.
+
+    Attributes:
+        full: decide every one again, without shortcuts; for comparison.
+    """
+
+    url: str
+    ids: tuple[UUID, ...]
+    user_id: str
+    base_version: int
+    changes: Mapping[str, Any]
+    full: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """A decision that ends otherwise, or needs answers; without texts."""
+
+    decision_id: UUID
+    group: str
+    why: str
+    before: str
+    after: str
+    usd: float = 0.0
+    waits: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkResult:
+    """The groups of a chunk's decisions, and those that changed."""
+
+    groups: Mapping[str, int]
+    changed: tuple[Changed, ...]
+
+
+async def run_backtest(
+    source: Pool,
+    url: str,
+    found: Backtest,
+    *,
+    now: Callable[[], datetime],
+    processes: int = 2,
+    full: bool = False,
+    progress: Callable[[Backtest], None] = lambda _: None,
+) -> Backtest:
+    """Count until all decisions of the range are counted; a later run continues after the last chunk."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=processes, mp_context=context) as pool:
+        while ids := await next_chunk(source, found, CHUNK * processes):
+            works = [
+                ChunkWork(
+                    url=url, ids=ids[start::processes], user_id=found.user_id,
+                    base_version=found.base_version, changes=found.changes, full=full,
+                )
+                for start in range(min(processes, len(ids)))
+            ]  # fmt: skip
+            loop = asyncio.get_running_loop()
+            results = await asyncio.gather(*(loop.run_in_executor(pool, made_again, each) for each in works))
+            found = await _counted(source, found, ids, results)
+            progress(found)
+    found = replace(found, finished_at=now())
+    await store_progress(source, found)
+    return found
+
+
+def made_again(work: ChunkWork) -> ChunkResult:
+    """A chunk in a process of its own."""
+    return asyncio.run(_made_again(work))
+
+
+async def _made_again(work: ChunkWork) -> ChunkResult:
+    async with create_pool(work.url, size=1, application="hushgate-backtest", role=None) as source:
+        base = await get_version(source, work.user_id, work.base_version)
+        account = changed(
+            base.account if base else Account(user_id=work.user_id, version=0), dict(work.changes)
+        )
+        replayer = Replayer(source=source, candidates={work.user_id: account})
+        pinned = Replayer(source=source)
+        groups: Counter[str] = Counter()
+        kept: list[Changed] = []
+        for stored in await load_decisions(source, work.ids, light=True):
+            group, other = await _group(stored, replayer, pinned, full=work.full)
+            groups[group] += 1
+            if other is not None:
+                kept.append(other)
+    return ChunkResult(groups=groups, changed=tuple(kept))
+
+
+async def _group(
+    stored: StoredDecision, replayer: Replayer, pinned: Replayer, *, full: bool
+) -> tuple[str, Changed | None]:
+    if not full and await _certainly_unchanged(stored, replayer, pinned):
+        return DifferenceKind.UNCHANGED, None
+    made = await replayer.replay(stored)
+    if made.difference is None:
+        needs = made.state is ReplayState.NEEDS_ANSWERS
+        return made.state, _changed(made, made.state) if needs else None
+    kind = made.difference.kind
+    return kind, None if kind is DifferenceKind.UNCHANGED else _changed(made, kind)
+
+
+async def _certainly_unchanged(stored: StoredDecision, replayer: Replayer, pinned: Replayer) -> bool:
+    if stored.recording is None or stored.erased or stored.overtaken:
+        return False
+    try:
+        recording = decoded(stored.recording)
+    except RecordingUnreadable:
+        return False
+    version = await replayer.version(stored.user_id, recording)
+    before = await pinned.account_of(stored.user_id, recording.rules_version)
+    if version is None or before is None:
+        return False
+    return is_unchanged(recording, stored.outcome, before, version)
+
+
+def _changed(made: ReplayedDecision, group: str) -> Changed:
+    before, after = made.stored.outcome, made.difference.after if made.difference else None
+    waits = 0
+    if after is not None:
+        waits = (after.kind == DecisionKind.ESCALATE) - (before.kind == DecisionKind.ESCALATE)
+    return Changed(
+        decision_id=made.stored.decision_id,
+        group=group,
+        why=made.difference.why if made.difference else made.why,
+        before=before.reason_code,
+        after=after.reason_code if after else "",
+        usd=made.stored.usd,
+        waits=waits,
+    )
+
+
+async def _counted(
+    source: Pool, found: Backtest, ids: Sequence[UUID], results: Iterable[ChunkResult]
+) -> Backtest:
+    """The backtest with a chunk's groups, stored."""
+    parts = list(results)
+    others = [each for part in parts for each in part.changed]
+    states = await reviewed_states(source, [each.decision_id for each in others]) if others else {}
+    counts = Counter({name: number for name, number in found.counts.items() if name != "usd"})
+    for part in parts:
+        counts.update(part.groups)
+    for each in others:
+        counts["waits"] += each.waits
+        if (state := states.get(each.decision_id)) is not None:
+            counts[f"{each.group}.{state}"] += 1
+    usd = float(found.counts.get("usd", 0.0)) + sum(
+        each.usd for each in others if each.group == ReplayState.NEEDS_ANSWERS
+    )
+    found = replace(
+        found,
+        done=found.done + len(ids),
+        position=ids[-1],
+        counts={**counts, "usd": usd},
+        examples=_examples(found.examples, others),
+    )
+    await store_progress(source, found)
+    return found
+
+
+def _examples(known: Sequence[Mapping[str, Any]], others: Iterable[Changed]) -> list[Mapping[str, Any]]:
+    shown, numbers = list(known), Counter(each["group"] for each in known)
+    for each in others:
+        if numbers[each.group] < EXAMPLES:
+            numbers[each.group] += 1
+            shown.append(
+                {
+                    "decision_id": str(each.decision_id),
+                    "group": each.group,
+                    "before": each.before,
+                    "after": each.after,
+                }
+            )
+    return shown

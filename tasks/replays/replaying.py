@@ -1,0 +1,157 @@
+"""Stored decisions made again: with the pinned settings, or with a candidate's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from db.account_versions import get_version
+from db.candidates.recordings import StoredDecision
+from db.pool import Pool
+from worker import __version__
+from worker.model import Account
+from worker.ports import Ports
+from worker.replay.deciding import PinnedSettings, Replay, compiled_version, replayed
+from worker.replay.difference import Difference, difference, outcome_of
+from worker.replay.recording import Recording, RecordingUnreadable
+from worker.replay.stored import decoded
+
+MOST_VERSIONS: Final = 50
+
+
+class ReplayState(StrEnum):
+    """What came of a stored decision; all but ``MADE`` are counted and never guessed.
+
+    Attributes:
+        MADE: it was made again.
+        ERASED: it is a tombstone.
+        NOT_RECORDED: it has no recording, or not any more.
+        UNREADABLE: its recording is damaged, or of another form.
+        NO_SETTINGS: the version of its settings is not stored.
+        NEEDS_ANSWERS: something would have to be asked that was not asked then.
+        FAILED: the settings could not decide it: a bug, or a candidate that breaks the engine.
+    """
+
+    MADE = "made"
+    ERASED = "erased"
+    NOT_RECORDED = "not_recorded"
+    UNREADABLE = "unreadable"
+    NO_SETTINGS = "no_settings"
+    NEEDS_ANSWERS = "needs_answers"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayedDecision:
+    """A stored decision and the one made again.
+
+    Attributes:
+        replay: None unless the engine ran.
+        difference: None unless there is a decision.
+        why: for a decision that was not made again, one sentence.
+        other_release: that made the stored decision, if it was another one; else empty.
+    """
+
+    stored: StoredDecision
+    state: ReplayState
+    replay: Replay | None = None
+    difference: Difference | None = None
+    why: str = ""
+    other_release: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Replayer:
+    """Makes stored decisions again; keeps compiled versions.
+
+    Attributes:
+        candidates: the settings to decide with, by account; the pinned version where there are none.
+        live: asked where a recording has no answer; None: nothing is asked.
+    """
+
+    source: Pool
+    candidates: Mapping[str, Account] = field(default_factory=dict)
+    live: Ports | None = None
+    _accounts: dict[tuple[str, int], Account | None] = field(default_factory=dict)
+    _versions: dict[tuple[str, int, str], PinnedSettings | None] = field(default_factory=dict)
+
+    async def replay(self, stored: StoredDecision) -> ReplayedDecision:
+        """The decision made again, or why not."""
+        if stored.erased:
+            return _not_made(stored, ReplayState.ERASED, "the author's data was erased")
+        if stored.recording is None:
+            return _not_made(stored, ReplayState.NOT_RECORDED, "the decision has no recording")
+        try:
+            recording = decoded(stored.recording)
+        except RecordingUnreadable as error:
+            return _not_made(stored, ReplayState.UNREADABLE, str(error))
+        version = await self.version(stored.user_id, recording)
+        if version is None:
+            sentence = f"version {recording.rules_version} of the settings is not stored"
+            return _not_made(stored, ReplayState.NO_SETTINGS, sentence)
+        return await self._made(stored, recording, version)
+
+    async def version(self, user_id: str, recording: Recording) -> PinnedSettings | None:
+        """The settings that decide: the candidate's, or those of the recording."""
+        candidate, defaults = self.candidates.get(user_id), recording.deployment.policy_defaults
+        key = (user_id, -1 if candidate else recording.rules_version, repr(defaults))
+        if key not in self._versions:
+            while len(self._versions) >= MOST_VERSIONS:
+                self._versions.pop(next(iter(self._versions)))
+            account = candidate or await self.account_of(user_id, recording.rules_version)
+            compiled = asyncio.to_thread(compiled_version, account, defaults) if account else None
+            self._versions[key] = await compiled if compiled else None
+        return self._versions[key]
+
+    async def account_of(self, user_id: str, version: int) -> Account | None:
+        """A version of an account's settings; None when it is not stored."""
+        if not version:
+            return Account(user_id=user_id, version=0)
+        if (user_id, version) not in self._accounts:
+            found = await get_version(self.source, user_id, version)
+            self._accounts[user_id, version] = found.account if found else None
+        return self._accounts[user_id, version]
+
+    async def _made(
+        self, stored: StoredDecision, recording: Recording, version: PinnedSettings
+    ) -> ReplayedDecision:
+        other = recording.release if recording.release != __version__ else ""
+        try:
+            made = await replayed(
+                recording,
+                version,
+                decision_id=stored.decision_id,
+                overtaken=stored.overtaken,
+                live=self.live,
+            )
+        except Exception as error:  # noqa: BLE001  # one decision must not end the others
+            return _not_made(stored, ReplayState.FAILED, f"{type(error).__name__} while deciding")
+        if made.decision is None:
+            sentence = f"{made.missing} would have to be asked"
+            return ReplayedDecision(
+                stored=stored,
+                state=ReplayState.NEEDS_ANSWERS,
+                replay=made,
+                why=sentence,
+                other_release=other,
+            )
+        return ReplayedDecision(
+            stored=stored,
+            state=ReplayState.MADE,
+            replay=made,
+            difference=difference(stored.outcome, outcome_of(made.decision)),
+            other_release=other,
+        )
+
+
+def _not_made(stored: StoredDecision, state: ReplayState, why: str) -> ReplayedDecision:
+    return ReplayedDecision(stored=stored, state=state, why=why)
+
+
+async def replay_stored(source: Pool, stored: StoredDecision) -> Replay:
+    """One decision made again with its pinned settings; without a decision ``missing`` says why."""
+    made = await Replayer(source=source).replay(stored)
+    return made.replay or Replay(decision=None, missing=made.why)

@@ -1,0 +1,190 @@
+"""Recordings, candidates, replays and backtests on real servers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, TypeVar
+
+import psycopg
+import pytest
+from starlette.testclient import TestClient
+
+from db.candidates.backtests import Backtest, begin_backtest
+from db.candidates.candidates import (
+    CandidateSource,
+    SettingsCandidate,
+    add_candidate,
+    candidate_account,
+)
+from db.candidates.recordings import load_decisions
+from db.people.records import Role
+from db.pool import Pool, create_pool
+from review.app import build_app
+from sandbox.server import SandboxHandle
+from tasks.replays.backtest_job import run_backtest
+from tasks.replays.replaying import Replayer, ReplayState
+from tests.support.reviewing import ADDRESS, Visitor, add_person, settings_at
+from tests.support.running import Running, running
+from worker.account_settings import AccountRejected
+from worker.replay.difference import DifferenceKind
+
+Value = TypeVar("Value")
+HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
+QUESTION = "When are you open on weekdays?"
+
+
+@pytest.fixture
+def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
+    """A fresh engine."""
+    with running(database_url, redis_url, sandbox) as each:
+        yield each
+
+
+def with_pool(engine: Running, work: Callable[[Pool], Awaitable[Value]]) -> Value:
+    """What ``work`` returns for a pool with the owner's rights."""
+
+    async def run() -> Value:
+        async with create_pool(engine.url, size=2, application="test", role=None) as source:
+            return await work(source)
+
+    return asyncio.run(run())
+
+
+def stored_candidate(source: Pool, user_id: str, changes: Any) -> Awaitable[SettingsCandidate]:
+    """A candidate of a person."""
+    return add_candidate(
+        source,
+        user_id,
+        changes,
+        now=datetime.now(UTC),
+        made_by=CandidateSource.PERSON,
+        created_by="kim",
+        note="from overturns",
+    )
+
+
+def test_a_backtest_counts_what_would_end_otherwise(engine: Running) -> None:
+    """Stopped replies are counted and shown; a killed run continues; all again gives the same counts."""
+    user_id = engine.account(documents=HOURS)
+    for text in (QUESTION, "Hello, when are you open on Sunday?", "I will kill you"):
+        engine.decide(user_id, text)
+
+    async def run(source: Pool, *, full: bool, then: timedelta) -> Backtest:
+        now = datetime.now(UTC) + then
+        asked: dict[str, Any] = {"flagged_keywords": ["weekdays"]}
+        values: dict[str, Any] = {"base_version": 1, "changes": asked, "created_by": "kim"}
+        begun = await begin_backtest(source, user_id, since=now - timedelta(days=1), until=now, **values)
+        again = await begin_backtest(source, user_id, since=now - timedelta(days=1), until=now, **values)
+        assert begun.backtest_id == again.backtest_id
+        return await run_backtest(
+            source, engine.url, again, now=lambda: datetime.now(UTC), processes=1, full=full
+        )
+
+    fast = with_pool(engine, lambda source: run(source, full=False, then=timedelta(0)))
+    full = with_pool(engine, lambda source: run(source, full=True, then=timedelta(seconds=1)))
+
+    assert fast.finished_at is not None
+    assert (fast.done, fast.counts) == (3, full.counts)
+    assert fast.counts[DifferenceKind.NEWLY_STOPPED] >= 1
+    assert fast.examples[0]["after"] in {"FLAGGED_RULE", "REPLY_FLAGGED_RULE"}
+
+
+def test_what_cannot_be_replayed_is_said(engine: Running) -> None:
+    """No recording, a tombstone, a damaged recording and a model that was not asked are never guessed."""
+    silent = engine.account(documents=HOURS, record_answers=False)
+    recorded = engine.account(documents=HOURS)
+    ids = [engine.decide(each, QUESTION)["id"] for each in (silent, recorded)]
+
+    async def run(source: Pool) -> list[ReplayState]:
+        plain, stored = await load_decisions(source, ids)
+        candidate = await stored_candidate(source, recorded, {"prompt": "Be brief."})
+        changed = {recorded: await candidate_account(source, candidate)}
+        pinned = Replayer(source=source)
+        damaged = replace(stored, recording=b"oxyz")
+        made = [await pinned.replay(each) for each in (stored, plain, replace(stored, erased=True), damaged)]
+        made.append(await Replayer(source=source, candidates=changed).replay(stored))
+        return [each.state for each in made]
+
+    assert with_pool(engine, run) == [
+        ReplayState.MADE,
+        ReplayState.NOT_RECORDED,
+        ReplayState.ERASED,
+        ReplayState.UNREADABLE,
+        ReplayState.NEEDS_ANSWERS,
+    ]
+
+
+def test_a_candidate_that_cannot_be_used_is_refused(engine: Running) -> None:
+    """The message names the setting or the rule, and nothing is stored."""
+    user_id = engine.account()
+    refused: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"hold_max_s": -1}, "hold_max_s"),
+        ({"flagged_keywords": ["/(/"]}, "rule '/(/'"),
+        ({}, "changes"),
+    )
+    for changes, named in refused:
+        with pytest.raises(AccountRejected) as error:
+            with_pool(engine, partial(stored_candidate, user_id=user_id, changes=changes))
+        assert error.value.problems[0][0] == named
+    assert engine.rows("SELECT id FROM candidates WHERE user_id = %s", user_id) == []
+
+
+def test_workers_write_recordings_and_never_read_them(engine: Running) -> None:
+    """Reviewers read them and change nothing; of candidates only the withdrawal changes."""
+    user_id = engine.account(documents=HOURS)
+    engine.decide(user_id, QUESTION)
+    rights = {
+        "hushgate_worker": ("INSERT",),
+        "hushgate_reviewer": ("SELECT",),
+    }
+    for role, allowed in rights.items():
+        for right in ("SELECT", "INSERT", "UPDATE", "DELETE"):
+            row = engine.row("SELECT has_table_privilege(%s, 'recordings', %s) AS may", role, right)
+            assert row == {"may": right in allowed}
+    with psycopg.connect(engine.url) as connection:
+        connection.execute("SET ROLE hushgate_reviewer")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("UPDATE candidates SET created_by = 'x'")
+
+
+def test_a_deleted_message_takes_recordings_of_its_conversation(engine: Running) -> None:
+    """They hold the lines of the conversation."""
+    user_id = engine.account(documents=HOURS)
+    first = engine.decide(user_id, QUESTION, conversation_id="talk", message_id="m1")
+    second = engine.decide(user_id, "And on Sunday, when?", conversation_id="talk", message_id="m2")
+    kept = engine.rows("SELECT 1 FROM recordings WHERE user_id = %s", user_id)
+    deleted = engine.decide(
+        user_id, "", type="message_deleted", conversation_id="talk", message_id="m1", event_id="gone"
+    )
+    left = engine.rows("SELECT decision_id FROM recordings WHERE user_id = %s", user_id)
+
+    assert len(kept) == 2
+    assert [row["decision_id"] for row in left] == [deleted["id"]]
+    assert first["id"] != second["id"]
+
+
+def test_the_page_lists_candidates_and_withdraws_them(engine: Running) -> None:
+    """A lead withdraws one; a viewer sees the list without the button."""
+    user_id = engine.account()
+    with_pool(engine, lambda source: stored_candidate(source, user_id, {"prompt": "Be brief."}))
+    with TestClient(build_app(settings_at(engine.url)), base_url=ADDRESS) as client:
+        viewer = Visitor(client)
+        viewer.sign_in(add_person(engine.url, Role.VIEWER, account=user_id))
+        seen = viewer.get(f"/accounts/{user_id}/learn").text
+    with TestClient(build_app(settings_at(engine.url)), base_url=ADDRESS) as client:
+        lead = Visitor(client)
+        lead.sign_in(add_person(engine.url, Role.LEAD, account=user_id))
+        before = lead.get(f"/accounts/{user_id}/learn").text
+        candidate = engine.row("SELECT id FROM candidates WHERE user_id = %s", user_id)
+        assert candidate is not None
+        lead.post(f"/accounts/{user_id}/learn/withdraw", candidate=str(candidate["id"]))
+        after = lead.get(f"/accounts/{user_id}/learn").text
+
+    assert "from overturns" in seen
+    assert "Withdraw</button>" not in seen
+    assert "Withdraw</button>" in before
+    assert "withdrawn" in after

@@ -1,0 +1,199 @@
+"""Rollouts on a running engine: arms as hashed, automatic return, steps that are stored or refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any, TypeVar
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from db import accounts
+from db.candidates import rollouts
+from db.candidates.candidates import CandidateSource, SettingsCandidate, add_candidate
+from db.candidates.rollout_figures import PLACE, load_figures
+from db.candidates.rollouts import Author, Plan, Rollout, RolloutRefused
+from db.pool import WORKER_ROLE, Pool, create_pool
+from sandbox.server import SandboxHandle
+from tasks.accounts import Rulebook
+from tasks.replays.rollout_guard import watch_rollouts
+from tests.support.running import Running, eventually, running
+from worker.account_settings import changed
+from worker.model import Account
+from worker.rollouts.arms import place_of, places_of
+from worker.rollouts.bounds import Measure, parse_bound
+
+Value = TypeVar("Value")
+NUMBERS = count(1)
+BAD = {"flagged_keywords": ["open"]}
+TEXT = "When are you open?"
+
+
+@pytest.fixture
+def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
+    """A worker."""
+    with running(database_url, redis_url, sandbox) as found:
+        yield found
+
+
+def call(url: str, step: Callable[[Pool], Awaitable[Value]], role: str = "hushgate_reviewer") -> Value:
+    """The value of a call with the rights of a role."""
+
+    async def run() -> Value:
+        async with create_pool(url, size=1, application="test", role=role) as source:
+            return await step(source)
+
+    return asyncio.run(run())
+
+
+def shop_at(url: str) -> str:
+    """A new account."""
+    user_id = f"shop-{next(NUMBERS)}"
+    account = Account(user_id=user_id, version=0, ai_control_enabled=True)
+    call(
+        url,
+        lambda source: accounts.store_account(source, account, changed_by="test"),
+    )
+    return user_id
+
+
+def author(reason: str = "a test") -> Author:
+    """A person, now."""
+    return Author(made_by="kim", reason=reason, now=datetime.now(UTC))
+
+
+def candidate(url: str, user_id: str, changes: dict[str, Any]) -> SettingsCandidate:
+    """A stored candidate."""
+    return call(
+        url,
+        lambda source: add_candidate(
+            source,
+            user_id,
+            changes,
+            now=datetime.now(UTC),
+            made_by=CandidateSource.PERSON,
+            created_by="kim",
+        ),
+    )
+
+
+def started(url: str, tried: UUID, share: float, *bounds: str, least: int = 5) -> Rollout:
+    """A running rollout."""
+    plan = Plan(share=share, bounds=tuple(map(parse_bound, bounds)), least=least, metric=Measure.BLOCKS)
+    return call(url, lambda source: rollouts.start_rollout(source, tried, plan, author()))
+
+
+def state(url: str, rollout: Rollout) -> str:
+    """The stored state."""
+    found = call(url, lambda source: rollouts.get_rollout(source, rollout.rollout_id))
+    assert found is not None
+    return found.state
+
+
+def test_a_bad_candidate_is_returned_and_no_event_is_lost(engine: Running) -> None:
+    """It blocks everything in a fifth of the conversations, as hashed, until the guard looks."""
+    shop, url = engine.account(), engine.url
+    found = candidate(url, shop, BAD)
+    rollout = started(url, found.candidate_id, 0.2, "blocks<=+0.1")
+    engine.decide(shop, "hello", conversation_id="first")
+
+    def trial() -> Rulebook | None:
+        return engine.runtime.call(engine.runtime.parts.rulebooks.get(shop)).trial
+
+    eventually(trial, "the worker to try the candidate")
+    events = [engine.publish(shop, TEXT) for _ in range(60)]
+    rows = {each: engine.decided(shop, each) for each in events}
+    figures = call(url, lambda source: load_figures(source, rollout.rollout_id, datetime.now(UTC)))
+    returned = call(url, lambda source: watch_rollouts(source, datetime.now(UTC)), role=WORKER_ROLE)
+    eventually(lambda: not trial(), "the worker to hear of the return")
+    after = [engine.decide(shop, TEXT) for _ in range(3)]
+
+    expected = {
+        each: found.candidate_id if place_of(rollout.rollout_id, each) < places_of(0.2) else None
+        for each in events
+    }
+    tried = [each for each, by in expected.items() if by]
+    assert len(tried) >= 5
+    assert {each: row["candidate_id"] for each, row in rows.items()} == expected
+    assert {rows[each]["reason_code"] for each in tried} == {"FLAGGED_RULE"}
+    assert figures.candidate.counted(Measure.BLOCKS) >= len(tried)
+    assert figures.live.counted(Measure.BLOCKS) >= 60 - len(tried)
+    assert figures.candidate.figure(Measure.BLOCKS) > 0.8
+    assert figures.live.figure(Measure.BLOCKS) == 0
+    assert (returned, state(url, rollout)) == (1, "returned")
+    assert [row["candidate_id"] for row in after] == [None] * 3
+    steps = call(url, lambda source: rollouts.list_steps(source, rollout.rollout_id))
+    assert [(each.kind, each.made_by) for each in steps] == [("start", "kim"), ("return", "guardrail")]
+    assert steps[1].reason.startswith("blocks<=+0.1: expected at most")
+
+
+def test_every_step_is_stored_and_the_last_is_a_version(database_url: str) -> None:
+    """Start, share and finish have author and reason; the finished candidate is in force."""
+    url, shop = database_url, shop_at(database_url)
+    found = candidate(url, shop, {"prompt": "Be brief."})
+    rollout = started(url, found.candidate_id, 0.1, "blocks<=0.5")
+    step = call(url, lambda source: rollouts.step_rollout(source, rollout.rollout_id, 0.5, author("more")))
+    version = call(
+        url, lambda source: rollouts.finish_rollout(source, rollout.rollout_id, author("it is better"))
+    )
+    account = call(url, lambda source: accounts.current_account(source, shop))
+    steps = call(url, lambda source: rollouts.list_steps(source, rollout.rollout_id))
+
+    assert (step.share, version, account.version, account.prompt) == (0.5, 2, 2, "Be brief.")
+    assert [(each.kind, each.share, each.reason, each.version) for each in steps] == [
+        ("start", 0.1, "a test", None),
+        ("share", 0.5, "more", None),
+        ("finish", 1.0, "it is better", 2),
+    ]
+    assert state(url, rollout) == "finished"
+
+
+def test_a_second_rollout_of_an_account_is_refused(database_url: str) -> None:
+    """Also a step of one that has ended, and a candidate of settings that are not in force."""
+    url, shop = database_url, shop_at(database_url)
+    found = candidate(url, shop, {"prompt": "Be brief."})
+    rollout = started(url, found.candidate_id, 0.1, "blocks<=0.5")
+    with pytest.raises(RolloutRefused, match="at a time"):
+        started(url, found.candidate_id, 0.1, "blocks<=0.5")
+    call(url, lambda source: rollouts.return_rollout(source, rollout.rollout_id, author()))
+    with pytest.raises(RolloutRefused, match="expected one that runs"):
+        call(url, lambda source: rollouts.step_rollout(source, rollout.rollout_id, 0.5, author()))
+    account = call(url, lambda source: accounts.current_account(source, shop))
+    other = changed(account, {"prompt": "Be long."})
+    call(url, lambda source: accounts.store_account(source, other, changed_by="kim"))
+    with pytest.raises(RolloutRefused, match="store it anew"):
+        started(url, found.candidate_id, 0.1, "blocks<=0.5")
+    with pytest.raises(RolloutRefused, match="expected at least one"):
+        started(url, found.candidate_id, 0.1)
+
+
+def test_settings_that_are_saved_end_the_rollout(database_url: str) -> None:
+    """In the same transaction, with the version that ended it."""
+    url, shop = database_url, shop_at(database_url)
+    found = candidate(url, shop, {"prompt": "Be brief."})
+    rollout = started(url, found.candidate_id, 0.1, "blocks<=0.5")
+    account = call(url, lambda source: accounts.current_account(source, shop))
+    other = changed(account, {"prompt": "Be long."})
+    call(url, lambda source: accounts.store_account(source, other, changed_by="lee"))
+    steps = call(url, lambda source: rollouts.list_steps(source, rollout.rollout_id))
+
+    assert state(url, rollout) == "returned"
+    assert [(each.kind, each.made_by, each.version) for each in steps][1:] == [("return", "lee", 2)]
+
+
+def test_the_place_of_a_conversation_is_the_same_in_sql(database_url: str) -> None:
+    """Also of ids beyond ASCII."""
+    rollout = UUID("01a20047-0dfa-71d7-8e88-c1d4329d1fb5")
+    names = ["c", "Gespräch", "会話", "🎈 and more", *map(str, range(200))]
+    query = f"SELECT {PLACE.format(rollout='%s::uuid', conversation='name')} AS place"
+    query += " FROM unnest(%s::text[]) name"
+    with psycopg.connect(database_url, row_factory=dict_row) as database:
+        rows = database.execute(query, (rollout, names)).fetchall()
+    found = [row["place"] for row in rows]
+
+    assert found == [place_of(rollout, each) for each in names]

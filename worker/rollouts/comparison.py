@@ -1,0 +1,27 @@
+"""What a rollout has shown about its metric, in numbers that are valid at every look."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worker.rollouts.bounds import NO_SUMS, Measure, RolloutFigures
+from worker.statistics.sequential import Comparison, Verdict, compare, mean_of_clusters, share_of_clusters
+
+SHARES: Final = frozenset({Measure.OVERTURNS, Measure.ESCALATIONS, Measure.BLOCKS})
+"""Measures that are shares; the others are means of a decision."""
+MEANINGS: Final = {
+    Verdict.TOO_FEW: "Too few conversations to say anything.",
+    Verdict.UNDECIDED: "Not decided: both signs of the difference are possible.",
+    Verdict.LOWER: "Decided: the candidate's figure is lower.",
+    Verdict.HIGHER: "Decided: the candidate's figure is higher.",
+}
+
+
+def compare_arms(metric: Measure, figures: RolloutFigures, *, planned: int) -> Comparison:
+    """The metric of the candidate less that of the live settings; of latency the means are compared.
+
+    ``planned`` is how many conversations of both arms were planned when the rollout began.
+    """
+    arm = share_of_clusters if metric in SHARES else mean_of_clusters
+    live, candidate = (each.sums.get(metric, NO_SUMS) for each in (figures.live, figures.candidate))
+    return compare(arm(live), arm(candidate), planned_units=planned)
