@@ -42,7 +42,14 @@ PUBLIC_PAGES = {
     "appeal_link_post",
 }
 """The only pages for people who are not signed in; another one needs a reason here."""
-ON_EVERY_ACCOUNT = {"person_manage", "model_test", "model_test_post"}
+ON_EVERY_ACCOUNT = {
+    "person_manage",
+    "model_test",
+    "model_test_post",
+    "sample_data",
+    "sample_data_add",
+    "sample_data_remove",
+}
 """Pages of the installation, or about a thing of one account, that ask for the right on every account."""
 WORKED = {200, 201, 202, 204, 303}
 UNUSABLE = {400, 409, 410, 415, 422}
