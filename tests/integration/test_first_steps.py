@@ -135,6 +135,26 @@ def test_the_steps_are_hidden_on_request(
     assert HEADING in other.get("/").text
 
 
+def test_a_shop_owner_sees_the_steps_of_the_account(
+    visitors: Callable[[], Visitor], database_url: str, owner: psycopg.Connection
+) -> None:
+    """Also beside other accounts; without the steps of the installation, until they are hidden."""
+    for name in ("shop", "another"):
+        add_account(owner, name, "spam")
+    visitor = signed_in(visitors, database_url, Role.OWNER, "shop")
+    before = visitor.get("/accounts/shop/home").text
+    add_document(owner, "another")
+    add_document(owner, "shop")
+    after = visitor.get("/accounts/shop/home").text
+    visitor.post("/first-steps/hide")
+
+    assert DONE.findall(before) == ["Write a rule"]
+    assert "Connect a model" not in before
+    assert "1 of 5 done" in before
+    assert DONE.findall(after) == ["Add a document", "Write a rule"]
+    assert HEADING not in visitor.get("/accounts/shop/home").text
+
+
 @pytest.mark.parametrize(
     ("accounts", "grant"),
     [
