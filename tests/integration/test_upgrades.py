@@ -106,7 +106,9 @@ def test_a_migration_neither_waits_for_readers_nor_lets_writers_wait_for_long(st
         writer.close()
         last = [("0064",)]
         eventually(lambda: rows(url, "SELECT version_num FROM alembic_version") == last, "all but the column")
-        eventually(lambda: other.execute(waits).fetchone(), "the column of 0065, which needs every reader gone")
+        eventually(
+            lambda: other.execute(waits).fetchone(), "the column of 0065, which needs every reader gone"
+        )
         other.execute(write)
         reader.rollback()
         migration.join()
