@@ -22,7 +22,7 @@ RECORD: Final = """
 """A part of the decision's commit."""
 LOAD: Final = """
     SELECT d.id AS decision_id, d.user_id, d.created_at, d.decision, d.reason_code, d.reason, d.confidence,
-           d.matched_rule, d.snapshot_json, o.text AS reply, r.overtaken, r.data
+           d.matched_rule, d.candidate_id, d.snapshot_json, o.text AS reply, r.overtaken, r.data
     FROM unnest(%(ids)s::uuid[]) AS asked (id)
     JOIN ai_decisions d ON d.id = asked.id AND d.created_at BETWEEN %(since)s AND %(until)s
     LEFT JOIN recordings r ON r.decision_id = d.id
@@ -50,6 +50,7 @@ class StoredDecision:
         recording: as ``worker.replay.stored`` reads it; None: there is none, or not any more.
         overtaken: people took the conversation before its commit, which discarded the reply.
         usd: what it cost, as far as prices were known.
+        candidate_id: the candidate of a rollout that decided it; None: the settings in force did.
     """
 
     decision_id: UUID
@@ -61,6 +62,7 @@ class StoredDecision:
     recording: bytes | None
     overtaken: bool
     usd: float = 0.0
+    candidate_id: UUID | None = None
 
 
 def recording_text(decision: Decision) -> str | None:
@@ -107,5 +109,6 @@ def _stored(row: dict[str, Any]) -> StoredDecision:
         ),
         recording=row["data"],
         overtaken=bool(row["overtaken"]),
+        candidate_id=row["candidate_id"],
         usd=sum(each.get("usd") or 0.0 for each in snapshot.get("costs") or ()),
     )

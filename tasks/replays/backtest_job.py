@@ -140,8 +140,8 @@ async def _certainly_unchanged(stored: StoredDecision, replayer: Replayer, pinne
         recording = decoded(stored.recording)
     except RecordingUnreadable:
         return False
-    version = await replayer.version(stored.user_id, recording)
-    before = await pinned.account_of(stored.user_id, recording.rules_version)
+    version = await replayer.version(stored, recording)
+    before = await pinned.account_of(stored, recording.rules_version)
     if version is None or before is None:
         return False
     return is_unchanged(recording, stored.outcome, before, version)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+from uuid import UUID
 
 from db.account_versions import get_version
+from db.candidates.candidates import candidate_account, get_candidate
 from db.candidates.recordings import StoredDecision
 from db.pool import Pool
 from worker import __version__
+from worker.account_settings import AccountRejected
 from worker.model import Account
 from worker.ports import Ports
 from worker.replay.deciding import PinnedSettings, Replay, compiled_version, replayed
@@ -75,8 +79,8 @@ class Replayer:
     source: Pool
     candidates: Mapping[str, Account] = field(default_factory=dict)
     live: Ports | None = None
-    _accounts: dict[tuple[str, int], Account | None] = field(default_factory=dict)
-    _versions: dict[tuple[str, int, str], PinnedSettings | None] = field(default_factory=dict)
+    _accounts: dict[tuple[str, int, UUID | None], Account | None] = field(default_factory=dict)
+    _versions: dict[tuple[str, int, UUID | None, str], PinnedSettings | None] = field(default_factory=dict)
 
     async def replay(self, stored: StoredDecision) -> ReplayedDecision:
         """The decision made again, or why not."""
@@ -88,32 +92,39 @@ class Replayer:
             recording = decoded(stored.recording)
         except RecordingUnreadable as error:
             return _not_made(stored, ReplayState.UNREADABLE, str(error))
-        version = await self.version(stored.user_id, recording)
+        version = await self.version(stored, recording)
         if version is None:
             sentence = f"version {recording.rules_version} of the settings is not stored"
             return _not_made(stored, ReplayState.NO_SETTINGS, sentence)
         return await self._made(stored, recording, version)
 
-    async def version(self, user_id: str, recording: Recording) -> PinnedSettings | None:
-        """The settings that decide: the candidate's, or those of the recording."""
-        candidate, defaults = self.candidates.get(user_id), recording.deployment.policy_defaults
-        key = (user_id, -1 if candidate else recording.rules_version, repr(defaults))
+    async def version(self, stored: StoredDecision, recording: Recording) -> PinnedSettings | None:
+        """The settings that decide: the candidate's, or those that decided then."""
+        user_id, defaults = stored.user_id, recording.deployment.policy_defaults
+        candidate = self.candidates.get(user_id)
+        pinned = (-1, None) if candidate else (recording.rules_version, stored.candidate_id)
+        key = (user_id, *pinned, repr(defaults))
         if key not in self._versions:
             while len(self._versions) >= MOST_VERSIONS:
                 self._versions.pop(next(iter(self._versions)))
-            account = candidate or await self.account_of(user_id, recording.rules_version)
+            account = candidate or await self.account_of(stored, recording.rules_version)
             compiled = asyncio.to_thread(compiled_version, account, defaults) if account else None
             self._versions[key] = await compiled if compiled else None
         return self._versions[key]
 
-    async def account_of(self, user_id: str, version: int) -> Account | None:
-        """A version of an account's settings; None when it is not stored."""
-        if not version:
-            return Account(user_id=user_id, version=0)
-        if (user_id, version) not in self._accounts:
-            found = await get_version(self.source, user_id, version)
-            self._accounts[user_id, version] = found.account if found else None
-        return self._accounts[user_id, version]
+    async def account_of(self, stored: StoredDecision, version: int) -> Account | None:
+        """The settings that decided, with a rollout's changes; None: not stored, or unusable."""
+        key = (stored.user_id, version, stored.candidate_id)
+        if key not in self._accounts:
+            tried = stored.candidate_id and await get_candidate(self.source, stored.candidate_id)
+            if tried:
+                with suppress(AccountRejected):
+                    self._accounts[key] = await candidate_account(self.source, tried)
+            elif not version:
+                self._accounts[key] = Account(user_id=stored.user_id, version=0)
+            elif found := await get_version(self.source, stored.user_id, version):
+                self._accounts[key] = found.account
+        return self._accounts.setdefault(key, None)
 
     async def _made(
         self, stored: StoredDecision, recording: Recording, version: PinnedSettings

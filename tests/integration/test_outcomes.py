@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,14 +9,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from db.candidates.recordings import load_decisions
-from db.pool import create_pool
 from sandbox.server import SandboxHandle
-from tasks.replays.replaying import replay_stored
 from tests.support.conversing import SCENARIOS, conversation_ending
+from tests.support.replays import replay_differs
 from tests.support.running import Running, eventually, running
 from worker.reasons import Reason
-from worker.replay.difference import outcome_of, unequal_fields
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
@@ -276,25 +272,12 @@ def test_an_event_ends_as_the_table_says(engine: Running, wanted: Outcome) -> No
     assert wanted.degraded == row["degraded"]
     assert wanted.quarantined == len(sealed)
     assert 0 <= row["confidence"] <= 1
-    assert replay_differs(engine, row) == ()
+    assert replay_differs(engine, [row["id"]]) == {}
     if wanted.decision == "respond":
         reply = eventually(lambda: engine.reply(user_id, row["event_id"]), "a reply")
         assert reply["decision_id"] == str(row["id"])
     else:
         assert engine.row("SELECT 1 FROM outbox WHERE decision_id = %s", row["id"]) is None
-
-
-def replay_differs(engine: Running, row: dict[str, Any]) -> tuple[str, ...]:
-    """What a replay of the stored decision does not repeat, bit for bit."""
-
-    async def run() -> tuple[str, ...]:
-        async with create_pool(engine.url, size=1, application="test", role=None) as source:
-            (stored,) = await load_decisions(source, [row["id"]])
-            made = await replay_stored(source, stored)
-            assert made.decision is not None, made
-            return unequal_fields(stored.outcome, outcome_of(made.decision))
-
-    return asyncio.run(run())
 
 
 @pytest.mark.parametrize("reason", SCENARIOS)
@@ -303,7 +286,7 @@ def test_an_event_ends_because_of_others_of_its_conversation(engine: Running, re
     row = conversation_ending(engine, reason)
 
     assert (row["decision"], row["reason_code"], row["confidence"]) == ("ignore", reason, 1.0)
-    assert replay_differs(engine, row) == ()
+    assert replay_differs(engine, [row["id"]]) == {}
     assert engine.row("SELECT 1 FROM outbox WHERE decision_id = %s", row["id"]) is None
 
 

@@ -22,6 +22,7 @@ from db.pool import WORKER_ROLE, Pool, create_pool
 from sandbox.server import SandboxHandle
 from tasks.accounts import Rulebook
 from tasks.replays.rollout_guard import watch_rollouts
+from tests.support.replays import replay_differs
 from tests.support.running import Running, eventually, running
 from worker.account_settings import changed
 from worker.model import Account
@@ -130,6 +131,7 @@ def test_a_bad_candidate_is_returned_and_no_event_is_lost(engine: Running) -> No
     steps = call(url, lambda source: rollouts.list_steps(source, rollout.rollout_id))
     assert [(each.kind, each.made_by) for each in steps] == [("start", "kim"), ("return", "guardrail")]
     assert steps[1].reason.startswith("blocks<=+0.1: expected at most")
+    assert replay_differs(engine, [row["id"] for row in rows.values()]) == {}
 
 
 def test_every_step_is_stored_and_the_last_is_a_version(database_url: str) -> None:

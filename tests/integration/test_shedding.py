@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox.server import SandboxHandle
+from tests.support.replays import replay_differs
 from tests.support.running import Running, eventually, running
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays."]}
@@ -42,7 +43,10 @@ def outcomes(engine: Running, shedding: str, *scopes: str) -> list[tuple[str, st
 
 
 def test_the_newest_are_answered_and_the_oldest_left_out(engine: Running) -> None:
-    """Without a model call for those; the last ones are answered in time, which the default does not do."""
+    """Without a model call for those; the last ones are answered in time, which the default does not do.
+
+    A replay leaves out the same ones.
+    """
     found = outcomes(engine, "newest_first", "chat")
     calls = engine.sandbox.calls("chat")
     shed = [number for number, (_, reason, _) in enumerate(found) if reason == "SHED"]
@@ -52,6 +56,8 @@ def test_the_newest_are_answered_and_the_oldest_left_out(engine: Running) -> Non
     assert len(replied) >= 5
     assert sum(replied) / len(replied) > sum(shed) / len(shed)
     assert calls <= 6 + EVENTS - len(shed)
+    ids = engine.rows("SELECT id FROM ai_decisions WHERE reason_code = 'SHED' ORDER BY id LIMIT 3")
+    assert replay_differs(engine, [row["id"] for row in ids]) == {}
 
 
 def test_comments_are_left_out_before_chats(engine: Running) -> None:

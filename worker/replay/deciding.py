@@ -8,10 +8,12 @@ from uuid import UUID
 
 from worker import contract
 from worker.assessment import Delivery, Policy, parse_delivery, parse_policy
+from worker.endings import Ending, silent_ending
 from worker.errors import PolicyRejected
 from worker.model import Account, Decision, Json
 from worker.pipeline import decide
 from worker.ports import Ports
+from worker.reasons import Reason
 from worker.replay.player import Player
 from worker.replay.recording import AnswerMissing, Recording
 from worker.rules import CompiledRules, compile_rules
@@ -86,6 +88,7 @@ async def replayed(
         delivery=version.delivery,
         conversation=recording.conversation,
         budget=recording.budget,
+        shed=_shed(recording),
     )
     player = Player(recording=recording, decision_id=decision_id, live=live)
     try:
@@ -97,3 +100,10 @@ async def replayed(
     if overtaken and decision.reply is not None:
         decision = contract.without_reply(decision)
     return Replay(decision=replace(decision, recording=None), asked=tuple(player.asked))
+
+
+def _shed(recording: Recording) -> Ending | None:
+    if not recording.shed:
+        return None
+    code, sentence = recording.shed
+    return replace(silent_ending(Reason(code), ""), reason=sentence)

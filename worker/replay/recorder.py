@@ -95,6 +95,7 @@ class Recorder:
             event=self.case.event,
             conversation=self.case.conversation,
             budget=self.case.budget,
+            shed=(self.case.shed.reason_code, self.case.shed.reason) if self.case.shed else (),
             rules_version=self.case.account.version,
             deployment=Deployment(
                 moderator=behind.moderator is not None,

@@ -116,6 +116,7 @@ class Recording:
         walls: later readings of the wall clock, microseconds after ``started_at``, in order.
         monotonics: readings of the monotonic clock, microseconds after the first, in order.
         release: that made the decision.
+        shed: reason code and sentence when the message was left out because of the load, else empty.
     """
 
     event: Event
@@ -128,6 +129,7 @@ class Recording:
     monotonics: tuple[int, ...]
     answers: tuple[RecordedAnswer, ...]
     release: str = __version__
+    shed: tuple[str, ...] = ()
     form: int = FORM
 
     def tokens_of(self, port: str) -> tuple[int, int]:
