@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime
 from itertools import count
+from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -24,6 +25,7 @@ from tasks.accounts import Rulebook
 from tasks.replays.rollout_guard import watch_rollouts
 from tests.support.replays import replay_differs
 from tests.support.running import Running, eventually, running
+from tests.support.terminal import Shell
 from worker.account_settings import changed
 from worker.model import Account
 from worker.rollouts.arms import place_of, places_of
@@ -153,6 +155,31 @@ def test_every_step_is_stored_and_the_last_is_a_version(database_url: str) -> No
         ("finish", 1.0, "it is better", 2),
     ]
     assert state(url, rollout) == "finished"
+
+
+def test_the_command_line_takes_every_step(database_url: str, tmp_path: Path) -> None:
+    """From the candidate to the settings; a bound that cannot be read and a second rollout are refused."""
+    shop = shop_at(database_url)
+    shell = Shell(environment={"DATABASE_URL": database_url, "HOME": str(tmp_path)}, folder=tmp_path)
+    made = shell.run("candidates", "add", shop, "--set", 'prompt="Be brief."', "--note", "shorter")
+    tried = made.rows[0]["candidate_id"]
+    words = ("rollouts", "start", tried, "--share", "0.1", "--reason", "a try", "--bound")
+    wrong = shell.run(*words, "blocks<<1")
+    rollout = shell.run(*words, "blocks<=+0.05").rows[0]["rollout_id"]
+    again = shell.run(*words, "blocks<=+0.05")
+    step = shell.run("rollouts", "step", rollout, "--share", "0.5", "--reason", "no bound is near")
+    figures = shell.run("rollouts", "show", shop, "--figures")
+    finished = shell.run("rollouts", "finish", rollout, "--reason", "it is better")
+    steps = shell.run("rollouts", "show", shop, "--steps")
+
+    assert (made.code, wrong.code, again.code, step.code, finished.code) == (0, 2, 1, 0, 0), finished.err
+    assert "blocks<<1" in wrong.err
+    assert {row["measure"] for row in figures.rows if "measure" in row} == {each.value for each in Measure}
+    assert [(row["kind"], row["reason"]) for row in steps.rows] == [
+        ("start", "a try"), ("share", "no bound is near"), ("finish", "it is better")
+    ]  # fmt: skip
+    account = call(database_url, lambda source: accounts.current_account(source, shop))
+    assert account.prompt == "Be brief."
 
 
 def test_a_second_rollout_of_an_account_is_refused(database_url: str) -> None:
