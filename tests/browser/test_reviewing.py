@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 from tests.support.browser.axe import faults
 from tests.support.browser.desk import Desk, picture
 from tests.support.browser.world import SHOP
-from tests.support.running import eventually
 
 REVIEWER = "second reviewer"
 
@@ -23,10 +22,12 @@ def at_decision(page: Page, desk: Desk, reason: str) -> str:
 
 def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> None:
     """And taken back with one key, while the page says how long that is possible."""
-    page = desk.sit(REVIEWER)
-    decision_id = at_decision(page, desk, "FLAGGED_RULE")
-    reviews = "SELECT count(*) AS reviews FROM decision_reviews WHERE decision_id = %s"
-    before = desk.world.running.row(reviews, decision_id)
+    page, engine = desk.sit(REVIEWER), desk.world.running
+    query = "SELECT user_id, message_text FROM ai_decisions WHERE id = %s"
+    like = engine.row(query, desk.world.endings["FLAGGED_RULE"])
+    assert like is not None
+    decision_id = engine.decide(like["user_id"], like["message_text"])["id"]  # which no other test reviews
+    page.goto(f"/decisions/{decision_id}")
     page.keyboard.press("2")
     page.keyboard.press("n")
     page.keyboard.type("they ask about 1 2 3 j k s u spam")
@@ -35,8 +36,7 @@ def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> Non
     page.keyboard.press("b")
     picture(page, "review-filled")
     page.keyboard.press("Control+Enter")
-    eventually(lambda: desk.world.running.row(reviews, decision_id) != before, "the review to be stored")
-    expect(page.get_by_text("You can undo it until").first).to_be_visible()
+    expect(page.get_by_text("You can undo it until")).to_be_visible()
     stored = desk.world.running.row(
         "SELECT ruling, note, effect FROM decision_reviews WHERE decision_id = %s ORDER BY id DESC LIMIT 1",
         decision_id,
@@ -44,10 +44,8 @@ def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> Non
     inside = desk.world.running.row("SELECT 1 AS one FROM messages WHERE decision_id = %s", decision_id)
     wrong = faults(page)
     picture(page, "review-stored")
-    reviewed = desk.world.running.row(reviews, decision_id)
     page.keyboard.press("u")
-    eventually(lambda: desk.world.running.row(reviews, decision_id) != reviewed, "the review to be withdrawn")
-    expect(page.get_by_text("The exchange was sealed again").first).to_be_visible()
+    expect(page.get_by_text("The exchange was sealed again")).to_be_visible()
     after = desk.world.running.row("SELECT 1 AS one FROM messages WHERE decision_id = %s", decision_id)
 
     assert stored == {
