@@ -19,7 +19,8 @@ import psutil
 from chaos.kinds import Role
 
 END_S: Final = 60.0
-TAIL_CHARS: Final = 5_000
+TAIL_CHARS: Final = 200_000
+MOST_LINES: Final = 20
 
 
 @dataclass(slots=True)
@@ -114,7 +115,10 @@ class Processes:
                     self.start(each.name)
 
     def _tail(self, name: str) -> str:
-        return (self.logs / f"{name}.log").read_text(errors="replace")[-TAIL_CHARS:]
+        """The last lines of a log that are not of level info, then the last lines of any level."""
+        lines = (self.logs / f"{name}.log").read_text(errors="replace")[-TAIL_CHARS:].splitlines()
+        notable = [line for line in lines if '"level": "info"' not in line]
+        return "\n".join([*notable[-MOST_LINES:], *lines[-MOST_LINES:]])
 
     def sample_memory(self) -> None:
         """Note the memory of each process."""
