@@ -19,6 +19,7 @@ from cli.stack import Stack
 from db import decisions, migrate
 from db.accounts import store_account
 from db.candidates.backtests import begin_backtest
+from db.commits.values import commit_values
 from db.pool import Pool, create_pool
 from tasks.replays.backtest_job import run_backtest
 from worker.account_settings import changed
@@ -129,7 +130,7 @@ async def recording_cost(account: Account) -> dict[str, float]:
         recorded += time.process_time() - middle
         plain += middle - start
         data += len(stored)
-        row += len(str(decisions._values(made)["snapshot"])) + len(each.event.text)  # noqa: SLF001
+        row += len(str(commit_values(made)["snapshot"])) + len(each.event.text)
     return {
         "cpu_ratio": round(recorded / plain, 3),
         "cpu_ms": round((recorded - plain) / MEASURED * 1000, 3),

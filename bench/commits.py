@@ -19,7 +19,7 @@ from rich.table import Table
 
 from cli.stack import Stack
 from db import decisions, migrate
-from db.decisions import Recorded
+from db.commits.known import Recorded
 from db.pool import Pool, create_pool
 from worker.adapters.system_clock import SystemClock
 from worker.model import Decision, DecisionKind, Event, Scope

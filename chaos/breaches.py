@@ -52,14 +52,14 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.TWICE,
-        file="db/decisions.py",
+        file="db/commits/known.py",
         right="return Recorded.ALREADY if decided_entry == event.entry_id else Recorded.DUPLICATE",
         wrong="return Recorded.DUPLICATE",
         options=("--only", "cut_off_kill", "--others", "4"),
     ),
     Mutation(
         law=Law.INVENTED,
-        file="db/decisions.py",
+        file="db/commits/known.py",
         right="zip(*((e.entry_id, e.user_id",
         wrong="zip(*((f'{e.entry_id}0', e.user_id",
     ),
@@ -102,7 +102,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.RESIDUE,
-        file="db/decisions.py",
+        file="db/commits/values.py",
         right='"remember": decision.remember,',
         wrong='"remember": decision.remember or decision.quarantine,',
     ),

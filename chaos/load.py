@@ -194,20 +194,20 @@ class Publisher:
             self._bodies.pop(name, None)
 
     def _by_stream(self, names: Sequence[str]) -> list[str]:
-        """Entry ids of the first of these events, as far as Redis acknowledged them."""
-        found: list[str] = []
+        """Entry ids of all of these events, or none.
+
+        One transaction: at the memory limit, a plain pipeline can refuse an event and accept the next one.
+        """
         shards = [self._world.layout.shard_of(self._bodies[name]) for name in names]
         try:
-            with self._client().pipeline(transaction=False) as pipeline:
+            with self._client().pipeline(transaction=True) as pipeline:
                 for name, shard in zip(names, shards, strict=True):
                     pipeline.xadd(shard.name, {"data": self._bodies[name]})
-                for answer, shard in zip(pipeline.execute(raise_on_error=False), shards, strict=True):
-                    if not isinstance(answer, bytes):
-                        break
-                    found.append(answer.decode() + shard.mark)
+                added = pipeline.execute()
+            return [each.decode() + shard.mark for each, shard in zip(added, shards, strict=True)]
         except (RedisError, OSError):
             self._redis = None
-        return found
+            return []
 
     def _by_http(self, names: Sequence[str]) -> list[str]:
         """Entry ids of all of these events, or none."""

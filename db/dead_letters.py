@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from db.decisions import Recorded, find_outcome
+from db.commits.known import Recorded, find_outcome
 from db.pool import Pool, checkout, fetch_value
 from worker.errors import PayloadRejected
 from worker.model import Event

@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 from redis.exceptions import RedisError
 
-from db import decisions
+from db.commits.known import decided_events
 from db.pool import Pool
 from tasks.shards.lanes import ShardedLanes
 from tasks.stream import Lanes, NewerEntry, lane_of
@@ -70,7 +70,7 @@ class LaneArrivals:
         if not found:
             return ()
         ids = [each.event_id for each in found]
-        decided = await decisions.decided_events(self._pool, event.user_id, ids)
+        decided = await decided_events(self._pool, event.user_id, ids)
         return tuple(each for each in found if each.event_id not in decided)
 
     def _newer(self, entry: NewerEntry) -> NewerEvent | None:

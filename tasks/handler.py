@@ -9,8 +9,8 @@ from typing import Final, TypeVar
 import structlog
 
 from db import dead_letters, decisions
+from db.commits.known import Recorded, load_event
 from db.dead_letters import DeadLetter
-from db.decisions import Recorded
 from db.pool import Pool
 from tasks import telemetry
 from tasks.accounts import Rulebooks
@@ -144,7 +144,7 @@ class EntryHandler:
         except PayloadRejected as error:
             await self._bury(grant, error)
             return
-        stored = await self._stored(lambda: decisions.load_event(self._pool, event, self._ports.clock.now()))
+        stored = await self._stored(lambda: load_event(self._pool, event, self._ports.clock.now()))
         if stored.outcome is not None:  # an earlier run or entry ended it; its reply may wait for delivery
             self._log_seen(event, stored.outcome)
             return

@@ -8,8 +8,8 @@ from datetime import datetime
 
 import structlog
 
+from db.commits.known import decided_events
 from db.conversation_owners import OwnerCause, Takeover, take_conversation
-from db.decisions import decided_events
 from db.pool import Pool
 from tasks.accounts import Rulebooks
 from tasks.stream import AgentEntry

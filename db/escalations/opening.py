@@ -38,7 +38,7 @@ OPEN: Final = f""", opened AS (
         %(created_at)s + interval '1 microsecond'  -- after the author's message
     FROM notice WHERE %(remember)s
 )"""
-"""Parts of the commit in ``db.decisions``, which has the parts ``key`` and ``handed`` before."""
+"""Parts of the commit in ``db.commits.statements``, which has the parts ``key`` and ``handed`` before."""
 
 
 FOLLOW_UP: Final = f""", unheard AS (

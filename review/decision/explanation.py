@@ -1,52 +1,31 @@
-"""Why a decision ended as it did, in one sentence without codes; and notices on what else happened."""
+"""Why a decision ended as it did, in one sentence without codes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from db.audit.settings_snapshot import SettingsVersion
-from review.content_covers import CATEGORIES, MODERATION
-from review.decision.highlights import DIRECTION_CONTROLS, span_place
-from review.decision.margins import Margin, trust_wording
+from review.decision.clauses import (
+    ExplanationFacts,
+    attempt_outcomes,
+    attempts_clause,
+    category_clause,
+    decided_by_clause,
+    moderator_clause,
+    rule_clause,
+)
+from review.decision.margins import trust_wording
 from review.languages import gettext as _
-from review.languages import mark, ngettext
+from review.languages import mark
 from review.languages.numbers import localized
-from review.wording import attempt_wording, duration_wording, match_wording, shortened
-from worker.model import Action, AttemptOutcome, Stage
+from review.wording import attempt_wording, duration_wording, shortened
+from worker.model import Action, AttemptOutcome
 from worker.reasons import Reason
-from worker.rules import MatchMethod
-from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotAttempt, SnapshotFinding, SnapshotStage
 
-NOT_ASSESSED: Final = SnapshotAssessment()
 MESSAGE: Final = mark("the message")
 DRAFTED_REPLY: Final = mark("the drafted reply")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplanationFacts:
-    """What the sentences are made from.
-
-    Attributes:
-        row: the decision's columns.
-        settings: the account's settings version that was used; None when it is not stored.
-        margins: of the draft, see ``review.decision.margins``.
-        hides_rule: True while the texts are covered, as a rule's word is part of them.
-    """
-
-    row: Mapping[str, Any]
-    snapshot: Snapshot
-    settings: SettingsVersion | None = None
-    margins: tuple[Margin, ...] = ()
-    hides_rule: bool = False
-
-    @property
-    def assessment(self) -> SnapshotAssessment:
-        """How far the draft can be trusted; empty when none was assessed."""
-        return self.snapshot.assessment or NOT_ASSESSED
 
 
 def explain(facts: ExplanationFacts) -> str:
@@ -82,7 +61,7 @@ def _too_late(facts: ExplanationFacts) -> str:
 
 def _no_moderation_result(stage: str, subject: str, facts: ExplanationFacts) -> str:
     values = {"no_result": _no_result(stage, subject, facts)}
-    if _outcomes(facts, stage)[-1:] == [attempt_wording(AttemptOutcome.UNREADABLE)]:
+    if attempt_outcomes(facts, stage)[-1:] == [attempt_wording(AttemptOutcome.UNREADABLE)]:
         return _("Nothing was sent: %(no_result)s.") % values
     text = _(
         "Nothing was sent: %(no_result)s, and this account is set to block while moderation is unavailable."
@@ -103,15 +82,15 @@ def _moderation_timed_out(stage: str, subject: str, facts: ExplanationFacts) -> 
 
 def _no_result(stage: str, subject: str, facts: ExplanationFacts) -> str:
     """Who gave no result for which text, in how many attempts: a clause."""
-    attempts = _attempts(facts, stage)
-    values = {"who": _decided_by(facts, stage), "subject": _(subject), "attempts": attempts}
+    attempts = attempts_clause(facts, stage)
+    values = {"who": decided_by_clause(facts, stage), "subject": _(subject), "attempts": attempts}
     if not attempts:
         return _("%(who)s gave no result for %(subject)s") % values
     return _("%(who)s gave no result for %(subject)s in %(attempts)s") % values
 
 
 def _no_answer(facts: ExplanationFacts) -> str:
-    attempts = _attempts(facts, "generation")
+    attempts = attempts_clause(facts, "generation")
     if not attempts:
         return _("Nothing was sent: the language model gave no usable answer.")
     text = _("Nothing was sent: the language model gave no usable answer in %(attempts)s.")
@@ -165,22 +144,22 @@ SENTENCES: Final[Mapping[Reason, Callable[[ExplanationFacts], str]]] = {
     ),
     Reason.TOO_LATE: _too_late,
     Reason.FLAGGED_RULE: lambda facts: (
-        _("Nothing was sent: the message contains %(rule)s.") % {"rule": _rule(facts)}
+        _("Nothing was sent: the message contains %(rule)s.") % {"rule": rule_clause(facts)}
     ),
     Reason.MODERATION_FLAGGED: lambda facts: (
         _("Nothing was sent: %(who)s found %(category)s in the message.")
-        % {"who": _moderator(facts), "category": _category(facts, "moderation")}
+        % {"who": moderator_clause(facts), "category": category_clause(facts, "moderation")}
     ),
     Reason.MODERATION_UNAVAILABLE: partial(_no_moderation_result, "moderation", MESSAGE),
     Reason.MODERATION_TIMED_OUT: partial(_moderation_timed_out, "moderation", MESSAGE),
     Reason.LLM_ERROR: _no_answer,
     Reason.REPLY_FLAGGED_RULE: lambda facts: (
         _("Nothing was sent: the drafted reply was stopped, as it contains %(rule)s.")
-        % {"rule": _rule(facts)}
+        % {"rule": rule_clause(facts)}
     ),
     Reason.REPLY_MODERATION_FLAGGED: lambda facts: (
         _("Nothing was sent: the drafted reply was stopped, as %(who)s found %(category)s in it.")
-        % {"who": _moderator(facts), "category": _category(facts, "moderation_reply")}
+        % {"who": moderator_clause(facts), "category": category_clause(facts, "moderation_reply")}
     ),
     Reason.REPLY_MODERATION_UNAVAILABLE: partial(_no_moderation_result, "moderation_reply", DRAFTED_REPLY),
     Reason.REPLY_MODERATION_TIMED_OUT: partial(_moderation_timed_out, "moderation_reply", DRAFTED_REPLY),
@@ -195,101 +174,6 @@ SENTENCES: Final[Mapping[Reason, Callable[[ExplanationFacts], str]]] = {
     Reason.REPLIED: _replied,
 }
 """The sentences that need the decision's data; the others are ``ReasonSpec.explanation``."""
-RULE_KINDS: Final[Mapping[str, tuple[str, str]]] = {
-    "flagged_keyword": (mark("a blocked word of the account"), mark("the account's blocked word “%(rule)s”")),
-    "flagged_phrase": (
-        mark("a blocked phrase of the account"),
-        mark("the account's blocked phrase “%(rule)s”"),
-    ),
-    "flagged_regex": (
-        mark("a blocked pattern of the account"),
-        mark("the account's blocked pattern “%(rule)s”"),
-    ),
-}
-
-
-def _rule(facts: ExplanationFacts) -> str:
-    matched: str = facts.row["matched_rule"] or ""
-    kind_of_rule, _colon, word = matched.partition(":")
-    hidden, shown = RULE_KINDS.get(kind_of_rule, RULE_KINDS["flagged_keyword"])
-    if facts.hides_rule:
-        return _(hidden)
-    found = next((each for each in facts.snapshot.findings if each.matched_rule == matched), None)
-    method = match_wording(found.how) if found and found.how else ""
-    place = _fuzzy_place(facts, found) if found and MatchMethod.TYPO in found.how.split("+") else ""
-    rule = _(shown) % {"rule": shortened(word)}
-    return rule + (f" ({method})" if method else "") + place
-
-
-def _fuzzy_place(facts: ExplanationFacts, found: SnapshotFinding) -> str:
-    """The text that a fuzzy rule matched and where, such as ``: “casinos”, characters 4 to 10``."""
-    text = facts.row.get("message_text") or ""
-    if found.span is None or found.stage != Stage.RULES or found.span[1] > len(text):
-        return ""
-    matched = "".join(each for each in text[slice(*found.span)] if each not in DIRECTION_CONTROLS)
-    return f": “{shortened(matched)}”, {span_place(text, found.span)}"
-
-
-def _moderator(facts: ExplanationFacts) -> str:
-    """Who flagged a text."""
-    matched: str = facts.row["matched_rule"] or ""
-    if not matched or matched.startswith(MODERATION):
-        return _("the moderation model")
-    return _("the moderator “%(name)s”") % {"name": shortened(matched.partition(":")[0])}
-
-
-def _decided_by(facts: ExplanationFacts, stage: str) -> str:
-    """Who gave no result: moderation in general, or the moderator that the account chose."""
-    name = _stage(facts, stage).decided_by
-    return _("the moderator “%(name)s”") % {"name": shortened(name)} if name else _("moderation")
-
-
-def _stage(facts: ExplanationFacts, stage: str) -> SnapshotStage:
-    """The last record of a stage; an empty one when it did not run."""
-    found = [each for each in facts.snapshot.stages if each.stage == stage]
-    return found[-1] if found else SnapshotStage()
-
-
-def _category(facts: ExplanationFacts, stage: str) -> str:
-    matched: str = facts.row["matched_rule"] or ""
-    category = matched.removeprefix(MODERATION)
-    named = category if matched.startswith(MODERATION) else matched.partition(":")[2]
-    words = _(CATEGORIES[named]) if named in CATEGORIES else shortened(named)
-    found = next((each.highest for each in facts.snapshot.stages if each.stage == stage), {}).get(category)
-    if found is None:
-        return words
-    values = {"category": words, "score": localized(f"{found.score:.2f}")}
-    if found.threshold is None:
-        return _("%(category)s (score %(score)s, flagged by the model itself)") % values
-    values["threshold"] = localized(f"{found.threshold:.2f}")
-    return _("%(category)s (score %(score)s, this account's threshold is %(threshold)s)") % values
-
-
-def _attempts(facts: ExplanationFacts, stage: str) -> str:
-    """Number and outcomes of the last call's attempts: ``3 attempts (timed out, server error)``."""
-    attempts, outcomes = _attempts_of(facts, stage), _outcomes(facts, stage)
-    if not attempts:
-        return ""
-    number = attempts[-1].number
-    text = ngettext("one attempt (%(outcomes)s)", "%(num)s attempts (%(outcomes)s)", number)
-    return text % {"num": number, "outcomes": ", ".join(outcomes)}
-
-
-def _attempts_of(facts: ExplanationFacts, stage: str) -> list[SnapshotAttempt]:
-    moderator = _stage(facts, stage).decided_by
-    return [
-        each for each in facts.snapshot.attempts if each.stage == stage and each.moderator in {"", moderator}
-    ]
-
-
-def _outcomes(facts: ExplanationFacts, stage: str) -> list[str]:
-    """What became of the last call's attempts, each outcome once.
-
-    A stage may call several times, such as a model that searches first; each call counts from 1.
-    """
-    attempts = _attempts_of(facts, stage)
-    last_call = max((place for place, each in enumerate(attempts) if each.number == 1), default=0)
-    return list(dict.fromkeys(attempt_wording(each.outcome) for each in attempts[last_call:]))
 
 
 def _ended_before_draft(facts: ExplanationFacts) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from db.people.sample_data import SAMPLE_ACCOUNT
-from review.decision.explanation import MESSAGE, ExplanationFacts
+from review.decision.clauses import ExplanationFacts
+from review.decision.explanation import MESSAGE
 from review.languages import gettext as _
 from review.languages import ngettext
 from review.languages.numbers import localized

@@ -24,9 +24,10 @@ from db.escalations.listing import EscalationRecord
 from db.webhooks.of_reply import ReplyDelivery
 from review.content_covers import cover_reason
 from review.decision import margins
-from review.decision.explanation import ExplanationFacts, explain
+from review.decision.clauses import ExplanationFacts
+from review.decision.explanation import explain
 from review.decision.highlights import MatchLine, finding_spans, highlighted_html, match_lines
-from review.decision.margins import Margin
+from review.decision.margin import Margin
 from review.decision.notices import notices
 from review.languages import gettext
 from review.wording import MODERATOR_OUTCOMES, attempt_wording, duration_wording, value_wording

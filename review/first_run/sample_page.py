@@ -112,7 +112,7 @@ async def add_samples(visit: Visit) -> Response:
             visit.store.pool, samples.sample_account(), changed_by=visit.person.login, expected=0
         )
     except accounts.VersionMoved:
-        return visit.redirect("sample_data")  # somebody has just added it
+        return visit.redirect("sample_data")  # two administrators pressed the button at once
     try:
         await _store_rest(visit)
         await run_in_threadpool(_publish, visit)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import structlog
 
+from db.commits.known import Recorded
 from db.dead_letters import DeadLetter
-from db.decisions import Recorded
 from worker.model import Decision, StageOutcome
 from worker.reasons import ErrorClass, Reason
 from worker.trace import LOGGED_AT_ONCE

@@ -17,8 +17,10 @@ from psycopg.rows import dict_row
 from cli.stack import Stack
 from db import conservation, dead_letters, decisions
 from db.audit.decision_list import read_connection
+from db.commits.known import Recorded, find_outcome
+from db.commits.statements import KEY, commit_statement
+from db.commits.values import commit_values
 from db.dead_letters import DeadLetter
-from db.decisions import Recorded
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle
 from tasks.governance.sweep import sweep
@@ -104,7 +106,7 @@ async def test_a_buried_event_is_not_decided_afterwards(source: Pool, owner: Row
     found = [
         await dead_letters.bury_event(source, letter(event), event),
         await decisions.record_decision(source, decision(event)),
-        await decisions.find_outcome(source, event),
+        await find_outcome(source, event),
         await dead_letters.bury_event(source, letter(event), event),
     ]
 
@@ -142,9 +144,7 @@ async def test_a_burial_waits_for_a_decision_under_way(
     event = entry_of("e")
     async with source.connection() as rival:
         async with rival.transaction(force_rollback=not commits):
-            await rival.execute(
-                decisions._statement(decision(event), decisions.KEY), decisions._values(decision(event))
-            )
+            await rival.execute(commit_statement(decision(event), KEY), commit_values(decision(event)))
             burial = asyncio.create_task(dead_letters.bury_event(source, letter(event), event))
             await _waiting(owner)
         found = await burial
@@ -199,10 +199,10 @@ async def test_a_buried_event_that_is_sent_again_is_decided(source: Pool, owner:
     again = replace(first, entry_id=f"{next(NUMBERS)}-0")
     found = [
         await dead_letters.bury_event(source, letter(first), first),
-        await decisions.find_outcome(source, again),
+        await find_outcome(source, again),
         await decisions.record_decision(source, decision(again)),
         await decisions.record_decision(source, decision(first)),
-        await decisions.find_outcome(source, first),
+        await find_outcome(source, first),
         await dead_letters.bury_event(source, letter(first), first),
     ]
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from db.decisions import Recorded, record_decision
+from db.commits.known import Recorded
+from db.decisions import record_decision
 from sandbox.routes import CHAT_MODEL, CLASSIFIER_MODEL
 from sandbox.server import SandboxHandle
 from tests.support.auditing import decided

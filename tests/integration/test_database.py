@@ -28,8 +28,8 @@ from db import (
 from db.audit.decision_list import read_connection
 from db.collaboration import tables as collaboration_tables  # noqa: F401
 from db.columns import metadata
+from db.commits.known import Recorded
 from db.conversations import PostgresConversations
-from db.decisions import Recorded
 from db.figures import tables  # noqa: F401
 from db.governance import tables as governance_tables  # noqa: F401
 from db.governance.declared import RETENTION

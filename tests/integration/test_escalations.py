@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator
 from redis.asyncio import Redis
 
 from db import decisions
+from db.commits.known import Recorded
 from db.conversation_owners import (
     ConversationIds,
     OwnerCause,
@@ -22,7 +23,6 @@ from db.conversation_owners import (
     release_conversation,
     take_conversation,
 )
-from db.decisions import Recorded
 from db.escalations.closing import (
     Closing,
     ClosingCause,

@@ -14,12 +14,13 @@ import psycopg
 import pytest
 
 from db import dead_letters, decisions
+from db.commits.known import Recorded
 from db.commits.rows import PARAMETER, TYPES
+from db.commits.statements import KEY, commit_statement
 from db.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.conversations import PostgresConversations
 from db.costs.ledger import LEDGER
 from db.dead_letters import DeadLetter
-from db.decisions import Recorded
 from db.pool import Pool, create_pool
 from worker.adapters.system_clock import SystemClock
 from worker.errors import PayloadRejected
@@ -245,7 +246,7 @@ async def test_histories_asked_for_at_once_are_those_of_their_conversations(sour
 
 def test_each_parameter_of_the_commit_is_a_column() -> None:
     """A parameter without a type would not reach the rows."""
-    statement = decisions._statement(decision("typed", 0), decisions.KEY) + LEDGER
+    statement = commit_statement(decision("typed", 0), KEY) + LEDGER
     parameters = set(PARAMETER.findall(statement))
 
     assert parameters == set(TYPES)

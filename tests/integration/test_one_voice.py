@@ -16,6 +16,7 @@ import pytest
 from redis.asyncio import Redis
 
 from db import decisions
+from db.commits.known import Recorded, load_event
 from db.conversation_owners import (
     ConversationIds,
     OwnerCause,
@@ -23,7 +24,6 @@ from db.conversation_owners import (
     release_conversation,
     take_conversation,
 )
-from db.decisions import Recorded
 from db.pool import WORKER_ROLE, Pool, create_pool
 from tasks.relay import Relay
 from tasks.stream import connect
@@ -105,7 +105,7 @@ def ids(of: Event) -> ConversationIds:
 async def decide(source: Pool, asked: Event, at: Callable[[str], Awaitable[None]]) -> str:
     """What a worker does with an event, as ``tasks.handler`` does it; the reason code of its decision."""
     await at("before_turn")
-    stored = await decisions.load_event(source, asked, CLOCK.now())
+    stored = await load_event(source, asked, CLOCK.now())
     await at("at_turn")
     decision = replied(asked, stored.conversation.changes)
     if owned := contract.owned_ending(asked, stored.conversation):
@@ -182,7 +182,7 @@ async def test_no_reply_is_delivered_after_a_takeover(source: Pool, redis: Redis
 async def test_a_reply_made_before_a_takeover_and_its_release_is_not_sent(source: Pool) -> None:
     """People answered meanwhile: the reply rests on a conversation that has moved on."""
     asked = new_event()
-    stored = await decisions.load_event(source, asked, CLOCK.now())
+    stored = await load_event(source, asked, CLOCK.now())
     await take_conversation(source, takeover(asked), CLOCK.now())
     released = [
         await release_conversation(source, ids(asked), released_by="ann", now=CLOCK.now()) for _ in range(2)
@@ -207,7 +207,7 @@ async def test_an_agents_message_takes_a_conversation_once(source: Pool) -> None
     await take_conversation(source, early, CLOCK.now())
     await release_conversation(source, ids(asked), released_by="bo", now=CLOCK.now())
     await take_conversation(source, early, CLOCK.now())
-    stored = await decisions.load_event(source, asked, CLOCK.now())
+    stored = await load_event(source, asked, CLOCK.now())
 
     assert (stored.conversation.owner, stored.conversation.changes) == ("ai", 2)
 

@@ -17,7 +17,7 @@ import pytest
 from redis.asyncio import Redis
 
 from db import decisions, outbox
-from db.decisions import Recorded
+from db.commits.known import Recorded, find_outcome
 from db.pool import Pool, create_pool
 from db.reviews import remedies
 from tasks import once_stream
@@ -131,7 +131,7 @@ async def test_a_further_entry_of_the_same_event_is_noted_and_changes_nothing(
     await decisions.record_decision(source, first)
     outcomes = [
         await decisions.record_decision(source, repeated),
-        await decisions.find_outcome(source, event),
+        await find_outcome(source, event),
     ]
 
     assert outcomes == [Recorded.DUPLICATE, Recorded.DUPLICATE]

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from cli.decisions.view import decision_details
-from review.decision.explanation import ExplanationFacts
+from review.decision.clauses import ExplanationFacts
 from review.decision.notices import notices
 from tests.unit.test_snapshot import stored
 from worker.snapshot import Snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from db.decisions import Recorded
+from db.commits.known import Recorded
 from tasks.events.lines import log_decision
 from tests.unit.test_metrics import decision
 from worker.reasons import Reason

@@ -9,7 +9,8 @@ import orjson
 import pytest
 
 from review.decision import margins
-from review.decision.explanation import ExplanationFacts, explain
+from review.decision.clauses import ExplanationFacts
+from review.decision.explanation import explain
 from tests.unit.assessment.samples import assessed, evidence, passage
 from tests.unit.test_sentences import row, stage
 from worker.assessment import Evidence, early_refusal, in_test_mode, parse_policy

@@ -9,8 +9,9 @@ import pytest
 
 from db.audit.settings_snapshot import SettingsVersion
 from review import wording
-from review.decision.explanation import SENTENCES, ExplanationFacts, explain
-from review.decision.margins import Margin
+from review.decision.clauses import ExplanationFacts
+from review.decision.explanation import SENTENCES, explain
+from review.decision.margin import Margin
 from review.decision.notices import notices
 from worker.model import AttemptOutcome, Combination, FailurePolicy
 from worker.reasons import Reason

@@ -1,0 +1,171 @@
+"""The statements that commit an event: its key, then everything that depends on the new key."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from db.answers.held import HELD
+from db.candidates.recordings import RECORD
+from db.commits.rows import ROWS, over_rows
+from db.conversation_owners import TAKE
+from db.costs.ledger import LEDGER
+from db.escalations.deletion import CLOSE_WITH_MESSAGE
+from db.escalations.opening import FOLLOW_UP, OPEN
+from db.webhooks.changes import MADE, OWNER, TAKEN, withdrawn
+from worker.model import Decision, EventType
+from worker.reasons import Reason
+
+FREE: Final = """
+    (%(reply)s::text IS NULL OR NOT EXISTS (
+        SELECT FROM conversations WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s
+            AND (people_until > %(created_at)s OR changes <> %(changes)s)))
+"""
+"""A reply is stored only while the AI owns the conversation, without a change of the owner since its turn."""
+KEY_FROM: Final = f"""
+    INSERT INTO event_keys (user_id, event_id, entry_id, decision_id, created_at)
+    SELECT %(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s {{source}}
+    WHERE NOT EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s) AND {FREE} {{order}}
+    ON CONFLICT DO NOTHING RETURNING user_id, decision_id AS id
+"""
+KEY: Final = KEY_FROM.format(source="", order="")
+KEY_OF_BURIED: Final = f"""
+    SELECT %(user_id)s::text AS user_id, %(id)s::uuid AS id
+    WHERE NOT EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s) AND {FREE}
+        AND hushgate_take_over_key(%(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s)
+"""
+REPLY_TO_MESSAGE: Final = """
+    o.user_id = key.user_id AND o.conversation_id = %(conversation_id)s AND o.message_id = %(message_id)s
+"""
+COMMIT: Final = f"""
+WITH key AS ({{key}}), decision AS (
+    INSERT INTO ai_decisions (
+        created_at, id, user_id, event_id, message_id, conversation_id, author_id, scope, decision,
+        confidence, reason_code, reason, matched_rule, message_text, snapshot_json, degraded,
+        rejection_reason, candidate_id)
+    SELECT %(created_at)s, %(id)s, key.user_id, %(event_id)s, %(message_id)s, %(conversation_id)s,
+        %(author_id)s, %(scope)s, %(decision)s, %(confidence)s, %(reason_code)s, %(reason)s,
+        %(matched_rule)s, %(message_text)s, %(snapshot)s::jsonb, %(degraded)s,
+        %(rejection_reason)s, %(candidate_id)s::uuid
+    FROM key
+), removed AS (
+    DELETE FROM messages m USING key
+    WHERE %(quarantine)s AND m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
+        AND m.message_id = %(message_id)s
+    RETURNING key.id, m.role, m.text
+), sealed AS (
+    INSERT INTO quarantine (
+        user_id, conversation_id, message_id, decision_id, role, text, created_at, expires_at)
+    SELECT key.user_id, %(conversation_id)s, %(message_id)s, %(id)s, exchange.role, exchange.text,
+        %(created_at)s, %(expires_at)s
+    FROM key, LATERAL (
+        SELECT removed.role, removed.text FROM removed WHERE removed.id = key.id
+        UNION ALL SELECT 'user', %(text)s::text
+        UNION ALL SELECT 'assistant', %(rejected_draft)s::text) AS exchange
+    WHERE %(quarantine)s AND exchange.text IS NOT NULL
+), stored AS (
+    INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
+    SELECT key.user_id, %(conversation_id)s, %(message_id)s, %(id)s, exchange.role, exchange.text,
+        %(created_at)s
+    FROM key, LATERAL (VALUES (1, %(role)s, %(text)s::text), (2, 'assistant', %(reply)s::text))
+        AS exchange (place, role, text)
+    WHERE %(remember)s AND exchange.text IS NOT NULL ORDER BY key.id, exchange.place
+), reply AS (
+    INSERT INTO outbox (
+        user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
+        draft, sources, send_before, changes, metadata, disclosure)
+    SELECT key.user_id, %(event_id)s, %(id)s, %(conversation_id)s, %(message_id)s, %(scope)s,
+        %(reply)s::text, %(created_at)s, %(draft)s::text, %(sources)s::jsonb, %(send_before)s::timestamptz,
+        %(changes)s, %(metadata)s::jsonb, %(disclosure)s::text
+    FROM key WHERE %(reply)s::text IS NOT NULL
+    ON CONFLICT (user_id, event_id) DO NOTHING  -- retention took the key and the event came again
+), recorded AS ({RECORD}
+){{change}}
+SELECT array_agg(key.id){{made}} FROM key
+"""
+_KEYS_OF_ROWS: Final = KEY_FROM.format(
+    source="FROM rows", order="ORDER BY rows.user_id, rows.event_id, rows.id"
+)
+_OVER_ROWS: Final = COMMIT.partition("{key}")[2].format(change=LEDGER, made=MADE)
+TOGETHER: Final = f"""
+WITH rows AS MATERIALIZED ({ROWS}), taken AS (
+    {over_rows(_KEYS_OF_ROWS, "rows")}
+), key AS (SELECT rows.* FROM rows JOIN taken USING (id){over_rows(_OVER_ROWS, "key")}
+"""
+"""``COMMIT`` over the rows of several events, for those that change neither history nor owner.
+
+Keys are taken in their order, so that two groups with the same events cannot wait for each other.
+"""
+HANDOFF: Final = f""", handed AS ({TAKE.format(user_id="key.user_id", source="FROM key")}
+    {OWNER}){TAKEN}"""
+EDIT: Final = """, former AS (
+    DELETE FROM messages m USING key
+    WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
+        AND m.message_id = %(message_id)s
+    RETURNING m.id, m.user_id, m.decision_id, m.role, m.text, m.created_at
+), edited AS (
+    INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
+    SELECT user_id, %(conversation_id)s, %(message_id)s, decision_id, role,
+        CASE role WHEN 'assistant' THEN text ELSE %(text)s END, created_at
+    FROM former ORDER BY id
+)"""
+"""Message and reply are stored anew in their order: workers may not change a stored line."""
+DELETION: Final = f""", deleted AS (
+    DELETE FROM messages m USING key
+    WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
+        AND m.message_id = %(message_id)s
+), cancelled AS (
+    UPDATE outbox o SET cancel_reason = coalesce(o.cancel_reason, 'message_deleted'),
+        cancelled_at = coalesce(o.cancelled_at, %(created_at)s),
+        retraction_id = coalesce(o.retraction_id, CASE WHEN %(retract)s THEN gen_random_uuid() END),
+        retract_from = CASE WHEN %(retract)s THEN %(created_at)s ELSE o.retract_from END
+    FROM key
+    WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND (o.cancel_reason IS NULL OR NOT o.cancel_settled)
+), retracted AS (
+    INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
+                             created_at, not_before)
+    SELECT o.decision_id, gen_random_uuid(), o.user_id, o.event_id, o.conversation_id, o.message_id, o.scope,
+        %(created_at)s, %(created_at)s
+    FROM outbox o, key
+    WHERE %(retract)s AND {REPLY_TO_MESSAGE} AND o.delivered_at IS NOT NULL
+        AND NOT EXISTS (
+            SELECT FROM retractions r WHERE r.decision_id = o.decision_id AND r.cancelled_at IS NULL)
+    ORDER BY o.id
+){withdrawn(REPLY_TO_MESSAGE, "message_deleted")}{CLOSE_WITH_MESSAGE}"""
+"""A message may have several replies: a text at a handoff, answers. Each retraction has an id of its own."""
+
+FLAGGED_EDIT: Final = f""", cancelled AS (
+    UPDATE outbox o SET cancel_reason = 'message_flagged',
+        cancelled_at = coalesce(o.cancelled_at, %(created_at)s)
+    FROM key
+    WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND o.cancel_reason IS NULL
+){withdrawn(REPLY_TO_MESSAGE, "message_flagged")}"""
+"""The exchange leaves the history, so a reply that still waits must not enter the conversation."""
+
+
+def commit_statement(decision: Decision, key: str) -> str:
+    """The commit of a decision."""
+    ledger = LEDGER if decision.costs else ""
+    return COMMIT.format(key=key, change=change_of(decision) + ledger, made=MADE)
+
+
+def change_of(decision: Decision) -> str:
+    """The parts of a commit that changes history or owner, or holds drafts; empty for any other."""
+    change = ""
+    if decision.people_until is not None:
+        change = HANDOFF if decision.escalation is None else HANDOFF + OPEN
+    elif decision.escalation is not None:
+        change = FOLLOW_UP
+    elif decision.reason_code == Reason.MESSAGE_EDITED:
+        change = EDIT
+    elif decision.reason_code == Reason.MESSAGE_DELETED:
+        change = DELETION
+    elif is_flagged_edit(decision):
+        change = FLAGGED_EDIT
+    if decision.held:
+        change += HELD
+    return change
+
+
+def is_flagged_edit(decision: Decision) -> bool:
+    """Whether an edit made a message flagged: its exchange leaves the history."""
+    return decision.quarantine and decision.event.type is EventType.MESSAGE_EDITED
