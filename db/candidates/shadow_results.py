@@ -11,6 +11,7 @@ from uuid import UUID
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
+from db.candidates.shadow_queues import add_to_queues
 from db.candidates.shadows import Shadow
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_rows
@@ -148,6 +149,7 @@ async def store_progress(source: Pool, shadow: Shadow, done: ShadowProgress, day
             return False
         if done.findings:
             await connection.execute(STORE, _finding_values(shadow, done.findings, done.to.at))
+            await add_to_queues(connection, shadow.shadow_id, [each.decision_id for each in done.findings])
     return True
 
 
