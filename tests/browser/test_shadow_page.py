@@ -57,7 +57,7 @@ def test_a_shadow_is_read_followed_and_stopped(desk: Desk, shadowed: str) -> Non
     wide = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
     page.set_viewport_size({"width": 1200, "height": 800})
     page.emulate_media(color_scheme="light")
-    page.get_by_role("link", name="Newly stopped: show the decisions").click()
+    page.get_by_role("link", name="Newly stopped", exact=True).click()
     page.locator(f"a[href*='{shadowed}']").first.click()
     section = page.locator("#shadows")
     expect(section).to_contain_text("The message contains a flagged word.")
