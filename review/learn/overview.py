@@ -18,6 +18,7 @@ from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
+from review.learn.suggestions_page import load_suggested
 from worker.account_settings import SETTINGS
 from worker.replay.difference import DifferenceKind
 
@@ -94,6 +95,7 @@ async def load_rollouts(visit: Visit, account: str) -> Mapping[str, Any]:
 
 
 PARTS: Final[tuple[LearnPart, ...]] = (
+    LearnPart(template="learn/_suggestions.html", load=load_suggested),
     LearnPart(template="learn/_backtests.html", load=load_backtests),
     LearnPart(template="learn/_rollouts.html", load=load_rollouts),
 )
