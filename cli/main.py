@@ -54,6 +54,7 @@ COMMANDS: Final = {
     "calibration": "cli.learn.calibration:calibration",
     "suggestions": "cli.learn.suggestions:suggestions",
     "assess": "cli.assess.commands:app",
+    "shadow": "cli.learn.shadow:app",
     "rollouts": "cli.learn.rollouts:app",
     "worker": "cli.deployment.serve:worker",
     "beat": "cli.deployment.serve:beat",

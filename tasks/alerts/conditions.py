@@ -144,6 +144,12 @@ def budget_spent(now: Situation) -> Iterator[str]:
         yield f"account {account}: its budget for the {period} is spent"
 
 
+def shadow_failed(now: Situation) -> Iterator[str]:
+    """Candidates that were switched off."""
+    if now.fleet.stored and (number := now.fleet.stored.shadows_failed):
+        yield f"{number} shadow(s) were switched off in the last day"
+
+
 def review_late(now: Situation) -> Iterator[str]:
     """A queue is behind."""
     if now.fleet.stored:

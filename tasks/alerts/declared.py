@@ -168,5 +168,13 @@ ALERTS: Final = (
         expression="hushgate_budgets_reached > 0",
         check=conditions.budget_spent,
     ),
+    Alert(
+        name="HushgateShadowFailed",
+        severity=AlertSeverity.TICKET,
+        summary="A candidate that ran as a shadow was switched off.",
+        minutes=1,
+        expression="hushgate_shadows_failed > 0",
+        check=conditions.shadow_failed,
+    ),
 )
 """Every alert. A further one is an entry here and a section in docs/alerts.md."""

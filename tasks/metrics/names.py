@@ -229,6 +229,8 @@ WEBHOOK_ENDPOINTS_FAILING: Final = _fleet(
 BUDGETS_REACHED: Final = _fleet(
     "hushgate_budgets_reached", "Budgets of accounts, for this day or month, that are spent."
 )
+SHADOWS_RUNNING: Final = _fleet("hushgate_shadows_running", "Candidates that run as shadows.")
+SHADOWS_FAILED: Final = _fleet("hushgate_shadows_failed", "Shadows that were switched off in the last day.")
 CONSERVATION_IMBALANCE: Final = _fleet(
     "hushgate_conservation_imbalance",
     "Accepted entries without exactly one ending; counted at most once in five minutes. 0: none is lost.",

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from db.partition_indexes import build_indexes, drop_indexes
 
 revision: str = "0072"
-down_revision: str | Sequence[str] | None = "0069"
+down_revision: str | Sequence[str] | None = "0070"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 
