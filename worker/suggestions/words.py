@@ -18,8 +18,8 @@ from worker.suggestions.model import (
 )
 from worker.suggestions.phrases import telling_words
 
-LEAST_Z: Final = 2.5
-"""Standard deviations of the log-odds; about one word of 160 without any relation is above it."""
+LEAST_Z: Final = 1.96
+"""Standard deviations of the log-odds, as in the paper; what chance puts above it is tried as a rule."""
 LEAST_MESSAGES: Final = 3
 LEAST_AUTHORS: Final = 2
 """A word of a single author could name a person, and one author is no pattern."""
