@@ -17,7 +17,7 @@ from db.reviews import queue_items
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
 from review.dashboard import ranges
-from review.dashboard.ranges import BadRange, Range
+from review.dashboard.ranges import Range
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.learn.reliability_plot import reliability_plot
@@ -131,12 +131,11 @@ def _labels(sample: CalibrationSample, label: str) -> list[str]:
 
 
 def _range(visit: Visit, problems: list[str]) -> Range:
-    values = {name: value.strip() for name, value in visit.request.query_params.items() if value.strip()}
-    try:
-        return ranges.parse_range(values, visit.now, default=DEFAULT_RANGE)
-    except BadRange as bad:
-        problems.append(_("%(problem)s. The last 30 days are shown.") % {"problem": str(bad)})
-        return ranges.parse_range({}, visit.now, default=DEFAULT_RANGE)
+    parameters = visit.request.query_params
+    chosen, problem = ranges.chosen_range(parameters, visit.now, default=DEFAULT_RANGE)
+    if problem:
+        problems.append(_("%(problem)s. The last 30 days are shown.") % {"problem": problem})
+    return chosen
 
 
 def _wanted(text: str, problems: list[str]) -> float:

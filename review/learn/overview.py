@@ -19,6 +19,7 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from review.learn.shadows import load_shadows
+from review.learn.suggestions_page import load_suggested
 from review.learn.wording import GROUPS, setting_titles
 
 PartLoader: TypeAlias = Callable[[Visit, str], Awaitable[Mapping[str, Any]]]
@@ -81,6 +82,7 @@ async def load_rollouts(visit: Visit, account: str) -> Mapping[str, Any]:
 
 
 PARTS: Final[tuple[LearnPart, ...]] = (
+    LearnPart(template="learn/_suggestions.html", load=load_suggested),
     LearnPart(template="learn/_backtests.html", load=load_backtests),
     LearnPart(template="learn/_shadows.html", load=load_shadows),
     LearnPart(template="learn/_rollouts.html", load=load_rollouts),

@@ -95,6 +95,7 @@ class World:
             "golden_items",
             "conversations",
             "escalations",
+            "learning_suggestions",
         }
         query = f"INSERT INTO {table} ({columns}) VALUES ({marks})"
         if table == "ai_rules" or table.startswith("chunk"):
@@ -131,6 +132,14 @@ class World:
             assessment=look,
         )
         asyncio.run(_record(self.url, made))
+        self.add(
+            "learning_suggestions",
+            user_id=self.account,
+            begun_at=at,
+            computed_at=at,
+            material=Jsonb({"days": 90, "reviewed": 9, "sent": 9, "questions": 3}),
+            found=Jsonb(found_suggestions(made.decision_id, made.decided_at, self.text)),
+        )
         return made
 
     def answered(self) -> None:
@@ -626,6 +635,31 @@ def _delivery_to(world: World, endpoint_id: UUID) -> int:
         ended_at=now,
     )
     return made
+
+
+def found_suggestions(
+    decision_id: UUID, decided_at: datetime, text: Callable[[str], str]
+) -> list[dict[str, Any]]:
+    """One suggestion of each kind, resting on a decision."""
+    rule, added, word = text("suggested rule"), text("suggested entry"), text("suggested word")
+    precision = {"share": 0.2, "low": 0.1, "high": 0.4}
+    reviewed = {"overturned": 8, "upheld": 2, "released": 8, "lost": 0, "sampled": False}
+    drift = {"before": 0.1, "after": 0.3, "change": 0.2, "low": 0.1, "high": 0.3, "of_before": 90}
+    evidence: dict[str, dict[str, Any]] = {
+        "rule": {"rule": rule, "action": "allow", "added": added, "precision": precision} | reviewed,
+        "word": {
+            "word": word, "z": 3.1, "missed": 4, "of_missed": 5, "newly_stopped": 6, "of_sent": 90,
+            "upheld": 1, "not_reviewed": 1,
+        },
+        "document": {"words": [text("question word")], "questions": 3, "authors": 3},
+        "prompt": drift | {"measure": "hedges", "of_after": 80, "weeks": [0.1, None, 0.3]},
+    }  # fmt: skip
+    edit = {"setting": "allowed", "added": [added], "removed": [], "value": None}
+    decisions = [[str(decision_id), decided_at.isoformat()]]
+    return [
+        {"kind": kind, "key": f"{kind} {word}", "evidence": figures, "edits": [edit], "decisions": decisions}
+        for kind, figures in evidence.items()
+    ]
 
 
 Sample: TypeAlias = Callable[[World, UUID], object]
