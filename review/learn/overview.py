@@ -13,7 +13,7 @@ from db.access_log import LoggedAction
 from db.candidates import rollouts
 from db.candidates.backtests import Backtest, list_backtests
 from db.candidates.candidates import get_candidate, list_candidates, withdraw_candidate
-from db.candidates.rollouts import RolloutState, StepKind
+from db.candidates.rollout_records import RolloutState, StepKind
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
