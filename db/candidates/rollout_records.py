@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from worker.errors import RejectedError
-from worker.rollouts.bounds import LEAST_DECISIONS, Bound, Measure
+from worker.rollouts.bounds import LEAST_DECISIONS, Bound, Measure, RolloutFigures
 from worker.statistics.sequential import PLANNED_UNITS
 
 REASON_CHARS: Final = 500
@@ -58,7 +58,12 @@ class Rollout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutStep:
-    """A step with its author and reason; ``version`` of the settings that it stored, or that ended all."""
+    """A step with its author and reason.
+
+    Attributes:
+        version: of the settings that the step stored, or that ended the rollout.
+        figures: of both arms from the step before to this one; None where they were not measured.
+    """
 
     kind: str
     share: float
@@ -66,6 +71,7 @@ class RolloutStep:
     reason: str
     made_at: datetime
     version: int | None
+    figures: RolloutFigures | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

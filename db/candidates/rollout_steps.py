@@ -11,6 +11,7 @@ from uuid import UUID
 
 import psycopg
 from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
 
 from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.accounts import IN_FORCE, SERIALISE, current_account, store_version
@@ -30,7 +31,8 @@ from db.candidates.rollouts import COLUMNS, get_rollout
 from db.identifiers import uuid_at
 from db.pool import Pool, PoolConnection, checkout
 from worker.account_settings import AccountRejected, changed
-from worker.rollouts.bounds import MOST_LEAST, broken_bounds, parse_bound
+from worker.rollouts.bounds import MOST_LEAST, RolloutFigures, broken_bounds, parse_bound
+from worker.rollouts.stored import figures_json
 
 LEAST_SHARE: Final = 0.001
 INSERT: Final = f"""
@@ -41,8 +43,8 @@ INSERT: Final = f"""
     RETURNING {COLUMNS}
 """
 STEP: Final = """
-    INSERT INTO rollout_steps (rollout_id, kind, share, made_by, reason, made_at, version)
-    VALUES (%(id)s, %(kind)s, %(share)s, %(made_by)s, %(reason)s, %(now)s, %(version)s)
+    INSERT INTO rollout_steps (rollout_id, kind, share, made_by, reason, made_at, version, figures)
+    VALUES (%(id)s, %(kind)s, %(share)s, %(made_by)s, %(reason)s, %(now)s, %(version)s, %(figures)s)
 """
 CHANGE: Final = f"""
     UPDATE rollouts SET state = %(state)s, share = coalesce(%(share)s::float8, share), stepped_at = %(now)s
@@ -97,10 +99,11 @@ async def step_rollout(source: Pool, rollout_id: UUID, share: float, author: Aut
     """
     _check_share(share)
     rollout = await _stepping(source, rollout_id, author)
+    figures = await load_figures(source, rollout_id, author.now)
     async with checkout(source) as connection, connection.transaction():
         await _lock(connection, rollout.user_id, rollout.base_version)
         changed_to = await _change(connection, rollout_id, RolloutState.RUNNING, share, author.now)
-        await _note(connection, changed_to, StepKind.SHARE, share, author)
+        await _note(connection, changed_to, StepKind.SHARE, share, author, figures=figures)
     return changed_to
 
 
@@ -111,9 +114,10 @@ async def return_rollout(source: Pool, rollout_id: UUID, author: Author) -> Roll
         RolloutRefused: it does not run.
     """
     _check_reason(author)
+    figures = await load_figures(source, rollout_id, author.now)
     async with checkout(source) as connection, connection.transaction():
         ended = await _change(connection, rollout_id, RolloutState.RETURNED, None, author.now)
-        await _note(connection, ended, StepKind.RETURN, 0.0, author)
+        await _note(connection, ended, StepKind.RETURN, 0.0, author, figures=figures)
     return ended
 
 
@@ -127,11 +131,12 @@ async def finish_rollout(source: Pool, rollout_id: UUID, author: Author) -> int:
     candidate = await get_candidate(source, rollout.candidate_id)
     assert candidate is not None  # the rollout refers to it
     account = changed(await current_account(source, rollout.user_id), candidate.changes)
+    figures = await load_figures(source, rollout_id, author.now)
     async with checkout(source) as connection, connection.transaction():
         await _lock(connection, rollout.user_id, rollout.base_version)
         ended = await _change(connection, rollout_id, RolloutState.FINISHED, 1.0, author.now)
         version = await store_version(connection, account, changed_by=author.made_by)
-        await _note(connection, ended, StepKind.FINISH, 1.0, author, version=version)
+        await _note(connection, ended, StepKind.FINISH, 1.0, author, version=version, figures=figures)
     return version
 
 
@@ -217,10 +222,12 @@ async def _note(
     author: Author,
     *,
     version: int | None = None,
+    figures: RolloutFigures | None = None,
 ) -> None:
     """Store the step, and a line of the access log when a person took it."""
     values: dict[str, Any] = {"id": rollout.rollout_id, "kind": kind.value, "share": share}
     values |= {"made_by": author.made_by, "reason": author.reason, "now": author.now, "version": version}
+    values["figures"] = None if figures is None else Jsonb(figures_json(figures))
     await connection.execute(STEP, values)
     if author.made_by == GUARD:
         return

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from db.candidates.rollout_records import Rollout, RolloutStep
 from db.pool import Pool, fetch_dicts
 from worker.rollouts.arms import RunningRollout
+from worker.rollouts.bounds import RolloutFigures
+from worker.rollouts.stored import parse_figures
 
 COLUMNS: Final = (
     "id AS rollout_id, user_id, candidate_id, base_version, share, state, bounds, least, metric, planned,"
@@ -18,7 +20,8 @@ GET: Final = f"SELECT {COLUMNS} FROM rollouts WHERE id = %s"
 LIST: Final = f"SELECT {COLUMNS} FROM rollouts WHERE user_id = %s ORDER BY id DESC LIMIT %s"
 ALL_RUNNING: Final = f"SELECT {COLUMNS} FROM rollouts WHERE state = 'running' ORDER BY user_id"
 STEPS: Final = """
-    SELECT kind, share, made_by, reason, made_at, version FROM rollout_steps WHERE rollout_id = %s ORDER BY id
+    SELECT kind, share, made_by, reason, made_at, version, figures FROM rollout_steps
+    WHERE rollout_id = %s ORDER BY id
 """
 RUNNING: Final = """
     SELECT r.id AS rollout_id, r.candidate_id, r.user_id, r.base_version, c.changes, r.share
@@ -45,10 +48,15 @@ async def list_running(source: Pool) -> tuple[Rollout, ...]:
 
 async def list_steps(source: Pool, rollout_id: UUID) -> tuple[RolloutStep, ...]:
     """The steps of a rollout, the oldest first."""
-    return tuple(RolloutStep(**row) for row in await fetch_dicts(source, STEPS, (rollout_id,)))
+    rows = await fetch_dicts(source, STEPS, (rollout_id,))
+    return tuple(RolloutStep(**row | {"figures": _figures(row["figures"])}) for row in rows)
 
 
 async def running_rollouts(source: Pool, user_ids: Collection[str]) -> Mapping[str, RunningRollout]:
     """The running rollouts of these accounts, by account."""
     rows = await fetch_dicts(source, RUNNING, (list(user_ids),))
     return {row["user_id"]: RunningRollout(**row) for row in rows}
+
+
+def _figures(stored: Any) -> RolloutFigures | None:
+    return None if stored is None else parse_figures(stored)

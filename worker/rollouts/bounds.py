@@ -22,7 +22,8 @@ class Measure(StrEnum):
     """What bounds are on; stored, never renamed.
 
     Attributes:
-        OVERTURNS: share of the reviewed decisions that reviewers overturned.
+        OVERTURNS: share of the decisions that reviewers overturn, from reviews of random samples: each
+            weighs the inverse of the chance with which its decision was drawn.
         ESCALATIONS: share of the decisions that hand the conversation to people.
         BLOCKS: share of the decisions that rules or moderation blocked.
         LATENCY: milliseconds from arrival to decision: 19 of 20 are faster.
@@ -75,16 +76,20 @@ class ArmFigures:
     """What the decisions of one arm did since the last step.
 
     Attributes:
-        sums: by measure over conversations; that of ``OVERTURNS`` over reviewed decisions only.
+        sums: by measure over conversations; that of ``OVERTURNS`` over weights of reviewed decisions.
         p95_ms: the latency that 19 of 20 decisions keep.
+        effective: decisions of equal weight that would say as much; without an entry all weigh the same.
+        left_out: reviewed decisions whose chance of being drawn is not known.
     """
 
     sums: Mapping[Measure, ClusterSums] = field(default_factory=dict)
     p95_ms: float = 0.0
+    effective: Mapping[Measure, float] = field(default_factory=dict)
+    left_out: int = 0
 
     def counted(self, measure: Measure) -> int:
         """Decisions that the figure rests on."""
-        return round(self.sums.get(measure, NO_SUMS).size)
+        return round(self.effective.get(measure, self.sums.get(measure, NO_SUMS).size))
 
     def figure(self, measure: Measure) -> float:
         """The figure of the arm; 0 without decisions."""
