@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
@@ -54,6 +54,11 @@ class Rollout:
     metric: str
     planned: int
     stepped_at: datetime
+
+    @property
+    def started_at(self) -> datetime:
+        """When it was started, from its id."""
+        return datetime.fromtimestamp((self.rollout_id.int >> 80) / 1000, UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,12 +13,12 @@ from db.access_log import LoggedAction
 from db.candidates import rollouts
 from db.candidates.backtests import Backtest, list_backtests
 from db.candidates.candidates import get_candidate, list_candidates, withdraw_candidate
-from db.candidates.rollout_records import RolloutState, StepKind
+from db.candidates.rollout_records import GUARD
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
-from worker.account_settings import SETTINGS
+from review.learn import rollout_wording
 from worker.replay.difference import DifferenceKind
 
 PartLoader: TypeAlias = Callable[[Visit, str], Awaitable[Mapping[str, Any]]]
@@ -62,7 +62,7 @@ async def load_backtests(visit: Visit, account: str) -> Mapping[str, Any]:
         "backtests": tuple(
             ShownBacktest(
                 backtest=each,
-                settings=_titles(each.changes),
+                settings=rollout_wording.setting_titles(each.changes),
                 counts=tuple(int(each.counts.get(group, 0)) for group in GROUPS),
             )
             for each in found
@@ -70,26 +70,16 @@ async def load_backtests(visit: Visit, account: str) -> Mapping[str, Any]:
     }
 
 
-STATES: Final[Mapping[str, str]] = {
-    RolloutState.RUNNING: mark("running"),
-    RolloutState.RETURNED: mark("returned to the settings in force"),
-    RolloutState.FINISHED: mark("now the settings in force"),
-}
-STEPS: Final[Mapping[str, str]] = {
-    StepKind.START: mark("started"),
-    StepKind.SHARE: mark("other share"),
-    StepKind.RETURN: mark("returned"),
-    StepKind.FINISH: mark("finished"),
-}
-
-
 async def load_rollouts(visit: Visit, account: str) -> Mapping[str, Any]:
-    """The newest rollouts with their steps."""
+    """The newest rollouts with their last steps."""
     found = await rollouts.list_rollouts(visit.store.pool, account)
+    steps = {each.rollout_id: await rollouts.list_steps(visit.store.pool, each.rollout_id) for each in found}
     return {
-        "states": STATES,
-        "kinds": STEPS,
-        "rollouts": [(each, await rollouts.list_steps(visit.store.pool, each.rollout_id)) for each in found],
+        "states": rollout_wording.STATES,
+        "badges": rollout_wording.STATE_BADGES,
+        "kinds": rollout_wording.STEPS,
+        "guard": GUARD,
+        "rollouts": [(each, next(reversed(steps[each.rollout_id]), None)) for each in found],
     }
 
 
@@ -107,7 +97,7 @@ async def show_learning(visit: Visit) -> Response:
     return visit.render(
         "learn.html",
         account=account,
-        candidates=[(each, _titles(each.changes)) for each in found],
+        candidates=[(each, rollout_wording.setting_titles(each.changes)) for each in found],
         parts=[(each.template, await each.load(visit, account)) for each in PARTS],
         tab="learn",
     )
@@ -130,7 +120,3 @@ async def withdraw(visit: Visit) -> Response:
 
 def _no_candidate(status: int) -> Refused:
     return Refused(status, _("No such candidate"), _("Choose a candidate of this account."))
-
-
-def _titles(changes: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(SETTINGS[name].title if name in SETTINGS else name for name in changes)

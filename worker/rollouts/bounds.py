@@ -45,6 +45,14 @@ class BoundKind(StrEnum):
     TIMES = "x"
 
 
+class BoundState(StrEnum):
+    """What the decisions so far say about a bound."""
+
+    TOO_FEW = "too_few"
+    KEPT = "kept"
+    LEFT = "left"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
     """The largest figure of the candidate: a number, or relative to the decisions of the live settings."""
@@ -128,15 +136,18 @@ def broken_bounds(bounds: Sequence[Bound], figures: RolloutFigures, *, least: in
 
     ``least`` is how many decisions each arm needs that the bound rests on.
     """
-    return tuple(_broken(bound, figures) for bound in bounds if _is_broken(bound, figures, least))
+    left = [each for each in bounds if bound_state(each, figures, least=least) is BoundState.LEFT]
+    return tuple(_broken(bound, figures) for bound in left)
 
 
-def _is_broken(bound: Bound, figures: RolloutFigures, least: int) -> bool:
+def bound_state(bound: Bound, figures: RolloutFigures, *, least: int) -> BoundState:
+    """Whether the candidate keeps a bound; a bound without relation to the other arm needs only its own."""
     if figures.candidate.counted(bound.measure) < least:
-        return False
+        return BoundState.TOO_FEW
     if bound.kind is not BoundKind.ABSOLUTE and figures.live.counted(bound.measure) < least:
-        return False
-    return figures.candidate.figure(bound.measure) > bound.largest(figures.live.figure(bound.measure))
+        return BoundState.TOO_FEW
+    largest = bound.largest(figures.live.figure(bound.measure))
+    return BoundState.LEFT if figures.candidate.figure(bound.measure) > largest else BoundState.KEPT
 
 
 def _broken(bound: Bound, figures: RolloutFigures) -> str:
