@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,7 +20,9 @@ import psutil
 from chaos.kinds import Role
 
 END_S: Final = 60.0
-TAIL_CHARS: Final = 5_000
+TAIL_CHARS: Final = 1_000_000
+MOST_LINES: Final = 20
+LESSER: Final = re.compile(r'"level": "(?:debug|info|warning)"')
 
 
 @dataclass(slots=True)
@@ -114,7 +117,10 @@ class Processes:
                     self.start(each.name)
 
     def _tail(self, name: str) -> str:
-        return (self.logs / f"{name}.log").read_text(errors="replace")[-TAIL_CHARS:]
+        """The last errors of a log, then its last lines."""
+        lines = (self.logs / f"{name}.log").read_text(errors="replace")[-TAIL_CHARS:].splitlines()
+        errors = [line for line in lines if not LESSER.search(line)]
+        return "\n".join([*errors[-MOST_LINES:], *lines[-MOST_LINES:]])
 
     def sample_memory(self) -> None:
         """Note the memory of each process."""

@@ -16,13 +16,13 @@ FLUSH_S = 0.02
 
 
 async def reset_connection(send: Send) -> None:
-    """Reset the client's connection after the bytes already sent."""
+    """Reset the client's connection after the bytes already sent; unless the client closed it before."""
     transport = getattr(_cycle(send), "transport", None)
     if transport is None:
         raise TypeError(f"expected uvicorn's own send with a transport, got {send!r}")
     await asyncio.sleep(FLUSH_S)
     peer = transport.get_extra_info("socket")
-    if peer is not None:
+    if peer is not None and not transport.is_closing():
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_NONE)
     transport.abort()
 

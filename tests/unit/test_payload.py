@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -400,3 +402,22 @@ def test_the_stored_schema_is_the_generated_one() -> None:
     generated = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | EventPayload.model_json_schema()
 
     assert generated == SCHEMA
+
+
+def _kept_rejection(payload: bytes) -> weakref.ref[PayloadRejected]:
+    """The rejection that a frame still names when it ends, as the frames of a generator or a task may."""
+    try:
+        parse(
+            payload, Arrival(entry_id="1-0", size_bytes=len(payload), received_at=ARRIVED), most_bytes=LIMIT
+        )
+    except PayloadRejected as error:
+        kept = error
+    return weakref.ref(kept)
+
+
+def test_a_rejection_that_a_caller_keeps_is_freed_with_its_payload() -> None:
+    """Pydantic's error, as its cause, would keep both: the garbage collector cannot look into it."""
+    kept = _kept_rejection(orjson.dumps(EVENT | {"created_at": "yesterday"}))
+    gc.collect()
+
+    assert kept() is None
