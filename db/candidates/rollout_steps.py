@@ -16,6 +16,7 @@ from psycopg.types.json import Jsonb
 from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.accounts import IN_FORCE, SERIALISE, current_account, store_version
 from db.candidates.candidates import checked_account, get_candidate
+from db.candidates.returned import returned_event
 from db.candidates.rollout_figures import load_figures
 from db.candidates.rollout_records import (
     GUARD,
@@ -30,9 +31,11 @@ from db.candidates.rollout_records import (
 from db.candidates.rollouts import COLUMNS, get_rollout
 from db.identifiers import uuid_at
 from db.pool import Pool, PoolConnection, checkout
+from db.webhooks.subscriptions import store_events
 from worker.account_settings import AccountRejected, changed
 from worker.rollouts.bounds import MOST_LEAST, RolloutFigures, broken_bounds, parse_bound
 from worker.rollouts.stored import figures_json
+from worker.webhooks.types import WebhookType
 
 LEAST_SHARE: Final = 0.001
 INSERT: Final = f"""
@@ -118,6 +121,8 @@ async def return_rollout(source: Pool, rollout_id: UUID, author: Author) -> Roll
     async with checkout(source) as connection, connection.transaction():
         ended = await _change(connection, rollout_id, RolloutState.RETURNED, None, author.now)
         await _note(connection, ended, StepKind.RETURN, 0.0, author, figures=figures)
+        if author.made_by == GUARD:
+            await store_events(connection, WebhookType.ROLLOUT_RETURNED, [returned_event(ended, author)])
     return ended
 
 

@@ -9,6 +9,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.candidates.returned import load_returned
 from db.costs.report import load_reached
 from db.rows import all_rows, first_row
 
@@ -55,6 +56,7 @@ class StoredFigures:
         partitions_ahead: months after this one that have a partition.
         queue_oldest: the oldest decision that waits for review, by kind of queue.
         budgets_reached: account and period of each budget that is spent.
+        rollouts_returned: the account of each rollout that left its bounds within an hour.
     """
 
     outbox_waiting: int
@@ -69,6 +71,7 @@ class StoredFigures:
     partitions_ahead: int
     queue_oldest: dict[str, datetime]
     budgets_reached: tuple[tuple[str, str], ...] = ()
+    rollouts_returned: tuple[str, ...] = ()
 
 
 async def load_stored_figures(connection: AsyncConnection, today: date) -> StoredFigures:
@@ -82,5 +85,6 @@ async def load_stored_figures(connection: AsyncConnection, today: date) -> Store
         partitions_ahead=int(ahead),
         queue_oldest=queues,
         budgets_reached=await load_reached(connection, today),
+        rollouts_returned=await load_returned(connection),
         **waiting,
     )

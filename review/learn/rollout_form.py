@@ -14,7 +14,7 @@ from review.languages import mark
 from review.languages.numbers import localized
 from worker.rollouts.bounds import MOST_LEAST, Bound, BoundKind, Measure
 from worker.rollouts.comparison import SHARES
-from worker.rollouts.presets import PRESETS, PresetName, RolloutPreset
+from worker.rollouts.presets import PRESETS, RolloutPreset, RolloutPresetName
 from worker.statistics.sequential import PLANNED_UNITS
 
 KIND_NAMES: Final[Mapping[str, BoundKind]] = {
@@ -41,10 +41,10 @@ KINDS_OF_COST: Final[Mapping[str, str]] = {
     "times": mark("times that of the settings in force"),
     "absolute": mark("US dollars a decision"),
 }
-PRESET_TITLES: Final[Mapping[PresetName, str]] = {
-    PresetName.CAREFUL: mark("Careful"),
-    PresetName.USUAL: mark("Usual"),
-    PresetName.WIDE: mark("Wide"),
+PRESET_TITLES: Final[Mapping[RolloutPresetName, str]] = {
+    RolloutPresetName.CAREFUL: mark("Careful"),
+    RolloutPresetName.USUAL: mark("Usual"),
+    RolloutPresetName.WIDE: mark("Wide"),
 }
 MOST_LIMIT: Final = 1_000_000.0
 
@@ -70,7 +70,7 @@ def kinds_of(measure: Measure) -> Mapping[str, str]:
     return KINDS_OF_LATENCY if measure is Measure.LATENCY else KINDS_OF_COST
 
 
-def preset_values(name: PresetName) -> dict[str, str]:
+def preset_values(name: RolloutPresetName) -> dict[str, str]:
     """The fields of a preset."""
     preset: RolloutPreset = PRESETS[name]
     values = {

@@ -21,7 +21,7 @@ from review.learn.rollout_form import PRESET_TITLES, kinds_of, preset_values, re
 from review.learn.rollout_wording import ABOUT, MEASURES
 from worker.account_settings import AccountRejected, changed
 from worker.rollouts.bounds import Measure
-from worker.rollouts.presets import PresetName
+from worker.rollouts.presets import RolloutPresetName
 
 NO_PROBLEMS: Final[Mapping[str, str]] = {}
 
@@ -29,7 +29,7 @@ NO_PROBLEMS: Final[Mapping[str, str]] = {}
 async def show_start(visit: Visit) -> Response:
     """The form, filled with a preset."""
     chosen = visit.request.query_params.get("preset", "")
-    preset = PresetName(chosen) if chosen in set(PresetName) else PresetName.USUAL
+    preset = RolloutPresetName(chosen) if chosen in set(RolloutPresetName) else RolloutPresetName.USUAL
     return await _page(visit, await candidate_of_path(visit), preset_values(preset), preset=preset)
 
 
@@ -64,7 +64,7 @@ async def _page(
     values: Mapping[str, str],
     *,
     status: int = 200,
-    preset: PresetName | None = None,
+    preset: RolloutPresetName | None = None,
     problems: Mapping[str, str] = NO_PROBLEMS,
     refused: str = "",
 ) -> Response:

@@ -168,5 +168,13 @@ ALERTS: Final = (
         expression="hushgate_budgets_reached > 0",
         check=conditions.budget_spent,
     ),
+    Alert(
+        name="HushgateRolloutReturned",
+        severity=AlertSeverity.TICKET,
+        summary="A rollout left its bounds and was returned.",
+        minutes=0,
+        expression="hushgate_rollouts_returned > 0",
+        check=conditions.rollout_returned,
+    ),
 )
 """Every alert. A further one is an entry here and a section in docs/alerts.md."""

@@ -229,6 +229,9 @@ WEBHOOK_ENDPOINTS_FAILING: Final = _fleet(
 BUDGETS_REACHED: Final = _fleet(
     "hushgate_budgets_reached", "Budgets of accounts, for this day or month, that are spent."
 )
+ROLLOUTS_RETURNED: Final = _fleet(
+    "hushgate_rollouts_returned", "Rollouts that left their bounds and were returned within the last hour."
+)
 CONSERVATION_IMBALANCE: Final = _fleet(
     "hushgate_conservation_imbalance",
     "Accepted entries without exactly one ending; counted at most once in five minutes. 0: none is lost.",

@@ -15,9 +15,11 @@ from psycopg.types.json import Jsonb
 from selectolax.lexbor import LexborHTMLParser
 from uuid_utils.compat import uuid7
 
+from db.candidates.returned import count_returned, load_returned
 from db.people.records import Role
+from tasks.webhooks.bodies import RolloutReturnedEntry
 from tests.support.review_world import World
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, add_person, site, stored
 from worker.rollouts.arms import place_of
 
 NUMBERS = count(1)
@@ -112,6 +114,25 @@ def decided(world: World, rollout: dict[str, Any], number: int, *, tried: bool, 
     return made
 
 
+def endpoint(world: World) -> None:
+    """A webhook for rollouts that are returned."""
+    world.add(
+        "webhook_endpoints", id=uuid7(), user_id=world.account, url="https://example.com/hooks",
+        types=["rollout.returned"], secret="whsec_none", secret_hint="whsec_…", created_by="kim",
+    )  # fmt: skip
+
+
+def returned_accounts(url: str) -> set[str]:
+    """The accounts that an alert names."""
+    return set(stored(url, load_returned))
+
+
+def digest_count(url: str, account: str) -> int:
+    """The rollouts of an account in the digest of today."""
+    since = datetime.now(UTC) - timedelta(days=1)
+    return stored(url, lambda connection: count_returned(connection, (account,), since))
+
+
 def reviewed(world: World, decision_id: UUID, at: datetime, ruling: str, chance: float | None) -> None:
     """A review from a sample, with the chance of being drawn; None: the reviewer chose the decision."""
     about = {"decision_id": decision_id, "decision_at": at, "user_id": world.account}
@@ -185,11 +206,12 @@ def test_a_form_that_cannot_be_used_says_why(lead: Visitor, world: World) -> Non
 
 
 def test_the_result_is_in_plain_words_and_a_broken_bound_returns(
-    lead: Visitor, world: World, rows: Rows
+    lead: Visitor, world: World, rows: Rows, database_url: str
 ) -> None:
     """A candidate that blocks everything is worse at a glance, and a step returns it instead."""
     page = started(lead, world, share="50", metric="blocks")
     (rollout,) = rows("SELECT * FROM rollouts WHERE user_id = %s", world.account)
+    endpoint(world)
     for number in range(110):
         decided(world, rollout, number, tried=True, reason="FLAGGED_RULE")
         decided(world, rollout, number, tried=False, reason="REPLIED")
@@ -208,6 +230,12 @@ def test_the_result_is_in_plain_words_and_a_broken_bound_returns(
     assert "automatically" in after
     assert "Decided: higher with the candidate" in after
     assert "Next step" not in after
+    assert returned_accounts(database_url) == {world.account}
+    assert digest_count(database_url, world.account) == 1
+    (event,) = rows("SELECT type, body FROM outgoing_events WHERE user_id = %s", world.account)
+    entry = RolloutReturnedEntry.model_validate(event["body"])
+    assert (event["type"], entry.rollout_id) == ("rollout.returned", str(rollout["id"]))
+    assert "blocks<=+0.05" in entry.reason
 
 
 def test_overturned_decisions_weigh_the_inverse_of_their_chance(

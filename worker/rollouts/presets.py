@@ -11,7 +11,7 @@ from typing import Final
 from worker.rollouts.bounds import LEAST_DECISIONS, Bound, parse_bound
 
 
-class PresetName(StrEnum):
+class RolloutPresetName(StrEnum):
     """How much a candidate may worsen."""
 
     CAREFUL = "careful"
@@ -37,15 +37,15 @@ def _preset(share: float, *bounds: str) -> RolloutPreset:
     return RolloutPreset(share=share, bounds=tuple(map(parse_bound, bounds)))
 
 
-PRESETS: Final[Mapping[PresetName, RolloutPreset]] = MappingProxyType(
+PRESETS: Final[Mapping[RolloutPresetName, RolloutPreset]] = MappingProxyType(
     {
-        PresetName.CAREFUL: _preset(
+        RolloutPresetName.CAREFUL: _preset(
             0.05, "overturns<=+0.02", "escalations<=+0.03", "blocks<=+0.02", "latency<=x1.25", "cost<=x1.25"
         ),
-        PresetName.USUAL: _preset(
+        RolloutPresetName.USUAL: _preset(
             0.1, "overturns<=+0.05", "escalations<=+0.05", "blocks<=+0.05", "latency<=x1.5", "cost<=x1.5"
         ),
-        PresetName.WIDE: _preset(
+        RolloutPresetName.WIDE: _preset(
             0.25, "overturns<=+0.1", "escalations<=+0.1", "blocks<=+0.1", "latency<=x2", "cost<=x2"
         ),
     }

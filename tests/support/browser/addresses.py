@@ -98,7 +98,7 @@ WITH_CANDIDATE: Final = """
     INSERT INTO candidates (id, user_id, base_version, changes, note, source, created_by)
     SELECT %(id)s, %(user_id)s, max(version), '{"flagged_keywords": ["casino", "lottery"]}',
         'Casino advertisements were answered.', 'person', 'ada'
-    FROM ai_rules WHERE user_id = %(user_id)s RETURNING id
+    FROM ai_rules WHERE user_id = %(user_id)s
 """
 WITH_ROLLOUT: Final = """
     WITH made AS (
@@ -138,9 +138,9 @@ def appeal(desk: Desk) -> object:
 
 def shop_candidate(desk: Desk) -> object:
     """A candidate of the shop, made from the settings in force."""
-    row = desk.world.running.row(WITH_CANDIDATE, {"id": uuid7(), "user_id": SHOP})
-    assert row is not None
-    return row["id"]
+    candidate_id = uuid7()
+    desk.world.running.database.execute(WITH_CANDIDATE, {"id": candidate_id, "user_id": SHOP})
+    return candidate_id
 
 
 def _rollout(desk: Desk) -> object:
