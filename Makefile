@@ -130,6 +130,10 @@ pgbouncer: ## get the package pgbouncer for its tests
 chaos: $(READY) ## break a fleet in every way and check every law; JSON in out/ (docs/reliability.md)
 	@$(BIN)/python -m chaos $(ARGS)
 
+.PHONY: soak
+soak: $(READY) ## two hours of steady load with faults; what grew, JSON in out/ (docs/reliability.md)
+	@$(BIN)/python -m chaos.soak $(ARGS)
+
 .PHONY: chaos-breaches
 chaos-breaches: $(READY) ## break each law in a copy of the code and see chaos report it (10 minutes)
 	@$(BIN)/python -m chaos.breaches $(ARGS)

@@ -45,7 +45,7 @@ class Growth:
         """Read the figures; a sentence for each one that is too large."""
         with world.redis as redis:
             shards = world.layout.current()
-            self.keys, self.lanes = dict(_keys(redis)), sum(_lanes(redis, shard) for shard in shards)
+            self.keys, self.lanes = dict(families(redis)), sum(_lanes(redis, shard) for shard in shards)
             self.valkey = len(cast("list[Any]", redis.client_list()))
             living_pids = {each.pid for each in world.processes.managed.values()}
             dead = sum(_owned_by_dead(redis, shard, living_pids) for shard in shards)
@@ -69,8 +69,8 @@ class Growth:
         )
 
 
-def _keys(redis: Redis) -> Counter[str]:
-    """Keys by their family: the name without ids."""
+def families(redis: Redis) -> Counter[str]:
+    """How many keys of each family: the name without ids."""
     found = Counter[str]()
     for key in redis.scan_iter(count=5_000):
         name = key.decode(errors="replace")

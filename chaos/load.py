@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import random
 import threading
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ BY_HTTP: Final = 0.15
 """Share of the batches that are published by HTTP; those without malformed payloads."""
 REPEATED: Final = 0.04
 RETRY_S: Final = 0.3
+BEHIND_S: Final = 30.0
+"""How far a publisher with a rate catches up after an outage; what it is behind more is left out."""
 EVENTS_PER_CONVERSATION: Final = 40
 QUESTIONS: Final = ("What are your opening hours?", "Can I return a purchase after thirty days?")
 TEXTS: Final = {
@@ -64,20 +67,26 @@ class Ledger:
 
 
 class Publisher:
-    """Publishes until the plan's number of events is reached or the run stops."""
+    """Publishes until the plan's number of events is reached or the run stops.
 
-    def __init__(self, world: World) -> None:
-        self.ledger = Ledger()
+    Args:
+        ledger: of an earlier publisher of the same run, which this one goes on with.
+    """
+
+    def __init__(self, world: World, ledger: Ledger | None = None) -> None:
+        self.ledger = ledger or Ledger()
         self.thread = threading.Thread(target=self._run, name="publisher", daemon=True)
         self._world = world
         self._rng = random.Random(world.plan.seed + 1)
         self._redis: Redis | None = None
         self._bodies: dict[str, bytes] = {}
+        self._due_s = 0.0
 
     def _run(self) -> None:
         try:
             while len(self.ledger.entries) < self._world.plan.events:
                 self._await_room()
+                before = len(self.ledger.entries)
                 draw = self._rng.random()
                 if draw < 0.06:
                     self._takeover()
@@ -85,8 +94,14 @@ class Publisher:
                     self._person_writes()
                 else:
                     self._publish(self._batch(), by_http=draw > 1 - BY_HTTP)
+                self._keep_rate(len(self.ledger.entries) - before)
         except Interrupted:
             pass
+
+    def _keep_rate(self, published: int) -> None:
+        if rate := self._world.plan.rate_per_s:
+            self._due_s = max(self._due_s, time.monotonic() - BEHIND_S) + published / rate
+            self._world.pause(max(0.0, self._due_s - time.monotonic()))
 
     def _await_room(self) -> None:
         while True:

@@ -27,6 +27,7 @@ class Plan:
 
     Attributes:
         backlog: unfinished entries at which publishing pauses.
+        rate_per_s: accepted entries a second; 0: as many as the backlog allows.
         counts: how often each kind of fault is injected.
         ttl_s: life of a worker's heartbeat.
         fault_s: longest duration of a fault that lasts.
@@ -38,6 +39,7 @@ class Plan:
     seed: int
     counts: Mapping[FaultKind, int]
     backlog: int = 2_000
+    rate_per_s: float = 0.0
     ttl_s: int = 2
     fault_s: float = 4.0
     disk_mb: int = 0

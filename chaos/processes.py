@@ -27,7 +27,7 @@ LESSER: Final = re.compile(r'"level": "(?:debug|info|warning)"')
 
 @dataclass(slots=True)
 class Managed:
-    """One process and how to start it again; ``expected`` while we end it."""
+    """One process and how to start it again; ``expected`` while we end it, ``starts``: how often it was."""
 
     name: str
     role: Role
@@ -36,6 +36,7 @@ class Managed:
     process: subprocess.Popen[bytes] | None = None
     started_s: float = 0.0
     expected: bool = False
+    starts: int = 0
 
     @property
     def pid(self) -> int:
@@ -85,7 +86,7 @@ class Processes:
                     stderr=log,
                     start_new_session=True,  # Ctrl-C is for us: we end it in our order
                 )
-            each.started_s, each.expected = time.monotonic(), False
+            each.started_s, each.expected, each.starts = time.monotonic(), False, each.starts + 1
 
     def of(self, role: Role) -> list[Managed]:
         """The living processes of a role."""

@@ -54,7 +54,7 @@ def run(plan: Plan, command: str, say: Callable[[str], None]) -> Report:
     """Run the plan; Ctrl-C ends publishing and faults, and what was seen until then is judged."""
     began = time.monotonic()
     with world(plan, say) as found:
-        _await_start(found, say)
+        await_start(found, say)
         publisher, recoveries = Publisher(found), Recoveries(found)
         injector = Injector(found, recoveries, lambda: len(publisher.ledger.entries))
         parts = Run(
@@ -71,13 +71,13 @@ def run(plan: Plan, command: str, say: Callable[[str], None]) -> Report:
         except KeyboardInterrupt:
             parts.interrupted = True
             say("interrupted: what was seen until now is judged")
-        _heal(parts)
-        _settle(parts)
+        heal(parts)
+        settle(parts)
         seen = observe(found, publisher.ledger, parts.witness, parts.growth)
-        return _report(parts, seen, command, time.monotonic() - began)
+        return judged(parts, seen, command, time.monotonic() - began)
 
 
-def _await_start(found: World, say: Callable[[str], None]) -> None:
+def await_start(found: World, say: Callable[[str], None]) -> None:
     """Wait until every worker and both web servers answer."""
     say(f"waiting for {found.plan.workers} workers, deliverer, beat, gateway and review pages")
 
@@ -103,10 +103,10 @@ def _load(parts: Run) -> None:
         thread.start()
     while parts.publisher.thread.is_alive() or parts.injector.is_alive:
         time.sleep(LOOK_S)
-        _look_after(parts)
+        look_after(parts)
 
 
-def _look_after(parts: Run) -> None:
+def look_after(parts: Run) -> None:
     """Restart what ended, sample memory, and say how far the run is."""
     parts.world.processes.restart_ended()
     if time.monotonic() - parts.said_s < SAY_S:
@@ -121,7 +121,7 @@ def _look_after(parts: Run) -> None:
     parts.say(f"{published:,} of {parts.world.plan.events:,} published, {left} unfinished, {faults} faults")
 
 
-def _heal(parts: Run) -> None:
+def heal(parts: Run) -> None:
     """End every fault and every thread that makes some."""
     parts.world.stopping.set()
     for thread in (*parts.injector.threads, parts.publisher.thread):
@@ -139,11 +139,11 @@ def _heal(parts: Run) -> None:
             parts.world.processes.start(each.name)
 
 
-def _settle(parts: Run) -> None:
+def settle(parts: Run) -> None:
     """Wait while the fleet makes progress; what is left after a long time without any is stuck."""
     before, moved_s = {"": 0}, time.monotonic()
     while time.monotonic() - moved_s < parts.world.plan.patience_s:
-        _look_after(parts)
+        look_after(parts)
         with suppress(RedisError, psycopg.Error, OSError):
             left = unfinished(parts.world)
             if not any(left.values()):
@@ -165,7 +165,8 @@ def _await_webhooks(parts: Run) -> None:
             return
 
 
-def _report(parts: Run, seen: Observations, command: str, seconds: float) -> Report:
+def judged(parts: Run, seen: Observations, command: str, seconds: float) -> Report:
+    """The report of what a run saw."""
     plan, injector = parts.world.plan, parts.injector
     found = oracle.breaches(seen)
     return Report(

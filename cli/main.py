@@ -53,6 +53,7 @@ COMMANDS: Final = {
     "errors": "cli.learn.errors:errors",
     "calibration": "cli.learn.calibration:calibration",
     "assess": "cli.assess.commands:app",
+    "shadow": "cli.learn.shadow:app",
     "rollouts": "cli.learn.rollouts:app",
     "worker": "cli.deployment.serve:worker",
     "beat": "cli.deployment.serve:beat",

@@ -13,6 +13,7 @@ from tasks.fleet.beats import sign_beat
 from tasks.maintenance import SCHEDULE
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.process import ProcessMetrics
+from tasks.replays.shadow_watch import ShadowWatch
 from worker import __version__
 from worker.settings import FleetSettings, Settings, load
 
@@ -64,6 +65,8 @@ def _start_beat(**_signal: object) -> None:
         serve_metrics(ProcessMetrics("beat").registry, settings)
     if settings.alerts_every_s:
         AlertWatch(load(FleetSettings)).start()
+    if settings.shadow_every_s:
+        ShadowWatch(settings).start()
 
 
 @task_failure.connect(weak=False)

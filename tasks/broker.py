@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any, Final
 
 from celery.worker.consumer import Consumer
+from celery.worker.consumer.consumer import COLLECT_SOCKET_TIMEOUT
 from kombu.common import ignore_errors
 
 PAUSE_S: Final = 1.0
@@ -36,6 +38,25 @@ class PatientConsumer(Consumer):  # type: ignore[misc]  # Celery has no types
         time.sleep(PAUSE_S)
 
     def on_connection_error_after_connected(self, exc: Exception) -> None:
-        """Report and close, then pause."""
+        """Close and report, then pause."""
+        connection: Any
+        connection, self.connection = self.connection, None  # type: ignore[has-type]
+        if connection:
+            close_lost(connection)
         super().on_connection_error_after_connected(exc)
         time.sleep(PAUSE_S)
+
+
+def close_lost(connection: Any) -> None:
+    """Close a connection that was lost; a task that is not acknowledged comes again.
+
+    As Celery 5.7 does, but Kombu 5.7 raises AttributeError when it closes a collected connection with such
+    a task, and Celery would end the worker. Remove it when Kombu does not.
+
+    Args:
+        connection: a ``kombu.Connection``.
+    """
+    with suppress(Exception):
+        connection.collect(socket_timeout=COLLECT_SOCKET_TIMEOUT)
+    with suppress(AttributeError):
+        ignore_errors(connection, connection.close)  # type: ignore[no-untyped-call]

@@ -212,7 +212,7 @@ def policy_defaults(settings: Settings) -> dict[str, dict[str, Json]]:
     return {"validators": {"enabled": enabled, "evidence_threshold": threshold}}
 
 
-def _compile_patterns() -> None:
+def compile_patterns() -> None:
     """Compile now what takes about a second: the first event must not wait for it, nor the event loop."""
     find_injection("")
     non_answers.prepare()
@@ -224,7 +224,7 @@ async def build_worker(
 ) -> WorkerParts:
     """Build one worker; only the pool connects yet."""
     clock = SystemClock()
-    await asyncio.to_thread(_compile_patterns)
+    await asyncio.to_thread(compile_patterns)
     url = settings.database_url.get_secret_value()
 
     pool = create_pool(

@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from db.audit import snapshot_filters
 from db.audit.snapshot_filters import Condition
+from db.candidates.shadow_tables import shadow_results
 from db.collaboration.tables import decision_assignments as assigned
 from db.figures import statements
 from db.figures.statements import RunEvent
@@ -43,6 +44,18 @@ class ReviewFilter(StrEnum):
     OVERTURN = "overturn"
     UNSURE = "unsure"
     DISPUTED = "disputed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShadowFilter:
+    """What a candidate in shadow would have ended otherwise.
+
+    Attributes:
+        kind: as ``worker.replay.difference.DifferenceKind``; None: any difference.
+    """
+
+    candidate_id: UUID
+    kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +99,7 @@ class Filters:
     ran: RunEvent | None = None
     review: ReviewFilter | None = None
     assignee: str | None = None
+    shadow: ShadowFilter | None = None
     text: str | None = None
     chosen: tuple[UUID, ...] = ()
     hidden: tuple[UUID, ...] = ()
@@ -112,6 +126,7 @@ def filter_conditions(filters: Filters) -> list[Condition]:
         *_within(ai_decisions.c.created_at, filters),
         *_event(filters),
         *_trace(filters),
+        *_shadow(filters),
         *_people(filters),
     ]
 
@@ -216,6 +231,17 @@ def _trace(filters: Filters) -> Iterator[Condition]:
         yield from snapshot_filters.scan_conditions(*marks)
     if filters.ran is not None:
         yield sa.literal_column(statements.run_condition(filters.ran, **_PARTS), sa.Boolean)
+
+
+def _shadow(filters: Filters) -> Iterator[Condition]:
+    if (asked := filters.shadow) is None:
+        return
+    found = sa.select(shadow_results.c.decision_at, shadow_results.c.decision_id).where(
+        shadow_results.c.candidate_id == asked.candidate_id
+    )
+    if asked.kind is not None:
+        found = found.where(shadow_results.c.kind == asked.kind)
+    yield sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(found)
 
 
 def _event(filters: Filters) -> Iterator[Condition]:

@@ -28,6 +28,9 @@ WAITING: Final = sa.text("""
         (SELECT count(*) FROM escalations WHERE closed_at IS NULL) AS escalations_open,
         (SELECT min(opened_at) FROM escalations WHERE closed_at IS NULL) AS escalations_oldest,
         (SELECT max(created_at) FROM ai_decisions) AS last_decision,
+        (SELECT count(*) FROM shadows WHERE state = 'running') AS shadows_running,
+        (SELECT count(*) FROM shadows WHERE state = 'failed' AND ended_at > now() - interval '1 day')
+            AS shadows_failed,
         (SELECT coalesce(max(hold_max_s), 0) FROM (
             SELECT DISTINCT ON (user_id) hold_max_s FROM ai_rules ORDER BY user_id, version DESC) AS newest)
             AS longest_hold_s
@@ -57,6 +60,7 @@ class StoredFigures:
         queue_oldest: the oldest decision that waits for review, by kind of queue.
         budgets_reached: account and period of each budget that is spent.
         rollouts_returned: the account of each rollout that left its bounds within an hour.
+        shadows_failed: shadows that were switched off in the last day.
     """
 
     outbox_waiting: int
@@ -72,6 +76,8 @@ class StoredFigures:
     queue_oldest: dict[str, datetime]
     budgets_reached: tuple[tuple[str, str], ...] = ()
     rollouts_returned: tuple[str, ...] = ()
+    shadows_running: int = 0
+    shadows_failed: int = 0
 
 
 async def load_stored_figures(connection: AsyncConnection, today: date) -> StoredFigures:

@@ -181,8 +181,11 @@ async def create_queue(
     accounts: Sequence[str] | None = None,
     created_by: str,
     now: datetime,
+    shadow: UUID | None = None,
 ) -> UUID:
     """Open a queue for these accounts, None for every account; its id.
+
+    Differences that the ``shadow`` finds are added by ``db.candidates.shadow_queues``.
 
     Raises:
         ReviewRejected: the name is taken.
@@ -191,7 +194,9 @@ async def create_queue(
         id=uuid_at(now),
         name=new_queue.name,
         kind=new_queue.kind,
-        definition=_definition(new_queue.sample) | ({} if accounts is None else {"accounts": list(accounts)}),
+        definition=_definition(new_queue.sample)
+        | ({} if accounts is None else {"accounts": list(accounts)})
+        | ({} if shadow is None else {"shadow": str(shadow)}),
         lease_s=new_queue.lease_s,
         golden_share=new_queue.golden_share,
         second_share=new_queue.second_share,

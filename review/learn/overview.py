@@ -17,9 +17,9 @@ from db.candidates.rollout_records import GUARD
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from review.languages import mark
 from review.learn import rollout_wording
-from worker.replay.difference import DifferenceKind
+from review.learn.shadows import load_shadows
+from review.learn.wording import GROUPS, setting_titles
 
 PartLoader: TypeAlias = Callable[[Visit, str], Awaitable[Mapping[str, Any]]]
 
@@ -30,19 +30,6 @@ class LearnPart:
 
     template: str
     load: PartLoader
-
-
-GROUPS: Final[Mapping[str, str]] = {
-    DifferenceKind.NEWLY_STOPPED: mark("Newly stopped"),
-    DifferenceKind.NEWLY_RELEASED: mark("Newly released"),
-    DifferenceKind.OTHER_REPLY: mark("Other reply"),
-    DifferenceKind.OTHER_ENDING: mark("Other reason"),
-    DifferenceKind.UNCHANGED: mark("Unchanged"),
-    "needs_answers": mark("Needs the model"),
-    "not_recorded": mark("Not recorded"),
-    "erased": mark("Erased"),
-}
-"""The groups that the page shows, in their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +49,7 @@ async def load_backtests(visit: Visit, account: str) -> Mapping[str, Any]:
         "backtests": tuple(
             ShownBacktest(
                 backtest=each,
-                settings=rollout_wording.setting_titles(each.changes),
+                settings=setting_titles(each.changes),
                 counts=tuple(int(each.counts.get(group, 0)) for group in GROUPS),
             )
             for each in found
@@ -85,6 +72,7 @@ async def load_rollouts(visit: Visit, account: str) -> Mapping[str, Any]:
 
 PARTS: Final[tuple[LearnPart, ...]] = (
     LearnPart(template="learn/_backtests.html", load=load_backtests),
+    LearnPart(template="learn/_shadows.html", load=load_shadows),
     LearnPart(template="learn/_rollouts.html", load=load_rollouts),
 )
 """In the order of the page."""
@@ -97,7 +85,7 @@ async def show_learning(visit: Visit) -> Response:
     return visit.render(
         "learn.html",
         account=account,
-        candidates=[(each, rollout_wording.setting_titles(each.changes)) for each in found],
+        candidates=[(each, setting_titles(each.changes)) for each in found],
         parts=[(each.template, await each.load(visit, account)) for each in PARTS],
         tab="learn",
     )

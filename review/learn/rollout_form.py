@@ -25,7 +25,7 @@ KIND_NAMES: Final[Mapping[str, BoundKind]] = {
 """Values of the field that chooses what a limit is compared with; an empty one is no bound."""
 KINDS_OF_SHARES: Final[Mapping[str, str]] = {
     "": mark("no bound"),
-    "above": mark("percentage points above the settings in force"),
+    "above": mark("points above the settings in force"),
     "times": mark("times that of the settings in force"),
     "absolute": mark("percent of the decisions"),
 }

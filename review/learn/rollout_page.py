@@ -28,7 +28,8 @@ from review.languages import mark
 from review.learn import rollout_wording
 from review.learn.difference_plot import difference_plot
 from review.learn.rollout_form import read_share
-from review.learn.rollout_wording import RolloutResult, measure_lines, rollout_result, setting_titles
+from review.learn.rollout_wording import RolloutResult, broken_lines, measure_lines, rollout_result
+from review.learn.wording import setting_titles
 from worker.account_settings import AccountRejected
 from worker.rollouts.bounds import Measure, RolloutFigures
 
@@ -61,7 +62,7 @@ async def show_rollout(visit: Visit) -> Response:
         result=result,
         plot=difference_plot(result.comparison) if result and result.interval else "",
         lines=measure_lines(rollout, figures) if figures else (),
-        steps=[(each, _result(rollout, each.figures)) for each in steps],
+        steps=[(each, _result(rollout, each.figures), broken_lines(rollout, each.figures)) for each in steps],
         guard=GUARD,
         words=rollout_wording,
         done=DONE.get(visit.request.query_params.get("done", ""), ""),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from db.candidates.rollout_records import Rollout, RolloutState, StepKind
 from review.languages import gettext as _
 from review.languages import mark, ngettext
 from review.languages.numbers import localized
 from review.wording import duration_wording, percent, usd
-from worker.account_settings import SETTINGS
 from worker.rollouts.bounds import (
     NO_SUMS,
     Bound,
@@ -58,7 +57,7 @@ STEPS: Final[Mapping[str, str]] = {
 BOUND_STATES: Final[Mapping[BoundState, str]] = {
     BoundState.TOO_FEW: mark("too few decisions"),
     BoundState.KEPT: mark("kept"),
-    BoundState.LEFT: mark("left"),
+    BoundState.LEFT: mark("exceeded"),
 }
 BOUND_BADGES: Final[Mapping[BoundState, str]] = {
     BoundState.TOO_FEW: "",
@@ -116,11 +115,6 @@ class MeasureLine:
     state: BoundState | None
 
 
-def setting_titles(changes: Mapping[str, Any]) -> tuple[str, ...]:
-    """The titles of changed settings; the name of a setting of another release."""
-    return tuple(SETTINGS[name].title if name in SETTINGS else name for name in changes)
-
-
 def figure_wording(measure: Measure, figure: float) -> str:
     """A figure with its unit."""
     if measure in SHARES:
@@ -154,6 +148,12 @@ def measure_lines(rollout: Rollout, figures: RolloutFigures) -> tuple[MeasureLin
     """Every measure, with its bound where the rollout declared one."""
     bounds = {bound.measure: bound for bound in map(parse_bound, rollout.bounds)}
     return tuple(_line(each, bounds.get(each), figures, rollout.least) for each in Measure)
+
+
+def broken_lines(rollout: Rollout, figures: RolloutFigures | None) -> tuple[MeasureLine, ...]:
+    """The measures whose bound the candidate had left."""
+    lines = measure_lines(rollout, figures) if figures else ()
+    return tuple(each for each in lines if each.state is BoundState.LEFT)
 
 
 def rollout_result(metric: Measure, figures: RolloutFigures, planned: int) -> RolloutResult:

@@ -173,6 +173,14 @@ FIELDS: Final = (
         filter_parsers.assignee,
         example="me, or a login",
     ),
+    _filter(
+        "shadow",
+        "Shadow",
+        "A candidate in shadow would have ended it otherwise: any, newly_stopped, newly_released,"
+        " other_reply or other_ending, a colon and the id of the candidate.",
+        filter_parsers.shadow,
+        example="newly_stopped:ID",
+    ),
     _filter("text", "Text", "Part of the message, in any case."),
     _filter("event", "Event", "The event with this id.", target="event_id"),
     _filter("message", "Message", "The event with this message id.", target="message_id"),

@@ -9,12 +9,20 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
+from db.audit.filters import ShadowFilter
 from db.audit.snapshot_filters import ANY_STAGE
 from review import reason_labels
 from review.lists.moments import moment
 from worker.model import STAGES, StageOutcome
+from worker.replay.difference import DifferenceKind
 
 EVER: Final = "all"
+ANY_DIFFERENCE: Final = "any"
+DIFFERENCES: Final = (
+    ANY_DIFFERENCE,
+    *(each.value for each in DifferenceKind if each is not DifferenceKind.UNCHANGED),
+)
+"""What a candidate in shadow would have ended otherwise."""
 
 
 class BadValue(Exception):
@@ -124,3 +132,16 @@ def stage_outcome(text: str, _: ParseContext) -> str:
 def assignee(text: str, context: ParseContext) -> str:
     """A login; ``me`` is the login of the person."""
     return context.login if text == "me" and context.login else text
+
+
+def shadow(text: str, _: ParseContext) -> ShadowFilter:
+    """A difference and the candidate that makes it, such as ``newly_stopped:01a2...``."""
+    kind, _colon, candidate = text.lower().partition(":")
+    expected = f"one of {', '.join(DIFFERENCES)}, a colon and the id of a candidate"
+    if kind not in DIFFERENCES:
+        raise BadValue(expected)
+    try:
+        candidate_id = UUID(candidate)
+    except ValueError as error:
+        raise BadValue(expected) from error
+    return ShadowFilter(candidate_id=candidate_id, kind=None if kind == ANY_DIFFERENCE else kind)

@@ -6,10 +6,13 @@ from typing import Final
 
 from review.access import Right
 from review.http.page_routes import get, post
-from review.learn import calibration_page, errors_page
+from review.learn import calibration_page, errors_page, shadows
 from review.routes.accounts import ACCOUNT
 
 LEARN_FIGURES: Final = (
+    post(ACCOUNT + "/learn/shadows", "shadow_start", shadows.start, Right.LEAD),
+    post(ACCOUNT + "/learn/shadows/stop", "shadow_stop", shadows.stop, Right.LEAD),
+    post(ACCOUNT + "/learn/shadows/queue", "shadow_queue", shadows.open_queue, Right.LEAD),
     get("/learn/errors.csv", "errors_csv", errors_page.download_errors, Right.LEAD),
     get("/learn/errors", "errors", errors_page.show_errors, Right.LEAD),
     get(

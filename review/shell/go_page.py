@@ -20,7 +20,9 @@ from review.languages import gettext as _
 from review.shell.palette import QUERY_CHARS, Target, TargetGroup, by_group, searches, targets
 
 SHOWN: Final = 5
-"""Accounts and people for one query."""
+"""Authors, accounts and people for one query."""
+LEAST_CHARS: Final = 2
+"""Fewer letters would find the authors of nearly every message."""
 IDENTIFIER: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -70,20 +72,22 @@ async def _decision(visit: Visit, decision_id: UUID) -> list[Target]:
 
 
 async def _authors(visit: Visit, query: str) -> list[Target]:
-    """The pages of an author with exactly this id; a find is logged."""
+    """The pages of authors whose id begins with this; a find is logged."""
+    if len(query) < LEAST_CHARS:
+        return []
     async with visit.store.reading() as connection:
-        found = await subject_figures.accounts_of_author(connection, query, visit.accounts())
-    for user_id in found[:SHOWN]:
+        found = (await subject_figures.find_authors(connection, query, visit.accounts()))[:SHOWN]
+    for user_id in sorted({author.user_id for author in found}):
         await visit.log(LoggedAction.SEARCH, user_id=user_id, detail={"palette": True, "author": query})
     return [
         Target(
             group=TargetGroup.FOUND,
-            title=_("Author %(id)s") % {"id": query},
-            detail=user_id,
-            url=visit.url("author", account=user_id, author_ref=query),
+            title=_("Author %(id)s") % {"id": author.id},
+            detail=author.user_id,
+            url=visit.url("author", account=author.user_id, author_ref=author.id),
             icon="user",
         )
-        for user_id in found[:SHOWN]
+        for author in found
     ]
 
 

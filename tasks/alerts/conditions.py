@@ -150,6 +150,12 @@ def rollout_returned(now: Situation) -> Iterator[str]:
         yield f"account {account}: its rollout left its bounds and was returned"
 
 
+def shadow_failed(now: Situation) -> Iterator[str]:
+    """Candidates that were switched off."""
+    if now.fleet.stored and (number := now.fleet.stored.shadows_failed):
+        yield f"{number} shadow(s) were switched off in the last day"
+
+
 def review_late(now: Situation) -> Iterator[str]:
     """A queue is behind."""
     if now.fleet.stored:

@@ -176,5 +176,13 @@ ALERTS: Final = (
         expression="hushgate_rollouts_returned > 0",
         check=conditions.rollout_returned,
     ),
+    Alert(
+        name="HushgateShadowFailed",
+        severity=AlertSeverity.TICKET,
+        summary="A candidate that ran as a shadow was switched off.",
+        minutes=1,
+        expression="hushgate_shadows_failed > 0",
+        check=conditions.shadow_failed,
+    ),
 )
 """Every alert. A further one is an entry here and a section in docs/alerts.md."""

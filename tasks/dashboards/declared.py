@@ -81,6 +81,7 @@ UPSTREAMS: Final = Dashboard(
         rate_panel("Breakers that opened", names.BREAKER_OPENED, "upstream"),
         gauge_panel("Quota that is left", PanelUnit.COUNT, left=names.QUOTA_LEFT),
         gauge_panel("Pauses that servers asked for", PanelUnit.SECONDS, pause=names.PAUSED),
+        gauge_panel("Shadows", PanelUnit.COUNT, running=names.SHADOWS_RUNNING, failed=names.SHADOWS_FAILED),
         gauge_panel("Budgets that are spent", PanelUnit.COUNT, budgets=names.BUDGETS_REACHED),
         rate_panel("Tokens a second", names.TOKENS, "purpose", "type"),
         DashboardPanel(

@@ -117,6 +117,8 @@ def _stored_metrics(found: StoredFigures, at: datetime) -> Iterator[Metric]:
     yield _plain(names.PARTITIONS_AHEAD, found.partitions_ahead)
     yield _plain(names.BUDGETS_REACHED, len(found.budgets_reached))
     yield _plain(names.ROLLOUTS_RETURNED, len(found.rollouts_returned))
+    yield _plain(names.SHADOWS_RUNNING, found.shadows_running)
+    yield _plain(names.SHADOWS_FAILED, found.shadows_failed)
     spec = names.QUEUE_OLDEST_AGE
     queues = GaugeMetricFamily(spec.name, spec.help, labels=spec.labels)
     for kind, oldest in sorted(found.queue_oldest.items()):

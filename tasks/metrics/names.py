@@ -232,6 +232,8 @@ BUDGETS_REACHED: Final = _fleet(
 ROLLOUTS_RETURNED: Final = _fleet(
     "hushgate_rollouts_returned", "Rollouts that left their bounds and were returned within the last hour."
 )
+SHADOWS_RUNNING: Final = _fleet("hushgate_shadows_running", "Candidates that run as shadows.")
+SHADOWS_FAILED: Final = _fleet("hushgate_shadows_failed", "Shadows that were switched off in the last day.")
 CONSERVATION_IMBALANCE: Final = _fleet(
     "hushgate_conservation_imbalance",
     "Accepted entries without exactly one ending; counted at most once in five minutes. 0: none is lost.",

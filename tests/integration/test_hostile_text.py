@@ -65,6 +65,7 @@ UNSEEN = {
     "job error",
     "label",
     "label value",
+    "candidate prompt",
     "passage text",
 }
 """Fields that no page shows, or only after something was asked or went wrong."""
@@ -106,6 +107,7 @@ def filled(database_url: str, request: pytest.FixtureRequest) -> Iterator[Filled
             sample(world, person)
         world.suggested()
         world.answered()
+        world.shadowed()
         world.one(RELEASE, person)
         detail = '{"query": ' + json.dumps(hostile("detail")) + "}"
         world.add(

@@ -40,6 +40,7 @@ def walked(database_url: str) -> Iterator[Walked]:
             sample(world, person)
         world.suggested()
         world.answered()
+        world.shadowed()
         client = visitor().client
         client.cookies.set(SESSION_COOKIE, world.session(person), domain="127.0.0.1")
         yield world, client, person

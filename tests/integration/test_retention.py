@@ -54,6 +54,10 @@ OF_DECISION: Final = {
     " expires_at) VALUES ('shop', %(conversation)s, 'm', %(id)s, 'X', 'draft', 'x', %(at)s, %(at)s)",
     "recordings": "(decision_id, user_id, conversation_id, author_id, created_at, data)"
     " VALUES (%(id)s, 'shop', %(conversation)s, %(author)s, %(at)s, 'x')",
+    "shadow_results": "(id, shadow_id, decision_id, candidate_id, user_id, conversation_id, author_id,"
+    " decision_at, kind, before_code, decision, reason_code, reason, reply, created_at)"
+    " VALUES (%(id)s, %(id)s, %(id)s, %(id)s, 'shop', %(conversation)s, %(author)s, %(at)s,"
+    " 'newly_stopped', 'X', 'ignore', 'X', '', 'x', %(at)s)",
     "outbox": "(user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,"
     " delivered_at) VALUES ('shop', %(id)s::text, %(id)s, %(conversation)s, 'm', 'chat', 'x',"
     " %(at)s, %(at)s)",

@@ -179,6 +179,57 @@ class World:
             opened_at=now,
         )
 
+    def shadowed(self) -> UUID:
+        """A shadow that was switched off, which would have released the world's decision; its candidate."""
+        now, text, made = datetime.now(UTC), self.text, self.decision
+        candidate: UUID = self.add(
+            "candidates",
+            id=uuid7(),
+            user_id=self.account,
+            base_version=1,
+            changes=Jsonb({"prompt": text("candidate prompt")}),
+            note=text("candidate note"),
+            source="person",
+            created_by=text("candidate author"),
+        )
+        about = {"user_id": self.account, "candidate_id": candidate}
+        shadow = self.add(
+            "shadows",
+            **about,
+            id=uuid7(),
+            state="failed",
+            started_by=text("shadow author"),
+            reason=text("shadow reason"),
+            started_at=now,
+            usd_a_day=1.0,
+            usd=0.02,
+            reached_at=now,
+            reached_id=made.decision_id,
+            counts=Jsonb({"newly_released": 1, "unchanged": 9, "dropped": 2}),
+            day=now.date(),
+            ended_at=now,
+            ended_by="hushgate",
+            ended_why=text("shadow end"),
+        )
+        self.add(
+            "shadow_results",
+            **about,
+            id=uuid7(),
+            shadow_id=shadow,
+            decision_id=made.decision_id,
+            conversation_id=made.event.conversation_id,
+            author_id=made.event.author_id,
+            decision_at=made.decided_at,
+            kind="newly_released",
+            before_code=str(made.reason_code),
+            decision="respond",
+            reason_code="REPLIED",
+            reason=text("shadow sentence"),
+            matched_rule=f"flagged_keyword:{text('matched_rule')}",
+            reply=text("shadow reply"),
+        )
+        return candidate
+
     def _decision(self) -> Decision:
         at, number, text = datetime.now(UTC) - timedelta(minutes=5), next(NUMBERS), self.text
         made = Decision(

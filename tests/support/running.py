@@ -53,6 +53,7 @@ class Running:
 
     runtime: Runtime
     url: str
+    redis_url: str
     database: psycopg.Connection[dict[str, Any]]
     redis: Redis
     sandbox: SandboxHandle
@@ -65,6 +66,10 @@ class Running:
         for title, paragraphs in (documents or {}).items():
             seed_document(self.url, user_id, title, paragraphs)
         return user_id
+
+    def change(self, user_id: str, **settings: Any) -> None:
+        """Store the next version of an account's settings."""
+        asyncio.run(_change(self.url, user_id, settings))
 
     def publish(self, user_id: str, text: str, **more: Any) -> str:
         """Publish one event; its id."""
@@ -116,10 +121,15 @@ async def _store(url: str, account: Account) -> None:
         await accounts.store_account(source, account, changed_by="test")
 
 
-@contextmanager
-def running(url: str, redis_url: str, sandbox: SandboxHandle, **environment: str) -> Iterator[Running]:
-    """An engine with short waits; ``environment`` overrides its settings."""
-    settings = Settings.model_validate(
+async def _change(url: str, user_id: str, settings: Mapping[str, Any]) -> None:
+    async with create_pool(url, size=1, application="test", role=None) as source:
+        account = await accounts.current_account(source, user_id)
+        await accounts.store_account(source, changed(account, settings), changed_by="test")
+
+
+def settings_of(url: str, redis_url: str, sandbox: SandboxHandle, **environment: str) -> Settings:
+    """Settings of a worker with short waits; ``environment`` overrides them."""
+    return Settings.model_validate(
         {
             "DATABASE_URL": url,
             "REDIS_URL": redis_url,
@@ -133,6 +143,12 @@ def running(url: str, redis_url: str, sandbox: SandboxHandle, **environment: str
             **environment,
         }
     )
+
+
+@contextmanager
+def running(url: str, redis_url: str, sandbox: SandboxHandle, **environment: str) -> Iterator[Running]:
+    """An engine with short waits; ``environment`` overrides its settings."""
+    settings = settings_of(url, redis_url, sandbox, **environment)
     runtime = Runtime(settings)
     runtime.start()
     try:
@@ -140,6 +156,8 @@ def running(url: str, redis_url: str, sandbox: SandboxHandle, **environment: str
             psycopg.connect(url, autocommit=True, row_factory=dict_row) as database,
             Redis.from_url(redis_url) as redis,
         ):
-            yield Running(runtime=runtime, url=url, database=database, redis=redis, sandbox=sandbox)
+            yield Running(
+                runtime=runtime, url=url, redis_url=redis_url, database=database, redis=redis, sandbox=sandbox
+            )
     finally:
         runtime.stop()

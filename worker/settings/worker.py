@@ -22,6 +22,7 @@ from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
 from worker.settings.prices import PriceSettings
 from worker.settings.retention import ErasureSettings
+from worker.settings.shadows import ShadowSettings
 from worker.settings.tracing import TraceSettings
 from worker.settings.webhooks import WebhookSettings
 
@@ -36,6 +37,7 @@ class Settings(
     WebhookSettings,
     MetricsSettings,
     AlertSettings,
+    ShadowSettings,
     TraceSettings,
     CallSettings,
     PriceSettings,

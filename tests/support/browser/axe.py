@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
+from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Page
+from playwright.sync_api import CDPSession, Page
 
 SOURCE: Final = Path(__file__).parents[2] / "browser" / "vendor" / "axe-core-4.14.1" / "axe.min.js"
 SERIOUS: Final = frozenset({"serious", "critical"})
-RUN: Final = """axe.run(document, {preload: false, resultTypes: ["violations", "incomplete"], ...%s})
+NOT_ASKED: Final = ("region", "heading-order", "landmark-one-main", "landmark-unique", "page-has-heading-one")
+"""Rules that find nothing serious, so that they need not run; one of them takes longer than most others."""
+RUN: Final = """axe.run(document, {preload: false, resultTypes: ["violations"], ...%s})
     .then(found => JSON.stringify(found.violations.map(
         ({id, impact, help, nodes}) => ({id, impact, help, nodes: nodes.map(
             node => `${node.html.slice(0, 200)} ${node.any.map(each => each.message).join("; ")}`)}))))"""
+OF_COLOURS: Final = ("color-contrast", "link-in-text-block")
+THEMES: Final[dict[Literal["light", "dark"], tuple[str, ...]]] = {"light": (), "dark": OF_COLOURS}
+"""Theme -> the rules to check in it: a dark page differs from the light one by its colours only."""
+SETTLED: Final = """
+    Promise.allSettled(document.getAnimations().filter((each) => each instanceof CSSTransition)
+        .map((each) => each.finished))
+"""
+"""Ends when colours no longer change from one theme to the other; a skeleton's animation never ends."""
+SESSIONS: Final[WeakKeyDictionary[Page, CDPSession]] = WeakKeyDictionary()
+"""A page keeps its session: the isolated world belongs to it, with axe-core until the next document."""
 
 
 def faults(page: Page, *rules: str) -> list[str]:
@@ -22,15 +36,14 @@ def faults(page: Page, *rules: str) -> list[str]:
     It runs in an isolated world of the page: it sees the same document and shares no variable with the page's
     own scripts, and the page's content security policy stays as strict as for a person.
     """
-    session = page.context.new_cdp_session(page)
-    try:
-        frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
-        world = session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "axe"})
-        context = world["executionContextId"]
-        _evaluate(session, SOURCE.read_text(encoding="utf-8") + ";0", context)
-        found = json.loads(_evaluate(session, RUN % _options(rules), context))
-    finally:
-        session.detach()
+    if (session := SESSIONS.get(page)) is None:
+        session = SESSIONS[page] = page.context.new_cdp_session(page)
+    frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+    world = session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "axe"})
+    context = world["executionContextId"]
+    if not _evaluate(session, "typeof axe === 'object'", context):
+        _evaluate(session, _source() + ";0", context)
+    found = json.loads(_evaluate(session, RUN % _options(rules), context))
     return [
         f"{each['impact']} {each['id']}: {each['help']}: {node}"
         for each in found
@@ -39,8 +52,21 @@ def faults(page: Page, *rules: str) -> list[str]:
     ]
 
 
+def show_theme(page: Page, theme: Literal["light", "dark"]) -> None:
+    """Show the page in this theme, and wait for its colours."""
+    page.emulate_media(color_scheme=theme)
+    page.evaluate(SETTLED)
+
+
+@cache
+def _source() -> str:
+    return SOURCE.read_text(encoding="utf-8")
+
+
 def _options(rules: tuple[str, ...]) -> str:
-    return json.dumps({"runOnly": {"type": "rule", "values": rules}} if rules else {})
+    if rules:
+        return json.dumps({"runOnly": {"type": "rule", "values": rules}})
+    return json.dumps({"rules": {rule: {"enabled": False} for rule in NOT_ASKED}})
 
 
 def _evaluate(session: Any, expression: str, context: int) -> Any:

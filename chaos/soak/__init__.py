@@ -1,0 +1,1 @@
+"""Hours of steady load with faults: what grows while the fleet runs."""

@@ -1,0 +1,145 @@
+"""One soak: measure the capacity, publish below it for hours under faults, settle, judge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from chaos.collect import observe, unfinished
+from chaos.injector import Injector
+from chaos.kinds import FaultKind
+from chaos.leaks import Growth
+from chaos.load import Publisher
+from chaos.plan import Plan
+from chaos.recovery import Recoveries
+from chaos.report import Report
+from chaos.run import LOOK_S, Run, await_start, heal, judged, look_after, settle
+from chaos.soak.samples import Sample, take
+from chaos.witness import Witness
+from chaos.world import World, world
+
+LIVING: Final = (
+    *(FaultKind.WORKER_STOP, FaultKind.DELIVERER_STOP, FaultKind.GATEWAY_STOP, FaultKind.REVIEW_STOP),
+    *(FaultKind.RESET, FaultKind.LOST_ANSWERS, FaultKind.FROZEN, FaultKind.LATENCY, FaultKind.HALF_OPEN),
+    *(FaultKind.PARTITION, FaultKind.UPSTREAM_429, FaultKind.UPSTREAM_500, FaultKind.UPSTREAM_HANG),
+    *(FaultKind.UPSTREAM_HALF, FaultKind.CLOCK_JUMP, FaultKind.READ_ONLY),
+)
+"""Faults that every process survives, so that what it gathers stays to be seen."""
+CAPACITY_EVENTS: Final = 6_000
+DRAINED: Final = 100
+DRAIN_S: Final = 600.0
+"""The steady load begins when ``DRAINED`` entries are left, or after this time."""
+MOST_LONGER: Final = 1.15
+"""A fleet that cannot keep the rate is stopped at this multiple of the planned time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoakPlan:
+    """What a soak does.
+
+    Attributes:
+        load: share of the capacity that is published.
+        faults: of each kind in ``LIVING``.
+        sample_s: between two samples.
+    """
+
+    hours: float
+    load: float
+    workers: int
+    faults: int
+    seed: int
+    sample_s: float
+
+
+@dataclass(slots=True, kw_only=True)
+class SoakResult:
+    """What a soak saw; ``seconds``: of the steady load alone."""
+
+    plan: SoakPlan
+    capacity_per_s: float = 0.0
+    rate_per_s: float = 0.0
+    seconds: float = 0.0
+    samples: list[Sample] = field(default_factory=list)
+    report: Report | None = None
+
+
+def soak(plan: SoakPlan, command: str, say: Callable[[str], None]) -> SoakResult:
+    """Run a soak; Ctrl-C ends the load, and what was seen until then is judged."""
+    result, began = SoakResult(plan=plan), time.monotonic()
+    with world(_plan(plan, CAPACITY_EVENTS, {}), say) as found:
+        await_start(found, say)
+        parts = _parts(found, say)
+        try:
+            result.capacity_per_s = _capacity(parts)
+            result.rate_per_s = round(plan.load * result.capacity_per_s, 1)
+            say(f"capacity {result.capacity_per_s:.1f} events/s; publishing {result.rate_per_s} a second")
+            _load(parts, result)
+        except KeyboardInterrupt:
+            parts.interrupted = True
+            say("interrupted: what was seen until now is judged")
+        heal(parts)
+        settle(parts)
+        seen = observe(found, parts.publisher.ledger, parts.witness, parts.growth)
+        result.report = judged(parts, seen, command, time.monotonic() - began)
+    return result
+
+
+def _plan(plan: SoakPlan, events: int, counts: Mapping[FaultKind, int], rate_per_s: float = 0.0) -> Plan:
+    return Plan(events=events, workers=plan.workers, seed=plan.seed, counts=counts, rate_per_s=rate_per_s)
+
+
+def _parts(found: World, say: Callable[[str], None]) -> Run:
+    publisher, recoveries = Publisher(found), Recoveries(found)
+    injector = Injector(found, recoveries, lambda: 0)
+    return Run(
+        world=found,
+        publisher=publisher,
+        recoveries=recoveries,
+        witness=Witness(found),
+        injector=injector,
+        growth=Growth(),
+        say=say,
+    )
+
+
+def _capacity(parts: Run) -> float:
+    """Events a second that the fleet finishes while it always has more to do."""
+    publisher, backlog = parts.publisher, parts.world.plan.backlog
+    publisher.thread.start()
+    first: tuple[float, int] | None = None
+    last = (0.0, 0)
+    while publisher.thread.is_alive():
+        time.sleep(LOOK_S)
+        look_after(parts)
+        published = len(publisher.ledger.entries)
+        if published > backlog:
+            last = (time.monotonic(), published - unfinished(parts.world)["entries on the stream"])
+            first = first or last
+    if first is None or last[1] <= first[1]:
+        raise RuntimeError("the capacity could not be measured: nothing was finished under a full backlog")
+    return (last[1] - first[1]) / (last[0] - first[0])
+
+
+def _load(parts: Run, result: SoakResult) -> None:
+    """Publish at the rate under faults, and take samples."""
+    plan, before = result.plan, len(parts.publisher.ledger.entries)
+    seconds = plan.hours * 3_600
+    events = before + int(seconds * result.rate_per_s)
+    counts = dict.fromkeys(LIVING, plan.faults) if plan.faults else {}
+    parts.world.plan = _plan(plan, events, counts, result.rate_per_s)
+    parts.world.until(lambda: unfinished(parts.world)["entries on the stream"] <= DRAINED, DRAIN_S, 1.0)
+    publisher = parts.publisher = Publisher(parts.world, parts.publisher.ledger)
+    parts.injector = Injector(parts.world, parts.recoveries, lambda: len(publisher.ledger.entries))
+    began = next_s = time.monotonic()
+    for thread in (publisher.thread, *parts.injector.threads):
+        thread.start()
+    while publisher.thread.is_alive() and time.monotonic() - began < MOST_LONGER * seconds:
+        time.sleep(LOOK_S)
+        look_after(parts)
+        if time.monotonic() >= next_s:
+            next_s += plan.sample_s
+            at_s, published = time.monotonic() - began, len(publisher.ledger.entries) - before
+            result.samples.append(Sample(at_s=at_s, published=published, figures=take(parts.world)))
+        result.seconds = time.monotonic() - began

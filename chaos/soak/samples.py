@@ -1,0 +1,101 @@
+"""What is measured of a fleet while it runs, from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import psutil
+import psycopg
+from redis.exceptions import RedisError
+
+from chaos.leaks import families
+from chaos.world import World
+
+HOT: Final = (
+    *("ai_decisions", "event_keys", "messages", "conversations", "outbox", "outgoing_events"),
+    *("webhook_deliveries", "escalations", "quarantine", "recordings"),
+)
+"""Tables that every event or reply writes; those that this release does not have are left out."""
+SESSIONS: Final = """
+    SELECT count(*), count(*) FILTER (WHERE state LIKE 'idle in transaction%'
+        AND state_change < now() - interval '1 minute')
+    FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
+"""
+TABLES: Final = """
+    SELECT coalesce(i.inhparent, s.relid)::regclass::text AS name, sum(pg_table_size(s.relid)) / 1024,
+        sum(s.n_live_tup), sum(s.n_dead_tup), sum(s.autovacuum_count)
+    FROM pg_stat_user_tables s LEFT JOIN pg_inherits i ON i.inhrelid = s.relid
+    WHERE coalesce(i.inhparent, s.relid)::regclass::text = ANY(%s) GROUP BY 1
+"""
+DATABASE: Final = "SELECT pg_database_size(current_database()) / 1024"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """The figures of one moment.
+
+    Attributes:
+        at_s: since the load began.
+        published: entries accepted until then.
+        figures: by name; the names of a process begin with its name and how often it was started.
+    """
+
+    at_s: float
+    published: int
+    figures: Mapping[str, float]
+
+
+def take(world: World) -> dict[str, float]:
+    """All figures that can be had now: a server that is away has none."""
+    found = dict(_processes(world))
+    for part in (_valkey, _postgres):
+        with suppress(RedisError, psycopg.Error, OSError, psutil.Error):
+            found |= dict(part(world))
+    return found
+
+
+def _processes(world: World) -> Iterator[tuple[str, float]]:
+    for each in list(world.processes.managed.values()):
+        with suppress(psutil.Error):
+            process = psutil.Process(each.pid)
+            name = f"{each.name} (start {each.starts})"
+            yield f"{name}: memory kB", process.memory_full_info().pss / 1024
+            yield f"{name}: open files", process.num_fds()
+            yield f"{name}: threads", process.num_threads()
+
+
+def _valkey(world: World) -> Iterator[tuple[str, float]]:
+    with world.redis as redis:
+        memory = cast("dict[str, Any]", redis.info("memory"))
+        yield "Valkey: memory kB", memory["used_memory"] / 1024
+        yield "Valkey: connections", len(cast("list[Any]", redis.client_list())) - 1
+        for family, count in families(redis).items():
+            yield f"Valkey: keys {family}", count
+        shards = world.layout.current()
+        yield "entries not finished", sum(cast("int", redis.xlen(each.name)) for each in shards)
+
+
+def _postgres(world: World) -> Iterator[tuple[str, float]]:
+    connections, stuck = world.rows(SESSIONS)[0]
+    yield "Postgres: connections", connections
+    yield "Postgres: idle in a transaction for a minute", stuck
+    yield "Postgres: memory of sessions kB", _sessions_kb(world)
+    yield "Postgres: database kB", float(world.rows(DATABASE)[0][0])
+    for name, size_kb, live, dead, vacuums in world.rows(TABLES, list(HOT)):
+        yield f"table {name}: kB", float(size_kb)
+        yield f"table {name}: rows", float(live)
+        yield f"table {name}: dead rows", float(dead)
+        yield f"table {name}: autovacuums", float(vacuums)
+
+
+def _sessions_kb(world: World) -> float:
+    """Memory of Postgres' processes; prepared statements and plans are in it."""
+    postmaster = psutil.Process(world.stack.postgres_pid)
+    total = 0.0
+    for each in postmaster.children():
+        with suppress(psutil.Error):
+            total += each.memory_full_info().uss / 1024
+    return total

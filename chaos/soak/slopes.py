@@ -1,0 +1,80 @@
+"""How fast a figure grows, with an interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, linear_regression
+from typing import Final
+
+from worker.statistics.binomial import incomplete_beta
+
+HOUR_S: Final = 3_600.0
+BLOCK_S: Final = 300.0
+"""Samples follow each other closely and are alike; means of five minutes nearly are not."""
+FEWEST_BLOCKS: Final = 6
+FLAT_SHARE: Final = 0.01
+"""A figure that grows by less than this share of its mean in an hour is called flat."""
+SMALLEST: Final = 1.0
+"""Growth of less than one connection, file or kilobyte an hour is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slope:
+    """Growth an hour of a figure, in its unit, by least squares over means of ``BLOCK_S``.
+
+    Attributes:
+        low, high: 95 % interval by Student's t.
+        mean: of the figure.
+        blocks: how many means.
+    """
+
+    per_hour: float
+    low: float
+    high: float
+    mean: float
+    blocks: int
+
+    @property
+    def grows(self) -> bool:
+        """Whether the whole interval lies above what counts as flat."""
+        return self.low > max(SMALLEST, FLAT_SHARE * abs(self.mean))
+
+
+def slope(points: Sequence[tuple[float, float]]) -> Slope | None:
+    """The slope of ``(seconds, figure)``; None for less than half an hour of samples."""
+    means = _block_means(points)
+    if len(means) < FEWEST_BLOCKS:
+        return None
+    hours, figures = [at / HOUR_S for at, _ in means], [figure for _, figure in means]
+    found = linear_regression(hours, figures)
+    middle = fmean(hours)
+    left = sum((y - found.intercept - found.slope * x) ** 2 for x, y in zip(hours, figures, strict=True))
+    spread = sum((x - middle) ** 2 for x in hours)
+    freedom = len(means) - 2
+    off = _student_quantile(freedom) * math.sqrt(left / freedom / spread)
+    return Slope(
+        per_hour=found.slope,
+        low=found.slope - off,
+        high=found.slope + off,
+        mean=fmean(figures),
+        blocks=len(means),
+    )
+
+
+def _block_means(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    blocks: dict[int, list[tuple[float, float]]] = {}
+    for at, figure in points:
+        blocks.setdefault(int(at // BLOCK_S), []).append((at, figure))
+    return [(fmean(at for at, _ in held), fmean(y for _, y in held)) for _, held in sorted(blocks.items())]
+
+
+def _student_quantile(freedom: int, certainty: float = 0.95) -> float:
+    """The value that ``|t|`` stays below with this certainty; DLMF 8.17 for the distribution."""
+    low, high = 0.0, 1_000.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        beyond = incomplete_beta(freedom / 2, 0.5, freedom / (freedom + middle * middle))
+        low, high = (middle, high) if beyond > 1 - certainty else (low, middle)
+    return high

@@ -1,0 +1,136 @@
+"""Shadows on the pages: the part of Learn, the decision page, the list's filter and the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+from uuid_utils.compat import uuid7
+
+from db.people.records import Role
+from tests.support.review_world import World
+from tests.support.reviewing import Visitor, add_person, site
+
+SHOP = "corner-shop"
+REPLY = "text of shadow reply"
+
+
+@pytest.fixture(scope="module")
+def world(database_url: str) -> Iterator[World]:
+    """An account with a decision that a shadow would have ended otherwise."""
+    with World(database_url, SHOP, lambda field: f"text of {field}") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
+    """The running pages."""
+    with site(database_url) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def candidate(world: World) -> UUID:
+    """A candidate whose shadow was switched off."""
+    return world.shadowed()
+
+
+def signed_in(world: World, visitor: Callable[[], Visitor], role: Role) -> Visitor:
+    """A person with a role on the account."""
+    found = visitor()
+    found.sign_in(add_person(world.url, role, account=SHOP))
+    return found
+
+
+def test_a_lead_starts_and_stops_and_others_read(
+    world: World, candidate: UUID, visitor: Callable[[], Visitor]
+) -> None:
+    """Refusals are said in words; a viewer has no buttons and gets no form accepted."""
+    lead, viewer = (signed_in(world, visitor, role) for role in (Role.LEAD, Role.VIEWER))
+    learn = f"/accounts/{SHOP}/learn"
+    first, seen = lead.get(learn).text, viewer.get(learn).text
+    begun = lead.post(f"{learn}/shadows", candidate=str(candidate), reason="a try", usd_a_day="0,5")
+    twice = lead.post(f"{learn}/shadows", candidate=str(candidate), reason="a try", usd_a_day="")
+    wrong = [
+        lead.post(f"{learn}/shadows", candidate=each, reason="a try", usd_a_day=usd).status_code
+        for each, usd in ((str(uuid7()), "0"), ("x", "0"), (str(candidate), "much"), (str(candidate), "-1"))
+    ]
+    refused = viewer.post(f"{learn}/shadows", candidate=str(candidate), reason="a try")
+    shadow = world.one("SELECT id FROM shadows WHERE state = 'running'")
+    running = lead.get(learn).text
+    stopped = lead.post(f"{learn}/shadows/stop", shadow=str(shadow), reason="seen enough")
+    again = lead.post(f"{learn}/shadows/stop", shadow=str(shadow), reason="seen enough")
+    after = viewer.get(learn).text
+
+    assert "switched off" in first
+    assert "text of shadow end" in first
+    assert "10 decisions" not in first
+    assert "12 decisions, 1 of them would have ended otherwise" in first
+    assert "Start a shadow</button>" in first
+    assert "Start a shadow</button>" not in seen
+    assert (begun.status_code, twice.status_code, refused.status_code) == (303, 409, 403)
+    assert "one of this candidate at a time" in twice.text
+    assert wrong == [404, 422, 422, 409]
+    assert "It has seen no decision yet" in running
+    assert (stopped.status_code, again.status_code) == (303, 409)
+    assert "seen enough" in after
+    assert world.one("SELECT usd_a_day FROM shadows WHERE id = %s", shadow) == 0.5
+    logged = "SELECT count(*) FROM access_log WHERE detail ->> 'shadow' = %s AND person_id IS NOT NULL"
+    assert world.one(logged, str(shadow)) == 2
+
+
+def test_the_decision_page_says_what_a_candidate_would_have_done(
+    world: World, candidate: UUID, visitor: Callable[[], Visitor]
+) -> None:
+    """Reviewers read the sealed reply, which is logged; viewers do not; a blind reader sees none of it."""
+    assert candidate
+    path = f"/decisions/{world.decision.decision_id}"
+    reviewer, viewer = (signed_in(world, visitor, role) for role in (Role.REVIEWER, Role.VIEWER))
+    read, seen = reviewer.get(path).text, viewer.get(path).text
+    logged = world.one("SELECT count(*) FROM access_log WHERE detail ? 'shadow_replies'")
+    blind = add_person(world.url, Role.REVIEWER, account=SHOP)
+    queue = world.add("queues", id=uuid7(), name="held", kind="hand", definition="{}")
+    world.add(
+        "queue_items", queue_id=queue, decision_id=world.decision.decision_id, user_id=SHOP,
+        decision_at=world.decision.decided_at, assigned_to=blind.person_id, claimed_by=blind.person_id,
+        claimed_until=datetime(2100, 1, 1, tzinfo=UTC),
+    )  # fmt: skip
+    reader = visitor()
+    reader.sign_in(blind)
+    unseen = reader.get(path).text
+
+    assert REPLY in read
+    assert "Newly released" in read
+    assert REPLY not in seen
+    assert "Newly released" in seen
+    assert "Newly released" not in unseen
+    assert logged == 1
+
+
+def test_differences_are_a_filter_and_a_queue(
+    world: World, candidate: UUID, visitor: Callable[[], Visitor]
+) -> None:
+    """The list has them by kind, the queue all of a shadow; wrong values are said; others find none."""
+    lead = signed_in(world, visitor, Role.LEAD)
+    decision = str(world.decision.decision_id)
+    found = lead.get(f"/decisions?since=all&shadow=newly_released:{candidate}").text
+    other = lead.get(f"/decisions?since=all&shadow=newly_stopped:{candidate}").text
+    wrong = lead.get("/decisions?since=all&shadow=casino")
+    stranger = visitor()
+    stranger.sign_in(add_person(world.url, Role.LEAD, account="elsewhere"))
+    elsewhere = stranger.get(f"/decisions?since=all&shadow=any:{candidate}").text
+    shadow = world.one("SELECT shadow_id FROM shadow_results LIMIT 1")
+    lead.get(f"/accounts/{SHOP}/learn")
+    opened = lead.post(f"/accounts/{SHOP}/learn/shadows/queue", shadow=str(shadow))
+    twice = lead.post(f"/accounts/{SHOP}/learn/shadows/queue", shadow=str(shadow))
+    query = "SELECT count(*) FROM queue_items i JOIN queues q ON q.id = i.queue_id"
+    query += " WHERE q.definition ->> 'shadow' = %s AND i.decision_id = %s"
+
+    assert decision in found
+    assert decision not in other
+    assert decision not in elsewhere
+    assert "a colon and the id of a candidate" in wrong.text
+    assert (opened.status_code, twice.status_code) == (303, 409)
+    assert world.one(query, str(shadow), world.decision.decision_id) == 1

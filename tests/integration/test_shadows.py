@@ -1,0 +1,361 @@
+"""Shadows on a running engine: what they find, and that nothing of them reaches an event."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from db.candidates import shadow_results, shadows
+from db.candidates.candidates import CandidateSource, add_candidate, withdraw_candidate
+from db.candidates.recordings import load_decisions
+from db.candidates.shadows import Shadow, ShadowRefused, ShadowStep
+from db.pool import WORKER_ROLE, Pool, create_pool, fetch_rows
+from db.review_store import REVIEWER_ROLE
+from sandbox.server import SandboxHandle
+from tasks.replays.shadow_batch import ShadowFound, ShadowWork, decide_batch
+from tasks.replays.shadow_process import ShadowProcess
+from tasks.replays.shadow_run import ShadowLimits, ShadowRunner
+from tests.support.running import Running, running, settings_of
+from tests.support.terminal import Shell
+from worker.account_settings import AccountRejected
+from worker.replay.stored import decoded, encoded
+from worker.settings import Settings
+
+Value = TypeVar("Value")
+HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
+QUESTION = "When are you open on weekdays?"
+AT_ONCE = ShadowLimits(settled=timedelta(0))
+STOPS = {"flagged_keywords": ["weekdays"]}
+
+
+@pytest.fixture
+def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
+    """A worker."""
+    with running(database_url, redis_url, sandbox) as each:
+        yield each
+
+
+def call(url: str, work: Callable[[Pool], Awaitable[Value]], role: str | None = REVIEWER_ROLE) -> Value:
+    """What ``work`` returns for a pool with the rights of a role."""
+
+    async def run() -> Value:
+        async with create_pool(url, size=1, application="test", role=role) as source:
+            return await work(source)
+
+    return asyncio.run(run())
+
+
+def step(reason: str = "a test") -> ShadowStep:
+    """A person, now."""
+    return ShadowStep(made_by="kim", reason=reason, now=datetime.now(UTC))
+
+
+def candidate(url: str, user_id: str, changes: dict[str, Any]) -> UUID:
+    """A stored candidate's id."""
+    found = call(
+        url,
+        lambda source: add_candidate(
+            source, user_id, changes, now=datetime.now(UTC), made_by=CandidateSource.PERSON, created_by="kim"
+        ),
+    )
+    return found.candidate_id
+
+
+def started(url: str, user_id: str, changes: dict[str, Any], usd_a_day: float = 0.0) -> Shadow:
+    """A running shadow of a new candidate."""
+    tried = candidate(url, user_id, changes)
+    return call(url, lambda source: shadows.start_shadow(source, tried, step(), usd_a_day=usd_a_day))
+
+
+def shadow_now(url: str, shadow: Shadow) -> Shadow:
+    """The shadow as it is stored."""
+    found = call(url, lambda source: shadows.get_shadow(source, shadow.shadow_id))
+    assert found is not None
+    return found
+
+
+def look(
+    url: str,
+    *,
+    limits: ShadowLimits = AT_ONCE,
+    settings: Settings | None = None,
+    loaded: bool = False,
+    then: timedelta = timedelta(0),
+) -> None:
+    """Rounds of the runner, until none has a decision left, with the rights of the review pages."""
+
+    async def is_loaded() -> bool:
+        return loaded
+
+    async def run(source: Pool) -> None:
+        runner = ShadowRunner(
+            source=source, url=url, role=REVIEWER_ROLE, now=lambda: datetime.now(UTC) + then, child=CHILD,
+            limits=limits, settings=settings, loaded=is_loaded,
+        )  # fmt: skip
+        while await runner.round():
+            pass
+
+    call(url, run)
+
+
+def without_timing(row: dict[str, Any]) -> dict[str, Any]:
+    """What an author and the audit see of a decision."""
+    return {name: row[name] for name in ("decision", "reason_code", "reason", "confidence", "matched_rule")}
+
+
+def decide_with_faults(work: ShadowWork) -> ShadowFound:
+    """Decide; candidates with a mark hang, end the process or raise, as a fault in a library would."""
+    marks = work.changes.get("flagged_phrases", ())
+    while "hangs" in marks:
+        time.sleep(0.01)
+    if "ends" in marks:
+        os._exit(139)
+    found = decide_batch(work)
+    failed = ((work.ids[0], "ValueError while deciding"),) if "raises" in marks else ()
+    return replace(found, failed=found.failed + failed)
+
+
+CHILD = ShadowProcess(decide_with_faults)
+"""Shared by the tests, as a start imports the engine."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _child_ends() -> Iterator[None]:
+    yield
+    CHILD.close()
+
+
+def test_a_shadow_stores_what_would_end_otherwise_and_nothing_else(engine: Running) -> None:
+    """A stopped reply is stored, the others are counted; no reply, no message and no decision is added."""
+    user_id = engine.account(documents=HOURS, flagged_keywords=["sunday"])
+    early = engine.decide(user_id, QUESTION)
+    shadow = started(engine.url, user_id, {"flagged_keywords": ["weekdays"]})
+    rows = [
+        engine.decide(user_id, text) for text in (QUESTION, "Are you closed on Sunday?", "I will kill you")
+    ]
+    counted = "SELECT (SELECT count(*) FROM outbox) o, (SELECT count(*) FROM messages) m,"
+    counted += " (SELECT count(*) FROM ai_decisions) d, (SELECT count(*) FROM outgoing_events) e"
+    before = engine.row(counted)
+    look(engine.url)
+    found = shadow_now(engine.url, shadow)
+    results = engine.rows("SELECT * FROM shadow_results WHERE user_id = %s ORDER BY decision_at", user_id)
+
+    assert engine.row(counted) == before
+    assert found.counts == {"newly_stopped": 1, "unchanged": 1, "needs_answers": 1}
+    assert sum(found.counts.values()) == 3
+    assert (results[0]["decision_id"], results[0]["kind"]) == (rows[0]["id"], "newly_stopped")
+    assert (results[0]["before_code"], results[0]["reason_code"]) == ("REPLIED", "FLAGGED_RULE")
+    assert results[0]["matched_rule"] == "flagged_keyword:weekdays"
+    assert results[0]["reply"] is None
+    assert early["id"] not in [each["decision_id"] for each in results]
+    look(engine.url)
+    assert shadow_now(engine.url, shadow).counts == found.counts
+
+
+def test_new_answers_are_asked_within_the_budgets_or_counted(engine: Running, sandbox: SandboxHandle) -> None:
+    """Without money nothing is asked; a spent budget asks no more; over the day's number none is decided."""
+    user_id = engine.account(documents=HOURS, flagged_keywords=["weekdays"])
+    silent = started(engine.url, user_id, {"flagged_keywords": ["casino"]})
+    asking = started(engine.url, user_id, {"flagged_keywords": []}, usd_a_day=0.5)
+    settings = settings_of(engine.url, engine.redis_url, sandbox)
+    for _ in range(2):
+        engine.decide(user_id, QUESTION)
+    look(engine.url, settings=settings)
+    first = [shadow_now(engine.url, each).counts for each in (silent, asking)]
+    results = engine.rows(
+        "SELECT shadow_id, before_code, reply FROM shadow_results WHERE user_id = %s", user_id
+    )
+    engine.decide(user_id, QUESTION)
+    look(engine.url, settings=settings, limits=replace(AT_ONCE, usd_a_day=0.0))
+    spent = shadow_now(engine.url, asking)
+    engine.decide(user_id, QUESTION)
+    look(engine.url, settings=settings, limits=replace(AT_ONCE, decisions_a_day=1))
+    over = shadow_now(engine.url, asking)
+
+    assert first == [{"needs_answers": 2}, {"newly_released": 2}]
+    assert [(each["shadow_id"], each["before_code"]) for each in results] == [
+        (asking.shadow_id, "FLAGGED_RULE")
+    ] * 2
+    assert all("weekdays" in each["reply"] for each in results)
+    assert engine.rows("SELECT 1 FROM outbox WHERE user_id = %s", user_id) == []
+    assert spent.counts["needs_answers"] == 1
+    assert over.counts["over_budget"] == 1
+    assert over.day_decisions == 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        ("raises", "ValueError while deciding"),
+        ("hangs", "a decision did not end within 5 s"),
+        ("ends", "a decision ended its process"),
+    ],
+)
+def test_a_candidate_at_fault_is_switched_off_and_no_event_notices(
+    engine: Running, fault: str, why: str
+) -> None:
+    """The endings are those of an account without a shadow; another shadow goes on."""
+    plain, shadowed = (engine.account(documents=HOURS) for _ in range(2))
+    shadow = started(engine.url, shadowed, {**STOPS, "flagged_phrases": [fault]})
+    ends = {each: without_timing(engine.decide(each, QUESTION)) for each in (plain, shadowed)}
+    look(engine.url, limits=replace(AT_ONCE, alone_s=5.0))
+    off = shadow_now(engine.url, shadow)
+    other = started(engine.url, shadowed, STOPS)
+    after = engine.decide(shadowed, QUESTION)
+    look(engine.url)
+
+    assert ends[plain] == ends[shadowed]
+    assert (off.state, off.ended_by, off.ended_why) == ("failed", "hushgate", why)
+    assert off.counts == {}
+    assert without_timing(after) == ends[plain]
+    assert shadow_now(engine.url, other).counts == {"newly_stopped": 1}
+
+
+def test_a_fault_of_the_live_settings_is_not_the_candidates(engine: Running) -> None:
+    """A decision that cannot be made again at all is counted, and the shadow goes on."""
+    user_id = engine.account(documents=HOURS)
+    shadow = started(engine.url, user_id, STOPS)
+    row = engine.decide(user_id, QUESTION)
+
+    async def damage(source: Pool) -> None:
+        (stored,) = await load_decisions(source, [row["id"]])
+        assert stored.recording is not None
+        recording = decoded(stored.recording)
+        never = encoded(replace(recording, walls=(10**18,) * len(recording.walls)))  # after the year 9999
+        await fetch_rows(
+            source, "UPDATE recordings SET data = %s WHERE decision_id = %s RETURNING 1", (never, row["id"])
+        )
+
+    call(engine.url, damage, role=None)
+    look(engine.url)
+    found = shadow_now(engine.url, shadow)
+
+    assert (found.state, found.counts) == ("running", {"failed": 1})
+
+
+def test_under_load_and_when_late_the_oldest_are_dropped(engine: Running) -> None:
+    """While events wait nothing is decided; what is too old then is counted and never decided."""
+    user_id = engine.account(documents=HOURS)
+    shadow = started(engine.url, user_id, STOPS)
+    engine.decide(user_id, QUESTION)
+    look(engine.url, loaded=True)
+    waiting = shadow_now(engine.url, shadow)
+    look(engine.url, then=timedelta(seconds=400))
+    dropped = shadow_now(engine.url, shadow)
+
+    assert waiting.counts == {}
+    assert dropped.counts == {"dropped": 1}
+    assert engine.rows("SELECT 1 FROM shadow_results WHERE user_id = %s", user_id) == []
+
+
+def test_two_runners_count_nothing_twice(engine: Running) -> None:
+    """The second one's step is refused, with all that it found."""
+    user_id = engine.account(documents=HOURS)
+    shadow = started(engine.url, user_id, STOPS)
+    row = engine.decide(user_id, QUESTION)
+    place = shadow_results.Place(at=row["created_at"], decision_id=row["id"])
+    done = shadow_results.ShadowProgress(to=place, counts={"unchanged": 1}, decided=1)
+    today = datetime.now(UTC).date()
+    moved = [
+        call(engine.url, lambda source: shadow_results.store_progress(source, shadow, done, today))
+        for _ in range(2)
+    ]
+
+    assert moved == [True, False]
+    assert shadow_now(engine.url, shadow).counts == {"unchanged": 1}
+
+
+def test_saved_settings_and_withdrawn_candidates(engine: Running) -> None:
+    """Changes are tried on top of the settings that decided; a withdrawn candidate ends its shadow."""
+    user_id = engine.account(documents=HOURS)
+    shadow = started(engine.url, user_id, {"flagged_keywords": ["parcel"]})
+    engine.change(user_id, flagged_phrases=["on sunday"])
+    engine.decide(user_id, "Are you open on Sunday?")
+    engine.decide(user_id, "Where is my parcel?")
+    look(engine.url)
+    found = shadow_now(engine.url, shadow)
+    call(engine.url, lambda source: withdraw_candidate(source, shadow.candidate_id, datetime.now(UTC)))
+    look(engine.url)
+
+    assert found.counts["unchanged"] == 1
+    assert sum(found.counts.values()) == 2
+    assert shadow_now(engine.url, shadow).state == "stopped"
+
+
+def test_what_cannot_be_started_is_refused(engine: Running) -> None:
+    """A fourth shadow, a second of one candidate, one that changes nothing; workers may do nothing."""
+    url, user_id = engine.url, engine.account()
+    first = started(url, user_id, {"prompt": "1"})
+    with pytest.raises(ShadowRefused, match="one of this candidate"):
+        call(url, lambda source: shadows.start_shadow(source, first.candidate_id, step()))
+    started(url, user_id, {"prompt": "2"})
+    last = started(url, user_id, {"prompt": "3"})
+    fourth = candidate(url, user_id, {"prompt": "4"})
+    with pytest.raises(ShadowRefused, match="at most 3"):
+        call(url, lambda source: shadows.start_shadow(source, fourth, step()))
+    call(url, lambda source: shadows.stop_shadow(source, last.shadow_id, step("enough")))
+    with pytest.raises(ShadowRefused, match="expected one that runs"):
+        call(url, lambda source: shadows.stop_shadow(source, last.shadow_id, step()))
+    engine.change(user_id, prompt="4")
+    with pytest.raises(AccountRejected):
+        call(url, lambda source: shadows.start_shadow(source, fourth, step()))
+    with pytest.raises(ShadowRefused, match="reason"):
+        call(url, lambda source: shadows.start_shadow(source, fourth, step(" ")))
+    assert call(url, shadows.may_run_shadows)
+    assert not call(url, shadows.may_run_shadows, role=WORKER_ROLE)
+    with psycopg.connect(url) as connection:
+        connection.execute("SET ROLE hushgate_worker")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("SELECT reply FROM shadow_results")
+
+
+def test_the_command_line_starts_shows_and_stops(engine: Running, tmp_path: Path) -> None:
+    """From the candidate to the list of the decisions that it would have stopped."""
+    url, shop = engine.url, engine.account(documents=HOURS)
+    shell = Shell(environment={"DATABASE_URL": url, "HOME": str(tmp_path)}, folder=tmp_path)
+    tried = shell.run("candidates", "add", shop, "--set", 'flagged_keywords=["weekdays"]').rows[0]
+    begun = shell.run("shadow", "start", tried["candidate_id"], "--reason", "a try")
+    again = shell.run("shadow", "start", tried["candidate_id"], "--reason", "a try")
+    row = engine.decide(shop, QUESTION)
+    look(url)
+    shadow = begun.rows[0]["shadow_id"]
+    shown = shell.run("shadow", "show", shadow)
+    listed = shell.run("decisions", "list", "--shadow", f"newly_stopped:{tried['candidate_id']}")
+    other = shell.run("decisions", "list", "--shadow", f"newly_released:{tried['candidate_id']}")
+    wrong = shell.run("decisions", "list", "--shadow", "stopped")
+    ended = shell.run("shadow", "stop", shadow, "--reason", "seen enough")
+
+    assert (begun.code, again.code, ended.code, wrong.code) == (0, 1, 0, 2), begun.err
+    assert shown.rows == [{"group": "newly_stopped", "decisions": 1, "share": 1.0}]
+    assert [each["id"] for each in listed.rows] == [str(row["id"])]
+    assert other.rows == []
+    assert "newly_stopped" in wrong.err
+    assert shell.run("shadow", "list", shop).rows[0]["state"] == "stopped"
+
+
+def test_erasure_and_deleted_messages_take_what_shadows_stored(engine: Running) -> None:
+    """Also of the other decisions of the conversation; a decision erased before its turn is counted."""
+    user_id = engine.account(documents=HOURS)
+    shadow = started(engine.url, user_id, STOPS)
+    engine.decide(user_id, QUESTION, conversation_id="talk", message_id="m1")
+    look(engine.url)
+    kept = engine.rows("SELECT 1 FROM shadow_results WHERE user_id = %s", user_id)
+    engine.decide(user_id, QUESTION, conversation_id="talk", message_id="m2")
+    engine.decide(
+        user_id, "", type="message_deleted", conversation_id="talk", message_id="m1", event_id="gone"
+    )
+    look(engine.url)
+
+    assert len(kept) == 1
+    assert engine.rows("SELECT 1 FROM shadow_results WHERE user_id = %s", user_id) == []
+    assert shadow_now(engine.url, shadow).counts["not_recorded"] == 1

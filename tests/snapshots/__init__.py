@@ -1,0 +1,1 @@
+"""What the pages look like, compared with what they looked like before."""

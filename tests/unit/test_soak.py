@@ -1,0 +1,124 @@
+"""What a soak says of figures that grow, and of those that do not."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from chaos.soak.report import Grown, grown, plot
+from chaos.soak.run import SoakPlan, SoakResult
+from chaos.soak.samples import Sample
+from chaos.soak.slopes import slope
+
+PLAN = SoakPlan(hours=2.0, load=0.6, workers=2, faults=4, seed=7, sample_s=30.0)
+
+
+def series(
+    per_hour: float, *, start: float = 200_000.0, noise: float = 800.0, seed: int = 1
+) -> list[tuple[float, float]]:
+    """Two hours of samples of a figure whose noise lasts for a minute or two."""
+    rng, off, found = random.Random(seed), 0.0, []
+    for number in range(240):
+        off = 0.8 * off + rng.gauss(0, noise)
+        found.append((number * 30.0, start + per_hour * number * 30.0 / 3_600 + off))
+    return found
+
+
+def test_a_leak_is_seen_with_its_size() -> None:
+    """10 MB an hour, in kilobytes, under noise of about a megabyte."""
+    found = [each for each in (slope(series(10_000, seed=seed)) for seed in range(100)) if each is not None]
+
+    assert all(each.grows for each in found)
+    assert sum(each.low <= 10_000 <= each.high for each in found) >= 85  # means are still a little alike
+
+
+def test_a_flat_figure_is_seldom_called_a_leak() -> None:
+    """Noise that lasts over several samples makes no slope."""
+    found = [each for each in (slope(series(0, seed=seed)) for seed in range(100)) if each is not None]
+
+    assert sum(each.grows for each in found) <= 2
+    assert sum(each.low <= 0 <= each.high for each in found) >= 85
+
+
+def test_half_an_hour_is_the_least() -> None:
+    """Two points always have a slope, which says nothing."""
+    assert slope(series(10_000)[:50]) is None
+    assert slope([]) is None
+
+
+def test_slope_and_interval_are_those_of_least_squares() -> None:
+    """Ten means 5 minutes apart with errors +1, -1, ...: computed by hand from the textbook's formulas."""
+    points = [(300.0 * number, 12.0 * number / 12 * 10 + (-1) ** number) for number in range(10)]
+    found = slope(points)
+
+    assert found is not None
+    assert found.per_hour == pytest.approx(120 - 12 * 5 / 82.5, rel=1e-9)
+    left = 10 - 25 / 82.5
+    error = math.sqrt(left / 8 / (82.5 / 144))
+    assert (found.high - found.low) / 2 == pytest.approx(2.306004 * error, rel=1e-5)
+
+
+def result(figures: dict[str, float]) -> SoakResult:
+    """Two hours in which each figure grows by so much an hour."""
+    samples = [
+        Sample(
+            at_s=at,
+            published=int(at * 40),
+            figures={name: 1_000 + growth * at / 3_600 for name, growth in figures.items()},
+        )
+        for at in (30.0 * number for number in range(240))
+    ]
+    return SoakResult(plan=PLAN, capacity_per_s=66.0, rate_per_s=40.0, seconds=7_170.0, samples=samples)
+
+
+def by_name(found: tuple[Grown, ...]) -> dict[str, Grown]:
+    """The figures by their names."""
+    return {each.name: each for each in found}
+
+
+def test_rows_may_grow_and_memory_may_not() -> None:
+    """What is kept by intention is shown with its growth, and is no leak."""
+    found = by_name(
+        grown(
+            result(
+                {
+                    "worker-1 (start 1): memory kB": 500.0,
+                    "worker-2 (start 1): memory kB": 0.0,
+                    "table messages: rows": 100_000.0,
+                    "Valkey: keys {hushgate:events}:lane": 60.0,
+                }
+            )
+        )
+    )
+
+    assert {name: each.verdict for name, each in found.items()} == {
+        "worker-1 (start 1): memory kB": "GROWS",
+        "worker-2 (start 1): memory kB": "flat",
+        "table messages: rows": "kept",
+        "Valkey: keys {hushgate:events}:lane": "GROWS",
+    }
+    assert found["table messages: rows"].per_1000 == pytest.approx(100_000 / 144, rel=1e-3)
+
+
+def test_a_restarted_process_is_a_figure_of_its_own_with_its_own_warm_up() -> None:
+    """Its memory rises while it starts, which is no leak."""
+    held = result({"worker-1 (start 1): memory kB": 0.0})
+    for each in held.samples[120:]:
+        assert isinstance(each.figures, dict)
+        del each.figures["worker-1 (start 1): memory kB"]
+        each.figures["worker-1 (start 2): memory kB"] = min(5_000.0, each.at_s - 3_000)
+
+    found = by_name(grown(held))["worker-1 (start 2): memory kB"]
+
+    assert found.points[0][0] == 120 * 30.0 + 900
+    assert grown(SoakResult(plan=PLAN)) == ()
+
+
+def test_the_plot_goes_from_the_smallest_to_the_largest() -> None:
+    """One block for each part of the time."""
+    assert plot(list(range(8))) == "▁▂▃▄▅▆▇█"
+    assert plot([3.0, 3.0]) == "▁▁"
+    assert plot([]) == ""
+    assert len(plot([float(number) for number in range(240)])) == 24
