@@ -716,6 +716,55 @@ def comment(world: World, person_id: UUID) -> UUID:
     return made
 
 
+def candidate(world: World, _: UUID) -> UUID:
+    """Settings of the account that are not in force."""
+    made: UUID = world.add(
+        "candidates",
+        id=uuid7(),
+        user_id=world.account,
+        base_version=world.one("SELECT max(version) FROM ai_rules WHERE user_id = %s", world.account) or 0,
+        changes=Jsonb({"prompt": world.text("candidate prompt")}),
+        note=world.text("candidate note"),
+        source="person",
+        created_by=world.text("candidate maker"),
+    )
+    return made
+
+
+def rollout(world: World, person_id: UUID) -> UUID:
+    """A rollout that was returned."""
+    made: UUID = world.add(
+        "rollouts",
+        id=uuid7(),
+        user_id=world.account,
+        candidate_id=candidate(world, person_id),
+        base_version=1,
+        share=0.1,
+        state="returned",
+        bounds=["blocks<=+0.05", "latency<=x1.5"],
+        least=50,
+        metric="blocks",
+        planned=2000,
+        stepped_at=datetime.now(UTC),
+    )
+    world.add(
+        "rollout_steps",
+        rollout_id=made,
+        kind="return",
+        share=0.0,
+        made_by=world.text("rollout author"),
+        reason=world.text("rollout reason"),
+        figures=Jsonb(ROLLOUT_FIGURES),
+    )
+    return made
+
+
+_OF_ARM: Final = {"units": 200, "size": 200.0, "crossed": 20.0, "size_squared": 200.0, "counted": 200}
+ROLLOUT_FIGURES: Final = {
+    "live": {"measures": {"blocks": _OF_ARM | {"hits": 20.0, "hits_squared": 20.0}}},
+    "candidate": {"measures": {"blocks": _OF_ARM | {"hits": 60.0, "hits_squared": 60.0, "crossed": 60.0}}},
+}
+"""Of both arms as they are stored: a tenth and three tenths of the decisions were blocked."""
 MENTION: Final = """
     WITH made AS (
         INSERT INTO comment_mentions (comment_id, person_id, user_id) VALUES (%s, %s, %s) RETURNING 1)
@@ -734,6 +783,8 @@ OF_ACCOUNT: Final[dict[str, Sample]] = {
     "comment_id": comment,
     "conversation_ref": conversation_reference,
     "appeal_id": appeal,
+    "candidate_id": candidate,
+    "rollout_id": rollout,
     "conversation": conversation,
     "delivery": delivery,
     "endpoint_id": endpoint,
