@@ -41,9 +41,12 @@ ABOUT: Final = (
 
 
 async def show_openapi(visit: Visit) -> Response:
-    """The document."""
-    body = openapi_document(visit.request.app.state.pages, visit.site.settings.review_url)
-    return Response(orjson.dumps(body), media_type="application/json")
+    """The document; made once, because routes and settings stay the same while the server runs."""
+    state = visit.request.app.state
+    body: bytes | None = getattr(state, "openapi", None)
+    if body is None:
+        body = state.openapi = orjson.dumps(openapi_document(state.pages, visit.site.settings.review_url))
+    return Response(body, media_type="application/json")
 
 
 def openapi_document(pages: Iterable[PageRoute], url: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Final
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.people import records, second_factors
+from db.people import records, second_factors, sessions
 from db.people.second_factors import SecondFactor
 from review.auth import credentials, second_factor
 from review.auth.sign_in_code import CODE_CHARS, check_code
@@ -67,7 +67,8 @@ async def _confirm(visit: Visit) -> Response:
             now=visit.now,
         )
         if confirmed:
-            detail = {"changed": "second factor set up"}
+            ended = await sessions.end_other_sessions(connection, person_id, visit.token)
+            detail = {"changed": "second factor set up", "sessions": ended}
             await visit.log(LoggedAction.PEOPLE, connection=connection, detail=detail)
     if not confirmed:
         return await _page(visit, problem=_("The code is wrong. Check the clock of your device."))

@@ -14,9 +14,11 @@ from uuid_utils.compat import uuid7
 from db import accounts
 from db.access_log import LoggedAction
 from db.audit.decision_context import DecisionRow, get_decision
+from db.people.attempts import AttemptKind
 from db.people.first_steps import decided_event
 from review.accounts.stored_versions import account_of_path
 from review.content_covers import cover_reason
+from review.first_run.attempts import begin_attempt
 from review.first_run.services import EventPlace
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -84,12 +86,9 @@ async def send_message_test(visit: Visit) -> Response:
     if not text or len(text) > TEXT_CHARS or "\0" in text:
         expected = _("Expected 1 to %(most)s characters, got %(got)s.")
         raise Refused(400, _("Message"), expected % {"most": TEXT_CHARS, "got": len(text)})
-    if wait_s := visit.site.message_tests.wait_s(visit.now):
-        wait = _("The calls cost money. Wait %(seconds)s seconds, then test again.") % {"seconds": wait_s}
-        raise Refused(429, _("Too many tests"), wait, retry_after_s=wait_s)
     event_id = f"{MARK}{uuid7()}"
+    await begin_attempt(visit, AttemptKind.TEST_MESSAGE, event_id, user_id)
     entry_id = await run_in_threadpool(events.publish, message_event(visit, user_id, event_id, text))
-    await visit.log(LoggedAction.SETTINGS, user_id=user_id, detail={"test_message": event_id})
     return visit.redirect("message_test", f"event={event_id}&entry={entry_id}", account=user_id)
 
 

@@ -8,9 +8,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
+from db.people.attempts import AttemptKind
 from db.people.first_steps import MODELS_FAILED, MODELS_TESTED
 from db.people.records import EVERY_ACCOUNT
 from review.access import Right
+from review.first_run.attempts import begin_attempt
 from review.first_run.services import ModelAnswer
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -28,9 +30,7 @@ async def run_model_test(visit: Visit) -> Response:
     call_models = visit.site.first_run.call_models
     if call_models is None:
         raise Refused(409, _("No models to test"), _("This server has no settings of the models."))
-    if wait_s := visit.site.model_tests.wait_s(visit.now):
-        text = _("The calls cost money. Wait %(seconds)s seconds, then test again.") % {"seconds": wait_s}
-        raise Refused(429, _("Too many tests"), text, retry_after_s=wait_s)
+    await begin_attempt(visit, AttemptKind.MODEL_TEST, "begun")
     answers = await run_in_threadpool(call_models)
     failed = sum(not each.answered for each in answers)
     await visit.log(LoggedAction.SETTINGS, detail={MODELS_TESTED: len(answers), MODELS_FAILED: failed})

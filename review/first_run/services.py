@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol, TypeAlias
-
-MOST_A_MINUTE: Final = 3
-PERIOD: Final = timedelta(minutes=1)
+from typing import Protocol, TypeAlias
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,20 +61,3 @@ class FirstRunServices:
 
     call_models: CallModels | None = None
     events: EventStream | None = None
-
-
-@dataclass(slots=True, kw_only=True)
-class RecentAttempts:
-    """Limits attempts of all people together in one process, as each of them costs money."""
-
-    most: int = MOST_A_MINUTE
-    times: deque[datetime] = field(default_factory=deque)
-
-    def wait_s(self, now: datetime) -> int:
-        """Seconds until the next attempt is allowed; 0, and the attempt counts, when it is allowed now."""
-        while self.times and now - self.times[0] >= PERIOD:
-            self.times.popleft()
-        if len(self.times) >= self.most:
-            return int((PERIOD - (now - self.times[0])).total_seconds()) + 1
-        self.times.append(now)
-        return 0

@@ -26,7 +26,7 @@ from db.review_store import AsyncConnection, Store
 from review.access import Right, accounts_with, may, may_somewhere, missing_right_message
 from review.auth.openid_provider import OpenIdProvider
 from review.dashboard.rounds import Rounds
-from review.first_run.services import FirstRunServices, RecentAttempts
+from review.first_run.services import FirstRunServices
 from review.http.concurrency_limit import ConcurrencyLimit
 from review.http.field_problems import FieldProblem
 from review.http.log_intervals import FollowLog, ReportCounter
@@ -93,8 +93,6 @@ class Site:
     requests: ConcurrencyLimit = field(default_factory=ConcurrencyLimit)
     rounds: Rounds = field(default_factory=Rounds)
     first_run: FirstRunServices = field(default_factory=FirstRunServices)
-    model_tests: RecentAttempts = field(default_factory=RecentAttempts)
-    message_tests: RecentAttempts = field(default_factory=lambda: RecentAttempts(most=10))
     link_visits: RequestRate = field(default_factory=RequestRate)
     """Of signed links, by address and by what they name."""
 

@@ -158,6 +158,8 @@ async def test_nothing_is_sent_when_nothing_waits(server: Site, database_url: st
         ({"period": "daily", "channel": "webhook", "address": "http://example.org/"}, 422),
         ({"period": "daily", "channel": "webhook", "address": "https://169.254.169.254/"}, 422),
         ({"period": "often", "channel": "webhook", "address": "https://example.org/"}, 400),
+        ({"period": "weekly", "channel": "webhook", "address": "https://localhost/"}, 422),
+        ({"period": "weekly", "channel": "webhook", "address": "https://10.0.0.1/"}, 422),
         ({"period": "weekly", "channel": "webhook", "address": "https://example.org/"}, 200),
     ],
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
@@ -12,10 +13,11 @@ from redis import Redis
 from uuid_utils.compat import uuid7
 
 from cli.review.first_run import model_answers
+from db.people.attempts import MOST_A_MINUTE, AttemptKind
 from db.people.records import Role
 from gateway.event_stream import RedisEventStream
 from review.first_run.message_page import MARK
-from review.first_run.services import MOST_A_MINUTE, FirstRunServices, RecentAttempts
+from review.first_run.services import FirstRunServices
 from sandbox.server import SandboxHandle
 from tests.support.reviewing import ADDRESS, Visitor, add_person, site, site_with
 from tests.support.running import eventually, running
@@ -62,7 +64,7 @@ def test_the_model_test_makes_real_calls_and_names_errors_without_keys(
     after_failure = admin.get("/").text
     sandbox.reset()
     passed = admin.post("/first-steps/models").text
-    answers = [admin.post("/first-steps/models").status_code for _ in range(MOST_A_MINUTE - 1)]
+    answers = [admin.post("/first-steps/models").status_code for _ in range(2)]
 
     assert "401" in refused
     assert "set OPENROUTER_API_KEY to a key that the endpoint accepts" in refused
@@ -132,9 +134,23 @@ def test_without_settings_the_pages_say_what_is_missing(database_url: str) -> No
         assert admin.post("/accounts/shop/test-message", text="x").status_code == 409
 
 
-def test_attempts_are_counted_for_a_minute() -> None:
-    """The fourth attempt of a minute waits for the end of the first one's."""
-    start, attempts = datetime(2026, 11, 23, tzinfo=UTC), RecentAttempts()
-    waits = [attempts.wait_s(start + timedelta(seconds=second)) for second in (0, 1, 2, 30, 61)]
+def test_servers_count_the_test_messages_of_a_person_and_of_an_account_together(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """Of twelve at once ten are sent; the limit is the person's and the account's, on every server."""
+    offered, most = services(database_url, redis_url, sandbox), MOST_A_MINUTE[AttemptKind.TEST_MESSAGE]
+    person, other = (add_person(database_url, Role.ACCOUNT_ADMIN) for _ in range(2))
+    with site_with(offered, database_url) as here, site_with(offered, database_url) as there:
+        first, again, colleague = here(), there(), there()
+        for visitor, who in ((first, person), (again, person), (colleague, other)):
+            visitor.sign_in(who)
+            visitor.get("/accounts/crowded/test-message")
 
-    assert waits == [0, 0, 0, 31, 0]
+        def send(visitor: Visitor, account: str = "crowded") -> int:
+            return visitor.post(f"/accounts/{account}/test-message", text="Hello").status_code
+
+        with ThreadPoolExecutor(4) as threads:
+            sent = Counter(threads.map(send, [first] * (most + 2)))
+
+        assert sent == {303: most, 429: 2}
+        assert [send(again, "quiet"), send(colleague), send(colleague, "quiet")] == [429, 429, 303]

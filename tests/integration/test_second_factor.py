@@ -96,6 +96,18 @@ def test_a_password_alone_does_not_sign_in(database_url: str, visitor: Visitors)
     assert again.post("/sign-in/code", code=code, **enter_password(again, person)).status_code == 401
 
 
+def test_switching_it_on_signs_out_the_other_devices(database_url: str, visitor: Visitors) -> None:
+    """The page says so before; a session that was stolen before ends."""
+    person, here, there = add_person(database_url, Role.VIEWER), visitor(), visitor()
+    here.sign_in(person)
+    there.sign_in(person)
+    before = here.get(PAGE).text
+    set_up(database_url, person, here)
+
+    assert "your other devices are signed out" in before
+    assert [each.get("/profile").status_code for each in (here, there)] == [200, 303]
+
+
 def test_the_form_for_the_code_is_of_one_browser_and_this_password(
     database_url: str, visitor: Visitors
 ) -> None:

@@ -58,11 +58,13 @@ def parse_url(text: str, *, loopback: bool) -> SplitResult:
     if parts.username is not None or parts.password is not None or parts.fragment:
         raise AddressRefused("url: expected no user name, password or fragment")
     literal = literal_address(host)
-    local = host == "localhost" or (literal is not None and plain_address(literal).is_loopback)
+    local = _is_local_name(host) if literal is None else plain_address(literal).is_loopback
     if parts.scheme == "http" and not (loopback and local):
         raise AddressRefused("url: expected https, got http")
     if literal is not None:
         check_address(literal, loopback=loopback)
+    elif _is_number(host) or (local and not loopback):
+        raise AddressRefused(f"address: expected one of the public internet, got {host}")
     return parts
 
 
@@ -70,6 +72,17 @@ def origin_of(url: str) -> str:
     """Scheme, host and port of a stored URL: path and query may contain a secret of the receiver."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _is_local_name(host: str) -> bool:
+    """Whether a name always means this machine (RFC 6761)."""
+    return host.rstrip(".").rpartition(".")[2] == "localhost"
+
+
+def _is_number(host: str) -> bool:
+    """Whether resolvers read a host as an IPv4 address in another form, such as 127.1 or 0x7f000001."""
+    last = host.rstrip(".").rpartition(".")[2]
+    return last.isdigit() or last.startswith("0x")
 
 
 def literal_address(host: str) -> Address | None:
