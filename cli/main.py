@@ -52,6 +52,7 @@ COMMANDS: Final = {
     "costs": "cli.accounts.costs:costs",
     "errors": "cli.learn.errors:errors",
     "calibration": "cli.learn.calibration:calibration",
+    "suggestions": "cli.learn.suggestions:suggestions",
     "assess": "cli.assess.commands:app",
     "shadow": "cli.learn.shadow:app",
     "rollouts": "cli.learn.rollouts:app",

@@ -27,6 +27,12 @@ RARE_STAGES: Final = (
     """ && (@.stage starts with "moderation" || @.stage == "rules_reply"))'::jsonpath)"""
 )
 """A stage failed or was skipped, or moderation or the reply's rules flagged."""
+TOPICS_OF: Final = (
+    "coalesce(snapshot_json #> '{assessment,learning_suggestions}',"
+    " snapshot_json #> '{assessment,diagnostics,learning_suggestions}')"
+)
+"""The topics that documents lack; the record of `validators` had them alone in earlier releases."""
+HAS_TOPICS: Final = f"jsonb_typeof({TOPICS_OF}) = 'array' AND {TOPICS_OF} <> '[]'"
 
 HANDOFF_SETTINGS: Final = {
     "handoff_texts": "language -> text to the author at a handoff; empty: none",
@@ -279,6 +285,7 @@ ai_decisions: Final = table(
         where="matched_rule IS NOT NULL",
     ),
     index("ix_ai_decisions_author", "author_id", "created_at", "id"),
+    index("ix_ai_decisions_candidate", "candidate_id", "created_at", "id", where="candidate_id IS NOT NULL"),
     index("ix_ai_decisions_degraded", "created_at", "id", where="degraded"),
     index(
         "ix_ai_decisions_text",
@@ -310,6 +317,7 @@ ai_decisions: Final = table(
         where="rejection_reason IS NOT NULL",
     ),
     index("ix_ai_decisions_rare", "created_at", "id", where=RARE_STAGES),
+    index("ix_ai_decisions_topics", "created_at", "id", "user_id", "reason_code", where=HAS_TOPICS),
     postgresql_partition_by="RANGE (created_at)",
 )
 

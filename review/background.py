@@ -19,6 +19,7 @@ from review.digests.run import run_digests
 from review.first_run.sample_page import tend_samples
 from review.http.visit import Site
 from review.learn.adaptive import run_adaptive
+from review.learn.suggesting import run_suggesting
 from review.queues import queue_filler
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
@@ -67,6 +68,7 @@ TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
     run_digests,
     tend_samples,
     run_adaptive,
+    run_suggesting,
 )
 """Tasks that run while the server runs; each handles its own errors."""
 

@@ -9,6 +9,7 @@ from celery.signals import beat_init, setup_logging, task_failure
 
 from tasks import consumer, logs, telemetry
 from tasks.alerts.watch import AlertWatch
+from tasks.broker import use_losable_channels
 from tasks.fleet.beats import sign_beat
 from tasks.maintenance import SCHEDULE
 from tasks.metrics.endpoint import serve_metrics
@@ -25,6 +26,7 @@ def application(settings: Settings) -> Celery:
 
     Every task is idempotent and short; the hot path does not use the broker.
     """
+    use_losable_channels()
     celery = Celery("hushgate", include=["tasks.maintenance", "tasks.publish_task"])
     celery.conf.update(
         broker_url=(settings.broker_url or settings.redis_url).get_secret_value(),

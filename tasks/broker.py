@@ -1,15 +1,16 @@
-"""Celery's consumer, for a Redis that refuses commands: full, read-only or loading."""
+"""Celery's consumer and channels, for a Redis that is away or refuses commands."""
 
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from typing import Any, Final
 
 from celery.worker.consumer import Consumer
-from celery.worker.consumer.consumer import COLLECT_SOCKET_TIMEOUT
 from kombu.common import ignore_errors
 from kombu.exceptions import OperationalError
+from kombu.transport import TRANSPORT_ALIASES
+from kombu.transport.redis import Channel, Transport
+from redis.exceptions import ConnectionError as ConnectionLost
 
 PAUSE_S: Final = 1.0
 
@@ -45,25 +46,32 @@ class PatientConsumer(Consumer):  # type: ignore[misc]  # Celery has no types
         time.sleep(PAUSE_S)
 
     def on_connection_error_after_connected(self, exc: Exception) -> None:
-        """Close and report, then pause."""
-        connection: Any
-        connection, self.connection = self.connection, None  # type: ignore[has-type]
-        if connection:
-            close_lost(connection)
+        """Report and close, then pause."""
         super().on_connection_error_after_connected(exc)
         time.sleep(PAUSE_S)
 
 
-def close_lost(connection: Any) -> None:
-    """Close a connection that was lost; a task that is not acknowledged comes again.
+class LosableChannel(Channel):
+    """Says that its connection is lost where Kombu 5.7 raises AttributeError.
 
-    As Celery 5.7 does, but Kombu 5.7 raises AttributeError when it closes a collected connection with such
-    a task, and Celery would end the worker. Remove it when Kombu does not.
-
-    Args:
-        connection: a ``kombu.Connection``.
+    That happens when a task is acknowledged or handed back after its connection was closed. Celery ignores or
+    repeats after errors of the connection, and ends the worker after any other; such a task comes again.
+    Remove this class and ``RedisTransport`` when Kombu's own channel raises an error of the connection.
     """
-    with suppress(Exception):
-        connection.collect(socket_timeout=COLLECT_SOCKET_TIMEOUT)
-    with suppress(AttributeError):
-        ignore_errors(connection, connection.close)  # type: ignore[no-untyped-call]
+
+    def _connparams(self, asynchronous: bool = False) -> Any:  # as Kombu declares it
+        if self.connection is None or self.connection.client is None:
+            raise ConnectionLost("the connection to Redis was closed")
+        return super()._connparams(asynchronous)  # type: ignore[no-untyped-call]
+
+
+class RedisTransport(Transport):
+    """Kombu's transport with channels that can lose their connection."""
+
+    Channel = LosableChannel
+
+
+def use_losable_channels() -> None:
+    """Make ``redis://`` and ``rediss://`` use ``RedisTransport``; only a URL's scheme names a transport."""
+    path = f"{RedisTransport.__module__}:{RedisTransport.__qualname__}"
+    TRANSPORT_ALIASES.update(dict.fromkeys(("redis", "rediss"), path))

@@ -43,6 +43,8 @@ def _facts(row: Mapping[str, Any], snapshot: Snapshot) -> list[tuple[str, Any]]:
     facts += [("answers message", snapshot.parent_id)] if snapshot.parent_id else []
     confidence = row["confidence"] if row["assessed"] else "–"
     facts += [("confidence", confidence), ("rule", row["matched_rule"]), ("reply", row["reply_text"])]
+    if row["candidate_id"] is not None:
+        facts.append(("candidate of a rollout", row["candidate_id"]))
     if row["reply_draft"] not in (None, row["reply_text"]):
         facts.append(("draft as assessed", row["reply_draft"]))
     tokens = {"prompt": snapshot.tokens.prompt, "completion": snapshot.tokens.completion}

@@ -15,9 +15,9 @@ from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
 from cli.options import database_url, own_connections
 from cli.output import emit, fail, print_message
-from db.candidates import rollouts
+from db.candidates import rollout_steps, rollouts
 from db.candidates.rollout_figures import load_figures
-from db.candidates.rollouts import Author, Plan, Rollout, RolloutState
+from db.candidates.rollout_records import Author, Plan, Rollout, RolloutRefused, RolloutState
 from db.pool import Pool
 from worker.account_settings import AccountRejected
 from worker.rollouts.bounds import LEAST_DECISIONS, BoundRejected, Measure, RolloutFigures, parse_bound
@@ -36,7 +36,7 @@ COLUMNS: Final = (
 STEP_COLUMNS: Final = ("made_at", "kind", "share", "made_by", "reason", "version")
 ARM_COLUMNS: Final = ("measure", "live", "candidate", "live_decisions", "candidate_decisions")
 RolloutId = Annotated[UUID, typer.Argument(help="The id of the rollout.")]
-Why = Annotated[str, typer.Option("--reason", help="Why; stored with the step.")]
+StepReason = Annotated[str, typer.Option("--reason", help="Why; stored with the step.")]
 ShareOption = Annotated[float, typer.Option("--share", help="Share of the conversations, 0.001 to 1.")]
 
 
@@ -52,7 +52,7 @@ def start(
             " or latency<=x1.5. Measures: overturns, escalations, blocks, latency (ms), cost (USD).",
         ),
     ],
-    reason: Why,
+    reason: StepReason,
     least: Annotated[
         int, typer.Option("--least", help="Decisions before a bound is tested.")
     ] = LEAST_DECISIONS,
@@ -70,27 +70,27 @@ def start(
     """
     bounds = tuple(map(_bound, bound))
     plan = Plan(share=share, bounds=bounds, least=least, metric=metric, planned=planned)
-    emit(
-        [_row(_run(lambda source: rollouts.start_rollout(source, candidate, plan, _author(reason))))], COLUMNS
-    )
+    started = _run(lambda source: rollout_steps.start_rollout(source, candidate, plan, _author(reason)))
+    emit([_row(started)], COLUMNS)
 
 
 @app.command()
-def step(rollout: RolloutId, share: ShareOption, reason: Why) -> None:
+def step(rollout: RolloutId, share: ShareOption, reason: StepReason) -> None:
     """Change the share. A rollout that has left its bounds is returned instead, and the command fails."""
-    emit([_row(_run(lambda source: rollouts.step_rollout(source, rollout, share, _author(reason))))], COLUMNS)
+    stepped = _run(lambda source: rollout_steps.step_rollout(source, rollout, share, _author(reason)))
+    emit([_row(stepped)], COLUMNS)
 
 
 @app.command("return")
-def return_(rollout: RolloutId, reason: Why) -> None:
+def return_(rollout: RolloutId, reason: StepReason) -> None:
     """End a rollout: the settings in force decide every conversation again."""
-    emit([_row(_run(lambda source: rollouts.return_rollout(source, rollout, _author(reason))))], COLUMNS)
+    emit([_row(_run(lambda source: rollout_steps.return_rollout(source, rollout, _author(reason))))], COLUMNS)
 
 
 @app.command()
-def finish(rollout: RolloutId, reason: Why) -> None:
+def finish(rollout: RolloutId, reason: StepReason) -> None:
     """Store the candidate as the next version of the settings, in force for every conversation."""
-    version = _run(lambda source: rollouts.finish_rollout(source, rollout, _author(reason)))
+    version = _run(lambda source: rollout_steps.finish_rollout(source, rollout, _author(reason)))
     emit([{"rollout_id": rollout, "version": version}], ("rollout_id", "version"))
 
 
@@ -162,5 +162,5 @@ def _run(call: Callable[[Pool], Awaitable[Value]]) -> Value:
 
     try:
         return asyncio.run(run())
-    except (rollouts.RolloutRefused, AccountRejected) as error:
+    except (RolloutRefused, AccountRejected) as error:
         raise fail(str(error), code=ExitCode.NEGATIVE) from None

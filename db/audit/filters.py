@@ -66,6 +66,7 @@ class Filters:
         accounts: only these, the ones that the person may see.
         matched_rule: exact, or a prefix when it ends in ``*``.
         rules_version: of the account's settings; each account counts its own.
+        candidate_id: of the candidate that decided, in a rollout.
         tier: of the assessment; a decision without an assessment has no tier.
         stage_outcome: ``moderation:failed``; ``*:failed`` is any stage.
         assignee: login of the person it is assigned to, or whose claim in a queue has not expired.
@@ -83,6 +84,7 @@ class Filters:
     reason_codes: tuple[str, ...] | None = None
     matched_rule: str | None = None
     rules_version: int | None = None
+    candidate_id: UUID | None = None
     scope: str | None = None
     conversation_id: str | None = None
     author_id: str | None = None
@@ -188,6 +190,7 @@ def _columns(filters: Filters) -> Iterator[Condition]:
         "event_id",
         "message_id",
         "rejection_reason",
+        "candidate_id",
     )
     for name in names:
         if (value := getattr(filters, name)) is not None:

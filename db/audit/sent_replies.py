@@ -29,7 +29,7 @@ async def newest_replies(
     """Messages with the replies that were sent to them, newest first."""
     names = ("id", "created_at", "user_id", "event_id", "scope", "message_text", "matched_rule")
     columns = (*(ai_decisions.c[name] for name in names), HIGH_SCORE_CATEGORIES)
-    newest = _newest(columns, user_id, since, CANDIDATES * limit).subquery()
+    newest = newest_of_reasons(columns, user_id, since, CANDIDATES * limit).subquery()
     sent = (
         sa.select(outbox.c.text.label("reply_text"))
         .where(
@@ -70,13 +70,19 @@ async def measured_replies(
     )
     try:
         async with statement_limit(connection, PATIENCE_S):
-            return await all_rows(connection, _newest(columns, user_id, since, limit))
+            return await all_rows(connection, newest_of_reasons(columns, user_id, since, limit))
     except TooSlow:
         return None
 
 
-def _newest(columns: Sequence[Any], user_id: str, since: datetime, limit: int) -> sa.Select[Any]:
-    """The newest decisions with a reply: those of each reason in the order of its index, then merged.
+def newest_of_reasons(
+    columns: Sequence[Any],
+    user_id: str,
+    since: datetime,
+    limit: int,
+    reasons: Sequence[Reason] = REPLY_REASONS,
+) -> sa.Select[Any]:
+    """The newest decisions of some reasons: those of each in the order of its index, then merged.
 
     One query for all reasons reads and sorts every reply of a busy account.
     """
@@ -90,7 +96,7 @@ def _newest(columns: Sequence[Any], user_id: str, since: datetime, limit: int) -
         )
         .order_by(ai_decisions.c.created_at.desc(), ai_decisions.c.id.desc())
         .limit(limit)
-        for reason in REPLY_REASONS
+        for reason in reasons
     )
     merged = sa.union_all(*(sa.select(each.subquery()) for each in of_reasons)).subquery()
     return sa.select(merged).order_by(merged.c.created_at.desc(), merged.c.id.desc()).limit(limit)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.filters import Filters, account_conditions, filter_conditions
 from db.audit.search import statement_limit
 from db.rows import Row, all_rows
-from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions
+from db.tables import HAS_TOPICS, HIGH_SCORE_CATEGORIES, NOT_ERASED, TOPICS_OF, ai_decisions
 from worker.assessment.text.words import normalised_text, text_units
 from worker.reasons import Reason
 
@@ -33,6 +34,9 @@ REASONS: Final = (
     Reason.REPLIED,
 )
 """The endings of an assessed draft; the index of account and reason finds them."""
+
+
+TOPICS: Final = sa.literal_column(TOPICS_OF, JSONB).label("topics")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +94,7 @@ async def load_suggestions(
     groups = {name: found for name, found in _groups(rows).items() if key in (None, name)}
     ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_TOPICS]
     shown = {row["id"]: row["created_at"] for _, found in ordered for _, row in found[:examples]}
-    texts = await _texts(connection, shown) if shown else {}
+    texts = await shown_decisions(connection, shown) if shown else {}
     topics = tuple(_suggestion(name, found, texts, examples) for name, found in ordered)
     return Suggestions(topics=topics, decisions=len(rows), complete=complete)
 
@@ -124,16 +128,11 @@ def _suggestion(name: str, found: list[tuple[str, Row]], texts: dict[UUID, Row],
 
 def _query(filters: Filters, limit: int) -> sa.Select[Any]:
     columns = ai_decisions.c
-    assessment = columns.snapshot_json["assessment"]
-    topics = sa.func.coalesce(  # the record of `validators` had them alone in earlier releases
-        assessment["learning_suggestions"], assessment["diagnostics"]["learning_suggestions"]
-    )
     return (
-        sa.select(columns.id, columns.created_at, columns.reason_code, topics.label("topics"))
+        sa.select(columns.id, columns.created_at, columns.reason_code, TOPICS)
         .where(
             columns.reason_code.in_([each.value for each in REASONS]),
-            sa.func.jsonb_typeof(topics) == "array",
-            sa.cast(topics, sa.Text) != "[]",
+            sa.text(HAS_TOPICS),
             *account_conditions(filters),
             *filter_conditions(filters),
         )
@@ -142,11 +141,11 @@ def _query(filters: Filters, limit: int) -> sa.Select[Any]:
     )
 
 
-async def _texts(connection: AsyncConnection, shown: dict[UUID, datetime]) -> dict[UUID, Row]:
-    """The decisions to show, with what decides whether their texts are covered."""
+async def shown_decisions(connection: AsyncConnection, shown: Mapping[UUID, datetime]) -> dict[UUID, Row]:
+    """Decisions to show by id and time, with what decides whether their texts are covered."""
     columns = ai_decisions.c
     names = ("id", "created_at", "user_id", "decision", "reason_code", "matched_rule", "message_text")
     query = sa.select(*(columns[name] for name in names), HIGH_SCORE_CATEGORIES).where(
-        columns.id.in_(shown), columns.created_at.in_(set(shown.values()))
+        columns.id.in_(shown), columns.created_at.in_(set(shown.values())), sa.text(NOT_ERASED)
     )
     return {row["id"]: row for row in await all_rows(connection, query)}

@@ -45,4 +45,9 @@ def _arm(rows: list[dict[str, Any]]) -> ArmFigures:
         )
         for row in rows
     }
-    return ArmFigures(sums=sums, p95_ms=(rows[0]["p95_ms"] or 0.0) if rows else 0.0)
+    return ArmFigures(
+        sums=sums,
+        p95_ms=(rows[0]["p95_ms"] or 0.0) if rows else 0.0,
+        effective={Measure(row["measure"]): row["counted"] for row in rows},
+        left_out=rows[0]["left_out"] if rows else 0,
+    )

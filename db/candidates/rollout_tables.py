@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
 
 from db.columns import NOW, Timestamp, index, key, required, required_texts, table
 
@@ -39,6 +39,11 @@ rollout_steps: Final = table(
     *required_texts("made_by", "reason"),
     required("made_at", Timestamp, server_default=NOW),
     sa.Column("version", sa.Integer, comment="of ai_rules that the step stored, or that ended the rollout"),
+    sa.Column(
+        "figures",
+        JSONB,
+        comment="of both arms before the step, as worker.rollouts.stored writes them; null: not measured",
+    ),
     sa.CheckConstraint("kind IN ('start', 'share', 'return', 'finish')", name="kind_known"),
     index("ix_rollout_steps_rollout", "rollout_id", "id"),
 )

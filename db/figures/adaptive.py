@@ -15,11 +15,12 @@ DUE: Final = """
     WHERE newest.adaptive_thresholds <> '{}' AND NOT EXISTS (
         SELECT FROM ai_rules AS step WHERE step.user_id = newest.user_id
             AND step.changed_by = %(author)s AND step.changed_at > %(since)s)
+        AND NOT EXISTS (SELECT FROM rollouts WHERE user_id = newest.user_id AND state = 'running')
     ORDER BY newest.user_id
 """
 
 
 async def accounts_due(source: Pool, *, author: str, since: datetime) -> tuple[str, ...]:
-    """Accounts with bounds in force and no step since then."""
+    """Accounts with bounds in force, no step since then, and no running rollout, which a step would end."""
     rows = await fetch_rows(source, DUE, {"author": author, "since": since})
     return tuple(user_id for (user_id,) in rows)

@@ -9,6 +9,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.candidates.returned import load_returned
 from db.costs.report import load_reached
 from db.rows import all_rows, first_row
 
@@ -58,6 +59,7 @@ class StoredFigures:
         partitions_ahead: months after this one that have a partition.
         queue_oldest: the oldest decision that waits for review, by kind of queue.
         budgets_reached: account and period of each budget that is spent.
+        rollouts_returned: the account of each rollout that left its bounds within an hour.
         shadows_failed: shadows that were switched off in the last day.
     """
 
@@ -73,6 +75,7 @@ class StoredFigures:
     partitions_ahead: int
     queue_oldest: dict[str, datetime]
     budgets_reached: tuple[tuple[str, str], ...] = ()
+    rollouts_returned: tuple[str, ...] = ()
     shadows_running: int = 0
     shadows_failed: int = 0
 
@@ -88,5 +91,6 @@ async def load_stored_figures(connection: AsyncConnection, today: date) -> Store
         partitions_ahead=int(ahead),
         queue_oldest=queues,
         budgets_reached=await load_reached(connection, today),
+        rollouts_returned=await load_returned(connection),
         **waiting,
     )

@@ -134,6 +134,7 @@ RETENTION: Final = (
     _other("comment_mentions", "with their comments"),
     _other("decision_presence", "the review server, after some minutes"),
     _other("digests", "one row per person; the person, or an administrator who disables the person"),
+    _other("learning_suggestions", "the review server, when it computes them again after a day"),
     _other("saved_views", "the person whose view it is"),
     _other("person_roles", "the account's administrators"),
     _kept("ai_rules", "a decision is explained by the settings of its time"),

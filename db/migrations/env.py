@@ -15,6 +15,7 @@ from db.escalations import tables as escalation_tables  # noqa: F401  # likewise
 from db.figures import tables as figure_tables  # noqa: F401  # likewise
 from db.outgoing import tables as outgoing_tables  # noqa: F401  # likewise
 from db.people import tables as people_tables  # noqa: F401  # likewise
+from db.suggestions import tables as suggestion_tables  # noqa: F401  # likewise
 from db.transparency import tables as transparency_tables  # noqa: F401  # likewise
 from db.webhooks import tables as webhook_tables  # noqa: F401  # likewise
 

@@ -20,6 +20,7 @@ from review.http.numbers import page_of
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
+from review.learn.suggestions_page import missing_document
 from worker.documents.model import TITLE_CHARS, DocumentFormat
 from worker.documents.reading import SUFFIXES
 from worker.errors import ConfigurationError, EmbeddingRejected, RetrievalUnavailable
@@ -58,7 +59,9 @@ async def show_documents(visit: Visit) -> Response:
     user_id = account_of_path(visit)
     query = visit.request.query_params.get("q", "")[:QUERY_CHARS].strip()
     found = await _searched(visit, user_id, query) if query else None
-    return await _page(visit, user_id, query=query, found=found)
+    typed = await missing_document(visit, user_id) if "missing" in visit.request.query_params else {}
+    more: dict[str, Any] = {"typed": typed} if typed else {}
+    return await _page(visit, user_id, query=query, found=found, **more)
 
 
 async def add_document(visit: Visit) -> Response:

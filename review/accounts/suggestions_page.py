@@ -18,7 +18,7 @@ from review.access import Right
 from review.accounts.stored_versions import account_of_path
 from review.content_covers import cover_reason
 from review.dashboard import ranges
-from review.dashboard.ranges import BadRange, Range
+from review.dashboard.ranges import Range
 from review.http.visit import Visit
 
 DEFAULT_RANGE: Final = "30d"
@@ -45,11 +45,8 @@ class TopicView:
 async def show_suggestions(visit: Visit) -> Response:
     """The topics of a range; with ``topic`` all decisions of this one."""
     user_id = account_of_path(visit)
-    parameters, problem = visit.request.query_params, ""
-    try:
-        chosen = parse_suggestion_range(visit, parameters)
-    except BadRange as bad:
-        problem, chosen = str(bad), parse_suggestion_range(visit, {})
+    parameters = visit.request.query_params
+    chosen, problem = ranges.chosen_range(parameters, visit.now, default=DEFAULT_RANGE)
     key = parameters.get("topic") or None
     found = await load_visible_suggestions(visit, user_id, chosen, key=key)
     return visit.render(

@@ -37,6 +37,7 @@ class DecisionLine:
     """A decision as lists show it; ``review`` is its review state.
 
     ``confidence`` is the confidence in a draft where ``assessed`` is true, and has no meaning elsewhere.
+    ``candidate_id`` is the candidate of a rollout that decided; null: the settings in force did.
     """
 
     id: UUID
@@ -55,6 +56,7 @@ class DecisionLine:
     matched_rule: str | None
     message_text: str
     degraded: bool
+    candidate_id: UUID | None
     review: str
 
 

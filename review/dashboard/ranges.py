@@ -93,6 +93,15 @@ def parse_range(parameters: Mapping[str, str], now: datetime, *, default: str = 
     return replace(chosen, back=WEEK, against=against) if is_week else chosen
 
 
+def chosen_range(parameters: Mapping[str, str], now: datetime, *, default: str) -> tuple[Range, str]:
+    """The range of a URL, with a problem where it is not usable: then the one named ``default``."""
+    values = {name: value.strip() for name, value in parameters.items() if value.strip()}
+    try:
+        return parse_range(values, now, default=default), ""
+    except BadRange as bad:
+        return parse_range({}, now, default=default), str(bad)
+
+
 def _parse_range(parameters: Mapping[str, str], now: datetime, default: str) -> Range:
     name = parameters.get("range") or ("custom" if parameters.get("since") else default)
     if name == "custom":

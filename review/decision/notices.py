@@ -27,6 +27,12 @@ def _sample(facts: ExplanationFacts) -> str:
     return _("This is sample data: nothing of it is sent to a channel.")
 
 
+def _candidate(facts: ExplanationFacts) -> str:
+    if facts.row["candidate_id"] is None:
+        return ""
+    return _("A candidate decided this in a rollout, not the settings in force.")
+
+
 def _unmoderated(facts: ExplanationFacts) -> str:
     stages = [each.stage for each in facts.snapshot.stages if each.unmoderated]
     continues = facts.settings and facts.settings.moderation_failure is FailurePolicy.ALLOW
@@ -141,6 +147,7 @@ def _unreadable(facts: ExplanationFacts) -> str:
 
 NOTICES: Final[tuple[Callable[[ExplanationFacts], str], ...]] = (
     _sample,
+    _candidate,
     _unmoderated,
     _left_out,
     _search_reduced,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from db.answers import waiting
+from db.candidates.returned import count_returned
 from db.collaboration import assignments, comments
 from db.collaboration.digests import Digest
 from db.people.records import Person
@@ -29,20 +30,24 @@ class DigestCounts:
     assigned: int
     escalations: int
     queue_items: int
+    rollouts: int
 
     @property
     def total(self) -> int:
         """All of it."""
-        return self.mentions + self.assigned + self.escalations + self.queue_items
+        return self.mentions + self.assigned + self.escalations + self.queue_items + self.rollouts
 
 
-async def load_counts(store: Store, person: Person, now: datetime) -> DigestCounts:
-    """What waits for the person, within the person's rights."""
+async def load_counts(store: Store, person: Person, now: datetime, since: datetime) -> DigestCounts:
+    """What waits for the person, within the person's rights; ``since``: the rollouts that were returned."""
     seen, reviewed = accounts_with(person, Right.VIEW), accounts_with(person, Right.REVIEW)
     async with store.reading() as connection:
         mentions = await comments.count_unread(connection, person.person_id, seen)
+        returned = await count_returned(connection, accounts_with(person, Right.LEAD), since)
         if reviewed == ():
-            return DigestCounts(mentions=mentions, assigned=0, escalations=0, queue_items=0)
+            return DigestCounts(
+                mentions=mentions, assigned=0, escalations=0, queue_items=0, rollouts=returned
+            )
         loads = await queue_loads.load_counts(
             connection, person_id=person.person_id, accounts=reviewed, now=now
         )
@@ -50,7 +55,13 @@ async def load_counts(store: Store, person: Person, now: datetime) -> DigestCoun
         assigned = await assignments.count_own(connection, person.person_id, reviewed)
     listed = await waiting.list_waiting(store.pool, reviewed, now=now, limit=MOST_ESCALATIONS)
     mine = [loads[queue.id].for_you for queue in opened if queue.id in loads and queue.is_for(reviewed)]
-    return DigestCounts(mentions=mentions, assigned=assigned, escalations=len(listed), queue_items=sum(mine))
+    return DigestCounts(
+        mentions=mentions,
+        assigned=assigned,
+        escalations=len(listed),
+        queue_items=sum(mine),
+        rollouts=returned,
+    )
 
 
 def digest_subject(counts: DigestCounts) -> str:
@@ -81,13 +92,20 @@ def _lines(counts: DigestCounts) -> Iterator[tuple[str, str]]:
     if number := counts.queue_items:
         text = ngettext("%(num)s item in queues", "%(num)s items in queues", number)
         yield text % {"num": number}, "/queues"
+    if number := counts.rollouts:
+        text = ngettext(
+            "%(num)s rollout left its bounds and was returned",
+            "%(num)s rollouts left their bounds and were returned",
+            number,
+        )
+        yield text % {"num": number}, "/accounts"
 
 
 def digest_body(counts: DigestCounts, digest: Digest, site: str) -> dict[str, Any]:
     """The body of a webhook; ``text`` is the whole of it for chats."""
     assert digest.due_at is not None  # only due ones are sent
-    numbers = {name: getattr(counts, name) for name in ("mentions", "assigned", "escalations", "queue_items")}
-    links = {"inbox": f"{site}/inbox", "escalations": f"{site}/escalations", "queues": f"{site}/queues"}
+    numbers = asdict(counts)
+    links = {name: f"{site}/{name}" for name in ("inbox", "escalations", "queues", "accounts")}
     data = {"period": digest.period.value, **numbers, "links": links}
     text = f"{digest_subject(counts)}\n{digest_text(counts, site)}"
     return {"type": "digest", "timestamp": digest.due_at.isoformat(), "data": data, "text": text}

@@ -10,7 +10,7 @@ import orjson
 import structlog
 
 from db.collaboration import digests
-from db.collaboration.digests import MOST_ATTEMPTS, Digest, DigestChannel
+from db.collaboration.digests import MOST_ATTEMPTS, Digest, DigestChannel, DigestPeriod
 from db.people import records
 from db.people.records import Person
 from review.digests.content import DigestCounts, digest_body, digest_subject, digest_text, load_counts
@@ -26,6 +26,8 @@ from worker.webhooks.signing import message_id, signed_headers
 log = structlog.get_logger(__name__)
 
 LOOK_S: Final = 60.0
+PERIODS: Final = {DigestPeriod.DAILY: timedelta(days=1), DigestPeriod.WEEKLY: timedelta(days=7)}
+"""What is off is never due."""
 FIRST_RETRY: Final = timedelta(minutes=2)
 NO_MAIL_SERVER: Final = "no_mail_server"
 
@@ -56,7 +58,7 @@ async def send_due(site: Site) -> int:
 async def _send_one(site: Site, digest: Digest, person: Person) -> bool:
     zone, now = choose_zone(person.time_zone, None), site.now()
     answer_in(PageReader(language=choose_language(person.language, None, ""), zone=zone, now=now))
-    counts = await load_counts(site.store, person, now)
+    counts = await load_counts(site.store, person, now, now - PERIODS[digest.period])
     problem = await _deliver(site, digest, counts) if counts.total else None
     next_at = next_digest(digest.period, zone, now)
     assert next_at is not None  # what is off is never due

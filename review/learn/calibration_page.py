@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlencode
+from uuid import UUID
 
 from starlette.responses import Response
 
@@ -17,11 +19,12 @@ from db.reviews import queue_items
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
 from review.dashboard import ranges
-from review.dashboard.ranges import BadRange, Range
+from review.dashboard.ranges import Range
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.learn.reliability_plot import reliability_plot
 from worker.account_settings import AccountRejected
+from worker.adaptive import STEP
 from worker.proposals import (
     WANTED,
     category_proposals,
@@ -74,6 +77,9 @@ async def show_calibration(visit: Visit) -> Response:
         ],
         errors_link=f"{visit.url('learn_errors', account=account)}?{urlencode(chosen.query)}",
         made=parameters.get("made", ""),
+        candidate=_candidate(parameters.get("candidate", "")),
+        adaptive=settings.adaptive_thresholds,
+        most_step=STEP,
         action=f"{visit.url('calibration_candidate', account=account)}?{urlencode(chosen.query)}",
     )
 
@@ -96,7 +102,7 @@ async def make_candidate(visit: Visit) -> Response:
         raise Refused(409, _("No threshold"), _("The reviews no longer support a threshold."))
     detail = {"candidate": f"{target} {name}", "threshold": threshold_value(proposal)}
     try:
-        await add_candidate(
+        stored = await add_candidate(
             visit.store.pool,
             account,
             proposal_changes(settings, proposal),
@@ -108,7 +114,9 @@ async def make_candidate(visit: Visit) -> Response:
         )
     except AccountRejected as rejected:
         raise Refused(409, _("This threshold cannot be used"), str(rejected)) from rejected
-    query = urlencode(chosen.query | {"precision": f"{wanted * 100:g}", "made": name})
+    query = urlencode(
+        chosen.query | {"precision": f"{wanted * 100:g}", "made": name, "candidate": str(stored.candidate_id)}
+    )
     return visit.redirect("learn_calibration", query, account=account)
 
 
@@ -131,12 +139,18 @@ def _labels(sample: CalibrationSample, label: str) -> list[str]:
 
 
 def _range(visit: Visit, problems: list[str]) -> Range:
-    values = {name: value.strip() for name, value in visit.request.query_params.items() if value.strip()}
-    try:
-        return ranges.parse_range(values, visit.now, default=DEFAULT_RANGE)
-    except BadRange as bad:
-        problems.append(_("%(problem)s. The last 30 days are shown.") % {"problem": str(bad)})
-        return ranges.parse_range({}, visit.now, default=DEFAULT_RANGE)
+    parameters = visit.request.query_params
+    chosen, problem = ranges.chosen_range(parameters, visit.now, default=DEFAULT_RANGE)
+    if problem:
+        problems.append(_("%(problem)s. The last 30 days are shown.") % {"problem": problem})
+    return chosen
+
+
+def _candidate(text: str) -> UUID | None:
+    """The candidate that was made just now."""
+    with suppress(ValueError):
+        return UUID(text)
+    return None
 
 
 def _wanted(text: str, problems: list[str]) -> float:

@@ -23,7 +23,7 @@ from db.reviews.queues import parse_sample
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
 from review.dashboard import plots, ranges
-from review.dashboard.ranges import BadRange, Range
+from review.dashboard.ranges import Range
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
@@ -99,11 +99,7 @@ async def load_report(visit: Visit, account: str | None, chosen: Range) -> Error
 
 
 async def _page(visit: Visit, account: str | None) -> Response:
-    problem = ""
-    try:
-        chosen = _range(visit)
-    except BadRange as bad:
-        problem, chosen = str(bad), ranges.parse_range({}, visit.now, default=DEFAULT_RANGE)
+    chosen, problem = _range(visit)
     report = await load_report(visit, account, chosen)
     await _log(visit, account, report)
     file = ("learn_errors_csv", {"account": account}) if account else ("errors_csv", {})
@@ -140,10 +136,9 @@ def _decisions_of(chosen: Range, account: str | None) -> Callable[[ErrorDimensio
 
 
 async def _file(visit: Visit, account: str | None) -> Response:
-    try:
-        chosen = _range(visit)
-    except BadRange as bad:
-        raise Refused(400, _("This range cannot be used"), str(bad)) from bad
+    chosen, problem = _range(visit)
+    if problem:
+        raise Refused(400, _("This range cannot be used"), problem)
     report = await load_report(visit, account, chosen)
     await _log(visit, account, report)
     body = "\ufeff" + csv_text([FILE_COLUMNS, *(list(row.values()) for row in accuracy_rows(report))])
@@ -151,9 +146,8 @@ async def _file(visit: Visit, account: str | None) -> Response:
     return Response(body, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def _range(visit: Visit) -> Range:
-    values = {name: value.strip() for name, value in visit.request.query_params.items() if value.strip()}
-    return ranges.parse_range(values, visit.now, default=DEFAULT_RANGE)
+def _range(visit: Visit) -> tuple[Range, str]:
+    return ranges.chosen_range(visit.request.query_params, visit.now, default=DEFAULT_RANGE)
 
 
 async def _log(visit: Visit, account: str | None, report: ErrorReport) -> None:

@@ -13,12 +13,13 @@ from db.access_log import LoggedAction
 from db.candidates import rollouts
 from db.candidates.backtests import Backtest, list_backtests
 from db.candidates.candidates import get_candidate, list_candidates, withdraw_candidate
-from db.candidates.rollouts import RolloutState, StepKind
+from db.candidates.rollout_records import GUARD
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from review.languages import mark
+from review.learn import rollout_wording
 from review.learn.shadows import load_shadows
+from review.learn.suggestions_page import load_suggested
 from review.learn.wording import GROUPS, setting_titles
 
 PartLoader: TypeAlias = Callable[[Visit, str], Awaitable[Mapping[str, Any]]]
@@ -57,30 +58,21 @@ async def load_backtests(visit: Visit, account: str) -> Mapping[str, Any]:
     }
 
 
-STATES: Final[Mapping[str, str]] = {
-    RolloutState.RUNNING: mark("running"),
-    RolloutState.RETURNED: mark("returned to the settings in force"),
-    RolloutState.FINISHED: mark("now the settings in force"),
-}
-STEPS: Final[Mapping[str, str]] = {
-    StepKind.START: mark("started"),
-    StepKind.SHARE: mark("other share"),
-    StepKind.RETURN: mark("returned"),
-    StepKind.FINISH: mark("finished"),
-}
-
-
 async def load_rollouts(visit: Visit, account: str) -> Mapping[str, Any]:
-    """The newest rollouts with their steps."""
+    """The newest rollouts with their last steps."""
     found = await rollouts.list_rollouts(visit.store.pool, account)
+    steps = {each.rollout_id: await rollouts.list_steps(visit.store.pool, each.rollout_id) for each in found}
     return {
-        "states": STATES,
-        "kinds": STEPS,
-        "rollouts": [(each, await rollouts.list_steps(visit.store.pool, each.rollout_id)) for each in found],
+        "states": rollout_wording.STATES,
+        "badges": rollout_wording.STATE_BADGES,
+        "kinds": rollout_wording.STEPS,
+        "guard": GUARD,
+        "rollouts": [(each, next(reversed(steps[each.rollout_id]), None)) for each in found],
     }
 
 
 PARTS: Final[tuple[LearnPart, ...]] = (
+    LearnPart(template="learn/_suggestions.html", load=load_suggested),
     LearnPart(template="learn/_backtests.html", load=load_backtests),
     LearnPart(template="learn/_shadows.html", load=load_shadows),
     LearnPart(template="learn/_rollouts.html", load=load_rollouts),

@@ -30,6 +30,7 @@ COLUMNS: Final = (
     "matched_rule",
     "confidence",
     "degraded",
+    "candidate_id",
     "message_text",
     "reply_text",
     "review",

@@ -110,6 +110,13 @@ FIELDS: Final = (
         filter_parsers.whole_number,
         target="rules_version",
     ),
+    _filter(
+        "candidate",
+        "Candidate",
+        "Decided by this candidate in a rollout; the id of the candidate.",
+        filter_parsers.identifier,
+        target="candidate_id",
+    ),
     _choice("tier", "Confidence tier", "This tier of the assessment.", *Tier),
     _filter(
         "rejection",

@@ -62,6 +62,14 @@ def time_of(text: str, context: ParseContext) -> datetime:
         raise BadValue("a time such as 2026-11-21T10:00, or an age such as 24h or 7d") from error
 
 
+def identifier(text: str, _: ParseContext) -> UUID:
+    """The id of something stored."""
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise BadValue("an id such as 01a20047-0dfa-71d7-8e88-c1d4329d1fb5") from error
+
+
 def one_of(*known: str) -> Parser:
     """A parser that takes one of these, in any case."""
 

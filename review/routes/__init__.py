@@ -17,6 +17,7 @@ from review.routes.decisions import DECISIONS
 from review.routes.first_run import FIRST_RUN
 from review.routes.governance import GOVERNANCE, GOVERNANCE_API
 from review.routes.learn_figures import LEARN_FIGURES
+from review.routes.learn_rollouts import LEARN_ROLLOUTS
 from review.routes.owner import OWNER
 from review.routes.people import PEOPLE
 from review.routes.profile import OWN
@@ -41,6 +42,7 @@ PAGES: Final = (
     *FIRST_RUN,
     *APPEALS,
     *LEARN_FIGURES,
+    *LEARN_ROLLOUTS,
     *ACCOUNTS,
     *PEOPLE,
     *WEBHOOKS_API,

@@ -6,7 +6,7 @@ from typing import Final
 
 from review.access import Right
 from review.http.page_routes import get, post
-from review.learn import calibration_page, errors_page, shadows
+from review.learn import calibration_page, errors_page, shadows, suggestions_page
 from review.routes.accounts import ACCOUNT
 
 LEARN_FIGURES: Final = (
@@ -32,6 +32,18 @@ LEARN_FIGURES: Final = (
         ACCOUNT + "/learn/calibration",
         "calibration_candidate",
         calibration_page.make_candidate,
+        Right.LEAD,
+    ),
+    get(
+        ACCOUNT + "/learn/suggestions",
+        "learn_suggestions",
+        suggestions_page.show_suggested,
+        Right.VIEW,
+    ),
+    post(
+        ACCOUNT + "/learn/suggestions",
+        "suggestion_candidate",
+        suggestions_page.make_suggested,
         Right.LEAD,
     ),
 )

@@ -11,12 +11,15 @@ from review.dashboard import first_steps, home_page
 from review.digests import settings_page
 from review.http.page_routes import get, post
 from review.languages import page as language_page
+from review.people import quality_page
 
 OWN: Final = (
     post("/language", "language", language_page.choose, None),
     get("/", "home", home_page.show_home, Right.VIEW),
     post("/first-steps/hide", "first_steps_hide", first_steps.hide_checklist, Right.ADMIN),
     get("/profile", "profile", profile_page.show_profile, Right.SIGNED_IN),
+    get("/profile/quality", "own_quality", quality_page.show_own_quality, Right.REVIEW),
+    get("/reviewers", "reviewers", quality_page.show_reviewer, Right.LEAD),
     post("/profile", "profile_post", profile_page.save_profile, Right.SIGNED_IN),
     post("/profile/break", "break_dismiss", breaks.dismiss_reminder, Right.SIGNED_IN),
     get("/profile/password", "password", password_page.show_password_form, Right.SIGNED_IN),

@@ -144,6 +144,12 @@ def budget_spent(now: Situation) -> Iterator[str]:
         yield f"account {account}: its budget for the {period} is spent"
 
 
+def rollout_returned(now: Situation) -> Iterator[str]:
+    """A rollout left its bounds within an hour."""
+    for account in now.fleet.stored.rollouts_returned if now.fleet.stored else ():
+        yield f"account {account}: its rollout left its bounds and was returned"
+
+
 def shadow_failed(now: Situation) -> Iterator[str]:
     """Candidates that were switched off."""
     if now.fleet.stored and (number := now.fleet.stored.shadows_failed):

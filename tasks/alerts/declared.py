@@ -169,6 +169,14 @@ ALERTS: Final = (
         check=conditions.budget_spent,
     ),
     Alert(
+        name="HushgateRolloutReturned",
+        severity=AlertSeverity.TICKET,
+        summary="A rollout left its bounds and was returned.",
+        minutes=0,
+        expression="hushgate_rollouts_returned > 0",
+        check=conditions.rollout_returned,
+    ),
+    Alert(
         name="HushgateShadowFailed",
         severity=AlertSeverity.TICKET,
         summary="A candidate that ran as a shadow was switched off.",

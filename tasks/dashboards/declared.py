@@ -50,6 +50,7 @@ FLEET: Final = Dashboard(
         gauge_panel("Partitions for further months", PanelUnit.COUNT, partitions=names.PARTITIONS_AHEAD),
         rate_panel("Background jobs that failed", names.JOB_FAILURES, "job"),
         rate_panel("Decisions stored without their recording", names.RECORDING_FAILURES),
+        gauge_panel("Rollouts returned in an hour", PanelUnit.COUNT, rollouts=names.ROLLOUTS_RETURNED),
         gauge_panel("Releases", PanelUnit.COUNT, release=names.BUILD_INFO),
     ),
 )

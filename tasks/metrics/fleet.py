@@ -116,6 +116,7 @@ def _stored_metrics(found: StoredFigures, at: datetime) -> Iterator[Metric]:
     yield _plain(names.LONGEST_HOLD, found.longest_hold_s)
     yield _plain(names.PARTITIONS_AHEAD, found.partitions_ahead)
     yield _plain(names.BUDGETS_REACHED, len(found.budgets_reached))
+    yield _plain(names.ROLLOUTS_RETURNED, len(found.rollouts_returned))
     yield _plain(names.SHADOWS_RUNNING, found.shadows_running)
     yield _plain(names.SHADOWS_FAILED, found.shadows_failed)
     spec = names.QUEUE_OLDEST_AGE

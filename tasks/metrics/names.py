@@ -229,6 +229,9 @@ WEBHOOK_ENDPOINTS_FAILING: Final = _fleet(
 BUDGETS_REACHED: Final = _fleet(
     "hushgate_budgets_reached", "Budgets of accounts, for this day or month, that are spent."
 )
+ROLLOUTS_RETURNED: Final = _fleet(
+    "hushgate_rollouts_returned", "Rollouts that left their bounds and were returned within the last hour."
+)
 SHADOWS_RUNNING: Final = _fleet("hushgate_shadows_running", "Candidates that run as shadows.")
 SHADOWS_FAILED: Final = _fleet("hushgate_shadows_failed", "Shadows that were switched off in the last day.")
 CONSERVATION_IMBALANCE: Final = _fleet(

@@ -6,15 +6,9 @@ from datetime import datetime
 
 import structlog
 
-from db.candidates.rollouts import (
-    GUARD,
-    REASON_CHARS,
-    Author,
-    RolloutRefused,
-    check_rollout,
-    list_running,
-    return_rollout,
-)
+from db.candidates.rollout_records import GUARD, REASON_CHARS, Author, RolloutRefused
+from db.candidates.rollout_steps import check_rollout, return_rollout
+from db.candidates.rollouts import list_running
 from db.pool import Pool
 
 log = structlog.get_logger(__name__)

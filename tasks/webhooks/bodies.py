@@ -76,6 +76,18 @@ class AppealDecidedEntry(Body):
     decided_at: Time = Field(description="When it was decided.")
 
 
+class RolloutReturnedEntry(BaseModel):
+    """A rollout left its bounds: the settings in force decide every conversation again."""
+
+    model_config = ConfigDict(frozen=True)
+
+    user_id: str = Field(description="The account.")
+    rollout_id: Uuid = Field(description="The rollout.")
+    candidate_id: Uuid = Field(description="The candidate that had decided a share of the conversations.")
+    reason: str = Field(description="The bounds that were left, with the figures of both arms.")
+    returned_at: Time = Field(description="When it was returned.")
+
+
 class TestEntry(BaseModel):
     """A test event, sent on request."""
 
@@ -94,6 +106,7 @@ BODIES: Final[Mapping[str, type[BaseModel]]] = {
     WebhookType.CONVERSATION_TAKEN: OwnerEntry,
     WebhookType.CONVERSATION_RELEASED: OwnerEntry,
     WebhookType.APPEAL_DECIDED: AppealDecidedEntry,
+    WebhookType.ROLLOUT_RETURNED: RolloutReturnedEntry,
     TEST_TYPE: TestEntry,
 }
 """By the type of the event."""

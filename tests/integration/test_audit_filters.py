@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
+from uuid import UUID
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -71,6 +72,7 @@ def odd(database_url: str) -> Decision:
         confidence=0.25,
         degraded=True,
         rules_version=7,
+        candidate_id=UUID(int=7),
         rechecked=(0.4, 0.6),
         assessment=assessed(Tier.MEDIUM),
         stages=staged(Stage.RETRIEVAL, StageOutcome.FAILED),
@@ -107,6 +109,7 @@ ODD = (
     {"matched_rule": "flagged_keyword:odd%*"},
     {"rules_version": 7, "user_id": "odd"},
     {"rules_version": 7},
+    {"candidate_id": UUID(int=7)},
     {"scope": "comment"},
     {"conversation_id": "odd-conversation"},
     {"author_id": "odd-author"},

@@ -209,6 +209,14 @@ def test_the_command_says_what_is_missing(desk: Desk, tmp_path: Path) -> None:
     assert "366 days" in shell.run("errors", "--since", "2020-01-01").err
 
 
+RUNNING_ROLLOUT = """
+    INSERT INTO rollouts (id, user_id, candidate_id, base_version, share, bounds, least, metric, planned,
+        stepped_at)
+    SELECT gen_random_uuid(), 'even', id, 1, 0.1, '{blocks<=0.1}', 50, 'blocks', 2000, now()
+    FROM candidates WHERE user_id = 'even' LIMIT 1
+"""
+
+
 def calibrated(desk: Desk) -> None:
     """Three hundred reviewed replies of one shop, right somewhat more often than their confidence says."""
     draws = random.Random(6)
@@ -250,6 +258,7 @@ def test_calibration_shows_bins_and_a_threshold(desk: Desk, tmp_path: Path) -> N
         made = person.post(
             "/accounts/even/learn/calibration", target="confidence", name="high_threshold", precision="70"
         )
+        after = person.get(made.headers["location"])
         refused = person.post("/accounts/even/learn/calibration", target="category", name="hate")
         wrong = person.get("/accounts/even/learn/calibration?precision=all")
         nothing = person.get("/accounts/nothing/learn/calibration")
@@ -269,6 +278,7 @@ def test_calibration_shows_bins_and_a_threshold(desk: Desk, tmp_path: Path) -> N
     assert "expected at least 49 right ones" in few.err
     stored_candidates = desk.connection.execute("SELECT changes, source FROM candidates").fetchall()
     assert (made.status_code, refused.status_code) == (303, 409)
+    assert "Start a rollout" in after.text
     assert stored_candidates == [{"changes": proposal["changes"], "source": "calibration"}]
 
 
@@ -287,6 +297,9 @@ def test_an_account_with_bounds_takes_one_step_a_day(desk: Desk) -> None:
 
         return asyncio.run(run())
 
+    desk.connection.execute(RUNNING_ROLLOUT)
+    during = step(0)
+    desk.connection.execute("UPDATE rollouts SET state = 'finished'")
     taken = [step(0), step(0), step(1), step(2)]
     query = """SELECT changed_by, (assessment_policy ->> 'high_threshold')::float8 AS threshold
                FROM ai_rules WHERE user_id = 'even' ORDER BY version DESC LIMIT 2"""
@@ -294,6 +307,7 @@ def test_an_account_with_bounds_takes_one_step_a_day(desk: Desk) -> None:
         "SELECT detail ->> 'reason' AS reason FROM access_log WHERE person = 'adaptive' ORDER BY id"
     ).fetchall()
 
+    assert during == 0
     assert taken == [1, 0, 1, 0]
     assert desk.connection.execute(query).fetchall() == [
         {"changed_by": "adaptive", "threshold": 0.94},

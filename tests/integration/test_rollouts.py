@@ -15,10 +15,10 @@ import pytest
 from psycopg.rows import dict_row
 
 from db import accounts
-from db.candidates import rollouts
+from db.candidates import rollout_steps, rollouts
 from db.candidates.candidates import CandidateSource, SettingsCandidate, add_candidate
 from db.candidates.rollout_figures import PLACE, load_figures
-from db.candidates.rollouts import Author, Plan, Rollout, RolloutRefused
+from db.candidates.rollout_records import Author, Plan, Rollout, RolloutRefused
 from db.pool import WORKER_ROLE, Pool, create_pool
 from sandbox.server import SandboxHandle
 from tasks.accounts import Rulebook
@@ -88,7 +88,7 @@ def candidate(url: str, user_id: str, changes: dict[str, Any]) -> SettingsCandid
 def started(url: str, tried: UUID, share: float, *bounds: str, least: int = 5) -> Rollout:
     """A running rollout."""
     plan = Plan(share=share, bounds=tuple(map(parse_bound, bounds)), least=least, metric=Measure.BLOCKS)
-    return call(url, lambda source: rollouts.start_rollout(source, tried, plan, author()))
+    return call(url, lambda source: rollout_steps.start_rollout(source, tried, plan, author()))
 
 
 def state(url: str, rollout: Rollout) -> str:
@@ -141,9 +141,11 @@ def test_every_step_is_stored_and_the_last_is_a_version(database_url: str) -> No
     url, shop = database_url, shop_at(database_url)
     found = candidate(url, shop, {"prompt": "Be brief."})
     rollout = started(url, found.candidate_id, 0.1, "blocks<=0.5")
-    step = call(url, lambda source: rollouts.step_rollout(source, rollout.rollout_id, 0.5, author("more")))
+    step = call(
+        url, lambda source: rollout_steps.step_rollout(source, rollout.rollout_id, 0.5, author("more"))
+    )
     version = call(
-        url, lambda source: rollouts.finish_rollout(source, rollout.rollout_id, author("it is better"))
+        url, lambda source: rollout_steps.finish_rollout(source, rollout.rollout_id, author("it is better"))
     )
     account = call(url, lambda source: accounts.current_account(source, shop))
     steps = call(url, lambda source: rollouts.list_steps(source, rollout.rollout_id))
@@ -189,9 +191,9 @@ def test_a_second_rollout_of_an_account_is_refused(database_url: str) -> None:
     rollout = started(url, found.candidate_id, 0.1, "blocks<=0.5")
     with pytest.raises(RolloutRefused, match="at a time"):
         started(url, found.candidate_id, 0.1, "blocks<=0.5")
-    call(url, lambda source: rollouts.return_rollout(source, rollout.rollout_id, author()))
+    call(url, lambda source: rollout_steps.return_rollout(source, rollout.rollout_id, author()))
     with pytest.raises(RolloutRefused, match="expected one that runs"):
-        call(url, lambda source: rollouts.step_rollout(source, rollout.rollout_id, 0.5, author()))
+        call(url, lambda source: rollout_steps.step_rollout(source, rollout.rollout_id, 0.5, author()))
     account = call(url, lambda source: accounts.current_account(source, shop))
     other = changed(account, {"prompt": "Be long."})
     call(url, lambda source: accounts.store_account(source, other, changed_by="kim"))

@@ -25,7 +25,8 @@ from sandbox.server import SandboxHandle
 from tasks.replays.shadow_batch import ShadowFound, ShadowWork, decide_batch
 from tasks.replays.shadow_process import ShadowProcess
 from tasks.replays.shadow_run import ShadowLimits, ShadowRunner
-from tests.support.running import Running, running, settings_of
+from tasks.replays.shadow_watch import ShadowWatch
+from tests.support.running import Running, eventually, running, settings_of
 from tests.support.terminal import Shell
 from worker.account_settings import AccountRejected
 from worker.replay.stored import decoded, encoded
@@ -359,3 +360,18 @@ def test_erasure_and_deleted_messages_take_what_shadows_stored(engine: Running) 
     assert len(kept) == 1
     assert engine.rows("SELECT 1 FROM shadow_results WHERE user_id = %s", user_id) == []
     assert shadow_now(engine.url, shadow).counts["not_recorded"] == 1
+
+
+def test_the_thread_of_beat_runs_shadows(engine: Running, sandbox: SandboxHandle) -> None:
+    """With the settings of a deployment, until it is stopped."""
+    user_id = engine.account(documents=HOURS)
+    shadow = started(engine.url, user_id, STOPS)
+    engine.decide(user_id, QUESTION)
+    watch = ShadowWatch(settings_of(engine.url, engine.redis_url, sandbox, HUSHGATE_SHADOW_EVERY_S="0.1"))
+    watch.start()
+    try:
+        found = eventually(lambda: shadow_now(engine.url, shadow).counts, "the shadow to see the decision")
+    finally:
+        watch.stop()
+
+    assert found == {"newly_stopped": 1}

@@ -543,4 +543,5 @@ def test_every_type_can_be_subscribed() -> None:
         "conversation.taken",
         "conversation.released",
         "appeal.decided",
+        "rollout.returned",
     }

@@ -95,6 +95,7 @@ class World:
             "golden_items",
             "conversations",
             "escalations",
+            "learning_suggestions",
         }
         query = f"INSERT INTO {table} ({columns}) VALUES ({marks})"
         if table == "ai_rules" or table.startswith("chunk"):
@@ -131,6 +132,14 @@ class World:
             assessment=look,
         )
         asyncio.run(_record(self.url, made))
+        self.add(
+            "learning_suggestions",
+            user_id=self.account,
+            begun_at=at,
+            computed_at=at,
+            material=Jsonb({"days": 90, "reviewed": 9, "sent": 9, "questions": 3}),
+            found=Jsonb(found_suggestions(made.decision_id, made.decided_at, self.text)),
+        )
         return made
 
     def answered(self) -> None:
@@ -628,6 +637,31 @@ def _delivery_to(world: World, endpoint_id: UUID) -> int:
     return made
 
 
+def found_suggestions(
+    decision_id: UUID, decided_at: datetime, text: Callable[[str], str]
+) -> list[dict[str, Any]]:
+    """One suggestion of each kind, resting on a decision."""
+    rule, added, word = text("suggested rule"), text("suggested entry"), text("suggested word")
+    precision = {"share": 0.2, "low": 0.1, "high": 0.4}
+    reviewed = {"overturned": 8, "upheld": 2, "released": 8, "lost": 0, "sampled": False}
+    drift = {"before": 0.1, "after": 0.3, "change": 0.2, "low": 0.1, "high": 0.3, "of_before": 90}
+    evidence: dict[str, dict[str, Any]] = {
+        "rule": {"rule": rule, "action": "allow", "added": added, "precision": precision} | reviewed,
+        "word": {
+            "word": word, "z": 3.1, "missed": 4, "of_missed": 5, "newly_stopped": 6, "of_sent": 90,
+            "upheld": 1, "not_reviewed": 1,
+        },
+        "document": {"words": [text("question word")], "questions": 3, "authors": 3},
+        "prompt": drift | {"measure": "hedges", "of_after": 80, "weeks": [0.1, None, 0.3]},
+    }  # fmt: skip
+    edit = {"setting": "allowed", "added": [added], "removed": [], "value": None}
+    decisions = [[str(decision_id), decided_at.isoformat()]]
+    return [
+        {"kind": kind, "key": f"{kind} {word}", "evidence": figures, "edits": [edit], "decisions": decisions}
+        for kind, figures in evidence.items()
+    ]
+
+
 Sample: TypeAlias = Callable[[World, UUID], object]
 
 
@@ -682,6 +716,55 @@ def comment(world: World, person_id: UUID) -> UUID:
     return made
 
 
+def candidate(world: World, _: UUID) -> UUID:
+    """Settings of the account that are not in force."""
+    made: UUID = world.add(
+        "candidates",
+        id=uuid7(),
+        user_id=world.account,
+        base_version=world.one("SELECT max(version) FROM ai_rules WHERE user_id = %s", world.account) or 0,
+        changes=Jsonb({"prompt": world.text("candidate prompt")}),
+        note=world.text("candidate note"),
+        source="person",
+        created_by=world.text("candidate maker"),
+    )
+    return made
+
+
+def rollout(world: World, person_id: UUID) -> UUID:
+    """A rollout that was returned."""
+    made: UUID = world.add(
+        "rollouts",
+        id=uuid7(),
+        user_id=world.account,
+        candidate_id=candidate(world, person_id),
+        base_version=1,
+        share=0.1,
+        state="returned",
+        bounds=["blocks<=+0.05", "latency<=x1.5"],
+        least=50,
+        metric="blocks",
+        planned=2000,
+        stepped_at=datetime.now(UTC),
+    )
+    world.add(
+        "rollout_steps",
+        rollout_id=made,
+        kind="return",
+        share=0.0,
+        made_by=world.text("rollout author"),
+        reason=world.text("rollout reason"),
+        figures=Jsonb(ROLLOUT_FIGURES),
+    )
+    return made
+
+
+_OF_ARM: Final = {"units": 200, "size": 200.0, "crossed": 20.0, "size_squared": 200.0, "counted": 200}
+ROLLOUT_FIGURES: Final = {
+    "live": {"measures": {"blocks": _OF_ARM | {"hits": 20.0, "hits_squared": 20.0}}},
+    "candidate": {"measures": {"blocks": _OF_ARM | {"hits": 60.0, "hits_squared": 60.0, "crossed": 60.0}}},
+}
+"""Of both arms as they are stored: a tenth and three tenths of the decisions were blocked."""
 MENTION: Final = """
     WITH made AS (
         INSERT INTO comment_mentions (comment_id, person_id, user_id) VALUES (%s, %s, %s) RETURNING 1)
@@ -700,6 +783,8 @@ OF_ACCOUNT: Final[dict[str, Sample]] = {
     "comment_id": comment,
     "conversation_ref": conversation_reference,
     "appeal_id": appeal,
+    "candidate_id": candidate,
+    "rollout_id": rollout,
     "conversation": conversation,
     "delivery": delivery,
     "endpoint_id": endpoint,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 from sqlalchemy.dialects import postgresql
@@ -20,7 +21,7 @@ NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 SET_BY_THE_SITE = {"accounts", "chosen", "hidden", "walk"}
 VALUES = {"since": "7d", "until": "1h", "confidence_from": "0.5", "confidence_to": "0.5"} | {
     "shadow": "newly_stopped:01a20047-0dfa-71d7-8e88-c1d4329d1fb5",
-    "reason": "blocked", "version": "3", "stage": "moderation:failed",
+    "reason": "blocked", "version": "3", "stage": "moderation:failed", "candidate": str(UUID(int=7)),
 }  # fmt: skip
 
 

@@ -22,7 +22,8 @@ class Measure(StrEnum):
     """What bounds are on; stored, never renamed.
 
     Attributes:
-        OVERTURNS: share of the reviewed decisions that reviewers overturned.
+        OVERTURNS: share of the decisions that reviewers overturn, from reviews of random samples: each
+            weighs the inverse of the chance with which its decision was drawn.
         ESCALATIONS: share of the decisions that hand the conversation to people.
         BLOCKS: share of the decisions that rules or moderation blocked.
         LATENCY: milliseconds from arrival to decision: 19 of 20 are faster.
@@ -42,6 +43,14 @@ class BoundKind(StrEnum):
     ABSOLUTE = ""
     ABOVE = "+"
     TIMES = "x"
+
+
+class BoundState(StrEnum):
+    """What the decisions so far say about a bound."""
+
+    TOO_FEW = "too_few"
+    KEPT = "kept"
+    LEFT = "left"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,16 +84,20 @@ class ArmFigures:
     """What the decisions of one arm did since the last step.
 
     Attributes:
-        sums: by measure over conversations; that of ``OVERTURNS`` over reviewed decisions only.
+        sums: by measure over conversations; that of ``OVERTURNS`` over weights of reviewed decisions.
         p95_ms: the latency that 19 of 20 decisions keep.
+        effective: decisions of equal weight that would say as much; without an entry all weigh the same.
+        left_out: reviewed decisions whose chance of being drawn is not known.
     """
 
     sums: Mapping[Measure, ClusterSums] = field(default_factory=dict)
     p95_ms: float = 0.0
+    effective: Mapping[Measure, float] = field(default_factory=dict)
+    left_out: int = 0
 
     def counted(self, measure: Measure) -> int:
         """Decisions that the figure rests on."""
-        return round(self.sums.get(measure, NO_SUMS).size)
+        return round(self.effective.get(measure, self.sums.get(measure, NO_SUMS).size))
 
     def figure(self, measure: Measure) -> float:
         """The figure of the arm; 0 without decisions."""
@@ -123,15 +136,18 @@ def broken_bounds(bounds: Sequence[Bound], figures: RolloutFigures, *, least: in
 
     ``least`` is how many decisions each arm needs that the bound rests on.
     """
-    return tuple(_broken(bound, figures) for bound in bounds if _is_broken(bound, figures, least))
+    left = [each for each in bounds if bound_state(each, figures, least=least) is BoundState.LEFT]
+    return tuple(_broken(bound, figures) for bound in left)
 
 
-def _is_broken(bound: Bound, figures: RolloutFigures, least: int) -> bool:
+def bound_state(bound: Bound, figures: RolloutFigures, *, least: int) -> BoundState:
+    """Whether the candidate keeps a bound; a bound without relation to the other arm needs only its own."""
     if figures.candidate.counted(bound.measure) < least:
-        return False
+        return BoundState.TOO_FEW
     if bound.kind is not BoundKind.ABSOLUTE and figures.live.counted(bound.measure) < least:
-        return False
-    return figures.candidate.figure(bound.measure) > bound.largest(figures.live.figure(bound.measure))
+        return BoundState.TOO_FEW
+    largest = bound.largest(figures.live.figure(bound.measure))
+    return BoundState.LEFT if figures.candidate.figure(bound.measure) > largest else BoundState.KEPT
 
 
 def _broken(bound: Bound, figures: RolloutFigures) -> str:

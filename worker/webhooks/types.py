@@ -23,6 +23,7 @@ class WebhookType(StrEnum):
     CONVERSATION_TAKEN = "conversation.taken"
     CONVERSATION_RELEASED = "conversation.released"
     APPEAL_DECIDED = "appeal.decided"
+    ROLLOUT_RETURNED = "rollout.returned"
 
 
 TEST_TYPE: Final = "webhook.test"

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from psycopg.types.json import Jsonb
 from uuid_utils.compat import uuid7
 
 from db.people.sessions import token_hash
@@ -17,12 +18,14 @@ from review.http.page_routes import PageRoute
 from review.routes import PAGES
 from tests.support.browser.desk import Desk, export
 from tests.support.browser.world import CHANNEL, SHOP
-from tests.support.review_world import APPEAL_SECRET
+from tests.support.review_world import APPEAL_SECRET, ROLLOUT_FIGURES
 
 SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
     "appeal_id": lambda desk, _: appeal(desk),
     "link": lambda desk, _: appeal_link(desk),
     "account": lambda _desk, _who: SHOP,
+    "candidate_id": lambda desk, _: shop_candidate(desk),  # defined below
+    "rollout_id": lambda desk, _: _rollout(desk),  # defined below
     "author_ref": lambda desk, _: path_segment(str(_of_decision(desk, "author_id"))),
     "conversation_ref": lambda desk, _: path_segment(str(_of_decision(desk, "conversation_id"))),
     "decision_id": lambda desk, _: desk.world.endings["MODERATION_FLAGGED"],
@@ -91,6 +94,28 @@ WITH_APPEAL: Final = """
         'I meant it kindly. Please look again.', 'kim', now(), now() + interval '2 days'
     FROM ai_decisions WHERE id = %(decision)s
 """
+WITH_CANDIDATE: Final = """
+    INSERT INTO candidates (id, user_id, base_version, changes, note, source, created_by)
+    SELECT %(id)s, %(user_id)s, max(version), '{"flagged_keywords": ["casino", "lottery"]}',
+        'Casino advertisements were answered.', 'person', 'ada'
+    FROM ai_rules WHERE user_id = %(user_id)s
+"""
+WITH_ROLLOUT: Final = """
+    WITH made AS (
+        INSERT INTO rollouts (id, user_id, candidate_id, base_version, share, state, bounds, least, metric,
+            planned, stepped_at)
+        VALUES (%(id)s, %(user_id)s, %(candidate)s, 1, 0.1, 'returned', '{blocks<=+0.05,latency<=x1.5}', 50,
+            'blocks', 2000, now())
+        RETURNING id
+    )
+    INSERT INTO rollout_steps (rollout_id, kind, share, made_by, reason, figures, made_at)
+    SELECT id, 'start', 0.1, 'ada', 'No customer should be answered on casino advertisements.', NULL::jsonb,
+        now() - interval '2 hours' FROM made
+    UNION ALL
+    SELECT id, 'return', 0, 'guardrail',
+        'blocks<=+0.05: expected at most 0.15, got 0.3 in 200 decisions; the live settings have 0.1',
+        %(figures)s, now() FROM made
+"""
 WITH_APPEALS: Final = """
     INSERT INTO ai_rules SELECT (jsonb_populate_record(r, jsonb_build_object(
         'version', r.version + 1, 'appeals_enabled', true))).*
@@ -109,6 +134,21 @@ def appeal(desk: Desk) -> object:
     if desk.world.running.row("SELECT id FROM appeals WHERE decision_id = %s", decision_id) is None:
         desk.world.running.database.execute(WITH_APPEAL, {"id": uuid7(), "decision": decision_id})
     return _first(desk, "SELECT id FROM appeals WHERE decision_id = %s", decision_id)
+
+
+def shop_candidate(desk: Desk) -> object:
+    """A candidate of the shop, made from the settings in force."""
+    candidate_id = uuid7()
+    desk.world.running.database.execute(WITH_CANDIDATE, {"id": candidate_id, "user_id": SHOP})
+    return candidate_id
+
+
+def _rollout(desk: Desk) -> object:
+    """A rollout of the shop that the guardrail returned."""
+    candidate_id, rollout_id = shop_candidate(desk), uuid7()
+    values = {"id": rollout_id, "candidate": candidate_id, "user_id": SHOP, "figures": Jsonb(ROLLOUT_FIGURES)}
+    desk.world.running.database.execute(WITH_ROLLOUT, values)
+    return rollout_id
 
 
 def appeal_link(desk: Desk) -> str:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+from psycopg.types.json import Jsonb
+
 from cli.demo import events, sample_reviewers, seed
 from db import accounts
 from db.people.records import Person, Role
@@ -18,6 +20,7 @@ from sandbox.server import SandboxHandle
 from tasks.publish import append
 from tests.integration.test_outcomes import HOURS, OUTCOMES
 from tests.support.conversing import SCENARIOS, conversation_ending
+from tests.support.review_world import found_suggestions
 from tests.support.reviewing import add_person
 from tests.support.running import Running, eventually, running
 from worker.account_settings import changed
@@ -82,6 +85,7 @@ def world(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator
         _demo(engine)
         asyncio.run(_colleagues(database_url))
         asyncio.run(_another_version(database_url))
+        _suggestions(engine)
         yield World(running=engine, people=people, endings=endings, hostile=hostile)
 
 
@@ -97,6 +101,20 @@ async def _another_version(url: str) -> None:
         shop = await accounts.current_account(source, SHOP)
         keywords = [*shop.flagged_keywords, "counterfeit"]
         await accounts.store_account(source, changed(shop, {"flagged_keywords": keywords}), changed_by="ada")
+
+
+def _suggestions(engine: Running) -> None:
+    """A suggestion of each kind for the shop, resting on one of its decisions."""
+    query = "SELECT id, created_at FROM ai_decisions WHERE user_id = %s ORDER BY created_at LIMIT 1"
+    row = engine.row(query, SHOP)
+    assert row is not None
+    found = found_suggestions(row["id"], row["created_at"], lambda field: field)
+    material = Jsonb({"days": 90, "reviewed": 212, "sent": 4180, "questions": 96})
+    engine.database.execute(
+        "INSERT INTO learning_suggestions (user_id, begun_at, computed_at, material, found)"
+        " VALUES (%s, now(), now(), %s, %s)",
+        (SHOP, material, Jsonb(found)),
+    )
 
 
 def _cover(engine: Running, login: str) -> None:

@@ -1,0 +1,1 @@
+"""Suggestions from decisions and reviews."""
