@@ -15,40 +15,45 @@ from db.pool import Pool, checkout, fetch_dicts
 
 LISTED_FOR: Final = timedelta(days=30)
 """An escalation that was closed without a standing answer is listed for so long."""
-UNANSWERED: Final = f"NOT EXISTS (SELECT FROM answers a WHERE a.decision_id = w.decision_id AND {STANDS})"
-LEFT_UNANSWERED: Final = f"""
-    SELECT decision_id, user_id, conversation_id, reason_code, queue, opened_at, NULL::timestamptz
-    FROM escalations e
+PAGE: Final = f"""
+        AND (%(accounts)s::text[] IS NULL OR w.user_id = ANY(%(accounts)s))
+        AND (%(after)s::timestamptz IS NULL OR ({{since}}, w.decision_id) > (%(after)s, %(after_id)s))
+        AND NOT EXISTS (SELECT FROM answers a WHERE a.decision_id = w.decision_id AND {STANDS})
+    ORDER BY {{since}}, w.decision_id LIMIT %(limit)s
+"""
+"""The rest of each statement: its first unanswered rows in the order of its index, not all of them."""
+ESCALATED: Final = """
+    SELECT decision_id, user_id, conversation_id, reason_code, queue, opened_at AS since,
+        NULL::timestamptz AS send_before
+    FROM escalations w
+"""
+OPEN: Final = f"{ESCALATED} WHERE closed_at IS NULL {PAGE.format(since='opened_at')}"
+LEFT_UNANSWERED: Final = f"""{ESCALATED}
     WHERE closed_at IS NOT NULL AND cause IN ('idle', 'answered') AND opened_at > %(listed_from)s
         AND NOT EXISTS (
             SELECT FROM answers a
-            WHERE a.user_id = e.user_id AND a.conversation_id = e.conversation_id
-                AND a.created_at >= e.opened_at AND a.text IS NOT NULL AND {STANDS})
+            WHERE a.user_id = w.user_id AND a.conversation_id = w.conversation_id
+                AND a.created_at >= w.opened_at AND a.text IS NOT NULL AND {STANDS})
         AND NOT EXISTS (
             SELECT FROM ai_decisions d
-            WHERE d.user_id = e.user_id AND d.conversation_id = e.conversation_id
-                AND d.created_at >= e.opened_at
+            WHERE d.user_id = w.user_id AND d.conversation_id = w.conversation_id
+                AND d.created_at >= w.opened_at
                 AND (d.reason_code = 'AGENT_MESSAGE'
-                    OR d.reason_code = 'MESSAGE_DELETED' AND d.message_id = e.message_id))
+                    OR d.reason_code = 'MESSAGE_DELETED' AND d.message_id = w.message_id))
+        {PAGE.format(since="opened_at")}
 """
 """Closed escalations without an answer that stands: idle, or its answer was cancelled or taken back.
 
 A person's later text in the conversation answers them as well.
 """
+HELD: Final = f"""
+    SELECT decision_id, user_id, conversation_id, reason_code, '' AS queue, created_at AS since, send_before
+    FROM held_drafts w
+    WHERE reason_code IN ('HELD_FOR_APPROVAL', 'HELD_FOR_BUDGET') AND kind = 'reply'
+        AND expires_at > %(now)s AND send_before > %(now)s {PAGE.format(since="created_at")}
+"""
 WAITING: Final = f"""
-    SELECT decision_id, user_id, conversation_id, reason_code, queue, since, send_before FROM (
-        SELECT decision_id, user_id, conversation_id, reason_code, queue, opened_at AS since,
-               NULL::timestamptz AS send_before
-        FROM escalations WHERE closed_at IS NULL
-        UNION ALL{LEFT_UNANSWERED}
-        UNION ALL
-        SELECT decision_id, user_id, conversation_id, reason_code, '', created_at, send_before
-        FROM held_drafts
-        WHERE reason_code IN ('HELD_FOR_APPROVAL', 'HELD_FOR_BUDGET') AND kind = 'reply'
-            AND expires_at > %(now)s AND send_before > %(now)s) AS w
-    WHERE (%(accounts)s::text[] IS NULL OR user_id = ANY(%(accounts)s)) AND {UNANSWERED}
-        AND (%(after)s::timestamptz IS NULL OR (since, decision_id) > (%(after)s, %(after_id)s))
-    ORDER BY since, decision_id LIMIT %(limit)s
+    ({OPEN}) UNION ALL ({LEFT_UNANSWERED}) UNION ALL ({HELD}) ORDER BY since, decision_id LIMIT %(limit)s
 """
 SINCE: Final = """
     SELECT bool_or(reason_code = 'MESSAGE_DELETED' AND message_id = %(message_id)s) AS deleted,

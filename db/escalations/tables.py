@@ -25,6 +25,7 @@ escalations: Final = table(
     ),
     sa.CheckConstraint("num_nulls(closed_at, closed_by, cause) IN (0, 3)", name="closed_completely"),
     index("ix_escalations_open", "decision_id", where="closed_at IS NULL"),
+    index("ix_escalations_waiting", "opened_at", "decision_id", where="closed_at IS NULL"),
     index("ix_escalations_conversation", "user_id", "conversation_id", "opened_at"),
     index("ix_escalations_opened_at", "opened_at"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -207,6 +208,27 @@ def test_an_outcome_is_undone_within_its_minute_and_not_later(desk: Desk) -> Non
     assert nothing == []
     assert late.status_code == 409
     assert len(desk.events(appeal_id)) == 1
+
+
+def test_of_two_outcomes_at_once_one_is_stored(desk: Desk) -> None:
+    """Two people decide the same appeal differently: one review, and the other person is refused."""
+    decision_id = desk.decision()
+    appeal_id, other = desk.taken(decision_id), add_person(desk.url, Role.LEAD)
+    restored = {"outcome": "restored", "statement": REASONS, "reason": "RULE_TOO_BROAD"}
+    upheld = {"outcome": "upheld", "statement": REASONS}
+    given = ((signed_in(desk), restored), (signed_in(desk, other), upheld))
+    for reviewer, _ in given:
+        reviewer.get(f"/appeals/{appeal_id}")
+
+    def decide(one: tuple[Visitor, dict[str, str]]) -> int:
+        return one[0].post(f"/appeals/{appeal_id}/outcome", **one[1]).status_code
+
+    with ThreadPoolExecutor(2) as threads:
+        answers = sorted(threads.map(decide, given))
+
+    assert answers == [303, 409]
+    query = "SELECT count(*) FROM decision_reviews WHERE decision_id = %s AND source = 'appeal'"
+    assert desk.world.one(query, decision_id) == 1
 
 
 def test_one_appeal_for_each_decision(desk: Desk) -> None:
