@@ -146,6 +146,10 @@ unit: $(READY) $(STATISTICS_READY) ## run the unit tests, without servers (under
 screenshots: $(READY) chromium ## take the screenshots of docs/review.md again
 	@$(BIN)/python -m tests.browser.screenshots
 
+.PHONY: snapshots
+snapshots: $(READY) chromium ## accept how the pages look now: tests/snapshots compares with it
+	@$(BIN)/python -m tests.snapshots.take
+
 .PHONY: check
 check: $(READY) ## check format, lint, types and import contracts
 	@$(BIN)/ruff format --check .

@@ -45,7 +45,7 @@ from worker.replay.stored import encoded
 from worker.steps.run import EventCase
 
 CLOCK: Final = SystemClock()
-MEASURED: Final = 500
+MEASURED: Final = 100
 """Decisions made with and without a recorder, in turn."""
 CHANGES: Final[Mapping[str, dict[str, Any]]] = {
     "rules": {"flagged_keywords": ["casino", "parcel 77"]},

@@ -1,4 +1,4 @@
-"""Decisions per second of a worker with and without a shadow, in turn.
+"""Decisions per second and CPU of a worker with and without a shadow, in turn.
 
 ``python -m bench.shadow [EVENTS] [ROUNDS]``; servers, worker and sandbox of its own. ``shipped`` is the run
 of beat, where shadows wait while events do; ``always`` decides beside the worker at any load.
@@ -14,11 +14,13 @@ import statistics
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
 import orjson
+import psycopg
 from redis import Redis
 
 from cli.stack import Stack
@@ -26,7 +28,7 @@ from db import migrate
 from db.accounts import store_account
 from db.candidates.candidates import CandidateSource, add_candidate
 from db.candidates.shadows import ShadowStep, get_shadow, start_shadow, stop_shadow
-from db.pool import Pool, create_pool, fetch_value
+from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle, start
 from tasks.publish import append
 from tasks.replays.shadow_load import is_loaded
@@ -39,6 +41,7 @@ from worker.model import Account
 from worker.settings import Settings
 
 USER: Final = "bench"
+LOOK_S: Final = 0.05
 CHANGES: Final[dict[str, Any]] = {
     "flagged_keywords": ["parcel 77"],
     "moderation_thresholds": {"violence": 0.3},
@@ -109,15 +112,31 @@ async def _set_up(source: Pool) -> Any:
     return made.candidate_id
 
 
-def decisions_a_second(settings: Settings, redis: Redis, events: int, number: int) -> float:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """What one round took: decisions a second, and the worker's CPU for a decision."""
+
+    per_second: float
+    cpu_ms: float
+
+
+def pace(settings: Settings, redis: Redis, events: int) -> Pace:
     """Publish so many events at once, and wait for their decisions."""
-    query = "SELECT count(*) FROM ai_decisions WHERE user_id = %s"
-    before = call(settings, lambda source: fetch_value(source, query, (USER,)))
-    started = time.perf_counter()
-    append(redis, [_event(f"{number}-{each}") for each in range(events)])
-    while call(settings, lambda source: fetch_value(source, query, (USER,))) < before + events:
-        time.sleep(0.1)
-    return events / (time.perf_counter() - started)
+    with psycopg.connect(settings.database_url.get_secret_value(), autocommit=True) as database:
+        wanted = _decided(database) + events
+        number = time.time_ns()
+        payloads = [_event(f"{number}-{each}") for each in range(events)]
+        started, cpu = time.perf_counter(), time.process_time()
+        append(redis, payloads)
+        while _decided(database) < wanted:
+            time.sleep(LOOK_S)
+        took_s, cpu_s = time.perf_counter() - started, time.process_time() - cpu
+    return Pace(per_second=events / took_s, cpu_ms=cpu_s * 1000 / events)
+
+
+def _decided(database: psycopg.Connection[Any]) -> int:
+    row = database.execute("SELECT count(*) FROM ai_decisions WHERE user_id = %s", (USER,)).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _event(name: str) -> bytes:
@@ -127,33 +146,39 @@ def _event(name: str) -> bytes:
 
 
 def measure(settings: Settings, events: int, rounds: int, *, always: bool) -> dict[str, Any]:
-    """The rates of rounds without a shadow and with one, in turn; and how many the shadow decided."""
+    """Rounds without a shadow and with one, in turn; and how many decisions the shadow saw meanwhile."""
     candidate_id = call(settings, _set_up)
     context = multiprocessing.get_context("spawn")
     runner = context.Process(target=run_shadows, args=(settings,), kwargs={"always": always})
     runner.start()
-    rates: dict[str, list[float]] = {"without": [], "with": []}
+    without: list[Pace] = []
+    beside: list[Pace] = []
     seen = 0
     try:
         with Redis.from_url(settings.redis_url.get_secret_value()) as redis:
-            decisions_a_second(settings, redis, events, time.time_ns())
+            pace(settings, redis, events)
             for number in range(rounds):
-                rates["without"].append(decisions_a_second(settings, redis, events, time.time_ns()))
+                without.append(pace(settings, redis, events))
                 step = ShadowStep(made_by="bench", reason=str(number), now=datetime.now(UTC))
                 shadow = call(settings, partial(start_shadow, candidate_id=candidate_id, step=step))
-                rates["with"].append(decisions_a_second(settings, redis, events, time.time_ns()))
+                beside.append(pace(settings, redis, events))
                 found = call(settings, partial(get_shadow, shadow_id=shadow.shadow_id))
                 seen += sum(found.counts.values())
                 call(settings, partial(stop_shadow, shadow_id=shadow.shadow_id, step=step))
     finally:
         runner.kill()
         runner.join()
-    middle = {name: statistics.median(found) for name, found in rates.items()}
-    return {
-        "decisions_a_second": {name: round(found, 1) for name, found in middle.items()},
-        "ratio": round(middle["with"] / middle["without"], 3),
-        "decided_again_meanwhile": seen,
-        "rounds": {name: [round(each, 1) for each in found] for name, found in rates.items()},
+    return {"seen_meanwhile": seen} | {
+        name: _compared([getattr(each, name) for each in without], [getattr(each, name) for each in beside])
+        for name in ("per_second", "cpu_ms")
+    }
+
+
+def _compared(without: list[float], beside: list[float]) -> dict[str, Any]:
+    ratio = statistics.median(beside) / statistics.median(without)
+    shown = {"without": without, "with": beside}
+    return {"ratio": round(ratio, 3)} | {
+        name: [round(each, 2) for each in found] for name, found in shown.items()
     }
 
 

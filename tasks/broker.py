@@ -9,6 +9,7 @@ from typing import Any, Final
 from celery.worker.consumer import Consumer
 from celery.worker.consumer.consumer import COLLECT_SOCKET_TIMEOUT
 from kombu.common import ignore_errors
+from kombu.exceptions import OperationalError
 
 PAUSE_S: Final = 1.0
 
@@ -20,6 +21,12 @@ class PatientConsumer(Consumer):  # type: ignore[misc]  # Celery has no types
     connections does not know it yet, and reconnects at once: 11 new connections a second on a full Redis.
     Remove this class when Celery's ``Consumer.connect`` closes a connection that it could not register.
     """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # what Kombu raises where it repeats a command itself, as the greeting of other workers does
+        errors: tuple[type[Exception], ...] = self.connection_errors  # type: ignore[has-type]
+        self.connection_errors = (*errors, OperationalError)
 
     def connect(self) -> Any:
         """A connection registered with the event loop; closed when the registration fails."""

@@ -31,13 +31,13 @@ COLUMNS: Final = (
 )  # fmt: skip
 GROUP_COLUMNS: Final = ("group", "decisions", "share")
 ShadowId = Annotated[UUID, typer.Argument(help="The id of the shadow.")]
-Why = Annotated[str, typer.Option("--reason", help="Why; stored with the shadow.")]
+ShadowReason = Annotated[str, typer.Option("--reason", help="Why; stored with the shadow.")]
 
 
 @app.command()
 def start(
     candidate: Annotated[UUID, typer.Argument(help="The id of the candidate.")],
-    reason: Why,
+    reason: ShadowReason,
     usd_a_day: Annotated[
         float,
         typer.Option(
@@ -59,7 +59,7 @@ def start(
 
 
 @app.command()
-def stop(shadow: ShadowId, reason: Why) -> None:
+def stop(shadow: ShadowId, reason: ShadowReason) -> None:
     """End a shadow; what it found stays."""
     emit([_row(_run(lambda source: shadows.stop_shadow(source, shadow, _step(reason))))], COLUMNS)
 

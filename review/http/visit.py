@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
-from urllib.parse import quote
 from uuid import UUID
 
 from starlette.datastructures import FormData
@@ -31,6 +30,7 @@ from review.first_run.services import FirstRunServices, RecentAttempts
 from review.http.concurrency_limit import ConcurrencyLimit
 from review.http.field_problems import FieldProblem
 from review.http.log_intervals import FollowLog, ReportCounter
+from review.http.named_routes import page_path
 from review.http.request_rate import RequestRate
 from review.http.templating import Templates
 from review.languages import gettext as _
@@ -188,8 +188,7 @@ class Visit:
 
     def url(self, name: str, /, **parameters: object) -> str:
         """The path of a page; an account's name may hold any character."""
-        quoted = {key: quote(str(value), safe="") for key, value in parameters.items()}
-        return str(self.request.app.url_path_for(name, **quoted))
+        return page_path(self.request.app, name, parameters)
 
     def render(self, template: str, /, *, status: int = 200, **values: object) -> Response:
         """A page, or a part of one, from a template."""

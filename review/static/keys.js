@@ -175,6 +175,12 @@
 
   if (location.hash === "#search") search();
 
+  // the open tab of a strip that is wider than the screen
+  for (const tab of all(".tabs [aria-current]")) {
+    const strip = tab.closest(".tabs");
+    strip.scrollLeft = tab.offsetLeft - strip.offsetLeft - (strip.clientWidth - tab.offsetWidth) / 2;
+  }
+
   // --- URLs of filtered lists, without empty fields
 
   for (const form of all("form[method=get]")) {

@@ -108,18 +108,19 @@ class ShadowProcess:
 def _serve(pipe: Connection, decide: DecideBatch) -> None:
     _step_back()
     compile_patterns()
-    pipe.send(("ready", ""))
-    while True:
-        try:
-            work = pipe.recv()
-        except EOFError:  # the parent is gone
-            return
-        try:
-            pipe.send(("found", decide(work)))
-        except StorageUnavailable as error:
-            pipe.send(("storage", error.kind))
-        except Exception as error:  # noqa: BLE001  # the parent decides whose fault it is
-            pipe.send(("failed", type(error).__name__))
+    with suppress(EOFError, ConnectionError):  # the parent is gone
+        pipe.send(("ready", ""))
+        while True:
+            pipe.send(_answer(pipe.recv(), decide))
+
+
+def _answer(work: ShadowWork, decide: DecideBatch) -> tuple[str, Any]:
+    try:
+        return "found", decide(work)
+    except StorageUnavailable as error:
+        return "storage", error.kind
+    except Exception as error:  # noqa: BLE001  # the parent decides whose fault it is
+        return "failed", type(error).__name__
 
 
 def _step_back() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -133,9 +134,32 @@ def test_accounts_and_people_are_found_by_part_of_their_name(boss: Visitor, made
     assert any(address.startswith("/people/") for address in people)
 
 
+def test_authors_are_found_by_the_beginning_of_their_id(
+    boss: Visitor, visitors: Any, made: Decision, database_url: str
+) -> None:
+    """By who may see the account; a fragment would need an index that every message pays for."""
+    author, account = "walker-7", made.event.user_id
+    record(database_url, replied(event=replace(made.event, event_id="walked", author_id=author)))
+    page = f"/accounts/{account}/authors/"
+    stranger = _signed_in(visitors(), add_person(database_url, Role.VIEWER, account="elsewhere"))
+    found = [
+        [address for address in _found(visitor, typed) if address.startswith(page)]
+        for visitor, typed in ((boss, author[:3]), (boss, author), (boss, author[1:]), (stranger, author))
+    ]
+    with psycopg.connect(database_url) as connection:
+        logged = connection.execute(
+            "SELECT count(*) FROM access_log WHERE user_id = %s AND detail ->> 'author' = %s",
+            (account, author[:3]),
+        ).fetchone()
+
+    assert [len(each) for each in found] == [1, 1, 0, 0]
+    assert found[0] == found[1]
+    assert logged == (1,)
+
+
 def test_wildcards_of_the_database_are_letters(boss: Visitor) -> None:
     """A percent sign finds no one."""
-    assert not [address for address in _found(boss, "%") if address.startswith("/people/")]
+    assert not [address for address in _found(boss, "%%") if address.startswith(("/people/", "/accounts/"))]
 
 
 @pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])

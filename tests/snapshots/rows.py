@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from db import decisions
+from db.identifiers import uuid_at
 from db.people.records import Person, Role
-from db.pool import create_pool
 from tests.support import review_world
+from tests.support.audited import record
 from tests.support.review_world import World
-from tests.support.reviewing import add_person
+from tests.support.reviewing import add_person, fill_queues
 from tests.support.samples import assessment
 from worker.model import Action, Decision, DecisionKind
 from worker.reasons import Reason
@@ -25,6 +24,8 @@ ASKED: Final = (
     ("Buy cheap followers, click here", DecisionKind.IGNORE, Reason.FLAGGED_RULE),
 )
 DECISIONS: Final = 30
+CLOSE_SAMPLES: Final = "UPDATE queues SET closed_at = now() WHERE kind = 'sample' RETURNING id"
+"""What a random sample draws is not the same in every run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,9 @@ def seed(url: str) -> Seeded:
         review_world.document(world, lead.person_id)
         item = review_world.item(world, lead.person_id)
         author = review_world.author(world, lead.person_id)
-        asyncio.run(_record(url, _decisions(world.decision)))
+        record(url, *_decisions(world.decision))
+        world.one(CLOSE_SAMPLES)
+    fill_queues(url)
     return Seeded(lead=lead, owner=owner, paths=_paths(str(item), author))
 
 
@@ -89,7 +92,7 @@ def _decisions(like: Decision) -> list[Decision]:
         made.append(
             replace(
                 like,
-                decision_id=review_world._identifier(at),
+                decision_id=uuid_at(at),
                 decided_at=at,
                 event=asked,
                 kind=kind,
@@ -102,9 +105,3 @@ def _decisions(like: Decision) -> list[Decision]:
             )
         )
     return made
-
-
-async def _record(url: str, made: list[Decision]) -> None:
-    async with create_pool(url, size=1, application="test", role=None) as source:
-        for each in made:
-            await decisions.record_decision(source, each)

@@ -13,9 +13,9 @@ COLUMNS: Final = 64
 ROWS: Final = 40
 MOST_PX: Final = 12
 """Pixels that an edge may be away from where it was."""
-MOST_MEAN: Final = 2.5
+MOST_MEAN: Final = 1.5
 """Mean difference of all cells, of 255."""
-MOST_CELL: Final = 60
+MOST_CELL: Final = 32
 """Difference of the worst cell in one of the three colours, of 255."""
 FILE: Final = Path(__file__).with_name("snapshots.json")
 Box: TypeAlias = tuple[int, int, int, int]

@@ -91,6 +91,7 @@ FIRES = {
     ),
     "HushgateUpstreamNotCalled": replace(QUIET, not_called=(("model", 2),)),
     "HushgateBudgetSpent": situation(stored={"budgets_reached": (("shop", "day"),)}),
+    "HushgateShadowFailed": situation(stored={"shadows_failed": 1}),
     "HushgateReviewLate": situation(stored={"queue_oldest": {"sample": LONG_AGO}}),
 }
 

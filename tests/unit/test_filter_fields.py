@@ -19,6 +19,7 @@ from review.lists.filters import ParseContext, parse_query
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 SET_BY_THE_SITE = {"accounts", "chosen", "hidden", "walk"}
 VALUES = {"since": "7d", "until": "1h", "confidence_from": "0.5", "confidence_to": "0.5"} | {
+    "shadow": "newly_stopped:01a20047-0dfa-71d7-8e88-c1d4329d1fb5",
     "reason": "blocked", "version": "3", "stage": "moderation:failed",
 }  # fmt: skip
 

@@ -44,9 +44,19 @@ def test_the_guide_lists_every_role_with_its_rights() -> None:
 
 def test_every_picture_of_the_guide_exists_and_is_small() -> None:
     """Each file of docs/images is used; ``make screenshots`` makes them."""
-    named = set(re.findall(r"\(images/([\w-]+\.png)\)", GUIDE))
-    sizes = {path.name: path.stat().st_size for path in (ROOT / "docs" / "images").glob("*.png")}
+    named = set(re.findall(r"\(images/([\w-]+\.webp)\)", GUIDE))
+    sizes = {path.name: path.stat().st_size for path in (ROOT / "docs" / "images").iterdir()}
 
     assert named == set(sizes)
-    assert max(sizes.values()) < 150_000
-    assert sum(sizes.values()) < 1_500_000
+    assert max(sizes.values()) < 90_000
+    assert sum(sizes.values()) < 600_000
+
+
+def test_every_must_have_links_to_its_test() -> None:
+    """No row without a test, and no link to a file that is gone."""
+    rows = _rows("| must have |")
+    linked = [re.fullmatch(r"\[([\w.]+)\]\(\.\./(tests/[\w/]+\.py)\)", row[-1]) for row in rows]
+
+    assert [row for row, link in zip(rows, linked, strict=True) if link is None] == []
+    assert [link[0] for link in linked if link and link[2].rsplit("/", 1)[1] != link[1]] == []
+    assert [link[2] for link in linked if link and not (ROOT / link[2]).is_file()] == []

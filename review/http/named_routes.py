@@ -1,0 +1,32 @@
+"""Paths of pages by name: a page has dozens of links, and Starlette tries every route for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.routing import NoMatchFound, Route
+
+KEPT: Final = 512
+"""Routes that are found without a search; more than there are pages."""
+
+
+def page_path(app: Starlette, name: str, parameters: Mapping[str, object]) -> str:
+    """The path of a page; an account's name may hold any character.
+
+    Raises:
+        NoMatchFound: no page has this name and these parameters.
+    """
+    quoted = {key: quote(str(value), safe="") for key, value in parameters.items()}
+    return str(_named_route(app, name, frozenset(quoted)).url_path_for(name, **quoted))
+
+
+@lru_cache(maxsize=KEPT)
+def _named_route(app: Starlette, name: str, parameters: frozenset[str]) -> Route:
+    for route in app.routes:
+        if isinstance(route, Route) and route.name == name and route.param_convertors.keys() == parameters:
+            return route
+    raise NoMatchFound(name, dict.fromkeys(parameters))
