@@ -1,6 +1,6 @@
-"""Suggestions of each account, and an index of decisions that name a topic.
+"""Suggestions of each account.
 
-Law: as 0001. The previous release ignores both.
+Law: as 0001. The previous release ignores the table.
 """
 
 from collections.abc import Sequence
@@ -9,26 +9,16 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
-from db.partition_indexes import build_indexes, drop_indexes
-
 revision: str = "0072"
 down_revision: str | Sequence[str] | None = "0070"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 
 TIME = sa.DateTime(timezone=True)
-TOPICS = (
-    "coalesce(snapshot_json #> '{assessment,learning_suggestions}',"
-    " snapshot_json #> '{assessment,diagnostics,learning_suggestions}')"
-)
-INDEXES = {
-    "topics": "(created_at, id, user_id, reason_code)"
-    f" WHERE jsonb_typeof({TOPICS}) = 'array' AND {TOPICS} <> '[]'"
-}
 
 
 def upgrade() -> None:
-    """Add the table and the index."""
+    """Add the table."""
     op.create_table(
         "learning_suggestions",
         sa.Column("user_id", sa.Text(), nullable=False, comment="the account"),
@@ -52,10 +42,8 @@ def upgrade() -> None:
         comment="what decisions and reviews suggest to change, one row per account, computed once a day",
     )
     op.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON learning_suggestions TO hushgate_reviewer")
-    build_indexes(INDEXES)
 
 
 def downgrade() -> None:
-    """Drop both."""
-    drop_indexes(INDEXES)
+    """Drop the table."""
     op.drop_table("learning_suggestions")
