@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from db import partition_indexes
 
 revision: str = "0074"
-down_revision: str | Sequence[str] | None = "0070"
+down_revision: str | Sequence[str] | None = "0072"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 
