@@ -34,7 +34,7 @@ MOST_A_MINUTE: Final = {AttemptKind.MODEL_TEST: 3, AttemptKind.TEST_MESSAGE: 10}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class PaidAttempt:
     """An attempt of a person; without an account, on the whole installation."""
 
     kind: AttemptKind
@@ -42,7 +42,7 @@ class Attempt:
     user_id: str | None = None
 
 
-async def attempt_wait_s(connection: AsyncConnection, attempt: Attempt) -> int:
+async def attempt_wait_s(connection: AsyncConnection, attempt: PaidAttempt) -> int:
     """Seconds until the attempt is allowed; 0: now.
 
     Other attempts of the kind wait for this transaction, which appends the line of an allowed attempt.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from db.access_log import LoggedAction
-from db.people.attempts import Attempt, AttemptKind, attempt_wait_s
+from db.people.attempts import AttemptKind, PaidAttempt, attempt_wait_s
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 
@@ -14,7 +14,7 @@ async def begin_attempt(visit: Visit, kind: AttemptKind, detail: str, user_id: s
     Raises:
         Refused: 429, the person or the account had too many within a minute.
     """
-    attempt = Attempt(kind=kind, person_id=visit.person.person_id, user_id=user_id)
+    attempt = PaidAttempt(kind=kind, person_id=visit.person.person_id, user_id=user_id)
     async with visit.store.writing() as connection:
         if wait_s := await attempt_wait_s(connection, attempt):
             text = _("The calls cost money. Wait %(seconds)s seconds, then test again.")
