@@ -14,7 +14,7 @@ rollouts: Final = table(
     "candidates that decide a share of an account's conversations",
     key("id", sa.Uuid, comment="UUIDv7"),
     required("user_id", sa.Text, comment="the account"),
-    required("candidate_id", sa.ForeignKey("candidates.id")),
+    required("candidate_id", sa.ForeignKey("candidates.id", ondelete="CASCADE")),
     required("base_version", sa.Integer, comment="of ai_rules; with any other in force nothing is tried"),
     required("share", DOUBLE_PRECISION, comment="0..1 of the conversations"),
     required("state", sa.Text, server_default="running", comment="running, returned or finished"),

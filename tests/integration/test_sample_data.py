@@ -197,6 +197,28 @@ def test_a_legal_hold_keeps_the_samples(visitors: Callable[[], Visitor], databas
     assert set(rows_of(database_url, SAMPLE_ACCOUNT)) <= KEPT
 
 
+def test_samples_with_a_rollout_can_be_removed(visitors: Callable[[], Visitor], database_url: str) -> None:
+    """A newcomer who tries a candidate on the samples loses both with the samples."""
+    admin = admin_of(visitors, database_url)
+    admin.get(PAGE)
+    admin.post(ADD)
+    candidate = uuid7()
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO candidates (id, user_id, base_version, changes, source, created_by)"
+            """ VALUES (%s, %s, 1, '{"flagged_keywords": ["lamp"]}', 'person', 'test')""",
+            (candidate, SAMPLE_ACCOUNT),
+        )
+        connection.execute(
+            "INSERT INTO rollouts (id, user_id, candidate_id, base_version, share, bounds, least, metric,"
+            " planned, stepped_at) VALUES (%s, %s, %s, 1, 0.5, '{}', 100, 'blocks', 500, now())",
+            (uuid7(), SAMPLE_ACCOUNT, candidate),
+        )
+
+    assert admin.post(REMOVE).status_code == 303
+    assert set(rows_of(database_url, SAMPLE_ACCOUNT)) <= KEPT
+
+
 def test_other_accounts_stay_when_samples_go(
     visitors: Callable[[], Visitor], database_url: str, redis_url: str, sandbox: SandboxHandle
 ) -> None:
