@@ -9,7 +9,7 @@ import orjson
 from redis import Redis
 
 from chaos import leaks
-from chaos.load import Ledger
+from chaos.ledger import Ledger
 from chaos.observations import (
     DecisionRow,
     HistoryRow,

@@ -6,9 +6,7 @@ import http.client
 import random
 import threading
 import time
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -18,6 +16,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from chaos.kinds import Role
+from chaos.ledger import Ledger
 from chaos.observations import MARK, EventKind, PublishedEvent
 from chaos.seeding import DESK, KEYWORD, OFF, SHOP
 from chaos.world import Interrupted, World
@@ -53,17 +52,6 @@ SHARES: Final = {
 MODERATED_APART: Final = frozenset({EventKind.MODERATED, EventKind.BAD_DRAFT})
 """Their conversations have the question only that is answered: where people own one, nothing is moderated."""
 MALFORMED: Final = ('{{bad "{}"', "[]{}", '{{"user_id":"u","x":"{}"}}', '{{"text":"\\ud800{}"}}')
-
-
-@dataclass(slots=True)
-class Ledger:
-    """What was published; see ``Observations``."""
-
-    published: dict[str, PublishedEvent] = field(default_factory=dict)
-    entries: dict[str, str] = field(default_factory=dict)
-    unacknowledged: Counter[str] = field(default_factory=Counter)
-    taken: dict[str, str] = field(default_factory=dict)
-    by_http: int = 0
 
 
 class Publisher:
