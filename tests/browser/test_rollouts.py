@@ -7,7 +7,7 @@ from typing import Final
 from playwright.sync_api import expect
 
 from tests.support.browser.addresses import shop_candidate
-from tests.support.browser.axe import faults
+from tests.support.browser.axe import faults, show_theme
 from tests.support.browser.desk import PHONE, Desk, picture
 from tests.support.browser.world import SHOP
 
@@ -35,10 +35,10 @@ def test_a_lead_starts_a_rollout_and_returns_it(desk: Desk) -> None:
     expect(page.get_by_role("heading", name="Result: Overturned by reviewers")).to_be_visible()
     found["light"] = faults(page)
     picture(page, "rollout-running")
-    page.emulate_media(color_scheme="dark")
+    show_theme(page, "dark")
     found["dark"] = faults(page)
     picture(page, "rollout-running-dark")
-    page.emulate_media(color_scheme="light")
+    show_theme(page, "light")
     page.set_viewport_size(PHONE)
     beside = page.evaluate(BESIDE)
     picture(page, "rollout-running-phone")

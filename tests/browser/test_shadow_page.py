@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from psycopg.types.json import Jsonb
 from uuid_utils.compat import uuid7
 
-from tests.support.browser.axe import faults
+from tests.support.browser.axe import faults, show_theme
 from tests.support.browser.desk import PHONE, Desk, picture
 
 SHOP = "corner-shop"
@@ -48,7 +48,7 @@ def test_a_shadow_is_read_followed_and_stopped(desk: Desk, shadowed: str) -> Non
     found = {}
     page = desk.sit("everything", viewport={"width": 1440, "height": 900})
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
+        show_theme(page, scheme)
         page.goto(f"/accounts/{SHOP}/learn")
         found[scheme] = faults(page)
         picture(page, f"shadow-{scheme}")
@@ -56,7 +56,7 @@ def test_a_shadow_is_read_followed_and_stopped(desk: Desk, shadowed: str) -> Non
     picture(page, "shadow-phone")
     wide = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
     page.set_viewport_size({"width": 1200, "height": 800})
-    page.emulate_media(color_scheme="light")
+    show_theme(page, "light")
     page.get_by_role("link", name="Newly stopped", exact=True).click()
     page.locator(f"a[href*='{shadowed}']").first.click()
     section = page.locator("#shadows")
