@@ -114,6 +114,10 @@ def _budgets(stored: StoredFigures, _now: Situation) -> str:
     return f"{len(stored.budgets_reached)} are spent"
 
 
+def _candidates(stored: StoredFigures, _now: Situation) -> str:
+    return f"{stored.shadows_running} run as shadows"
+
+
 def _reviews(stored: StoredFigures, now: Situation) -> str:
     return f"the oldest waits for {_age(min(stored.queue_oldest.values(), default=None), now)}"
 
@@ -186,6 +190,13 @@ LINES: Final = (
         state="warn",
         shown=_of_stored(_budgets),
         fix="hushgate costs shows what they were spent on",
+    ),
+    FleetLine(
+        check="candidates",
+        alerts=("HushgateRolloutReturned", "HushgateShadowFailed"),
+        state="warn",
+        shown=_of_stored(_candidates),
+        fix="the page Learn of the account shows why; hushgate shadow list too",
     ),
     FleetLine(
         check="review queues",

@@ -33,6 +33,12 @@ WRONG: Final = """
     VALUES ('shop', 'day', (now() AT TIME ZONE 'utc')::date, 'completion', 'm', 0, 1, 1, 1, 20000000, 0);
     INSERT INTO budget_crossings (user_id, grain, start, budget_usd, action)
     VALUES ('shop', 'day', (now() AT TIME ZONE 'utc')::date, 0.01, 'alert');
+    INSERT INTO candidates (id, user_id, base_version, changes, source, created_by)
+    VALUES ('{queue}', 'shop', 1, '{{"flagged_keywords": ["lamp"]}}', 'person', 'kim');
+    INSERT INTO shadows (id, user_id, candidate_id, state, started_by, reason, started_at, usd_a_day,
+        reached_at, reached_id, day, ended_at)
+    VALUES ('{queue}', 'shop', '{queue}', 'failed', 'kim', 'a try', now(), 0, now(), '{queue}',
+        current_date, now());
     INSERT INTO webhook_endpoints
         (id, user_id, url, types, secret, secret_hint, created_at, created_by, failing_since)
     VALUES
