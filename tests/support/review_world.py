@@ -132,6 +132,7 @@ class World:
             assessment=look,
         )
         asyncio.run(_record(self.url, made))
+        self._connection.execute("DELETE FROM learning_suggestions WHERE user_id = %s", (self.account,))
         self.add(
             "learning_suggestions",
             user_id=self.account,
