@@ -1,4 +1,4 @@
-"""Takes the looks of a page: every size in both themes, from one load."""
+"""Takes the looks of a page: every size and both themes, from one load."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ SIZES: Final[dict[str, ViewportSize]] = {
     "laptop": {"width": 1200, "height": 800},
     "phone": {"width": 390, "height": 844},
 }
-THEMES: Final = ("light", "dark")
+THEMES: Final = {"wide": ("light", "dark"), "laptop": ("light",), "phone": ("light", "dark")}
+"""In two sizes both: boxes are those of the light page, and colours do not depend on the size."""
 MASKED: Final = """
     time, code, bdi, [translate=no], [data-left], main svg:not(.icon) { visibility: hidden !important; }
     *, *::before, *::after { transition: none !important; animation: none !important; }
@@ -97,7 +98,7 @@ class Camera:
         """Size and theme, the look, and the whole picture as PNG."""
         for size, viewport in SIZES.items():
             page.set_viewport_size(viewport)
-            for theme in THEMES:
+            for theme in THEMES[size]:
                 page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
                 look, picture = self.look(page)
                 yield f"{size} {theme}", look, picture

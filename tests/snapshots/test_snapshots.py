@@ -49,7 +49,7 @@ def pages(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_looks_as_before(pages: Site, name: str) -> None:
-    """At three sizes in both themes, within the tolerance; the whole picture is kept when it does not."""
+    """At three sizes, within the tolerance; the whole picture is kept when it does not."""
     before, found = load(), {}
     for state, look, picture in looks(pages, name):
         changed = differences(before[state], look) if state in before else ["not in the file"]
