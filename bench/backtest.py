@@ -166,13 +166,16 @@ async def measure(url: str, number: int) -> dict[str, Any]:
     async with create_pool(url, size=10, application="bench", role=None) as source:
         version = await store_account(source, account, changed_by="bench")
         account = replace(account, version=version)
+        _say(f"cost of recording, {2 * MEASURED} decisions")
         cost = await recording_cost(account)
+        _say(f"filling, {number:,} decisions")
         await fill(source, account, number)
         runs = [await _run(source, url, name, version) for name in CHANGES]
     return {"recording": cost, "backtests": [asdict(each) for each in runs]}
 
 
 async def _run(source: Pool, url: str, name: str, version: int) -> BacktestRun:
+    _say(f"backtests of {name}")
     fast, fast_s = await _backtest(source, url, name, version, full=False, share=1.0)
     full, full_s = await _backtest(source, url, name, version, full=True, share=0.1)
     ratio = (full_s / max(full.done, 1)) / (fast_s / max(fast.done, 1))
@@ -208,6 +211,10 @@ async def _oldest(source: Pool, share: float) -> datetime:
         row = await (await connection.execute(query, (1.0 - share,))).fetchone()
     found: datetime = row[0] if row else datetime.now(UTC)
     return found - timedelta(milliseconds=1 if share == 1.0 else 0)
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
 
 
 def main() -> None:
