@@ -46,6 +46,11 @@ SAMPLES: Final[Mapping[frozenset[str], str]] = {
     frozenset({"account", "erasure_id"}): f"""
         SELECT user_id AS account, id AS erasure_id FROM erasures
         WHERE phase = 'finished' AND {IN} LIMIT %(most)s""",
+    frozenset({"account", "candidate_id"}): f"""
+        SELECT user_id AS account, id AS candidate_id FROM candidates
+        WHERE withdrawn_at IS NULL AND {IN} ORDER BY id LIMIT %(most)s""",
+    frozenset({"account", "rollout_id"}): f"""
+        SELECT user_id AS account, id AS rollout_id FROM rollouts WHERE {IN} ORDER BY id LIMIT %(most)s""",
     frozenset(
         {"appeal_id"}
     ): f"SELECT id AS appeal_id FROM appeals WHERE {IN} ORDER BY created_at DESC LIMIT %(most)s",

@@ -33,7 +33,10 @@ RULES: Final[tuple[tuple[str, str], ...]] = (
 """Pattern and what it takes from the previous release."""
 BLOCKING: Final[tuple[tuple[str, str], ...]] = (
     (rf"\bALTER TABLE {TABLE}.*\bADD CONSTRAINT\b(?!.*\bNOT VALID\b)", "checks a table under a lock"),
-    (rf"\bCREATE (?:UNIQUE )?INDEX (?!CONCURRENTLY\b).*\bON {TABLE}", "blocks writes while it builds"),
+    (
+        rf"\bCREATE (?:UNIQUE )?INDEX (?!CONCURRENTLY\b).*\bON (?!ONLY\b){TABLE}",
+        "blocks writes while it builds",
+    ),
     (
         rf"\b(?:DROP|CREATE|CREATE OR REPLACE) (?:CONSTRAINT )?TRIGGER .*?\bON {TABLE}",
         "waits for all who use a table",

@@ -29,7 +29,13 @@ ROW: dict[str, Any] = dict.fromkeys(
         "reason",
     ),
     "x",
-) | {"decision": "ignore", "reason_code": "FLAGGED_RULE", "assessed": False, "reviews": []}
+) | {
+    "decision": "ignore",
+    "reason_code": "FLAGGED_RULE",
+    "assessed": False,
+    "reviews": [],
+    "candidate_id": None,
+}
 
 
 def test_passages_left_out_and_masked_data_are_shown() -> None:

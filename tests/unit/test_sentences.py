@@ -40,6 +40,7 @@ def row(reason: str = "REPLIED", **more: Any) -> dict[str, Any]:
         "decision": "respond" if reason == "REPLIED" else "ignore",
         "matched_rule": None,
         "confidence": 0.5,
+        "candidate_id": None,
         "created_at": NOW,
     }
     known = {name: more.pop(name) for name in list(more) if name in snapshot and name not in given}
