@@ -34,7 +34,7 @@ RULES: Final[tuple[tuple[str, str], ...]] = (
 BLOCKING: Final[tuple[tuple[str, str], ...]] = (
     (rf"\bALTER TABLE {TABLE}.*\bADD CONSTRAINT\b(?!.*\bNOT VALID\b)", "checks a table under a lock"),
     (
-        rf"\bCREATE (?:UNIQUE )?INDEX (?!CONCURRENTLY\b).*\bON (?!ONLY\b){TABLE}",
+        rf"\bCREATE (?:UNIQUE )?INDEX (?!CONCURRENTLY\b).*\bON (?!ONLY ai_decisions\b){TABLE}",
         "blocks writes while it builds",
     ),
     (
