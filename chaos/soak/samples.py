@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 import psutil
 import psycopg
-from redis.exceptions import ConnectionError, TimeoutError
+from redis import exceptions as redis_errors
 
 from chaos.leaks import families
 from chaos.world import World
@@ -33,7 +33,10 @@ TABLES: Final = """
     WHERE coalesce(i.inhparent, s.relid)::regclass::text = ANY(%s) GROUP BY 1
 """
 DATABASE: Final = "SELECT pg_database_size(current_database()) / 1024"
-AWAY: Final = (ConnectionError, TimeoutError, psycopg.OperationalError, psutil.NoSuchProcess)
+AWAY: Final = (
+    *(redis_errors.ConnectionError, redis_errors.TimeoutError),
+    *(psycopg.OperationalError, psutil.NoSuchProcess),
+)
 """What a server that is away answers with; any other error is a defect here."""
 
 

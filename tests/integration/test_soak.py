@@ -23,7 +23,11 @@ class Servers(World):
 
     def __init__(self, stack: Stack, database_url: str) -> None:
         """Take servers that run."""
-        pids = {"redis_url": stack.redis_url, "database_url": database_url, "postgres_pid": stack.postgres_pid}
+        pids = {
+            "redis_url": stack.redis_url,
+            "database_url": database_url,
+            "postgres_pid": stack.postgres_pid,
+        }
         self.plan, self.stack = PLAN, cast("Stack", SimpleNamespace(**pids))
         self.processes = SimpleNamespace(managed={})  # type: ignore[assignment]
 
@@ -34,7 +38,8 @@ def test_a_sample_holds_the_figures_of_both_servers(stack: Stack, database_url: 
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(
             "INSERT INTO event_keys (user_id, event_id, entry_id, created_at)"
-            " SELECT 'shop', 'event-' || number, number || '-0', now() FROM generate_series(1, 12000) AS number"
+            " SELECT 'shop', 'event-' || number, number || '-0', now()"
+            " FROM generate_series(1, 12000) AS number"
         )
         connection.execute("DELETE FROM event_keys WHERE event_id LIKE 'event-1%'")
         connection.execute("SELECT pg_stat_force_next_flush()")
@@ -48,7 +53,7 @@ def test_a_sample_holds_the_figures_of_both_servers(stack: Stack, database_url: 
 def test_a_server_that_is_away_has_no_figures_and_the_other_has(stack: Stack, database_url: str) -> None:
     """A wrong port refuses the connection."""
     away = Servers(stack, database_url)
-    away.stack.redis_url = "redis://127.0.0.1:1/0"  # type: ignore[misc]
+    away.stack.redis_url = "redis://127.0.0.1:1/0"
     figures = take(away)
 
     assert figures.keys() & DATABASE
