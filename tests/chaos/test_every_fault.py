@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.kinds import FaultKind, Law
+from chaos.kinds import JOB_SIGNALS, FaultKind, Law
 
 MOST_UNSEEN = 6
 """A busy machine may leave a fault without a demonstration: nothing was sent over its link meanwhile."""
@@ -29,4 +29,5 @@ def test_a_fleet_keeps_every_law_under_every_fault(tmp_path: Path) -> None:
     happened = {kind: report["faults"][kind]["happened"] for kind in FaultKind}
     assert report["violations"] == dict.fromkeys(map(str, Law), 0)
     assert all(happened[kind] for kind in CERTAIN)
+    assert any(happened[kind] for kind in JOB_SIGNALS)
     assert sum(map(bool, happened.values())) >= len(FaultKind) - MOST_UNSEEN
