@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -119,8 +120,8 @@ async def add_items(source: Pool, golden: GoldenSet, items: Sequence[NewItem], s
         if row is not None and row[0] + len(items) > MOST_ITEMS:
             raise GoldenRejected(f"items: expected at most {MOST_ITEMS} in a set, got {row[0] + len(items)}")
         new = 0
-        for each in items:
-            new += (await connection.execute(ADD, _values(golden, each, step))).rowcount
+        for number, each in enumerate(items):
+            new += (await connection.execute(ADD, _values(golden, each, step, number))).rowcount
         if new:
             await _changed(connection, golden, step, {"step": "added", "items": new})
     return new
@@ -175,10 +176,10 @@ def _item(row: dict[str, Any]) -> GoldenItem:
     return GoldenItem(**row | {"source": GoldenSource(row["source"])}, label=label, content=content)
 
 
-def _values(golden: GoldenSet, item: NewItem, step: GoldenStep) -> dict[str, Any]:
+def _values(golden: GoldenSet, item: NewItem, step: GoldenStep, number: int) -> dict[str, Any]:
     event = item.content.event
     return {
-        "id": uuid_at(step.now),
+        "id": uuid_at(step.now + timedelta(milliseconds=number)),  # ids keep the order of the items
         "set_id": golden.set_id,
         "user_id": golden.user_id,
         "row_id": item.row_id,
