@@ -11,7 +11,7 @@ import typer
 
 from cli.exit_codes import ExitCode
 from cli.learn.golden_adding import add, import_
-from cli.learn.golden_shared import AccountName, SetName, found_set, log_reading, run_golden, step_now
+from cli.learn.golden_shared import GoldenAccount, SetName, found_set, log_reading, run_golden, step_now
 from cli.output import emit, fail, json_text
 from cli.output_file import Force, output_file
 from db.candidates import golden_sets
@@ -19,7 +19,8 @@ from db.candidates.golden_records import GoldenSet
 from db.pool import Pool
 from worker.evaluation.rows import row_json
 
-HELP: Final = """Sets of labelled messages, on which `hushgate eval` tries settings and models.
+HELP: Final = """Sets of labelled messages, on which `hushgate eval` tries settings and models: `create`,
+`add`, `import`, `export`, `list` and `remove`.
 
 A row of `import` and `export` is one JSON object on a line:
 
@@ -45,7 +46,7 @@ app.command("import")(import_)
 
 
 @app.command("list")
-def list_(account: AccountName) -> None:
+def list_(account: GoldenAccount) -> None:
     """List the golden sets of an account.
 
     For example:
@@ -57,7 +58,7 @@ def list_(account: AccountName) -> None:
 
 @app.command()
 def create(
-    account: AccountName,
+    account: GoldenAccount,
     name: SetName,
     purpose: Annotated[str, typer.Option(help="What the set is for.")] = "",
 ) -> None:
@@ -73,7 +74,7 @@ def create(
 
 @app.command()
 def export(
-    account: AccountName,
+    account: GoldenAccount,
     name: SetName,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file; - is standard output.")] = Path(
         "-"
@@ -100,7 +101,7 @@ def export(
 
 @app.command()
 def remove(
-    account: AccountName,
+    account: GoldenAccount,
     name: SetName,
     row: Annotated[
         list[str] | None, typer.Option("--row", help="The id of an item; may be given several times.")

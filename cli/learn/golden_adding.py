@@ -15,7 +15,7 @@ import typer
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
 from cli.learn.changes import id_of
-from cli.learn.golden_shared import AccountName, SetName, found_set, log_reading, run_golden, step_now
+from cli.learn.golden_shared import GoldenAccount, SetName, found_set, log_reading, run_golden, step_now
 from cli.output import emit, fail, print_message
 from db.candidates import golden_sets
 from db.candidates.golden_records import NewItem
@@ -29,7 +29,7 @@ ROWS_AT_ONCE: Final = 500
 
 
 def add(
-    account: AccountName,
+    account: GoldenAccount,
     name: SetName,
     decision: Annotated[
         list[str] | None, typer.Option("--decision", help="The id of a decision; may be given several times.")
@@ -87,7 +87,7 @@ def add(
 
 
 def import_(
-    account: AccountName,
+    account: GoldenAccount,
     name: SetName,
     file: Annotated[Path, typer.Argument(help="Rows as NDJSON; - is standard input.")],
 ) -> None:

@@ -20,7 +20,7 @@ from db.pool import Pool, checkout
 from worker.evaluation.items import GoldenRejected
 
 Value = TypeVar("Value")
-AccountName = Annotated[str, typer.Argument(help="The account (user_id).")]
+GoldenAccount = Annotated[str, typer.Argument(help="The account (user_id).")]
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of the set.")]
 
 

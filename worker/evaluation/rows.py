@@ -15,6 +15,7 @@ from worker.errors import PayloadRejected
 from worker.evaluation.items import Expected, GoldenContent, GoldenItem, GoldenLabel, GoldenRejected
 from worker.model import Event, Message, MessageRole, Passage
 from worker.payload import ID_CHARS, PAYLOAD_BYTES, Arrival, expectation, got_value, parse
+from worker.payload.schema import Identifier
 from worker.reasons import Reason
 
 LINE_BYTES: Final = 2_000_000
@@ -29,7 +30,6 @@ FIELDS_OF_EVENT: Final = (
 )  # fmt: skip
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=100_000, pattern=r"^[^\x00]*$")]
-Identifier = Annotated[str, StringConstraints(min_length=1, max_length=ID_CHARS, pattern=r"^[^\x00]*$")]
 
 
 class HistoryRow(BaseModel):
