@@ -132,7 +132,7 @@ WITH_GOLDEN_SET: Final = """
         author_id, expected, expected_reason, labelled_by, content, recorded_at)
     SELECT %(id)s, made.id, made.user_id, d.id, 'decision', d.id, d.conversation_id, d.author_id, 'silent',
         d.reason_code, 'ada, ben', %(content)s, d.created_at
-    FROM made, ai_decisions d WHERE d.id = %(decision)s
+    FROM made JOIN ai_decisions d USING (user_id) ORDER BY d.id LIMIT 1
 """
 WITH_APPEALS: Final = """
     INSERT INTO ai_rules SELECT (jsonb_populate_record(r, jsonb_build_object(
@@ -172,8 +172,8 @@ def _rollout(desk: Desk) -> object:
 def shop_golden_set(desk: Desk) -> object:
     """A golden set of the shop with one decision and one result."""
     set_id, asked = uuid7(), event(user_id=SHOP)
-    values = {"id": set_id, "user_id": SHOP, "decision": desk.world.endings["MODERATION_FLAGGED"]}
-    values |= {"arms": Jsonb([GOLDEN_ARM]), "content": Jsonb(content_json(GoldenContent(event=asked)))}
+    values = {"id": set_id, "user_id": SHOP, "arms": Jsonb([GOLDEN_ARM])}
+    values |= {"content": Jsonb(content_json(GoldenContent(event=asked)))}
     desk.world.running.database.execute(WITH_GOLDEN_SET, values)
     return set_id
 
