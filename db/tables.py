@@ -317,6 +317,8 @@ ai_decisions: Final = table(
         where="rejection_reason IS NOT NULL",
     ),
     index("ix_ai_decisions_rare", "created_at", "id", where=RARE_STAGES),
+    index("ix_ai_decisions_topics", "created_at", "id", "user_id", "reason_code", where=HAS_TOPICS),
+    index("ix_ai_decisions_account_topics", "user_id", "created_at", "id", "reason_code", where=HAS_TOPICS),
     postgresql_partition_by="RANGE (created_at)",
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,6 +14,7 @@ from psycopg.rows import dict_row
 from cli.stack import Stack
 from db.audit.conversation_confidence import conversation_confidence
 from db.audit.filters import Filters
+from db.audit.suggestions import load_suggestions
 from db.people import records
 from db.people.records import EVERY_ACCOUNT
 from tests.conftest import create_database, database_at
@@ -24,6 +26,16 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MENTIONED = """
     SELECT count(*) FROM comment_mentions AS mention WHERE person_id = %(id)s AND seen_at IS NULL AND EXISTS (
         SELECT FROM person_roles WHERE person_id = %(id)s AND user_id IN (mention.user_id, '*'))
+"""
+TOPICS = """
+    SELECT reason, topics FROM (
+        SELECT id, created_at, reason_code AS reason, coalesce(
+                   snapshot_json #> '{assessment,learning_suggestions}',
+                   snapshot_json #> '{assessment,diagnostics,learning_suggestions}') AS topics
+        FROM ai_decisions WHERE user_id = ANY(%(accounts)s) AND created_at >= %(since)s
+    ) AS found
+    WHERE jsonb_typeof(topics) = 'array' AND topics <> '[]' AND reason IN ('REPLIED', 'NO_EVIDENCE')
+    ORDER BY created_at DESC, id DESC LIMIT %(limit)s
 """
 CONFIDENCES = """
     SELECT user_id, conversation_id, max(created_at) AS latest_at, count(*) AS replies,
@@ -114,3 +126,37 @@ def test_confidence_by_conversation_equals_grouping_all(url: str, limit: int, ac
 
     assert bool(expected) is (account != "absent")
     assert expected == [{name: row[name] for name in expected[0]} for row in rows]
+
+
+def with_topics(chance: random.Random) -> dict[str, Any]:
+    """A decision with topics, without, or with something else in their place."""
+    topics = chance.choice([None, [], "none", *([chance.choices("abcd", k=2)] * 6)])
+    place = chance.choice(["learning_suggestions", "diagnostics"])
+    kept = {place: topics if place == "learning_suggestions" else {"learning_suggestions": topics}}
+    return decided(
+        NOON + timedelta(seconds=chance.randrange(90)),
+        user_id=f"topics-{chance.randrange(3)}",
+        reason_code=chance.choice(["REPLIED", "NO_EVIDENCE", "AI_DISABLED"]),
+        kept={"assessment": kept},
+    )
+
+
+@pytest.mark.parametrize("most", [1, 10, 1000])
+@pytest.mark.parametrize("accounts", [("topics-1",), ("topics-0", "topics-2")])
+def test_suggestions_are_of_the_newest_decisions_with_topics(
+    url: str, most: int, accounts: tuple[str, ...]
+) -> None:
+    """The same decisions are read as by a plain statement, of one account and of several."""
+    chance = random.Random(f"{most} {accounts}")
+    with psycopg.connect(url, autocommit=True) as connection:
+        store(url, [with_topics(chance) for _ in range(150)])
+        since = NOON + timedelta(seconds=20)
+        values = {"since": since, "accounts": list(accounts), "limit": most + 1}
+        found = connection.execute(TOPICS, values).fetchall()
+    filters = Filters(since=since, accounts=accounts)
+    suggestions = stored(url, lambda reviewer: load_suggestions(reviewer, filters, most=most))
+
+    expected = Counter(topic for _, topics in found[:most] for topic in set(topics))
+    assert len(found[:most]) == suggestions.decisions
+    assert (len(found) <= most) is suggestions.complete
+    assert expected == {each.topic: each.count for each in suggestions.topics}
