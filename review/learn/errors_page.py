@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.figures import dashboard
-from db.figures.dashboard import FigureFilter
 from db.figures.error_rates import (
     ErrorDimension,
     ErrorSelection,
@@ -18,6 +17,7 @@ from db.figures.error_rates import (
     error_rates,
     sample_designs,
 )
+from db.figures.reach import FigureFilter
 from db.reviews import queue_items
 from db.reviews.queues import parse_sample
 from review.access import Right
