@@ -22,7 +22,8 @@ from db.reviews import queue_items
 from db.reviews.queues import parse_sample
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
-from review.dashboard import plots, ranges
+from review.dashboard import ranges
+from review.dashboard.intervals import interval
 from review.dashboard.ranges import Range
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -117,7 +118,7 @@ async def _page(visit: Visit, account: str | None) -> Response:
         designs=[(each, parse_sample(each.definition)) for each in report.designs],
         strata=STRATA,
         drawn=DRAWN,
-        picture=plots.interval,
+        picture=interval,
         file=f"{visit.url(file[0], **file[1])}?{urlencode(chosen.query)}",
         link=_decisions_of(chosen, account),
     )
