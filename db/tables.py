@@ -441,6 +441,7 @@ outbox: Final = table(
     sa.UniqueConstraint("user_id", "event_id"),
     index("ix_outbox_message", "user_id", "conversation_id", "message_id"),
     index("ix_outbox_created_at", "created_at", postgresql_using="brin"),  # small: rows are in this order
+    index("ix_outbox_cancelled", "user_id", "event_id", where="cancelled_at IS NOT NULL"),
     index("ix_outbox_waiting", "id", where="delivered_at IS NULL AND NOT cancel_settled"),
 )
 

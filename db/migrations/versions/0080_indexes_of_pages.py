@@ -1,9 +1,12 @@
-"""Decisions with learning suggestions in order of time, of all accounts and of one.
+"""Decisions with learning suggestions in order of time, of all accounts and of one; cancelled replies.
 
 Law: as 0001. The previous release does not use the indexes.
 """
 
 from collections.abc import Sequence
+
+import sqlalchemy as sa
+from alembic import op
 
 from db import partition_indexes
 
@@ -21,13 +24,24 @@ INDEXES = {
     "topics": f"(created_at, id, user_id, reason_code) WHERE {HAS_TOPICS}",
     "account_topics": f"(user_id, created_at, id, reason_code) WHERE {HAS_TOPICS}",
 }
+CANCELLED = "ix_outbox_cancelled"
 
 
 def upgrade() -> None:
-    """Add the indexes."""
+    """Add the indexes, while workers write."""
     partition_indexes.build_indexes(INDEXES)
+    with op.get_context().autocommit_block():
+        op.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {CANCELLED}")  # left by an interrupted run
+        op.create_index(
+            CANCELLED,
+            "outbox",
+            ["user_id", "event_id"],
+            postgresql_where=sa.text("cancelled_at IS NOT NULL"),
+            postgresql_concurrently=True,
+        )
 
 
 def downgrade() -> None:
     """Take them back."""
+    op.drop_index(CANCELLED, "outbox")
     partition_indexes.drop_indexes(INDEXES)
