@@ -10,10 +10,11 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
+from uuid import UUID
 
 from cli.stack import Stack
 from db import decisions, migrate
@@ -47,6 +48,23 @@ from worker.steps.run import EventCase
 CLOCK: Final = SystemClock()
 MEASURED: Final = 100
 """Decisions made with and without a recorder, in turn."""
+DECIDED: Final = 1_000
+"""Events that are decided and committed; the other rows are copies of theirs."""
+OTHER_COLUMNS: Final = """
+    SELECT column_name FROM information_schema.columns
+    WHERE table_name = %s AND column_name <> ALL(%s) AND is_generated = 'NEVER' AND is_identity = 'NO'
+"""
+COPIED: Final = {
+    "ai_decisions": ("id", "event_id", "'copy-' || new"),
+    "recordings": ("decision_id", "", ""),
+}
+"""Table -> its key, the column with the event's id, and what a copy has there."""
+COPY: Final = """
+    INSERT INTO {table} ({columns})
+    SELECT {values}
+    FROM unnest(%(old)s::uuid[], %(new)s::uuid[], %(at)s::timestamptz[]) AS pair (old, new, at)
+    JOIN {table} ON {key} = old
+"""
 CHANGES: Final[Mapping[str, dict[str, Any]]] = {
     "rules": {"flagged_keywords": ["casino", "parcel 77"]},
     "thresholds": {"moderation_thresholds": {"violence": 0.02}},
@@ -140,21 +158,42 @@ async def recording_cost(account: Account) -> dict[str, float]:
 
 
 async def fill(source: Pool, account: Account, number: int) -> None:
-    """Store decisions with their recordings."""
+    """Decide events, commit them with their recordings, and copy their rows until there are enough."""
     made = []
-    for each in range(min(number, 1000)):
+    for each in range(min(number, DECIDED)):
         one = case(account, each)
         recorder = Recorder(case=one, behind=ports())
         made.append(replace(await decide(one, recorder.ports), recording=encoded(recorder.recording())))
-    for start in range(0, number, 200):
-        copies = [_copy(made[place % len(made)], place) for place in range(start, min(start + 200, number))]
-        await asyncio.gather(*(decisions.record_decision(source, each) for each in copies))
+    for start in range(0, len(made), 200):
+        group = made[start : start + 200]
+        await asyncio.gather(*(decisions.record_decision(source, each) for each in group))
+    await _copy(source, [each.decision_id for each in made], number)
 
 
-def _copy(decision: Any, place: int) -> Any:
-    now = CLOCK.now()
-    event = replace(decision.event, event_id=f"e{place}", entry_id=f"{place}-0", conversation_id=f"c{place}")
-    return replace(decision, decision_id=CLOCK.new_id(now), decided_at=now, event=event)
+async def _copy(source: Pool, originals: Sequence[UUID], number: int) -> None:
+    """Copy rows of decisions and recordings under new ids, a millisecond apart, ten thousand at once."""
+    last = CLOCK.now()
+    for start in range(len(originals), number, 10_000):
+        places = range(start, min(start + 10_000, number))
+        times = [last - timedelta(milliseconds=number - place) for place in places]
+        values = {
+            "old": [originals[place % len(originals)] for place in places],
+            "new": [CLOCK.new_id(at) for at in times],
+            "at": times,
+        }
+        async with source.connection() as connection:
+            for table, (key, event, new_event) in COPIED.items():
+                named = [key, "created_at", *filter(None, [event])]
+                found = await connection.execute(OTHER_COLUMNS, (table, named))
+                rest = [row[0] for row in await found.fetchall()]
+                statement = COPY.format(
+                    table=table,
+                    key=key,
+                    columns=", ".join((*named, *rest)),
+                    values=", ".join(("new", "at", *filter(None, [new_event]), *rest)),
+                )
+                await connection.execute(statement.encode(), values)
+        _say(f"filled {places[-1] + 1:,} of {number:,}")
 
 
 async def measure(url: str, number: int) -> dict[str, Any]:

@@ -27,7 +27,8 @@ from rich.table import Table
 from bench.engine import STREAM, event, has_worker, pipeline_environment, seed, worker
 from cli.stack import Stack
 from sandbox.server import SandboxHandle, start
-from tasks.engine import Engine, EngineLimits
+from tasks.engine import Engine
+from tasks.lane_upkeep import EngineLimits
 from tasks.publish import publish_many
 from tasks.stream import EntryGrant, Lanes, connect
 

@@ -8,7 +8,8 @@ import signal
 
 import uvloop
 
-from tasks.engine import Engine, EngineLimits
+from tasks.engine import Engine
+from tasks.lane_upkeep import EngineLimits
 from tasks.stream import EntryGrant, Lanes, connect
 
 

@@ -9,7 +9,8 @@ from typing import Final
 
 import uvloop
 
-from tasks.engine import Engine, EngineLimits
+from tasks.engine import Engine
+from tasks.lane_upkeep import EngineLimits
 from tasks.places import Places
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes

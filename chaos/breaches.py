@@ -107,6 +107,13 @@ MUTATIONS: Final = (
         wrong='"remember": decision.remember or decision.quarantine,',
     ),
     Mutation(
+        law=Law.JOBS,
+        file="review/queues/bulk_jobs.py",
+        right="position=str(after), finished=done.cursor is None)",
+        wrong="position=str(after), finished=True)",
+        options=("--only", "review_job_stop", "--others", "2"),
+    ),
+    Mutation(
         law=Law.STUCK,
         file="tasks/relay.py",
         right="[row.row_id for row in sent]",

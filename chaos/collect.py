@@ -9,6 +9,7 @@ import orjson
 from redis import Redis
 
 from chaos import leaks
+from chaos.clerk import Clerk
 from chaos.ledger import Ledger
 from chaos.observations import (
     DecisionRow,
@@ -48,7 +49,9 @@ def unfinished(world: World) -> dict[str, int]:
     return left | {what: int(world.rows(query)[0][0]) for what, query in LEFT.items()}
 
 
-def observe(world: World, ledger: Ledger, witness: Witness, growth: leaks.Growth) -> Observations:
+def observe(
+    world: World, ledger: Ledger, witness: Witness, clerk: Clerk, growth: leaks.Growth
+) -> Observations:
     """Everything that the oracle judges."""
     with world.redis as redis:
         replies, escalations = tuple(_replies(redis)), tuple(_escalations(redis))
@@ -82,6 +85,7 @@ def observe(world: World, ledger: Ledger, witness: Witness, growth: leaks.Growth
         webhooks_excused=frozenset(row[0] for row in world.rows(EXCUSED)),
         residue=tuple(witness.residue),
         prompts_missed=witness.missed,
+        jobs=clerk.seen(),
         left=unfinished(world),
         leaks=growth.breaches(world),
     )

@@ -12,6 +12,7 @@ from typing import Final
 import psycopg
 from redis.exceptions import RedisError
 
+from chaos.clerk import Clerk
 from chaos.faults import FAULTS, Injection
 from chaos.kinds import FaultKind
 from chaos.plan import Appointment, FaultThread, schedule
@@ -31,13 +32,16 @@ class Injector:
         timeline: when each fault began and ended, UTC, and its kind.
     """
 
-    def __init__(self, world: World, recoveries: Recoveries, published: Callable[[], int]) -> None:
+    def __init__(
+        self, world: World, recoveries: Recoveries, clerk: Clerk, published: Callable[[], int]
+    ) -> None:
         self.injected = Counter[FaultKind]()
         self.happened = Counter[FaultKind]()
         self.failed: list[str] = []
         self.timeline: list[str] = []
         self._world = world
         self._recoveries = recoveries
+        self._clerk = clerk
         self._published = published
         self.threads = [
             threading.Thread(target=self._run, args=(thread, appointments), name=thread, daemon=True)
@@ -51,7 +55,7 @@ class Injector:
 
     def _run(self, thread: FaultThread, appointments: Sequence[Appointment]) -> None:
         rng = random.Random(f"{self._world.plan.seed}/{thread}")
-        injection = Injection(world=self._world, rng=rng, recoveries=self._recoveries)
+        injection = Injection(world=self._world, rng=rng, recoveries=self._recoveries, clerk=self._clerk)
         try:
             for each in appointments:
                 while self._published() < each.after:

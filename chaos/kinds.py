@@ -34,6 +34,9 @@ class FaultKind(StrEnum):
     REVIEW_KILL = "review_kill"
     REVIEW_STOP = "review_stop"
     REVIEW_TERM = "review_term"
+    REVIEW_JOB_KILL = "review_job_kill"
+    REVIEW_JOB_STOP = "review_job_stop"
+    REVIEW_JOB_TERM = "review_job_term"
     CUT_OFF_KILL = "cut_off_kill"
     VALKEY_KILL = "valkey_kill"
     POSTGRES_KILL = "postgres_kill"
@@ -57,6 +60,8 @@ PROCESS_SIGNALS: Final = {
     FaultKind(f"{role}_{way}"): (role, way) for role in Role for way in ("kill", "stop", "term")
 }
 """The kinds that are one signal to one process."""
+JOB_SIGNALS: Final = {FaultKind(f"review_job_{way}"): way for way in ("kill", "stop", "term")}
+"""The same to the review pages, while one of their jobs runs."""
 
 
 class Law(StrEnum):
@@ -72,5 +77,6 @@ class Law(StrEnum):
     SENT_TWICE = "sent twice"
     AFTER_TAKEOVER = "sent after takeover"
     RESIDUE = "residue of flagged exchanges"
+    JOBS = "review jobs not whole"
     STUCK = "stuck"
     LEAK = "leaks"

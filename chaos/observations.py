@@ -106,6 +106,32 @@ class SeenWebhook:
     handoff: bool
 
 
+class JobKind(StrEnum):
+    """What a review job does."""
+
+    BULK_REVIEW = "bulk_review"
+    BULK_UNDO = "bulk_undo"
+    EXPORT = "export"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenJob:
+    """What became of a review job.
+
+    Attributes:
+        state: as stored.
+        expected: ids of decisions that it had to process.
+        allowed: those that it may have processed.
+        processed: those of its reviews or of its file, as often as they are there; empty until it is done.
+    """
+
+    name: str
+    state: str
+    expected: frozenset[str]
+    allowed: frozenset[str]
+    processed: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observations:
     """Everything that is judged.
@@ -120,6 +146,7 @@ class Observations:
         webhooks_excused: names of replies that no webhook must have brought: it waits, or was withdrawn.
         residue: marks of earlier events that a model or a judge was sent.
         prompts_missed: requests to the models that were not looked at.
+        jobs: review jobs that were asked for.
         left: what is not finished at the end, name -> count.
         leaks: what grew, as sentences.
     """
@@ -140,6 +167,7 @@ class Observations:
     webhooks_excused: frozenset[str] = frozenset()
     residue: tuple[str, ...] = ()
     prompts_missed: int = 0
+    jobs: tuple[SeenJob, ...] = ()
     left: Mapping[str, int] = field(default_factory=dict)
     leaks: tuple[str, ...] = ()
 

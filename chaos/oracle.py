@@ -185,6 +185,18 @@ def _residue(seen: Observations) -> Iterator[str]:
     yield from _each("flagged text in a later prompt", set(seen.residue) & flagged)
 
 
+def _jobs(seen: Observations) -> Iterator[str]:
+    """Every review job ends whole: what it had to process once each, and nothing else."""
+    for job in seen.jobs:
+        if job.state != "done":
+            yield f"{job.name} ended as {job.state}"
+            continue
+        processed = Counter(job.processed)
+        yield from _each(f"{job.name} left out", job.expected - processed.keys())
+        yield from _each(f"{job.name} processed twice", _repeated(processed))
+        yield from _each(f"{job.name} processed beyond its list", processed.keys() - job.allowed)
+
+
 def _stuck(seen: Observations) -> Iterator[str]:
     return (f"{count} {what}" for what, count in seen.left.items() if count)
 
@@ -204,6 +216,7 @@ JUDGES: Final[Mapping[Law, Callable[[Observations], Iterator[str]]]] = {
     Law.SENT_TWICE: _sent_twice,
     Law.AFTER_TAKEOVER: _after_takeover,
     Law.RESIDUE: _residue,
+    Law.JOBS: _jobs,
     Law.STUCK: _stuck,
     Law.LEAK: _leak,
 }

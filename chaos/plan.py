@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from chaos.kinds import PROCESS_SIGNALS, FaultKind
+from chaos.kinds import JOB_SIGNALS, PROCESS_SIGNALS, FaultKind
 
 LAST_AT: Final = 0.97
 """The last fault comes when this share of the events is published."""
@@ -71,5 +71,5 @@ def schedule(plan: Plan) -> dict[FaultThread, tuple[Appointment, ...]]:
 
 def thread_of(kind: FaultKind) -> FaultThread:
     """The thread that injects a kind of fault."""
-    is_process = kind in PROCESS_SIGNALS or kind is FaultKind.CUT_OFF_KILL
+    is_process = kind in PROCESS_SIGNALS | JOB_SIGNALS or kind is FaultKind.CUT_OFF_KILL
     return FaultThread.PROCESSES if is_process else FaultThread.SURROUNDINGS

@@ -13,6 +13,7 @@ import psycopg
 from redis.exceptions import RedisError
 
 from chaos import oracle
+from chaos.clerk import Clerk
 from chaos.collect import SENDING, observe, unfinished
 from chaos.evidence import evidence
 from chaos.injector import Injector
@@ -43,6 +44,7 @@ class Run:
     publisher: Publisher
     recoveries: Recoveries
     witness: Witness
+    clerk: Clerk
     injector: Injector
     growth: Growth
     say: Callable[[str], None]
@@ -55,13 +57,14 @@ def run(plan: Plan, command: str, say: Callable[[str], None]) -> Report:
     began = time.monotonic()
     with world(plan, say) as found:
         await_start(found, say)
-        publisher, recoveries = Publisher(found), Recoveries(found)
-        injector = Injector(found, recoveries, lambda: len(publisher.ledger.entries))
+        publisher, recoveries, clerk = Publisher(found), Recoveries(found), Clerk(found)
+        injector = Injector(found, recoveries, clerk, lambda: len(publisher.ledger.entries))
         parts = Run(
             world=found,
             publisher=publisher,
             recoveries=recoveries,
             witness=Witness(found),
+            clerk=clerk,
             injector=injector,
             growth=Growth(),
             say=say,
@@ -73,7 +76,7 @@ def run(plan: Plan, command: str, say: Callable[[str], None]) -> Report:
             say("interrupted: what was seen until now is judged")
         heal(parts)
         settle(parts)
-        seen = observe(found, publisher.ledger, parts.witness, parts.growth)
+        seen = observe(found, publisher.ledger, parts.witness, clerk, parts.growth)
         return judged(parts, seen, command, time.monotonic() - began)
 
 
@@ -211,6 +214,7 @@ def _figures(parts: Run, seen: Observations) -> dict[str, int]:
         "webhooks": len(seen.webhooks),
         "webhooks that came again": parts.world.receiver.again,
         "webhooks waiting or withdrawn": len(seen.webhooks_excused),
+        "review jobs": len(seen.jobs),
         "prompts looked at": parts.witness.looked_at,
         "prompts missed": seen.prompts_missed,
         "faults": parts.injector.happened.total(),

@@ -13,7 +13,7 @@ from uuid_utils.compat import uuid7
 
 from db.access_log import LogEntry, LoggedAction
 from db.documents.storage import add_text_document
-from db.people import api_tokens, records
+from db.people import api_tokens, records, sessions
 from db.people.api_tokens import TokenScope
 from db.people.records import Role, RoleGrant
 from db.pool import create_pool
@@ -46,9 +46,10 @@ ACCOUNT: Final = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The API token of the run's person."""
+    """The API token of the run's person, and the token of their session."""
 
     token: str
+    session: str
     person_id: str
 
 
@@ -107,4 +108,6 @@ async def _add_person(store: Store) -> Access:
             now=now,
             expires_at=now + LIFE,
         )
-    return Access(token=token, person_id=str(person_id))
+        session = secrets.token_hex(32)
+        await sessions.start_session(connection, session, person_id, now=now, lasts=LIFE, address="127.0.0.1")
+    return Access(token=token, session=session, person_id=str(person_id))

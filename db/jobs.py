@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from db.review_tables import job_parts, jobs
 from db.rows import Row, all_rows, changed_rows, first_row
 
-STALE: Final = timedelta(seconds=60)
+STALE: Final = timedelta(seconds=20)
 """A server without a step for this long counts as dead; a step takes a second or two."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, Final
 
 import structlog
@@ -14,9 +13,9 @@ from tasks.fairness.admission import Admission
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
 from tasks.fairness.watch import EntryWatch
 from tasks.finisher import Finisher
-from tasks.memory import MemoryWatch
+from tasks.lane_upkeep import EngineLimits, LaneUpkeep
 from tasks.places import Places
-from tasks.stream import REAP_BATCH, AgentEntry, EntryGrant, Lanes, ReadResult
+from tasks.stream import AgentEntry, EntryGrant, Lanes, ReadResult
 from worker.cancellation import cancel_all
 
 log = structlog.get_logger(__name__)
@@ -26,29 +25,8 @@ IDLE_BLOCK_MS: Final = 1000
 READ_PAUSE_S: Final = 0.005
 BUSY_PAUSE_S: Final = 0.01
 """Pause between two READs while only accounts with few lanes get more."""
-REAP_S: Final = 0.5
-"""Longest pause between two searches for dead workers; each search is one EXISTS per worker."""
-MEMORY_LOOK_S: Final = 10.0
 
 Handler = Callable[[EntryGrant], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineLimits:
-    """Limits of one engine.
-
-    Attributes:
-        in_flight: lanes that run at once; beyond it nothing more is admitted. Engines that share ``Places``
-            have their limit there.
-        heartbeat_ttl_s: after this long without a heartbeat the lanes go to other workers.
-        drain_s: how long a warm shutdown waits for running entries.
-        redis_pause_s: pause after a failed Redis call.
-    """
-
-    in_flight: int = 1000
-    heartbeat_ttl_s: float = 10.0
-    drain_s: float = 25.0
-    redis_pause_s: float = 0.5
 
 
 class Engine:
@@ -88,6 +66,7 @@ class Engine:
         self._runners: set[asyncio.Task[None]] = set()
         self._draining = asyncio.Event()
         self._wake = asyncio.Event()
+        self._upkeep = LaneUpkeep(lanes, limits, freed=self._wake.set)
         self._watch = EntryWatch(lanes, IDLE_BLOCK_MS)
         self._behind = False
         self._reply_lost = True
@@ -111,7 +90,8 @@ class Engine:
             Exception: a bug ended one of the jobs that keep this worker alive; its lanes are released.
         """
         work = asyncio.create_task(self._work())
-        jobs = [work, *(asyncio.create_task(job) for job in self._background_jobs())]
+        background = (self._finisher.run(), *self._upkeep.jobs())
+        jobs = [work, *(asyncio.create_task(job) for job in background)]
         try:
             ended, _ = await asyncio.wait(jobs, return_when=asyncio.FIRST_COMPLETED)
             for job in ended:
@@ -125,16 +105,6 @@ class Engine:
     async def _work(self) -> None:
         await self._read_until_drained()
         await self._wait_for_runners()
-
-    def _background_jobs(self) -> tuple[Coroutine[Any, Any, None], ...]:
-        ttl_s = self._limits.heartbeat_ttl_s
-        return (
-            self._finisher.run(),
-            self._beat_forever(),
-            self._every(min(ttl_s / 4, REAP_S), self._reap),
-            self._every(ttl_s, self._repair_page()),
-            self._every(MEMORY_LOOK_S, MemoryWatch(self._lanes.redis, self._lanes.stream).look),
-        )
 
     async def _read_until_drained(self) -> None:
         while not self._draining.is_set():
@@ -203,7 +173,7 @@ class Engine:
         self._reply_lost = False
         try:
             await self._lanes.prepare()
-            await self._beat()
+            await self._upkeep.beat()
             await self._lanes.release_unknown(frozenset(grant.ownership for grant in self._running.values()))
         except (RedisError, OSError):
             self._reply_lost = True
@@ -273,47 +243,3 @@ class Engine:
                 await self._lanes.leave()
         except (RedisError, OSError, TimeoutError) as error:
             log.warning("leave_failed", error=type(error).__name__)
-
-    async def _every(self, period_s: float, job: Callable[[], Awaitable[None]]) -> None:
-        while True:
-            await asyncio.sleep(period_s)
-            try:
-                await job()
-            except (RedisError, OSError) as error:
-                log.warning("upkeep_postponed", error=type(error).__name__)
-
-    async def _beat_forever(self) -> None:
-        """Send heartbeats; after an outage the first comes well within the half TTL without reaping."""
-        ttl_s = self._limits.heartbeat_ttl_s
-        while True:
-            pause_s = ttl_s / 4
-            try:
-                async with asyncio.timeout(ttl_s / 4):  # a call that hangs must not outlast the heartbeat
-                    await self._beat()
-            except (RedisError, OSError) as error:
-                log.warning("upkeep_postponed", error=type(error).__name__)
-                pause_s = min(ttl_s / 8, self._limits.redis_pause_s)
-            await asyncio.sleep(pause_s)
-
-    async def _beat(self) -> None:
-        await self._lanes.heartbeat(int(self._limits.heartbeat_ttl_s * 1000))
-
-    async def _reap(self) -> None:
-        freed = REAP_BATCH
-        while freed == REAP_BATCH:
-            freed, dead = await self._lanes.reap()
-            if dead:
-                log.warning("workers_reaped", workers=list(dead), lanes=freed)
-            if freed:
-                self._wake.set()
-
-    def _repair_page(self) -> Callable[[], Awaitable[None]]:
-        cursor = "-"
-
-        async def page() -> None:
-            nonlocal cursor
-            cursor, repaired = await self._lanes.repair(cursor)
-            if repaired:
-                log.warning("entries_repaired", entries=repaired)
-
-        return page

@@ -23,13 +23,14 @@ from db.probe import probe
 from tasks import telemetry
 from tasks.accounts import Rulebooks
 from tasks.arrivals import LaneArrivals
-from tasks.engine import Engine, EngineLimits
+from tasks.engine import Engine
 from tasks.escalations.relay import EscalationRelay
 from tasks.fairness.admission import Admission
 from tasks.fairness.brake import Brake, busy_s
 from tasks.fairness.overload import Overload, load_backlog
 from tasks.gate import Gate
 from tasks.handler import EntryHandler
+from tasks.lane_upkeep import EngineLimits
 from tasks.limits.board import Board
 from tasks.limits.fleet_limits import FleetLimits
 from tasks.limits.guards import Guards, connections

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from chaos.faults import network, processes, servers, upstream
+from chaos.faults import network, processes, review_jobs, servers, upstream
 from chaos.faults.injection import Fault, Injection
 from chaos.kinds import FaultKind
 
 FAULTS: Final[dict[FaultKind, Fault]] = {
     **processes.FAULTS,
+    **review_jobs.FAULTS,
     **network.FAULTS,
     **servers.FAULTS,
     **upstream.FAULTS,

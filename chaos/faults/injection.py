@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from chaos.clerk import Clerk
 from chaos.recovery import Recoveries
 from chaos.world import World
 
@@ -18,6 +19,7 @@ class Injection:
     world: World
     rng: random.Random
     recoveries: Recoveries
+    clerk: Clerk
 
     def duration_s(self) -> float:
         """How long a fault lasts."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from chaos.clerk import Clerk
 from chaos.collect import observe, unfinished
 from chaos.injector import Injector
 from chaos.kinds import FaultKind
@@ -81,7 +82,7 @@ def soak(plan: SoakPlan, command: str, say: Callable[[str], None]) -> SoakResult
             say("interrupted: what was seen until now is judged")
         heal(parts)
         settle(parts)
-        seen = observe(found, parts.publisher.ledger, parts.witness, parts.growth)
+        seen = observe(found, parts.publisher.ledger, parts.witness, parts.clerk, parts.growth)
         result.report = judged(parts, seen, command, time.monotonic() - began)
     return result
 
@@ -91,13 +92,14 @@ def _plan(plan: SoakPlan, events: int, counts: Mapping[FaultKind, int], rate_per
 
 
 def _parts(found: World, say: Callable[[str], None]) -> Run:
-    publisher, recoveries = Publisher(found), Recoveries(found)
-    injector = Injector(found, recoveries, lambda: 0)
+    publisher, recoveries, clerk = Publisher(found), Recoveries(found), Clerk(found)
+    injector = Injector(found, recoveries, clerk, lambda: 0)
     return Run(
         world=found,
         publisher=publisher,
         recoveries=recoveries,
         witness=Witness(found),
+        clerk=clerk,
         injector=injector,
         growth=Growth(),
         say=say,
@@ -131,7 +133,9 @@ def _load(parts: Run, result: SoakResult) -> None:
     parts.world.plan = _plan(plan, events, counts, result.rate_per_s)
     parts.world.until(lambda: unfinished(parts.world)["entries on the stream"] <= DRAINED, DRAIN_S, 1.0)
     publisher = parts.publisher = Publisher(parts.world, parts.publisher.ledger)
-    parts.injector = Injector(parts.world, parts.recoveries, lambda: len(publisher.ledger.entries))
+    parts.injector = Injector(
+        parts.world, parts.recoveries, parts.clerk, lambda: len(publisher.ledger.entries)
+    )
     began = next_s = time.monotonic()
     for thread in (publisher.thread, *parts.injector.threads):
         thread.start()

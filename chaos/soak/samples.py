@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 import psutil
 import psycopg
-from redis.exceptions import RedisError
+from redis import exceptions as redis_errors
 
 from chaos.leaks import families
 from chaos.world import World
@@ -19,18 +19,25 @@ HOT: Final = (
     *("webhook_deliveries", "escalations", "quarantine", "recordings"),
 )
 """Tables that every event or reply writes; those that this release does not have are left out."""
+FEW_ROWS: Final = 10_000
+"""Smaller tables are vacuumed by a fixed number of dead rows; their share says nothing."""
 SESSIONS: Final = """
-    SELECT count(*), count(*) FILTER (WHERE state LIKE 'idle in transaction%'
+    SELECT count(*), count(*) FILTER (WHERE state LIKE 'idle in transaction%%'
         AND state_change < now() - interval '1 minute')
     FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
 """
 TABLES: Final = """
     SELECT coalesce(i.inhparent, s.relid)::regclass::text AS name, sum(pg_table_size(s.relid)) / 1024,
-        sum(s.n_live_tup), sum(s.n_dead_tup), sum(s.autovacuum_count)
+        sum(s.n_live_tup), sum(s.n_dead_tup), sum(s.autovacuum_count), sum(s.n_tup_upd), sum(s.n_tup_hot_upd)
     FROM pg_stat_user_tables s LEFT JOIN pg_inherits i ON i.inhrelid = s.relid
     WHERE coalesce(i.inhparent, s.relid)::regclass::text = ANY(%s) GROUP BY 1
 """
 DATABASE: Final = "SELECT pg_database_size(current_database()) / 1024"
+AWAY: Final = (
+    *(redis_errors.ConnectionError, redis_errors.TimeoutError),
+    *(psycopg.OperationalError, psutil.NoSuchProcess),
+)
+"""What a server that is away answers with; any other error is a defect here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +59,7 @@ def take(world: World) -> dict[str, float]:
     """All figures that can be had now: a server that is away has none."""
     found = dict(_processes(world))
     for part in (_valkey, _postgres):
-        with suppress(RedisError, psycopg.Error, OSError, psutil.Error):
+        with suppress(*AWAY):
             found |= dict(part(world))
     return found
 
@@ -84,11 +91,15 @@ def _postgres(world: World) -> Iterator[tuple[str, float]]:
     yield "Postgres: idle in a transaction for a minute", stuck
     yield "Postgres: memory of sessions kB", _sessions_kb(world)
     yield "Postgres: database kB", float(world.rows(DATABASE)[0][0])
-    for name, size_kb, live, dead, vacuums in world.rows(TABLES, list(HOT)):
+    for name, size_kb, live, dead, vacuums, updates, hot in world.rows(TABLES, list(HOT)):
         yield f"table {name}: kB", float(size_kb)
         yield f"table {name}: rows", float(live)
-        yield f"table {name}: dead rows", float(dead)
         yield f"table {name}: autovacuums", float(vacuums)
+        yield f"table {name}: updates", float(updates)
+        if updates:
+            yield f"table {name}: HOT updates, % of all", 100 * float(hot / updates)
+        if live + dead >= FEW_ROWS:
+            yield f"dead rows of {name}, %", 100 * float(dead / (live + dead))
 
 
 def _sessions_kb(world: World) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.kinds import FaultKind, Law
+from chaos.kinds import JOB_SIGNALS, FaultKind, Law
 
 MOST_UNSEEN = 6
 """A busy machine may leave a fault without a demonstration: nothing was sent over its link meanwhile."""
@@ -20,7 +20,7 @@ CERTAIN = (FaultKind.WORKER_KILL, FaultKind.VALKEY_KILL, FaultKind.POSTGRES_KILL
 def test_a_fleet_keeps_every_law_under_every_fault(tmp_path: Path) -> None:
     """Kills of processes and servers, faults of links, models, clock, disk and memory, at the same time."""
     out = tmp_path / "chaos.json"
-    options = "--events 700 --workers 2 --worker-kills 3 --redis-kills 1 --postgres-kills 1 --fault-s 1.5"
+    options = "--events 700 --workers 2 --shards 2 --worker-kills 3 --redis-kills 1 --postgres-kills 1 --fault-s 1.5"
     command = [sys.executable, "-m", "chaos", *options.split(), "--out", str(out)]
     ended = subprocess.run(command, check=False, capture_output=True, text=True)
 
@@ -29,4 +29,5 @@ def test_a_fleet_keeps_every_law_under_every_fault(tmp_path: Path) -> None:
     happened = {kind: report["faults"][kind]["happened"] for kind in FaultKind}
     assert report["violations"] == dict.fromkeys(map(str, Law), 0)
     assert all(happened[kind] for kind in CERTAIN)
+    assert any(happened[kind] for kind in JOB_SIGNALS)
     assert sum(map(bool, happened.values())) >= len(FaultKind) - MOST_UNSEEN

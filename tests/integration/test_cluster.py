@@ -19,8 +19,9 @@ from redis.exceptions import RedisError
 from cli.doctor.cluster import cluster_checks
 from cli.events import repair
 from tasks.backup.streams import load_streams, require_empty, save_streams, saved_entry_ids
-from tasks.engine import Engine, EngineLimits
+from tasks.engine import Engine
 from tasks.fleet.state import load_stream_state
+from tasks.lane_upkeep import EngineLimits
 from tasks.memory import memory
 from tasks.once_stream import OnceStream, Outgoing
 from tasks.places import Places

@@ -140,6 +140,18 @@ def test_the_checks_of_code_and_database_are_the_same_ones(owner: Rows) -> None:
     assert stored == known
 
 
+def test_tables_whose_rows_change_are_vacuumed_by_count(owner: Rows) -> None:
+    """A fifth of a large table, as Postgres waits for by itself, would be millions of dead rows."""
+    query = (
+        "SELECT relname, option FROM pg_class, unnest(reloptions) AS option"
+        " WHERE option LIKE '%vacuum_threshold%'"
+    )
+    assert {row["relname"]: row["option"] for row in owner.execute(query)} == dict.fromkeys(
+        ("conversations", "escalations", "outbox", "outgoing_events", "webhook_deliveries"),
+        "autovacuum_vacuum_threshold=10000",
+    )
+
+
 def test_down_and_up_again(empty_url: str) -> None:
     """A downgrade leaves nothing behind, and the way up is open again."""
     assert migrate.upgrade(empty_url) == (None, migrate.head())

@@ -12,8 +12,9 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from tasks.engine import Engine, EngineLimits, Handler
+from tasks.engine import Engine, Handler
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
+from tasks.lane_upkeep import EngineLimits
 from tasks.stream import (
     GROUP,
     EntryGrant,

@@ -14,9 +14,10 @@ from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import ResponseError
 
 from sandbox.server import SandboxHandle
-from tasks.engine import Engine, EngineLimits
+from tasks.engine import Engine
 from tasks.entry_lookup import EntryState, find_entries
 from tasks.fleet.state import load_fleet, load_stream_state
+from tasks.lane_upkeep import EngineLimits
 from tasks.places import Places
 from tasks.publish import append, open_shards
 from tasks.shards.agreement import SEAL, agree, current_layout, double, unfinished

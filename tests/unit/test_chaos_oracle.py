@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -19,6 +19,7 @@ from chaos.observations import (
     OutboxRow,
     PublishedEvent,
     SeenEscalation,
+    SeenJob,
     SeenReply,
     SeenWebhook,
 )
@@ -51,6 +52,10 @@ def opened(decision_id: str) -> SeenEscalation:
 
 def line(conversation: str, name: str, text: str) -> HistoryRow:
     return HistoryRow(conversation=conversation, name=name, by_author=True, text=text)
+
+
+def with_job(seen: Observations, **changes: Any) -> Observations:
+    return replace(seen, jobs=(replace(seen.jobs[0], **changes),))
 
 
 def decision(name: str, kind: str, reason: str = "") -> DecisionRow:
@@ -104,6 +109,15 @@ RIGHT: Final = Observations(
         SeenEscalation(decision_id="d-e4", closed=True),
     ),
     webhooks=(webhook("w1", ANSWERED), webhook("w2", SECOND), webhook("w3", HANDED, handoff=True)),
+    jobs=(
+        SeenJob(
+            name="export",
+            state="done",
+            expected=frozenset({"d-e1"}),
+            allowed=frozenset({"d-e1", "d-e2"}),
+            processed=("d-e1", "d-e2"),
+        ),
+    ),
 )
 
 Change = Callable[[Observations], Observations]
@@ -162,6 +176,10 @@ BREACHES: Final[tuple[tuple[Law, str, Change], ...]] = (
     ),
     (Law.RESIDUE, "in the history", lambda o: replace(o, history=(*o.history, line("m", FLAGGED, "zqf3q")))),
     (Law.RESIDUE, "in a prompt", lambda o: replace(o, residue=(FLAGGED,))),
+    (Law.JOBS, "failed", lambda o: with_job(o, state="failed", processed=())),
+    (Law.JOBS, "left out", lambda o: with_job(o, processed=("d-e2",))),
+    (Law.JOBS, "twice", lambda o: with_job(o, processed=("d-e1", "d-e1"))),
+    (Law.JOBS, "beyond its list", lambda o: with_job(o, processed=("d-e1", "d-e3"))),
     (Law.STUCK, "an entry", lambda o: replace(o, left={"entries on the stream": 1})),
     (Law.LEAK, "a lane", lambda o: replace(o, leaks=("1 lane without entries",))),
 )
