@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from db.rows import Row, all_rows
 
 MOST_ROWS: Final = 20_000
-"""Rows that are kept, about 20 MB; a dashboard of a month with all of its tables has some 3,000."""
+"""Rows that are kept, 10 MB by tracemalloc; a dashboard of a month with all of its tables has some 3,000."""
 HOUR: Final = timedelta(hours=1)
 Key: TypeAlias = tuple[object, ...]
 Rows: TypeAlias = tuple[Row, ...]
