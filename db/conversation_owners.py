@@ -21,7 +21,7 @@ TAKE: Final = """
     INSERT INTO conversations AS c (
         user_id, conversation_id, people_until, changed_at, changed_by, cause, changes, agent_entry)
     SELECT {user_id}, %(conversation_id)s, %(people_until)s::timestamptz, %(now)s, %(changed_by)s,
-        %(cause)s, 1, string_to_array(%(agent_entry)s::text, '-')::numeric[]
+        %(cause)s, 1, string_to_array(split_part(%(agent_entry)s::text, '@', 1), '-')::numeric[]
     {source}
     ON CONFLICT (user_id, conversation_id) DO UPDATE SET
         people_until = greatest(c.people_until, EXCLUDED.people_until),

@@ -193,8 +193,9 @@ async def test_a_reply_made_before_a_takeover_and_its_release_is_not_sent(source
     assert recorded is Recorded.OVERTAKEN
 
 
-async def test_an_agents_message_takes_a_conversation_once(source: Pool) -> None:
-    """Seen early and again at its turn: a release in between stays."""
+@pytest.mark.parametrize("shard", ["", "@1/3"])
+async def test_an_agents_message_takes_a_conversation_once(source: Pool, shard: str) -> None:
+    """Seen early and again at its turn: a release in between stays; on one stream or on one of several."""
     asked = new_event()
     early = Takeover(
         user_id=asked.user_id,
@@ -202,7 +203,7 @@ async def test_an_agents_message_takes_a_conversation_once(source: Pool) -> None
         people_until=CLOCK.now() + timedelta(hours=1),
         changed_by="ann",
         cause=OwnerCause.AGENT_MESSAGE,
-        agent_entry=asked.entry_id,
+        agent_entry=f"{asked.entry_id}{shard}",
     )
     await take_conversation(source, early, CLOCK.now())
     await release_conversation(source, ids(asked), released_by="bo", now=CLOCK.now())
