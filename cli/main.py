@@ -56,6 +56,8 @@ COMMANDS: Final = {
     "assess": "cli.assess.commands:app",
     "shadow": "cli.learn.shadow:app",
     "rollouts": "cli.learn.rollouts:app",
+    "golden": "cli.learn.golden:app",
+    "eval": "cli.learn.evaluate:evaluate",
     "worker": "cli.deployment.serve:worker",
     "beat": "cli.deployment.serve:beat",
     "gateway": "cli.deployment.gateway:gateway",

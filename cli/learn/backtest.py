@@ -18,9 +18,9 @@ from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.accounts import current_account
 from db.candidates.backtests import Backtest, begin_backtest
 from db.candidates.candidates import candidate_account
+from db.candidates.replaying import ReplayState
 from db.pool import Pool, checkout
 from tasks.replays.backtest_job import run_backtest
-from tasks.replays.replaying import ReplayState
 from worker.replay.difference import DifferenceKind
 
 GROUPS: Final = (*DifferenceKind, *(each for each in ReplayState if each is not ReplayState.MADE))

@@ -26,13 +26,13 @@ Changes = Annotated[
 ]
 
 
-def changes_of(texts: Sequence[str]) -> dict[str, Any]:
-    """The settings of ``--set``; a value that is no JSON is a text."""
+def changes_of(texts: Sequence[str], *, option: str = "--set") -> dict[str, Any]:
+    """The settings of ``--set`` or another option; a value that is no JSON is a text."""
     found: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or name not in SETTINGS:
-            raise fail(f"--set: expected NAME=VALUE with the name of a setting, got {text!r}")
+            raise fail(f"{option}: expected NAME=VALUE with the name of a setting, got {text!r}")
         try:
             found[name] = orjson.loads(value)
         except orjson.JSONDecodeError:

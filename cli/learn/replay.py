@@ -23,9 +23,9 @@ from db.audit import decision_list
 from db.audit.filters import Filters
 from db.candidates.candidates import SettingsCandidate, candidate_account
 from db.candidates.recordings import StoredDecision, load_decisions
+from db.candidates.replaying import ReplayedDecision, Replayer, ReplayState
 from db.pool import Pool, checkout
 from tasks.replays.live import live_ports, price_of
-from tasks.replays.replaying import ReplayedDecision, Replayer, ReplayState
 from worker.model import Account
 from worker.replay.difference import outcome_of, unequal_fields
 from worker.settings import Settings

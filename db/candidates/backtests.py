@@ -47,6 +47,10 @@ CHUNK: Final = """
         AND (%(after)s::uuid IS NULL OR (created_at, id) > (%(after_at)s, %(after)s))
     ORDER BY created_at, id LIMIT %(most)s
 """
+NEWEST: Final = """
+    SELECT id FROM ai_decisions WHERE user_id = %s AND created_at >= %s AND created_at < %s
+    ORDER BY created_at DESC, id DESC LIMIT %s
+"""
 REVIEWED: Final = """
     SELECT decision_id, state FROM review_states
     WHERE decision_id = ANY(%s) AND state IN ('agree', 'overturn')
@@ -126,6 +130,13 @@ async def next_chunk(source: Pool, found: Backtest, most: int) -> tuple[UUID, ..
         "most": most,
     }
     return tuple(row[0] for row in await fetch_rows(source, CHUNK, values))
+
+
+async def newest_decisions(
+    source: Pool, user_id: str, *, since: datetime, until: datetime, most: int
+) -> tuple[UUID, ...]:
+    """The newest decisions of an account in a range."""
+    return tuple(row[0] for row in await fetch_rows(source, NEWEST, (user_id, since, until, most)))
 
 
 async def store_progress(source: Pool, found: Backtest) -> None:

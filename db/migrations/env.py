@@ -5,7 +5,7 @@ from alembic import context
 from db import review_tables, tables  # noqa: F401  # they add their tables to metadata
 from db.answers import tables as answer_tables  # noqa: F401  # likewise
 from db.appeals import tables as appeal_tables  # noqa: F401  # likewise
-from db.candidates import rollout_tables, shadow_tables  # noqa: F401  # likewise
+from db.candidates import golden_tables, rollout_tables, shadow_tables  # noqa: F401  # likewise
 from db.candidates import tables as candidate_tables  # noqa: F401  # likewise
 from db.collaboration import tables as collaboration_tables  # noqa: F401  # likewise
 from db.columns import metadata

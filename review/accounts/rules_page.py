@@ -18,6 +18,7 @@ from review.accounts.rule_trial import RECENT, TEXT_CHARS, Trial
 from review.accounts.stored_versions import store_change, stored_version, version_in_force
 from review.http.numbers import page_of
 from review.http.visit import Refused, Visit
+from review.learn.change_preview import preview_change
 from worker.account_settings import AccountRejected, changed
 from worker.model import Account
 from worker.rules import Level, ProblemLevel
@@ -64,7 +65,8 @@ async def check_rules(visit: Visit) -> Response:
         draft = draft.merged(base.account, stored.account)
     account, remarks = await checked_account(visit, stored, draft)
     trial = await _trial(visit, account) if account else None
-    return _page(visit, stored, draft=draft, remarks=remarks, trial=trial)
+    preview = await preview_change(visit, account) if account else None
+    return _page(visit, stored, draft=draft, remarks=remarks, trial=trial, preview=preview)
 
 
 async def test_text(visit: Visit) -> Response:
@@ -154,7 +156,7 @@ def _page(
     """The page: the editor for people with the right to edit, on the version in force; else a list."""
     shown = shown or stored
     defaults: dict[str, Any] = {
-        "remarks": None, "trial": None, "text_trial": None, "typed": True, "text": "",
+        "remarks": None, "trial": None, "preview": None, "text_trial": None, "typed": True, "text": "",
         "saved": False, "refused": False, "base_version": 0,
         "other_changes": None, "own_changes": None, "changes_if_saved": None,
     }  # fmt: skip

@@ -17,6 +17,7 @@ from review.accounts.rule_texts import version_in
 from review.accounts.settings_form import DESIGNS, KNOWN, SettingsForm
 from review.accounts.stored_versions import store_change, version_in_force
 from review.http.visit import Visit
+from review.learn.change_preview import preview_change
 from worker.account_settings import SETTINGS, kind_of
 from worker.model import Account, FailurePolicy
 from worker.moderator_settings import MODERATOR_PARTS
@@ -48,12 +49,12 @@ async def save_settings(visit: Visit) -> Response:
     if action == "back":
         return _page(visit, stored, typed)
     if action != "store" and account != stored.account:
-        return _review(visit, stored, typed, account)
+        return await _review(visit, stored, typed, account)
     answer = await store_change(visit, stored.account, account, LoggedAction.SETTINGS, page="settings")
     return answer or await _conflict(visit, await version_in_force(visit), typed)
 
 
-def _review(visit: Visit, stored: AccountVersion, typed: SettingsForm, account: Account) -> Response:
+async def _review(visit: Visit, stored: AccountVersion, typed: SettingsForm, account: Account) -> Response:
     return visit.render(
         "settings_review.html",
         account=account.user_id,
@@ -62,6 +63,7 @@ def _review(visit: Visit, stored: AccountVersion, typed: SettingsForm, account: 
         risks=change_warnings(stored.account, account),
         warnings=typed.warnings(visit.site.settings.classifiers),
         typed=typed,
+        preview=await preview_change(visit, account),
         text_prefixes=mapping_fields.ROWS,
         tab="settings",
     )

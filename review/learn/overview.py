@@ -18,6 +18,7 @@ from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.learn import rollout_wording
+from review.learn.golden_sets import load_golden
 from review.learn.shadows import load_shadows
 from review.learn.suggestions_page import load_suggested
 from review.learn.wording import GROUPS, setting_titles
@@ -76,6 +77,7 @@ PARTS: Final[tuple[LearnPart, ...]] = (
     LearnPart(template="learn/_backtests.html", load=load_backtests),
     LearnPart(template="learn/_shadows.html", load=load_shadows),
     LearnPart(template="learn/_rollouts.html", load=load_rollouts),
+    LearnPart(template="learn/_golden_sets.html", load=load_golden),
 )
 """In the order of the page."""
 

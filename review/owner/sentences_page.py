@@ -22,6 +22,7 @@ from review.content_covers import category_wording
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
+from review.learn.change_preview import preview_change
 from review.owner import sentences, what_if
 from review.owner.durations import TimeUnit
 from review.owner.presets import PRESETS, PresetName, preset_changes, preset_of
@@ -78,7 +79,7 @@ async def save_sentences(visit: Visit) -> Response:
     if action in {"back", "check"}:
         return await _page(visit, stored, typed)
     if action != "store" and account != stored.account:
-        return _review(visit, stored, typed, account, preset)
+        return await _review(visit, stored, typed, account, preset)
     answer = await store_change(visit, stored.account, account, LoggedAction.SETTINGS, page="sentences")
     return answer or await _conflict(visit, await version_in_force(visit), typed)
 
@@ -91,7 +92,7 @@ def _preset_in(visit: Visit) -> PresetName | None:
     return PresetName(name) if name else None
 
 
-def _review(
+async def _review(
     visit: Visit, stored: AccountVersion, typed: SentenceForm, account: Account, preset: PresetName | None
 ) -> Response:
     return visit.render(
@@ -101,6 +102,7 @@ def _review(
         change=difference(stored.account, account),
         risks=change_warnings(stored.account, account),
         typed=typed,
+        preview=await preview_change(visit, account),
         preset=preset,
         chosen=PRESETS[preset] if preset else None,
         tab="sentences",

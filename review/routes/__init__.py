@@ -17,6 +17,7 @@ from review.routes.decisions import DECISIONS
 from review.routes.first_run import FIRST_RUN
 from review.routes.governance import GOVERNANCE, GOVERNANCE_API
 from review.routes.learn_figures import LEARN_FIGURES
+from review.routes.learn_golden import LEARN_GOLDEN
 from review.routes.learn_rollouts import LEARN_ROLLOUTS
 from review.routes.owner import OWNER
 from review.routes.people import PEOPLE
@@ -43,6 +44,7 @@ PAGES: Final = (
     *APPEALS,
     *LEARN_FIGURES,
     *LEARN_ROLLOUTS,
+    *LEARN_GOLDEN,
     *ACCOUNTS,
     *PEOPLE,
     *WEBHOOKS_API,

@@ -15,14 +15,11 @@ from uuid import UUID
 from db.account_versions import get_version
 from db.candidates.backtests import Backtest, next_chunk, reviewed_states, store_progress
 from db.candidates.recordings import StoredDecision, load_decisions
+from db.candidates.replaying import ReplayedDecision, Replayer, ReplayState
 from db.pool import Pool, create_pool
-from tasks.replays.replaying import ReplayedDecision, Replayer, ReplayState
 from worker.account_settings import changed
 from worker.model import Account, DecisionKind
 from worker.replay.difference import DifferenceKind
-from worker.replay.recording import RecordingUnreadable
-from worker.replay.shortcut import is_unchanged
-from worker.replay.stored import decoded
 
 CHUNK: Final = 1000
 """Decisions of one process between two stored positions."""
@@ -109,21 +106,18 @@ async def _made_again(work: ChunkWork) -> ChunkResult:
             base.account if base else Account(user_id=work.user_id, version=0), dict(work.changes)
         )
         replayer = Replayer(source=source, candidates={work.user_id: account})
-        pinned = Replayer(source=source)
         groups: Counter[str] = Counter()
         kept: list[Changed] = []
         for stored in await load_decisions(source, work.ids, light=True):
-            group, other = await _group(stored, replayer, pinned, full=work.full)
+            group, other = await _group(stored, replayer, full=work.full)
             groups[group] += 1
             if other is not None:
                 kept.append(other)
     return ChunkResult(groups=groups, changed=tuple(kept))
 
 
-async def _group(
-    stored: StoredDecision, replayer: Replayer, pinned: Replayer, *, full: bool
-) -> tuple[str, Changed | None]:
-    if not full and await _certainly_unchanged(stored, replayer, pinned):
+async def _group(stored: StoredDecision, replayer: Replayer, *, full: bool) -> tuple[str, Changed | None]:
+    if not full and await replayer.is_certainly_unchanged(stored):
         return DifferenceKind.UNCHANGED, None
     made = await replayer.replay(stored)
     if made.difference is None:
@@ -131,20 +125,6 @@ async def _group(
         return made.state, _changed(made, made.state) if needs else None
     kind = made.difference.kind
     return kind, None if kind is DifferenceKind.UNCHANGED else _changed(made, kind)
-
-
-async def _certainly_unchanged(stored: StoredDecision, replayer: Replayer, pinned: Replayer) -> bool:
-    if stored.recording is None or stored.erased or stored.overtaken:
-        return False
-    try:
-        recording = decoded(stored.recording)
-    except RecordingUnreadable:
-        return False
-    version = await replayer.version(stored, recording)
-    before = await pinned.account_of(stored, recording.rules_version)
-    if version is None or before is None:
-        return False
-    return is_unchanged(recording, stored.outcome, before, version)
 
 
 def _changed(made: ReplayedDecision, group: str) -> Changed:

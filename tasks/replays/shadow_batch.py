@@ -12,10 +12,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from db.candidates.recordings import StoredDecision, load_decisions
+from db.candidates.replaying import ReplayedDecision, Replayer, ReplayState
 from db.candidates.shadow_results import ShadowFinding
 from db.pool import Pool, create_pool
 from tasks.replays.live import live_ports, price_of
-from tasks.replays.replaying import ReplayedDecision, Replayer, ReplayState
 from worker.account_settings import AccountRejected, changed
 from worker.model import Account
 from worker.ports import Ports

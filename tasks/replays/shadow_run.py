@@ -11,6 +11,7 @@ from uuid import UUID
 
 import structlog
 
+from db.candidates.replaying import ReplayState
 from db.candidates.shadow_results import (
     Place,
     ShadowFinding,
@@ -31,7 +32,6 @@ from db.candidates.shadows import (
     switch_off_shadow,
 )
 from db.pool import Pool
-from tasks.replays.replaying import ReplayState
 from tasks.replays.shadow_batch import ShadowFound, ShadowWork, SkippedGroup
 from tasks.replays.shadow_process import ChildLost, ShadowProcess
 from worker.settings import Settings

@@ -146,6 +146,17 @@ def plant(shop: Shop) -> None:
             " author_id, scope, 'api', %s, 'kim', now(), now() FROM ai_decisions WHERE id = %s",
             (f"appeal of {WORD}", replied["id"]),
         )
+        owner.execute(
+            "WITH made AS (INSERT INTO golden_sets (id, user_id, name, created_by)"
+            " VALUES (gen_random_uuid(), %s, 'kept set', 'kim') RETURNING id, user_id)"
+            " INSERT INTO golden_set_items (id, set_id, user_id, row_id, source, decision_id,"
+            " conversation_id, author_id, expected, labelled_by, content, recorded_at)"
+            " SELECT gen_random_uuid(), made.id, user_id, row.*, 'silent', 'kim', '{}', now() FROM made,"
+            " (VALUES ('decision', 'decision', %s::uuid, %s, %s), ('imported', 'import', NULL, 'file', %s),"
+            " ('same chat', 'import', NULL, %s, 'another'), ('kept row', 'import', NULL, 'file', 'other'))"
+            " row",
+            (shop.account, replied["id"], PLACE, AUTHOR, AUTHOR, PLACE),
+        )
     write_about(shop, replied)
     ask_again(shop)
     delivered = "SELECT 1 FROM outbox WHERE origin = 'person' AND delivered_at IS NOT NULL"
@@ -245,9 +256,10 @@ def test_a_planted_sentinel_is_found_nowhere_after_its_author_is_erased(shop: Sh
     assert {line.partition(":")[0].removeprefix("public.").rstrip("0123456789_") for line in before} >= {
         "ai_decisions", "messages", "quarantine", "held_drafts", "outbox", "answers", "escalations",
         "outgoing_events", "webhook_deliveries", "decision_reviews", "dead_letters", "access_log", "jobs",
-        "appeals", "saved_views", "legal_holds", "b'hushgate",
+        "appeals", "saved_views", "legal_holds", "golden_set_items", "b'hushgate",
     }  # fmt: skip
     assert after == []
+    assert engine.rows("SELECT row_id FROM golden_set_items") == [{"row_id": "kept row"}]
     assert engine.row("SELECT 1 FROM job_parts") is None  # packed: the word is not seen in it
     assert found.phase == "finished"
     phases = engine.rows("SELECT phase FROM erasures WHERE user_id = %s ORDER BY requested_at", shop.account)

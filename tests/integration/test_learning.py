@@ -11,8 +11,10 @@ from typing import Any, TypeVar
 
 import psycopg
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 from starlette.testclient import TestClient
 
+from db.accounts import current_account
 from db.candidates.backtests import Backtest, begin_backtest
 from db.candidates.candidates import (
     CandidateSource,
@@ -21,12 +23,13 @@ from db.candidates.candidates import (
     candidate_account,
 )
 from db.candidates.recordings import load_decisions
+from db.candidates.replaying import Replayer, ReplayState
 from db.people.records import Role
 from db.pool import Pool, create_pool
+from review.accounts import settings_form
 from review.app import build_app
 from sandbox.server import SandboxHandle
 from tasks.replays.backtest_job import run_backtest
-from tasks.replays.replaying import Replayer, ReplayState
 from tests.support.reviewing import ADDRESS, Visitor, add_person, settings_at
 from tests.support.running import Running, running
 from worker.account_settings import AccountRejected
@@ -91,6 +94,36 @@ def test_a_backtest_counts_what_would_end_otherwise(engine: Running) -> None:
     assert (fast.done, fast.counts) == (3, full.counts)
     assert fast.counts[DifferenceKind.NEWLY_STOPPED] >= 1
     assert fast.examples[0]["after"] in {"FLAGGED_RULE", "REPLY_FLAGGED_RULE"}
+
+
+def test_pages_say_what_a_change_would_have_done_before_it_is_stored(engine: Running) -> None:
+    """A new rule, a removed one, and chats switched off."""
+    user_id = engine.account(documents=HOURS, flagged_keywords=["sunday"])
+    for text in (QUESTION, "Hello, when are you open on Sunday?"):
+        engine.decide(user_id, text)
+    rules, settings = f"/accounts/{user_id}/rules/check", f"/accounts/{user_id}/settings"
+    account = with_pool(engine, lambda source: current_account(source, user_id))
+    typed = settings_form.form_of_account(account)
+    with TestClient(build_app(settings_at(engine.url)), base_url=ADDRESS) as client:
+        admin = Visitor(client)
+        admin.sign_in(add_person(engine.url, Role.ACCOUNT_ADMIN, account=user_id))
+        base = {"version": str(account.version), "flagged_phrases": "", "allowed": ""}
+        stops = admin.post(rules, **base, flagged_keywords="sunday\nweekdays")
+        frees = admin.post(rules, **base, flagged_keywords="")
+        fields = {**typed.fields, "version": str(account.version), "ai_enabled_for_chats": ""}
+        silent = admin.post(settings, **fields)
+
+    assert "Of the newest 2 decisions" in effect(stops.text)
+    assert "would stop 1 reply that went out" in effect(stops.text)
+    assert "For 1 a model would have to be asked again." in effect(frees.text)
+    assert "would stop 1 reply that went out" in effect(silent.text)
+
+
+def effect(page: str) -> str:
+    """What a page says of a change, in one line."""
+    found = LexborHTMLParser(page).css_first("#effect")
+    assert found is not None, page
+    return " ".join(found.text().split())
 
 
 def test_what_cannot_be_replayed_is_said(engine: Running) -> None:

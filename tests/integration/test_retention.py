@@ -91,6 +91,10 @@ OF_DECISION: Final = {
     " SELECT id, %(id)s, %(at)s, 'shop' FROM queues LIMIT 1",
     "golden_items": "(decision_id, decision_at, user_id, ruling, created_by)"
     " VALUES (%(id)s, %(at)s, 'shop', 'agree', 'kim')",
+    "golden_set_items": "(id, set_id, user_id, row_id, source, decision_id, conversation_id, author_id,"
+    " expected, labelled_by, content, recorded_at)"
+    " SELECT gen_random_uuid(), id, 'shop', %(id)s, 'decision', %(id)s, %(conversation)s,"
+    " %(author)s, 'silent', 'kim', '{}', %(at)s FROM golden_sets LIMIT 1",
     "decision_comments": "(id, decision_id, decision_at, user_id, person_id, person, text)"
     " SELECT gen_random_uuid(), %(id)s, %(at)s, 'shop', id, 'kim', 'x' FROM people LIMIT 1",
     "decision_assignments": "(decision_id, decision_at, user_id, change, assigned_by)"
@@ -123,6 +127,10 @@ def owner(database_url: str) -> Iterator[Rows]:
     """A connection with every right, to a database with a person and a queue."""
     with psycopg.connect(database_url, autocommit=True, row_factory=dict_row) as connection:
         connection.execute("INSERT INTO people (id, login) VALUES (gen_random_uuid(), 'kim')")
+        connection.execute(
+            "INSERT INTO golden_sets (id, user_id, name, created_by)"
+            " VALUES (gen_random_uuid(), 'shop', 'x', 'kim')"
+        )
         connection.execute("INSERT INTO queues (id, name, kind) VALUES (gen_random_uuid(), 'q', 'hand')")
         yield connection
 

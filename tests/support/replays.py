@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from db.candidates.recordings import load_decisions
+from db.candidates.replaying import replay_stored
 from db.pool import create_pool
-from tasks.replays.replaying import replay_stored
 from tests.support.running import Running
 from worker.replay.difference import outcome_of, unequal_fields
 

@@ -21,6 +21,7 @@ from db.pool import create_pool
 from review.appeals.links import signed_token
 from review.http.identifiers import path_segment
 from tests.support.samples import assessment, event, passage
+from worker.evaluation.items import GoldenContent, content_json
 from worker.model import (
     Action,
     Attempt,
@@ -760,6 +761,57 @@ def rollout(world: World, person_id: UUID) -> UUID:
     return made
 
 
+def golden_set(world: World, _: UUID) -> UUID:
+    """A golden set with the world's decision, an imported row and a result."""
+    made: UUID = world.add(
+        "golden_sets",
+        id=uuid7(),
+        user_id=world.account,
+        name=f"{world.text('golden set')[:80]} {next(NUMBERS)}",
+        purpose=world.text("golden purpose"),
+        created_by=world.text("golden author"),
+    )
+    asked = world.decision.event
+    for decision_id, source in ((world.decision.decision_id, "decision"), (None, "import")):
+        content = GoldenContent(event=replace(asked, text=world.text("golden text")))
+        world.add(
+            "golden_set_items",
+            id=uuid7(),
+            set_id=made,
+            user_id=world.account,
+            row_id=f"{world.text('golden row')[:200]} {next(NUMBERS)}"
+            if decision_id is None
+            else str(decision_id),
+            source=source,
+            decision_id=decision_id,
+            conversation_id=asked.conversation_id,
+            author_id=asked.author_id,
+            expected="silent",
+            expected_reason="FLAGGED_RULE",
+            labelled_by=world.text("golden labeller"),
+            content=Jsonb(content_json(content)),
+            recorded_at=world.decision.decided_at,
+        )
+    arm = GOLDEN_ARM | {"model": world.text("golden model"), "settings": world.text("golden settings")}
+    run = {"set_version": 1, "user_id": world.account, "arms": Jsonb([arm]), "made_by": "kim"}
+    world.add("golden_runs", id=uuid7(), set_id=made, made_at=datetime.now(UTC), **run)
+    return made
+
+
+GOLDEN_ARM: Final = {
+    "arm": "version 1, a model",
+    "settings": "version 1",
+    "model": "a model",
+    "failures": {"LLM_ERROR": 1},
+    "usd": 0.0123,
+    "unpriced": [],
+    "latency_p50_ms": 812.4,
+    "latency_p95_ms": 2210.9,
+    "precision": {"share": 0.9, "low": 0.596, "high": 0.982, "of": 10},
+    "recall": None,
+    "accuracy": {"share": 0.9, "low": 0.596, "high": 0.982, "of": 10},
+}
+"""The figures of a model as they are stored, as far as pages show them."""
 _OF_ARM: Final = {"units": 200, "size": 200.0, "crossed": 20.0, "size_squared": 200.0, "counted": 200}
 ROLLOUT_FIGURES: Final = {
     "live": {"measures": {"blocks": _OF_ARM | {"hits": 20.0, "hits_squared": 20.0}}},
@@ -786,6 +838,7 @@ OF_ACCOUNT: Final[dict[str, Sample]] = {
     "appeal_id": appeal,
     "candidate_id": candidate,
     "rollout_id": rollout,
+    "set_id": golden_set,
     "conversation": conversation,
     "delivery": delivery,
     "endpoint_id": endpoint,

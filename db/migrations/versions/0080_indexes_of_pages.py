@@ -11,7 +11,7 @@ from alembic import op
 from db import partition_indexes
 
 revision: str = "0080"
-down_revision: str | Sequence[str] | None = "0082"
+down_revision: str | Sequence[str] | None = "0077"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 

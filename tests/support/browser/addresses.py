@@ -18,7 +18,9 @@ from review.http.page_routes import PageRoute
 from review.routes import PAGES
 from tests.support.browser.desk import Desk, export
 from tests.support.browser.world import CHANNEL, SHOP
-from tests.support.review_world import APPEAL_SECRET, ROLLOUT_FIGURES
+from tests.support.review_world import APPEAL_SECRET, GOLDEN_ARM, ROLLOUT_FIGURES
+from tests.support.samples import event
+from worker.evaluation.items import GoldenContent, content_json
 
 SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
     "appeal_id": lambda desk, _: appeal(desk),
@@ -26,6 +28,7 @@ SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
     "account": lambda _desk, _who: SHOP,
     "candidate_id": lambda desk, _: shop_candidate(desk),  # defined below
     "rollout_id": lambda desk, _: _rollout(desk),  # defined below
+    "set_id": lambda desk, _: shop_golden_set(desk),  # defined below
     "author_ref": lambda desk, _: path_segment(str(_of_decision(desk, "author_id"))),
     "conversation_ref": lambda desk, _: path_segment(str(_of_decision(desk, "conversation_id"))),
     "decision_id": lambda desk, _: desk.world.endings["MODERATION_FLAGGED"],
@@ -116,6 +119,21 @@ WITH_ROLLOUT: Final = """
         'blocks<=+0.05: expected at most 0.15, got 0.3 in 200 decisions; the live settings have 0.1',
         %(figures)s, now() FROM made
 """
+WITH_GOLDEN_SET: Final = """
+    WITH made AS (
+        INSERT INTO golden_sets (id, user_id, name, purpose, created_by)
+        VALUES (%(id)s, %(user_id)s, 'Threats ' || %(id)s, 'No threat is answered.', 'ada')
+        RETURNING id, user_id
+    ), run AS (
+        INSERT INTO golden_runs (id, set_id, set_version, user_id, arms, made_by, made_at)
+        SELECT %(id)s, id, 1, user_id, %(arms)s, 'ada', now() FROM made
+    )
+    INSERT INTO golden_set_items (id, set_id, user_id, row_id, source, decision_id, conversation_id,
+        author_id, expected, expected_reason, labelled_by, content, recorded_at)
+    SELECT %(id)s, made.id, made.user_id, d.id, 'decision', d.id, d.conversation_id, d.author_id, 'silent',
+        d.reason_code, 'ada, ben', %(content)s, d.created_at
+    FROM made JOIN ai_decisions d USING (user_id) ORDER BY d.id LIMIT 1
+"""
 WITH_APPEALS: Final = """
     INSERT INTO ai_rules SELECT (jsonb_populate_record(r, jsonb_build_object(
         'version', r.version + 1, 'appeals_enabled', true))).*
@@ -149,6 +167,15 @@ def _rollout(desk: Desk) -> object:
     values = {"id": rollout_id, "candidate": candidate_id, "user_id": SHOP, "figures": Jsonb(ROLLOUT_FIGURES)}
     desk.world.running.database.execute(WITH_ROLLOUT, values)
     return rollout_id
+
+
+def shop_golden_set(desk: Desk) -> object:
+    """A golden set of the shop with one decision and one result."""
+    set_id, asked = uuid7(), event(user_id=SHOP)
+    values = {"id": set_id, "user_id": SHOP, "arms": Jsonb([GOLDEN_ARM])}
+    values |= {"content": Jsonb(content_json(GoldenContent(event=asked)))}
+    desk.world.running.database.execute(WITH_GOLDEN_SET, values)
+    return set_id
 
 
 def appeal_link(desk: Desk) -> str:

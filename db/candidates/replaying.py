@@ -21,6 +21,7 @@ from worker.ports import Ports
 from worker.replay.deciding import PinnedSettings, Replay, compiled_version, replayed
 from worker.replay.difference import Difference, difference, outcome_of
 from worker.replay.recording import Recording, RecordingUnreadable
+from worker.replay.shortcut import is_unchanged
 from worker.replay.stored import decoded
 
 MOST_VERSIONS: Final = 50
@@ -97,6 +98,20 @@ class Replayer:
             sentence = f"version {recording.rules_version} of the settings is not stored"
             return _not_made(stored, ReplayState.NO_SETTINGS, sentence)
         return await self._made(stored, recording, version)
+
+    async def is_certainly_unchanged(self, stored: StoredDecision) -> bool:
+        """Whether the candidate's settings cannot change the decision; False where that is not certain."""
+        if stored.recording is None or stored.erased or stored.overtaken:
+            return False
+        try:
+            recording = decoded(stored.recording)
+        except RecordingUnreadable:
+            return False
+        version = await self.version(stored, recording)
+        before = await self.account_of(stored, recording.rules_version)
+        if version is None or before is None:
+            return False
+        return is_unchanged(recording, stored.outcome, before, version)
 
     async def version(self, stored: StoredDecision, recording: Recording) -> PinnedSettings | None:
         """The settings that decide: the candidate's, or those that decided then."""

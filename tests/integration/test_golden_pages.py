@@ -1,0 +1,155 @@
+"""Pages of golden sets: a lead creates one, adds and removes items; nobody else sees the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+from uuid_utils.compat import uuid7
+
+from db.people.records import Role
+from sandbox.server import SandboxHandle
+from tests.support.review_world import World, golden_set
+from tests.support.reviewing import Visitor, add_person, site
+from tests.support.running import Running, running
+from worker.evaluation.items import GoldenContent, content_json
+
+NUMBERS = count(1)
+HOURS = {"Opening hours": ["We are open from nine to six on weekdays."]}
+QUESTION = "When are you open on weekdays?"
+Rows = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def visitors(database_url: str) -> Iterator[Callable[[], Visitor]]:
+    """A running site."""
+    with site(database_url) as made:
+        yield made
+
+
+@pytest.fixture
+def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
+    """A worker."""
+    with running(database_url, redis_url, sandbox) as each:
+        yield each
+
+
+@pytest.fixture
+def rows(database_url: str) -> Iterator[Rows]:
+    """Rows of the database."""
+    with psycopg.connect(database_url, row_factory=dict_row, autocommit=True) as database:
+        yield lambda query, *values: database.execute(query, values).fetchall()
+
+
+def seated(visitors: Callable[[], Visitor], url: str, role: Role, account: str) -> Visitor:
+    """A person with a role on the account."""
+    person = visitors()
+    person.sign_in(add_person(url, role, account=account))
+    return person
+
+
+def test_a_lead_makes_a_set_of_agreed_and_single_decisions(
+    engine: Running, visitors: Callable[[], Visitor], rows: Rows
+) -> None:
+    """From the page Learn to the items; what cannot be added says why; each step is in the access log."""
+    shop = engine.account(documents=HOURS)
+    agreed, single = (engine.decide(shop, f"{QUESTION} {each}")["id"] for each in ("Please.", "Thanks."))
+    for person in ("kim", "lee"):
+        engine.database.execute(
+            "INSERT INTO decision_reviews (id, decision_id, decision_at, user_id, person, ruling, source)"
+            " SELECT gen_random_uuid(), id, created_at, user_id, %s, 'agree', 'page' FROM ai_decisions"
+            " WHERE id = %s",
+            (person, agreed),
+        )
+    lead = seated(visitors, engine.url, Role.LEAD, shop)
+    made = lead.post(f"/accounts/{shop}/learn/golden", name="Opening <b>hours</b>", purpose="a test")
+    (golden,) = rows("SELECT id FROM golden_sets WHERE user_id = %s", shop)
+    page = f"/accounts/{shop}/learn/golden/{golden['id']}"
+    added = lead.post(f"{page}/add", **{"from": "agreed"})
+    form = lead.get(f"/decisions/{single}").text
+    alone = lead.post(f"/decisions/{single}/golden", set=str(golden["id"]), expected="")
+    named = lead.post(f"/decisions/{single}/golden", set=str(golden["id"]), expected="silent")
+    shown = lead.get(page).text
+    gone = lead.post(f"{page}/remove", row=str(agreed))
+    again = lead.post(f"{page}/remove", row=str(agreed))
+    items = rows("SELECT row_id, expected, labelled_by FROM golden_set_items WHERE set_id = %s", golden["id"])
+    logged = rows(
+        "SELECT action, detail FROM access_log WHERE user_id = %s AND detail ? 'golden_set' ORDER BY id", shop
+    )
+
+    assert (made.status_code, added.status_code, named.status_code, gone.status_code) == (303, 303, 303, 303)
+    assert (alone.status_code, again.status_code) == (409, 404)
+    assert "reviews do not agree yet" in alone.text
+    assert "Add to golden set" in form
+    assert f"{QUESTION} Please." in shown
+    assert "labelled by <bdi>kim, lee</bdi>" in shown
+    assert "Opening &lt;b&gt;hours&lt;/b&gt;" in shown
+    assert [row["row_id"] for row in items] == [str(single)]
+    assert items[0]["expected"] == "silent"
+    assert [(row["action"], row["detail"].get("step")) for row in logged] == [
+        ("settings", "created"),
+        ("reveal", None),
+        ("settings", "added"),
+        ("reveal", None),
+        ("settings", "added"),
+        ("reveal", None),
+        ("settings", "removed"),
+    ]
+
+
+def test_only_leads_see_labels(database_url: str, visitors: Callable[[], Visitor]) -> None:
+    """A reviewer sees that there is a set, without items and forms; another account's lead nothing."""
+    with World(database_url, f"golden-shop-{next(NUMBERS)}") as world:
+        world.add("ai_rules", user_id=world.account, version=1)
+        page = f"/accounts/{world.account}/learn/golden/{golden_set(world, uuid7())}"
+        reviewer = seated(visitors, database_url, Role.REVIEWER, world.account)
+        stranger = seated(visitors, database_url, Role.LEAD, "another")
+        learn = reviewer.get(f"/accounts/{world.account}/learn").text
+
+        assert "some golden set" in learn
+        assert "Create the set" not in learn
+        assert "/learn/golden/" not in learn
+        assert (reviewer.get(page).status_code, stranger.get(page).status_code) == (403, 404)
+
+
+def test_a_set_is_shown_in_pages_with_results(database_url: str, visitors: Callable[[], Visitor]) -> None:
+    """Fifty items a page, each once; a wrong name and a second set of a name are refused."""
+    with World(database_url, f"golden-shop-{next(NUMBERS)}") as world:
+        world.add("ai_rules", user_id=world.account, version=1)
+        set_id = golden_set(world, uuid7())
+        content = Jsonb(content_json(GoldenContent(event=world.decision.event)))
+        for number in range(60):
+            world.add(
+                "golden_set_items",
+                id=uuid7(),
+                set_id=set_id,
+                user_id=world.account,
+                row_id=f"row-{number}-end",
+                source="import",
+                conversation_id="c",
+                author_id="a",
+                expected="answer",
+                labelled_by="kim",
+                content=content,
+                recorded_at=world.decision.decided_at,
+            )
+        lead = seated(visitors, database_url, Role.LEAD, world.account)
+        learn, page = f"/accounts/{world.account}/learn", f"/accounts/{world.account}/learn/golden/{set_id}"
+        first = lead.get(page).text
+        after = first.split("?after=")[1].split('"')[0]
+        second = lead.get(f"{page}?after={after}").text
+        twice = [lead.post(f"{learn}/golden", name=name).status_code for name in ("x", "x", "", "a\x00b")]
+
+    assert [f"row-{number}-end" in first for number in (0, 47, 48)] == [True, True, False]
+    assert [f"row-{number}-end" in second for number in (47, 48, 59)] == [False, True, True]
+    assert "(60 % to 98 %)" in first
+    assert "812 ms" in first
+    assert "Next items" in first
+    assert "Next items" not in second
+    assert twice == [303, 422, 422, 422]
+    assert lead.get(page.replace(world.account, "another")).status_code == 404
