@@ -43,6 +43,8 @@ INSERT INTO rollouts (id, user_id, candidate_id, base_version, share, bounds, le
     SELECT uuidv7(interval '-3 days'), user_id, id, base_version, 0.5, '{"blocks <= 0.2"}', 100, 'blocks',
         500, now() - interval '3 days'
     FROM candidates WHERE created_by = 'bench';
+INSERT INTO golden_sets (id, user_id, name, created_by)
+    SELECT uuidv7(), 'account-' || account, 'Bench set', 'bench' FROM generate_series(0, 199) AS account;
 INSERT INTO figure_notes (user_id, at, text, created_by)
     SELECT CASE WHEN each % 2 = 0 THEN '' ELSE 'account-1' END, now() - make_interval(hours => each * 7),
         'A new version', 'bench' FROM generate_series(1, 100) AS each
