@@ -26,7 +26,6 @@
     field.checked = true;
     field.dispatchEvent(new Event("change", { bubbles: true }));
     field.focus({ preventScroll: true });
-    field.closest(".choice")?.scrollIntoView({ block: "nearest" });
   });
 
   // a reason proposes the right decision until the person has chosen one
