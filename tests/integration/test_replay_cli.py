@@ -14,10 +14,12 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from db.governance.erasures import ErasureKind
 from db.identifiers import uuid_at
 from db.people.records import Role
+from sandbox.routes import CHAT_MODEL
 from sandbox.server import SandboxHandle
-from tests.support.erasing import ErasureKind, erase
+from tests.support.erasing import erase
 from tests.support.reviewing import add_person
 from tests.support.running import Running, running
 from tests.support.terminal import HUSHGATE, PATIENCE_S, Shell
@@ -169,7 +171,7 @@ def test_the_budget_ends_a_live_replay(engine: Running, shell: Shell) -> None:
     """What was spent is said; the other decisions are not asked and not counted as missing."""
     shop = engine.account(documents=HOURS)
     ids = [str(engine.decide(shop, f"{QUESTION} {uuid4()}")["id"]) for _ in range(3)]
-    models = {each["body"]["model"] for each in engine.sandbox.requests(route="chat")}  # type: ignore[index]
+    models = ("openai/gpt-4.1-mini", CHAT_MODEL)
     prices = [{"model": each, "since": "2026-01-01", "prompt": 0.4, "completion": 1.6} for each in models]
     ended = shell.run(
         "replay", *ids, "--set", "prompt=Be brief.", "--live", "--budget-usd", "0.000001",
