@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
+from uuid import UUID
 
 import typer
 
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
 from cli.learn.changes import CandidateId, Changes, candidate_of, changes_of, with_changes
+from cli.learn.chosen import View, filters_of_view, ids_of_filters
 from cli.options import database_url, own_connections
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
@@ -20,9 +22,10 @@ from db.candidates.backtests import Backtest, begin_backtest
 from db.candidates.candidates import candidate_account
 from db.candidates.replaying import ReplayState
 from db.pool import Pool, checkout
-from tasks.replays.backtest_job import run_backtest
+from tasks.replays.backtest_job import backtest_of_ids, run_backtest
 from worker.replay.difference import DifferenceKind
 
+DAYS: Final = 7.0
 GROUPS: Final = (*DifferenceKind, *(each for each in ReplayState if each is not ReplayState.MADE))
 COLUMNS: Final = ("group", "decisions", "share", "reviewed", "overturned")
 EXAMPLE_COLUMNS: Final = ("group", "decision_id", "before", "after")
@@ -30,7 +33,10 @@ EXAMPLE_COLUMNS: Final = ("group", "decision_id", "before", "after")
 
 def backtest(
     account: Annotated[str, typer.Option("--account", "-a", help="The account (user_id).")],
-    days: Annotated[float, typer.Option(min=0.001, max=366, help="Days until now.")] = 7.0,
+    days: Annotated[
+        float | None, typer.Option(min=0.001, max=366, help="Days until now; 7 without --view.")
+    ] = None,
+    view: View = None,
     candidate: CandidateId = None,
     changes: Changes = None,
     processes: Annotated[int, typer.Option(min=1, max=64, help="Processes that decide.")] = 2,
@@ -42,7 +48,7 @@ def backtest(
 
     Nothing is sent or asked: decisions that need new answers of a model are counted. `overturned` is how many
     of the reviewed decisions people had overturned: of newly_stopped and newly_released the more the better.
-    A run that was killed continues when the same command runs again. Examples:
+    A run that was killed continues when the same command runs again; one of a view begins again. Examples:
 
         hushgate backtest --account acme --days 30 --set 'flagged_keywords=["casino"]'
 
@@ -50,10 +56,17 @@ def backtest(
     """
     if bool(candidate) == bool(changes):
         raise fail("--set: expected it or --candidate, got both or neither")
+    if view is not None and days is not None:
+        raise fail("--days: expected none with --view, whose filters name the time")
+    ids = None
+    if view is not None:
+        ids = sorted(ids_of_filters(filters_of_view(view, account=account)))
+    asked = changes_of(changes or [])
     try:
-        found = asyncio.run(_run(account, days, candidate, changes_of(changes or []), processes, full=full))
+        found = asyncio.run(_run(account, days or DAYS, candidate, asked, processes, full=full, ids=ids))
     except KeyboardInterrupt:
-        print_message("interrupted; the same command continues", style="dim")
+        again = "begins again" if ids is not None else "continues"
+        print_message(f"interrupted; the same command {again}", style="dim")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
     _print(found)
 
@@ -66,6 +79,7 @@ async def _run(
     processes: int,
     *,
     full: bool,
+    ids: Sequence[UUID] | None,
 ) -> Backtest:
     url, now = database_url(), datetime.now(UTC)
     async with own_connections(url) as source:
@@ -78,14 +92,17 @@ async def _run(
             asked, version = stored.changes, stored.base_version
         else:
             with_changes(await current_account(source, user_id), asked)
-        begun = await begin_backtest(
-            source,
-            user_id,
-            base_version=version,
-            changes=asked,
-            since=now - timedelta(days=days),
-            until=now,
-            created_by=login(),
+        values: dict[str, Any] = {
+            "base_version": version,
+            "changes": asked,
+            "since": now - timedelta(days=days),
+            "until": now,
+            "created_by": login(),
+        }
+        begun = (
+            await begin_backtest(source, user_id, **values)
+            if ids is None
+            else backtest_of_ids(user_id, ids, **values)
         )
         await _log(source, begun)
         with progress_bar() as bar:
@@ -97,6 +114,7 @@ async def _run(
                 now=lambda: datetime.now(UTC),
                 processes=processes,
                 full=full,
+                ids=ids,
                 progress=lambda each: bar.update(task, completed=each.done),
             )
 

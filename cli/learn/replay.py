@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -14,13 +14,12 @@ import typer
 
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.learn.changes import CandidateId, Changes, candidate_of, changes_of, id_of, with_changes
-from cli.options import database_url, own_connections, read_lists, settings_of
+from cli.learn.changes import CandidateId, Changes, candidate_of, changes_of, with_changes
+from cli.learn.chosen import View, chosen_ids
+from cli.options import database_url, own_connections, settings_of
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.accounts import current_account
-from db.audit import decision_list
-from db.audit.filters import Filters
 from db.candidates.candidates import SettingsCandidate, candidate_account
 from db.candidates.recordings import StoredDecision, load_decisions
 from db.candidates.replaying import ReplayedDecision, Replayer, ReplayState
@@ -39,16 +38,17 @@ def replay(
     ids: Annotated[
         list[str] | None, typer.Argument(help="Ids of decisions; none: those of the filters.")
     ] = None,
-    file: Annotated[Path | None, typer.Option(help="A file with one id a line.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A file of ids, one a line, or NDJSON.")] = None,
+    view: View = None,
     candidate: CandidateId = None,
     changes: Changes = None,
     live: Annotated[
         bool, typer.Option("--live", help="Ask the models what the recordings have no answer to; it costs.")
     ] = False,
     budget_usd: Annotated[
-        float | None, typer.Option(min=0, help="With --live: end when this is spent, US dollars.")
+        float | None, typer.Option(min=0.000001, help="With --live: end when this is spent, US dollars.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most decisions of the filters.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most decisions of filters or view.")] = 1000,
 ) -> None:
     """Decide again what was decided, from the recorded answers; nothing is sent or stored.
 
@@ -59,43 +59,41 @@ def replay(
         hushgate replay 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
 
         hushgate replay --account acme --since 7d --set 'flagged_keywords=["casino"]'
+
+        hushgate replay --view "sent last week" --candidate 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
     """
     if candidate and changes:
         raise fail("--candidate: expected it without --set, got both")
-    wanted = _wanted(context.obj, ids or [], file, limit)
+    wanted = chosen_ids(context, ids or [], file, view, limit)
     asked = changes_of(changes or [])
+    counts: Counter[str] = Counter()
     try:
-        counts = asyncio.run(_replay(wanted, candidate, asked, live=live, budget_usd=budget_usd))
+        asyncio.run(_replay(wanted, candidate, asked, counts, live=live, budget_usd=budget_usd))
     except KeyboardInterrupt:
-        print_message("cancelled; nothing was stored or sent", style="dim")
+        print_message(
+            f"cancelled after {counts.total()} of {len(wanted)}; nothing was stored or sent", style="dim"
+        )
+        print_message(_summary(counts))
         raise typer.Exit(ExitCode.INTERRUPTED) from None
-    print_message(", ".join(f"{number} {name}" for name, number in sorted(counts.items())) or "no decision")
-    if counts["differs"]:
+    print_message(_summary(counts))
+    if counts["differs"] or counts["not_found"]:
         raise typer.Exit(ExitCode.NEGATIVE)
 
 
-def _wanted(filters: Filters, ids: Sequence[str], file: Path | None, limit: int) -> list[UUID]:
-    texts = list(ids)
-    if file is not None:
-        try:
-            texts += file.read_text().split()
-        except OSError as error:
-            raise fail(f"--file: {error.strerror}") from error
-    if texts:
-        return [id_of("id", each) for each in texts]
-    page = read_lists(lambda connection: decision_list.load_page(connection, filters, limit=limit))
-    return [row["id"] for row in page.rows]
+def _summary(counts: Counter[str]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in sorted(counts.items()) if number) or "no decision"
 
 
 async def _replay(
     wanted: Sequence[UUID],
     candidate: str | None,
     asked: dict[str, Any],
+    counts: Counter[str],
     *,
     live: bool,
     budget_usd: float | None,
-) -> Counter[str]:
-    counts: Counter[str] = Counter()
+) -> None:
+    """Make the decisions again and count them in ``counts``; what was made is shown after Ctrl-C too."""
     async with AsyncExitStack() as stack:
         source = await stack.enter_async_context(own_connections(database_url()))
         replayer = Replayer(source=source)
@@ -104,7 +102,8 @@ async def _replay(
             settings = settings_of(Settings)
             await _print_estimate(source, replayer, wanted, of_candidate, asked)
             replayer.live = await stack.enter_async_context(live_ports(settings, source))
-        spent, rows = 0.0, []
+        spent = 0.0
+        rows = stack.enter_context(_shown_rows())
         with progress_bar() as bar:
             task = bar.add_task("replaying", total=len(wanted))
             async for stored in _stored(source, wanted):
@@ -121,11 +120,21 @@ async def _replay(
                 if budget_usd is not None and spent >= budget_usd > 0:
                     print_message(f"--budget-usd: {spent:.4f} USD are spent; the others were not made again")
                     break
-        if rows:
-            screen.print(table(rows, COLUMNS))
+            else:
+                counts["not_found"] += len(wanted) - counts.total()
         if live:
             print_message(f"at most {spent:.4f} USD spent at the declared prices", style="dim")
-    return counts
+
+
+@contextmanager
+def _shown_rows() -> Iterator[list[dict[str, Any]]]:
+    """Rows that are shown as a table at the end, also of a cancelled run."""
+    rows: list[dict[str, Any]] = []
+    try:
+        yield rows
+    finally:
+        if rows:
+            screen.print(table(rows, COLUMNS))
 
 
 async def _print_estimate(
