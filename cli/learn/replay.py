@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -20,6 +21,7 @@ from cli.options import database_url, own_connections, settings_of
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.accounts import current_account
+from db.answers.replayed import Delivery, deliver_replayed, is_released
 from db.candidates.candidates import SettingsCandidate, candidate_account
 from db.candidates.recordings import StoredDecision, load_decisions
 from db.candidates.replaying import ReplayedDecision, Replayer, ReplayState
@@ -49,8 +51,12 @@ def replay(
         float | None, typer.Option(min=0.000001, help="With --live: end when this is spent, US dollars.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most decisions of filters or view.")] = 1000,
+    deliver: Annotated[
+        bool, typer.Option("--deliver", help="Send replies that would go out and did not; with --yes.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --deliver: send them.")] = False,
 ) -> None:
-    """Decide again what was decided, from the recorded answers; nothing is sent or stored.
+    """Decide again what was decided, from the recorded answers; without --deliver nothing is sent or stored.
 
     With the settings of its time a decision ends the same, bit for bit; a difference is a defect. With a
     candidate or --set the differences are what the change would have done. A request that was not made then
@@ -61,21 +67,29 @@ def replay(
         hushgate replay --account acme --since 7d --set 'flagged_keywords=["casino"]'
 
         hushgate replay --view "sent last week" --candidate 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
+
+    --deliver --yes sends each newly released reply once, as an answer that you approved: not to a message
+    that is too old, deleted or answered, nor where people own the conversation or it has newer messages.
     """
+    if yes and not deliver:
+        raise fail("--yes: expected it with --deliver only")
     if candidate and changes:
         raise fail("--candidate: expected it without --set, got both")
     wanted = chosen_ids(context, ids or [], file, view, limit)
     asked = changes_of(changes or [])
     counts: Counter[str] = Counter()
     try:
-        asyncio.run(_replay(wanted, candidate, asked, counts, live=live, budget_usd=budget_usd))
-    except KeyboardInterrupt:
-        print_message(
-            f"cancelled after {counts.total()} of {len(wanted)}; nothing was stored or sent", style="dim"
+        released = asyncio.run(
+            _replay(wanted, candidate, asked, counts, live=live, budget_usd=budget_usd, sends=yes)
         )
+    except KeyboardInterrupt:
+        unsent = "" if yes else "; nothing was stored or sent"
+        print_message(f"cancelled after {counts.total()} of {len(wanted)}{unsent}", style="dim")
         print_message(_summary(counts))
         raise typer.Exit(ExitCode.INTERRUPTED) from None
     print_message(_summary(counts))
+    if deliver and not yes:
+        raise fail(f"--deliver: expected --yes too, to send {released} replies; nothing was sent")
     if counts["differs"] or counts["not_found"]:
         raise typer.Exit(ExitCode.NEGATIVE)
 
@@ -92,8 +106,13 @@ async def _replay(
     *,
     live: bool,
     budget_usd: float | None,
-) -> None:
-    """Make the decisions again and count them in ``counts``; what was made is shown after Ctrl-C too."""
+    sends: bool,
+) -> int:
+    """Make the decisions again and count them in ``counts``; what was made is shown after Ctrl-C too.
+
+    How many of them have a reply that did not go out.
+    """
+    released = 0
     async with AsyncExitStack() as stack:
         source = await stack.enter_async_context(own_connections(database_url()))
         replayer = Replayer(source=source)
@@ -111,7 +130,11 @@ async def _replay(
                 made = await replayer.replay(stored)
                 result = _result(made, exact=not candidate and not asked)
                 counts[result] += 1
-                rows.append(_row(made, result))
+                released += is_released(made)
+                row = _row(made, result)
+                if sends:
+                    row["delivery"] = await _deliver(source, made, candidate)
+                rows.append(row)
                 if not stdout_is_terminal():
                     emit_json(rows.pop())
                 bar.advance(task)
@@ -124,6 +147,19 @@ async def _replay(
                 counts["not_found"] += len(wanted) - counts.total()
         if live:
             print_message(f"at most {spent:.4f} USD spent at the declared prices", style="dim")
+    return released
+
+
+async def _deliver(source: Pool, made: ReplayedDecision, candidate: str | None) -> Delivery:
+    stored = made.stored
+    entry = LogEntry(
+        action=LoggedAction.ANSWER,
+        person=login(),
+        user_id=stored.user_id,
+        decision_id=stored.decision_id,
+        detail={"replay": candidate or "settings"},
+    )
+    return await deliver_replayed(source, made, datetime.now(UTC), sent_by=login(), logged=entry)
 
 
 @contextmanager
@@ -134,7 +170,7 @@ def _shown_rows() -> Iterator[list[dict[str, Any]]]:
         yield rows
     finally:
         if rows:
-            screen.print(table(rows, COLUMNS))
+            screen.print(table(rows, (*COLUMNS, "delivery") if "delivery" in rows[0] else COLUMNS))
 
 
 async def _print_estimate(

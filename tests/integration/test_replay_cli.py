@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +24,7 @@ from sandbox.routes import CHAT_MODEL
 from sandbox.server import SandboxHandle
 from tests.support.erasing import erase
 from tests.support.reviewing import add_person
-from tests.support.running import Running, running
+from tests.support.running import Running, eventually, running
 from tests.support.terminal import HUSHGATE, PATIENCE_S, Shell
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
@@ -202,3 +205,61 @@ def test_a_cancelled_replay_shows_what_was_made(
     assert (first["id"], rest) == (ids[0], "")
     assert "cancelled after 1 of 2" in " ".join(said.split())
     assert process.returncode == 130
+
+
+FREED = ("--live", "--set", "flagged_keywords=[]", "--deliver")
+
+
+def test_a_released_reply_is_sent_once_and_only_with_yes(engine: Running, shell: Shell) -> None:
+    """Without --yes the number is said; two runs at once and a third one send one reply."""
+    shop = engine.account(documents=HOURS, flagged_keywords=["weekdays"])
+    decided = engine.decide(shop, QUESTION)
+    asked = ("replay", str(decided["id"]), *FREED)
+    refused = shell.run(*asked)
+    before = engine.rows("SELECT id FROM outbox WHERE user_id = %s", shop)
+    command = [sys.executable, "-m", "cli", *asked, "--yes"]
+    environment = {**os.environ, **shell.env({})}
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for _ in range(2)]
+    made = sorted(json.loads(each.communicate(timeout=PATIENCE_S)[0])["delivery"] for each in both)
+    again = shell.run(*asked, "--yes")
+    sent = engine.rows("SELECT * FROM outbox WHERE user_id = %s", shop)
+    kept = engine.rows("SELECT outcome, text FROM answers WHERE decision_id = %s", decided["id"])
+
+    assert (refused.code, before) == (2, [])
+    assert "expected --yes too, to send 1 replies; nothing was sent" in " ".join(refused.err.split())
+    assert made == ["sent", "sent_before"]
+    assert (again.code, again.rows[0]["delivery"]) == (0, "sent_before")
+    assert [(each["origin"], each["message_id"]) for each in sent] == [("person", decided["message_id"])]
+    assert "weekdays" in sent[0]["text"]
+    assert sent[0]["metadata"]["model"]
+    assert [(each["outcome"], each["text"]) for each in kept] == [("unchanged", sent[0]["text"])]
+    assert eventually(lambda: engine.reply(shop, sent[0]["event_id"]), "the reply on the stream")
+
+
+def test_nothing_is_sent_where_the_conversation_moved_on_or_the_message_is_old(
+    engine: Running, shell: Shell
+) -> None:
+    """A newer message, a person who took over, a message older than the account answers, a reply before."""
+    shop = engine.account(documents=HOURS, flagged_keywords=["weekdays"])
+    hasty = engine.account(documents=HOURS, flagged_keywords=["weekdays"], reply_max_age_s=1.0)
+    newer, owned, old = (
+        engine.decide(account, QUESTION, conversation_id=name)
+        for account, name in ((shop, "newer"), (shop, "owned"), (hasty, "old"))
+    )
+    replied = engine.decide(shop, "Are you open on Sunday?")
+    engine.decide(shop, "Thanks", conversation_id="newer")
+    with psycopg.connect(engine.url) as connection:
+        connection.execute(
+            "INSERT INTO conversations"
+            " VALUES (%s, 'owned', now() + interval '1 hour', now(), 'kim', 'command', 1)",
+            (shop,),
+        )
+    time.sleep(1.1)
+    ids = [str(each["id"]) for each in (newer, owned, old, replied)]
+    made = shell.run("replay", *ids, *FREED, "--yes")
+
+    assert {row["id"]: row["delivery"] for row in made.rows} == dict(
+        zip(ids, ["moved_on", "moved_on", "too_late", "not_released"], strict=True)
+    ), made.err
+    sent = "SELECT id FROM outbox WHERE origin = 'person' AND user_id = ANY(%s)"
+    assert engine.rows(sent, [shop, hasty]) == []
