@@ -13,7 +13,7 @@ import typer
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
 from cli.learn.changes import CandidateId, Changes, candidate_of, changes_of, with_changes
-from cli.learn.chosen import View, filters_of_view, ids_of_filters
+from cli.learn.chosen import SavedViewName, filters_of_view, ids_of_filters
 from cli.options import database_url, own_connections
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
@@ -36,7 +36,7 @@ def backtest(
     days: Annotated[
         float | None, typer.Option(min=0.001, max=366, help="Days until now; 7 without --view.")
     ] = None,
-    view: View = None,
+    view: SavedViewName = None,
     candidate: CandidateId = None,
     changes: Changes = None,
     processes: Annotated[int, typer.Option(min=1, max=64, help="Processes that decide.")] = 2,

@@ -27,7 +27,7 @@ PAGE: Final = 1000
 """Decisions read at a time."""
 ID_FIELDS: Final = ("id", "decision_id")
 """Fields of a line of NDJSON that hold the id, as ``hushgate decisions`` and ``hushgate replay`` write it."""
-View = Annotated[
+SavedViewName = Annotated[
     str | None,
     typer.Option(
         "--view", help="The decisions of a saved view: NAME, or LOGIN/NAME when several people have it."

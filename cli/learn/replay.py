@@ -16,7 +16,7 @@ import typer
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
 from cli.learn.changes import CandidateId, Changes, candidate_of, changes_of, with_changes
-from cli.learn.chosen import View, chosen_ids
+from cli.learn.chosen import SavedViewName, chosen_ids
 from cli.options import database_url, own_connections, settings_of
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
@@ -41,7 +41,7 @@ def replay(
         list[str] | None, typer.Argument(help="Ids of decisions; none: those of the filters.")
     ] = None,
     file: Annotated[Path | None, typer.Option(help="A file of ids, one a line, or NDJSON.")] = None,
-    view: View = None,
+    view: SavedViewName = None,
     candidate: CandidateId = None,
     changes: Changes = None,
     live: Annotated[
