@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -18,6 +19,7 @@ from cli.options import database_url, own_connections
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.accounts import current_account
+from db.candidates.backtest_examples import load_examples
 from db.candidates.backtests import Backtest, begin_backtest
 from db.candidates.candidates import candidate_account
 from db.candidates.replaying import ReplayState
@@ -29,6 +31,7 @@ DAYS: Final = 7.0
 GROUPS: Final = (*DifferenceKind, *(each for each in ReplayState if each is not ReplayState.MADE))
 COLUMNS: Final = ("group", "decisions", "share", "reviewed", "overturned")
 EXAMPLE_COLUMNS: Final = ("group", "decision_id", "before", "after")
+TEXT_COLUMNS: Final = ("group", "message", "reply", "reply_now", "after", "why")
 
 
 def backtest(
@@ -42,6 +45,9 @@ def backtest(
     processes: Annotated[int, typer.Option(min=1, max=64, help="Processes that decide.")] = 2,
     full: Annotated[
         bool, typer.Option("--full", help="Decide every event again, also where nothing can change.")
+    ] = False,
+    texts: Annotated[
+        bool, typer.Option("--texts", help="Show each example's message, its reply then and now, and why.")
     ] = False,
 ) -> None:
     """Decide the events of the last days again with changed settings, and count what would be different.
@@ -63,12 +69,14 @@ def backtest(
         ids = sorted(ids_of_filters(filters_of_view(view, account=account)))
     asked = changes_of(changes or [])
     try:
-        found = asyncio.run(_run(account, days or DAYS, candidate, asked, processes, full=full, ids=ids))
+        found, examples = asyncio.run(
+            _run(account, days or DAYS, candidate, asked, processes, full=full, ids=ids, texts=texts)
+        )
     except KeyboardInterrupt:
         again = "begins again" if ids is not None else "continues"
         print_message(f"interrupted; the same command {again}", style="dim")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
-    _print(found)
+    _print(found, examples, EXAMPLE_COLUMNS if not texts else TEXT_COLUMNS)
 
 
 async def _run(
@@ -80,7 +88,9 @@ async def _run(
     *,
     full: bool,
     ids: Sequence[UUID] | None,
-) -> Backtest:
+    texts: bool,
+) -> tuple[Backtest, Sequence[Mapping[str, Any]]]:
+    """The backtest, and its examples with texts where they are wanted."""
     url, now = database_url(), datetime.now(UTC)
     async with own_connections(url) as source:
         version = (await current_account(source, user_id)).version
@@ -107,7 +117,7 @@ async def _run(
         await _log(source, begun)
         with progress_bar() as bar:
             task = bar.add_task("deciding again", total=begun.total, completed=begun.done)
-            return await run_backtest(
+            found = await run_backtest(
                 source,
                 url,
                 begun,
@@ -117,6 +127,9 @@ async def _run(
                 ids=ids,
                 progress=lambda each: bar.update(task, completed=each.done),
             )
+        if not texts:
+            return found, found.examples
+        return found, [asdict(each) for each in await load_examples(source, found)]
 
 
 async def _log(source: Pool, begun: Backtest) -> None:
@@ -130,7 +143,7 @@ async def _log(source: Pool, begun: Backtest) -> None:
         await append_entry_psycopg(connection, entry)
 
 
-def _print(found: Backtest) -> None:
+def _print(found: Backtest, examples: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     counts = found.counts
     rows = [
         {
@@ -146,11 +159,11 @@ def _print(found: Backtest) -> None:
     more = {"waits": counts.get("waits", 0), "usd": counts.get("usd", 0.0)}
     if not stdout_is_terminal():
         emit_json({"backtest_id": found.backtest_id, "decisions": found.done, "groups": rows, **more,
-                   "examples": list(found.examples)})  # fmt: skip
+                   "examples": list(examples)})  # fmt: skip
         return
     screen.print(table(rows, COLUMNS))
-    if found.examples:
-        screen.print(table(found.examples, EXAMPLE_COLUMNS, title="Examples"))
+    if examples:
+        screen.print(table(examples, columns, title="Examples"))
     print_message(
         f"{found.done} decisions; {more['waits']:+d} for people; asking again would cost about"
         f" {more['usd']:.4f} USD",

@@ -12,14 +12,13 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from db.account_versions import get_version
+from db.candidates.backtest_examples import changed_settings
 from db.candidates.backtests import Backtest, next_chunk, reviewed_states, store_progress
 from db.candidates.recordings import StoredDecision, load_decisions
 from db.candidates.replaying import ReplayedDecision, Replayer, ReplayState
 from db.identifiers import uuid_at
 from db.pool import Pool, create_pool
-from worker.account_settings import changed
-from worker.model import Account, DecisionKind
+from worker.model import DecisionKind
 from worker.replay.difference import DifferenceKind
 
 CHUNK: Final = 1000
@@ -141,10 +140,7 @@ def made_again(work: ChunkWork) -> ChunkResult:
 
 async def _made_again(work: ChunkWork) -> ChunkResult:
     async with create_pool(work.url, size=1, application="hushgate-backtest", role=None) as source:
-        base = await get_version(source, work.user_id, work.base_version)
-        account = changed(
-            base.account if base else Account(user_id=work.user_id, version=0), dict(work.changes)
-        )
+        account = await changed_settings(source, work.user_id, work.base_version, work.changes)
         replayer = Replayer(source=source, candidates={work.user_id: account})
         groups: Counter[str] = Counter()
         kept: list[Changed] = []

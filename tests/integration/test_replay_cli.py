@@ -137,6 +137,30 @@ def test_a_saved_view_names_the_decisions(engine: Running, shell: Shell) -> None
     assert (wrong.code, f"got one of {shop}" in " ".join(wrong.err.split())) == (2, True)
 
 
+def test_examples_of_a_backtest_are_shown_side_by_side(engine: Running, shell: Shell) -> None:
+    """Message, reply then and now, and why; without ``--texts`` nothing that an author wrote."""
+    shop = engine.account(documents=HOURS, flagged_keywords=["parrot"])
+    engine.decide(shop, QUESTION)
+    engine.decide(shop, "hello parrot")
+    asked = ("backtest", "--account", shop, "--days", "1", "--processes", "1", *STOPS)
+    plain = shell.run(*asked)
+    shown = shell.run(*asked, "--texts")
+
+    assert "on weekdays" not in plain.out, plain.err
+    found = {each["message"]: each for each in shown.rows[0]["examples"]}
+    stopped, released = found[QUESTION], found["hello parrot"]
+    assert (stopped["group"], stopped["before"], stopped["after"]) == (
+        "newly_stopped",
+        "REPLIED",
+        "FLAGGED_RULE",
+    )
+    assert "nine to six" in stopped["reply"]
+    assert stopped["reply_now"] is None
+    assert "weekdays" in stopped["why"]
+    assert (released["reply"], released["before"]) == (None, "FLAGGED_RULE")
+    assert released["why"]
+
+
 def test_what_names_decisions_is_one_thing(engine: Running, shell: Shell) -> None:
     """Ids with filters, an unknown view, and days beside a view."""
     both = shell.run("replay", str(uuid4()), "--account", "acme")
