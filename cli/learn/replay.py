@@ -21,7 +21,7 @@ from cli.options import database_url, own_connections, settings_of
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.accounts import current_account
-from db.answers.replayed import Delivery, deliver_replayed, is_released
+from db.answers.replayed import SendResult, deliver_replayed, is_released
 from db.candidates.candidates import SettingsCandidate, candidate_account
 from db.candidates.recordings import StoredDecision, load_decisions
 from db.candidates.replaying import ReplayedDecision, Replayer, ReplayState
@@ -150,7 +150,7 @@ async def _replay(
     return released
 
 
-async def _deliver(source: Pool, made: ReplayedDecision, candidate: str | None) -> Delivery:
+async def _deliver(source: Pool, made: ReplayedDecision, candidate: str | None) -> SendResult:
     stored = made.stored
     entry = LogEntry(
         action=LoggedAction.ANSWER,

@@ -30,7 +30,7 @@ NAMESPACE: Final = UUID("6f2c5a6e-3c8f-5d0f-9a2e-5b1c0d7e4a11")
 """Of the ids of answers that replays send: one for each decision."""
 
 
-class Delivery(StrEnum):
+class SendResult(StrEnum):
     """What became of the reply of a replay.
 
     Attributes:
@@ -54,11 +54,11 @@ class Delivery(StrEnum):
     FLAGGED = "flagged"
 
 
-REFUSED: Final[Mapping[type[Exception], Delivery]] = {
-    AnswerConflict: Delivery.ANSWERED,
-    ConversationMovedOn: Delivery.MOVED_ON,
-    MessageGone: Delivery.DELETED,
-    MessageFlagged: Delivery.FLAGGED,
+REFUSED: Final[Mapping[type[Exception], SendResult]] = {
+    AnswerConflict: SendResult.ANSWERED,
+    ConversationMovedOn: SendResult.MOVED_ON,
+    MessageGone: SendResult.DELETED,
+    MessageFlagged: SendResult.FLAGGED,
 }
 
 
@@ -69,7 +69,7 @@ def is_released(made: ReplayedDecision) -> bool:
 
 async def deliver_replayed(
     source: Pool, made: ReplayedDecision, now: datetime, *, sent_by: str, logged: LogEntry
-) -> Delivery:
+) -> SendResult:
     """Store the reply as an answer that a person approved unchanged; safe to repeat.
 
     Raises:
@@ -77,14 +77,14 @@ async def deliver_replayed(
     """
     decision = made.replay.decision if made.replay else None
     if not is_released(made) or decision is None or decision.reply is None:
-        return Delivery.NOT_RELEASED
+        return SendResult.NOT_RELEASED
     if decision.send_before is not None and decision.send_before < now:
-        return Delivery.TOO_LATE
+        return SendResult.TOO_LATE
     try:
         stored = await store_answer(source, _answer(made, decision, now, sent_by), now, logged=logged)
     except tuple(REFUSED) as refused:
         return REFUSED[type(refused)]
-    return Delivery.SENT if stored else Delivery.SENT_BEFORE
+    return SendResult.SENT if stored else SendResult.SENT_BEFORE
 
 
 def _answer(made: ReplayedDecision, decision: Decision, now: datetime, sent_by: str) -> NewAnswer:
