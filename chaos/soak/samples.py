@@ -26,6 +26,10 @@ SESSIONS: Final = """
         AND state_change < now() - interval '1 minute')
     FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
 """
+CLIENTS: Final = (
+    "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+)
+"""Not the workers of autovacuum, which take memory by the size of the tables."""
 TABLES: Final = """
     SELECT coalesce(i.inhparent, s.relid)::regclass::text AS name, sum(pg_table_size(s.relid)) / 1024,
         sum(s.n_live_tup), sum(s.n_dead_tup), sum(s.autovacuum_count), sum(s.n_tup_upd), sum(s.n_tup_hot_upd)
@@ -56,7 +60,10 @@ class Sample:
 
 
 def take(world: World) -> dict[str, float]:
-    """All figures that can be had now: a server that is away has none."""
+    """All figures that can be had now: a server that is away has none.
+
+    Memory is what a process has for itself: pages that it shares with others depend on how many they are.
+    """
     found = dict(_processes(world))
     for part in (_valkey, _postgres):
         with suppress(*AWAY):
@@ -69,7 +76,7 @@ def _processes(world: World) -> Iterator[tuple[str, float]]:
         with suppress(psutil.Error):
             process = psutil.Process(each.pid)
             name = f"{each.name} (start {each.starts})"
-            yield f"{name}: memory kB", process.memory_full_info().pss / 1024
+            yield f"{name}: memory kB", process.memory_full_info().uss / 1024
             yield f"{name}: open files", process.num_fds()
             yield f"{name}: threads", process.num_threads()
 
@@ -103,10 +110,9 @@ def _postgres(world: World) -> Iterator[tuple[str, float]]:
 
 
 def _sessions_kb(world: World) -> float:
-    """Memory of Postgres' processes; prepared statements and plans are in it."""
-    postmaster = psutil.Process(world.stack.postgres_pid)
+    """Memory of Postgres' sessions of clients; prepared statements and plans are in it."""
     total = 0.0
-    for each in postmaster.children():
+    for (pid,) in world.rows(CLIENTS):
         with suppress(psutil.Error):
-            total += each.memory_full_info().uss / 1024
+            total += psutil.Process(pid).memory_full_info().uss / 1024
     return total
