@@ -112,7 +112,7 @@ async def remove(visit: Visit) -> Response:
     golden = await _set_of_path(visit)
     gone = await golden_sets.remove_items(visit.store.pool, golden, [visit.field("row")], golden_step(visit))
     if not gone:
-        raise Refused(404, _("No such item"), _("It was removed before, or is of another set."))
+        raise Refused(409, _("No such item"), _("It was removed before, or is of another set."))
     return visit.redirect("golden_set", "done=removed", account=golden.user_id, set_id=golden.set_id)
 
 

@@ -83,7 +83,7 @@ def test_a_lead_makes_a_set_of_agreed_and_single_decisions(
     )
 
     assert (made.status_code, added.status_code, named.status_code, gone.status_code) == (303, 303, 303, 303)
-    assert (alone.status_code, again.status_code) == (409, 404)
+    assert (alone.status_code, again.status_code) == (409, 409)
     assert "reviews do not agree yet" in alone.text
     assert "Add to golden set" in form
     assert f"{QUESTION} Please." in shown
