@@ -35,14 +35,16 @@ INSERT INTO account_costs (user_id, grain, start, purpose, model, slot, decision
         SELECT 'day' AS grain, current_date - each AS start FROM generate_series(0, 29) AS each
         UNION ALL SELECT 'month', date_trunc('month', current_date)) AS spans;
 INSERT INTO candidates (id, user_id, base_version, changes, note, source, created_by)
-    SELECT gen_random_uuid(), 'account-' || account, 5, '{"flagged_keywords": ["lamp"]}', 'a try', 'person',
-        'bench'
+    SELECT uuidv7(interval '-3 days'), 'account-' || account, 5, '{"flagged_keywords": ["lamp"]}', 'a try',
+        'person', 'bench'
     FROM generate_series(0, 199) AS account;
 INSERT INTO rollouts (id, user_id, candidate_id, base_version, share, bounds, least, metric, planned,
         stepped_at)
-    SELECT gen_random_uuid(), user_id, id, base_version, 0.5, '{"blocks <= 0.2"}', 100, 'blocks', 500,
-        now() - interval '3 days'
+    SELECT uuidv7(interval '-3 days'), user_id, id, base_version, 0.5, '{"blocks <= 0.2"}', 100, 'blocks',
+        500, now() - interval '3 days'
     FROM candidates WHERE created_by = 'bench';
+INSERT INTO golden_sets (id, user_id, name, created_by)
+    SELECT uuidv7(), 'account-' || account, 'Bench set', 'bench' FROM generate_series(0, 199) AS account;
 INSERT INTO figure_notes (user_id, at, text, created_by)
     SELECT CASE WHEN each % 2 = 0 THEN '' ELSE 'account-1' END, now() - make_interval(hours => each * 7),
         'A new version', 'bench' FROM generate_series(1, 100) AS each

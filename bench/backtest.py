@@ -1,6 +1,6 @@
 """Backtests with shortcuts against deciding every event again, and the cost of recording.
 
-``python -m bench.backtest [DECISIONS]``; two processes, a Postgres of its own.
+``python -m bench.backtest [DECISIONS [rules | thresholds]]``; two processes, a Postgres of its own.
 """
 
 from __future__ import annotations
@@ -8,128 +8,67 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
-from uuid import UUID
 
+from bench.backtest_rows import case, fill, ports, say
 from cli.stack import Stack
-from db import decisions, migrate
+from db import migrate
 from db.accounts import store_account
-from db.candidates.backtests import begin_backtest
+from db.candidates.backtests import Backtest, begin_backtest
 from db.commits.values import commit_values
 from db.pool import Pool, create_pool
 from tasks.replays.backtest_job import run_backtest
 from worker.account_settings import changed
-from worker.adapters.system_clock import SystemClock
-from worker.model import (
-    Account,
-    Completion,
-    Event,
-    Message,
-    MessageRole,
-    ModerationScores,
-    Passage,
-    Prompt,
-    Retrieved,
-    Scope,
-    Tokens,
-)
+from worker.model import Account
 from worker.pipeline import decide
-from worker.ports import Ports
-from worker.replay.deciding import compiled_version
 from worker.replay.recorder import Recorder
 from worker.replay.stored import encoded
-from worker.steps.run import EventCase
 
-CLOCK: Final = SystemClock()
 MEASURED: Final = 100
 """Decisions made with and without a recorder, in turn."""
-DECIDED: Final = 1_000
-"""Events that are decided and committed; the other rows are copies of theirs."""
-OTHER_COLUMNS: Final = """
-    SELECT column_name FROM information_schema.columns
-    WHERE table_name = %s AND column_name <> ALL(%s) AND is_generated = 'NEVER' AND is_identity = 'NO'
-"""
-COPIED: Final = {
-    "ai_decisions": ("id", "event_id", "'copy-' || new"),
-    "recordings": ("decision_id", "", ""),
-}
-"""Table -> its key, the column with the event's id, and what a copy has there."""
-COPY: Final = """
-    INSERT INTO {table} ({columns})
-    SELECT {values}
-    FROM unnest(%(old)s::uuid[], %(new)s::uuid[], %(at)s::timestamptz[]) AS pair (old, new, at)
-    JOIN {table} ON {key} = old
-"""
+FULL_SHARE: Final = 0.02
+"""Of the decisions, the newest, for the comparison with backtests without shortcuts."""
 CHANGES: Final[Mapping[str, dict[str, Any]]] = {
-    "rules": {"flagged_keywords": ["casino", "parcel 77"]},
-    "thresholds": {"moderation_thresholds": {"violence": 0.02}},
+    "rules": {"flagged_keywords": ["casino", *(f"parcel {number}" for number in range(40, 60))]},
+    "thresholds": {"moderation_thresholds": {"violence": 0.0195}},
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BacktestRun:
-    """One change: seconds with shortcuts and without, and what ends otherwise."""
+    """One change: with shortcuts, and without them on the newest fiftieth.
+
+    Attributes:
+        fast_cpu_s: CPU of the two processes that decide; Postgres and waiting for a core are not part of it.
+        cpu_ratio: CPU of a decision without shortcuts to CPU with them.
+        equal: both put the same numbers of the newest fiftieth into the same groups.
+    """
 
     change: str
     decisions: int
     fast_s: float
+    fast_cpu_s: float
     full_s: float
+    full_cpu_s: float
     full_decisions: int
-    ratio: float
-    stopped: int
+    cpu_ratio: float
+    equal: bool
+    groups: Mapping[str, Any]
 
 
-class Answers:
-    """Ports that answer at once: what a decision costs without the models' time."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedBacktest:
+    """A backtest with its seconds."""
 
-    async def moderate(self, text: str, image_urls: object) -> ModerationScores:  # noqa: ARG002
-        """Scores that depend on the text."""
-        score = (len(text) * 7919 % 1000) / 50_000
-        return ModerationScores(scores={"violence": score, "hate": 0.001}, flagged=frozenset(), model="m")
-
-    async def complete(self, prompt: Prompt, timeout_s: float) -> Completion:  # noqa: ARG002
-        """A grounded draft."""
-        text = "A purchase may be returned within thirty days with its receipt [1]."
-        return Completion(text=text, model="m", tokens=Tokens(prompt=900, completion=30))
-
-    async def search(self, *given: Any, **named: Any) -> Retrieved:  # noqa: ARG002
-        """Three passages of 600 characters."""
-        words = "A purchase may be returned within thirty days with its receipt. " * 9
-        found = (
-            Passage(passage_id=f"1#{number}", title="Returns", text=f"{number} {words}", similarity=0.8)
-            for number in range(3)
-        )
-        return Retrieved(passages=tuple(found))
-
-    async def history(self, *given: Any) -> tuple[Message, ...]:  # noqa: ARG002
-        """Four lines."""
-        line = Message(role=MessageRole.USER, text="Hello, I bought a lamp with you last week.")
-        return (line,) * 4
-
-
-def ports() -> Ports:
-    """The ports of the benchmark."""
-    answers = Answers()
-    return Ports(clock=CLOCK, moderator=answers, model=answers, retriever=answers, conversations=answers)
-
-
-def case(account: Account, number: int) -> EventCase:
-    """One of many messages."""
-    version, now = compiled_version(account, {}), CLOCK.now()
-    event = Event(
-        event_id=f"e{number}", entry_id=f"{number}-0", user_id=account.user_id, scope=Scope.CHAT,
-        conversation_id=f"c{number}", message_id=f"m{number}", author_id="a",
-        text=f"Within how many days may parcel {number % 1000} be returned, please{'!' * (number % 40)}",
-        created_at=now, received_at=now,
-    )  # fmt: skip
-    return EventCase(
-        event=event, account=account, rules=version.rules, policy=version.policy, delivery=version.delivery
-    )
+    backtest: Backtest
+    wall_s: float
+    cpu_s: float
 
 
 async def recording_cost(account: Account) -> dict[str, float]:
@@ -157,46 +96,7 @@ async def recording_cost(account: Account) -> dict[str, float]:
     }
 
 
-async def fill(source: Pool, account: Account, number: int) -> None:
-    """Decide events, commit them with their recordings, and copy their rows until there are enough."""
-    made = []
-    for each in range(min(number, DECIDED)):
-        one = case(account, each)
-        recorder = Recorder(case=one, behind=ports())
-        made.append(replace(await decide(one, recorder.ports), recording=encoded(recorder.recording())))
-    for start in range(0, len(made), 200):
-        group = made[start : start + 200]
-        await asyncio.gather(*(decisions.record_decision(source, each) for each in group))
-    await _copy(source, [each.decision_id for each in made], number)
-
-
-async def _copy(source: Pool, originals: Sequence[UUID], number: int) -> None:
-    """Copy rows of decisions and recordings under new ids, a millisecond apart, ten thousand at once."""
-    last = CLOCK.now()
-    for start in range(len(originals), number, 10_000):
-        places = range(start, min(start + 10_000, number))
-        times = [last - timedelta(milliseconds=number - place) for place in places]
-        values = {
-            "old": [originals[place % len(originals)] for place in places],
-            "new": [CLOCK.new_id(at) for at in times],
-            "at": times,
-        }
-        async with source.connection() as connection:
-            for table, (key, event, new_event) in COPIED.items():
-                named = [key, "created_at", *filter(None, [event])]
-                found = await connection.execute(OTHER_COLUMNS, (table, named))
-                rest = [row[0] for row in await found.fetchall()]
-                statement = COPY.format(
-                    table=table,
-                    key=key,
-                    columns=", ".join((*named, *rest)),
-                    values=", ".join(("new", "at", *filter(None, [new_event]), *rest)),
-                )
-                await connection.execute(statement.encode(), values)
-        _say(f"filled {places[-1] + 1:,} of {number:,}")
-
-
-async def measure(url: str, number: int) -> dict[str, Any]:
+async def measure(url: str, number: int, names: Sequence[str]) -> dict[str, Any]:
     """All figures, as JSON."""
     account = changed(
         Account(user_id="bench", version=0),
@@ -205,28 +105,37 @@ async def measure(url: str, number: int) -> dict[str, Any]:
     async with create_pool(url, size=10, application="bench", role=None) as source:
         version = await store_account(source, account, changed_by="bench")
         account = replace(account, version=version)
-        _say(f"cost of recording, {2 * MEASURED} decisions")
+        say(f"cost of recording, {2 * MEASURED} decisions")
         cost = await recording_cost(account)
-        _say(f"filling, {number:,} decisions")
+        say(f"filling, {number:,} decisions")
         await fill(source, account, number)
-        runs = [await _run(source, url, name, version) for name in CHANGES]
+        runs = [await _run(source, url, name, version) for name in names]
     return {"recording": cost, "backtests": [asdict(each) for each in runs]}
 
 
 async def _run(source: Pool, url: str, name: str, version: int) -> BacktestRun:
-    _say(f"backtests of {name}")
-    fast, fast_s = await _backtest(source, url, name, version, full=False, share=1.0)
-    full, full_s = await _backtest(source, url, name, version, full=True, share=0.1)
-    ratio = (full_s / max(full.done, 1)) / (fast_s / max(fast.done, 1))
+    say(f"backtests of {name}")
+    fast = await _backtest(source, url, name, version, full=False, share=1.0)
+    full = await _backtest(source, url, name, version, full=True, share=FULL_SHARE)
+    same = await _backtest(source, url, name, version, full=False, share=FULL_SHARE)
+    full_done = max(full.backtest.done, 1)
     return BacktestRun(
-        change=name, decisions=fast.done, fast_s=round(fast_s, 1), full_s=round(full_s, 1),
-        full_decisions=full.done, ratio=round(ratio, 1), stopped=fast.counts.get("newly_stopped", 0),
-    )  # fmt: skip
+        change=name,
+        decisions=fast.backtest.done,
+        fast_s=round(fast.wall_s, 1),
+        fast_cpu_s=round(fast.cpu_s, 1),
+        full_s=round(full.wall_s, 1),
+        full_cpu_s=round(full.cpu_s, 1),
+        full_decisions=full.backtest.done,
+        cpu_ratio=round((full.cpu_s / full_done) / (fast.cpu_s / max(fast.backtest.done, 1)), 1),
+        equal=full.backtest.counts == same.backtest.counts,
+        groups=fast.backtest.counts,
+    )
 
 
 async def _backtest(
     source: Pool, url: str, name: str, version: int, *, full: bool, share: float
-) -> tuple[Any, float]:
+) -> TimedBacktest:
     """The newest ``share`` of the decisions."""
     now = datetime.now(UTC)
     oldest = await _oldest(source, share)
@@ -239,9 +148,24 @@ async def _backtest(
         until=now,
         created_by="bench",
     )
-    started = time.perf_counter()
-    found = await run_backtest(source, url, begun, now=lambda: datetime.now(UTC), processes=2, full=full)
-    return found, time.perf_counter() - started
+    started, before = time.perf_counter(), _cpu_of_children()
+    found = await run_backtest(
+        source, url, begun, now=lambda: datetime.now(UTC), processes=2, full=full, progress=_progress
+    )
+    return TimedBacktest(
+        backtest=found, wall_s=time.perf_counter() - started, cpu_s=_cpu_of_children() - before
+    )
+
+
+def _cpu_of_children() -> float:
+    """CPU seconds of the processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _progress(found: Backtest) -> None:
+    if found.done % 10_000 < 2_000:
+        say(f"{found.done:,} of {found.total:,}")
 
 
 async def _oldest(source: Pool, share: float) -> datetime:
@@ -252,16 +176,15 @@ async def _oldest(source: Pool, share: float) -> datetime:
     return found - timedelta(milliseconds=1 if share == 1.0 else 0)
 
 
-def _say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
-
-
 def main() -> None:
     """Measure on servers of this process, and print JSON."""
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    names = sys.argv[2:] or list(CHANGES)
+    if unknown := set(names) - set(CHANGES):
+        raise SystemExit(f"change: expected one of {', '.join(CHANGES)}, got {', '.join(sorted(unknown))}")
     with Stack() as stack:
         migrate.upgrade(stack.database_url)
-        found = asyncio.run(measure(stack.database_url, number))
+        found = asyncio.run(measure(stack.database_url, number, names))
     print(json.dumps({"load": os.getloadavg()[0], **found}, indent=2))
 
 

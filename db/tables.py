@@ -317,6 +317,8 @@ ai_decisions: Final = table(
         where="rejection_reason IS NOT NULL",
     ),
     index("ix_ai_decisions_rare", "created_at", "id", where=RARE_STAGES),
+    index("ix_ai_decisions_topics", "created_at", "id", "user_id", "reason_code", where=HAS_TOPICS),
+    index("ix_ai_decisions_account_topics", "user_id", "created_at", "id", "reason_code", where=HAS_TOPICS),
     postgresql_partition_by="RANGE (created_at)",
 )
 
@@ -439,6 +441,7 @@ outbox: Final = table(
     sa.UniqueConstraint("user_id", "event_id"),
     index("ix_outbox_message", "user_id", "conversation_id", "message_id"),
     index("ix_outbox_created_at", "created_at", postgresql_using="brin"),  # small: rows are in this order
+    index("ix_outbox_cancelled", "user_id", "event_id", where="cancelled_at IS NOT NULL"),
     index("ix_outbox_waiting", "id", where="delivered_at IS NULL AND NOT cancel_settled"),
 )
 

@@ -14,8 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from cli.options import read_lists, time_of
 from cli.output import emit, fail, print_message, printable
 from db.figures import dashboard
-from db.figures.dashboard import FigureFilter
 from db.figures.error_rates import ErrorDimension, ErrorSelection, error_rates, sample_designs
+from db.figures.reach import FigureFilter
 from review.learn.error_report import (
     COLUMNS,
     FILE_COLUMNS,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -14,13 +15,13 @@ import typer
 
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.learn.changes import CandidateId, Changes, candidate_of, changes_of, id_of, with_changes
-from cli.options import database_url, own_connections, read_lists, settings_of
+from cli.learn.changes import CandidateId, Changes, candidate_of, changes_of, with_changes
+from cli.learn.chosen import SavedViewName, chosen_ids
+from cli.options import database_url, own_connections, settings_of
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.accounts import current_account
-from db.audit import decision_list
-from db.audit.filters import Filters
+from db.answers.replayed import Delivery, deliver_replayed, is_released
 from db.candidates.candidates import SettingsCandidate, candidate_account
 from db.candidates.recordings import StoredDecision, load_decisions
 from db.candidates.replaying import ReplayedDecision, Replayer, ReplayState
@@ -39,18 +40,23 @@ def replay(
     ids: Annotated[
         list[str] | None, typer.Argument(help="Ids of decisions; none: those of the filters.")
     ] = None,
-    file: Annotated[Path | None, typer.Option(help="A file with one id a line.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A file of ids, one a line, or NDJSON.")] = None,
+    view: SavedViewName = None,
     candidate: CandidateId = None,
     changes: Changes = None,
     live: Annotated[
         bool, typer.Option("--live", help="Ask the models what the recordings have no answer to; it costs.")
     ] = False,
     budget_usd: Annotated[
-        float | None, typer.Option(min=0, help="With --live: end when this is spent, US dollars.")
+        float | None, typer.Option(min=0.000001, help="With --live: end when this is spent, US dollars.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most decisions of the filters.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most decisions of filters or view.")] = 1000,
+    deliver: Annotated[
+        bool, typer.Option("--deliver", help="Send replies that would go out and did not; with --yes.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --deliver: send them.")] = False,
 ) -> None:
-    """Decide again what was decided, from the recorded answers; nothing is sent or stored.
+    """Decide again what was decided, from the recorded answers; without --deliver nothing is sent or stored.
 
     With the settings of its time a decision ends the same, bit for bit; a difference is a defect. With a
     candidate or --set the differences are what the change would have done. A request that was not made then
@@ -59,43 +65,54 @@ def replay(
         hushgate replay 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
 
         hushgate replay --account acme --since 7d --set 'flagged_keywords=["casino"]'
+
+        hushgate replay --view "sent last week" --candidate 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
+
+    --deliver --yes sends each newly released reply once, as an answer that you approved: not to a message
+    that is too old, deleted or answered, nor where people own the conversation or it has newer messages.
     """
+    if yes and not deliver:
+        raise fail("--yes: expected it with --deliver only")
     if candidate and changes:
         raise fail("--candidate: expected it without --set, got both")
-    wanted = _wanted(context.obj, ids or [], file, limit)
+    wanted = chosen_ids(context, ids or [], file, view, limit)
     asked = changes_of(changes or [])
+    counts: Counter[str] = Counter()
     try:
-        counts = asyncio.run(_replay(wanted, candidate, asked, live=live, budget_usd=budget_usd))
+        released = asyncio.run(
+            _replay(wanted, candidate, asked, counts, live=live, budget_usd=budget_usd, sends=yes)
+        )
     except KeyboardInterrupt:
-        print_message("cancelled; nothing was stored or sent", style="dim")
+        unsent = "" if yes else "; nothing was stored or sent"
+        print_message(f"cancelled after {counts.total()} of {len(wanted)}{unsent}", style="dim")
+        print_message(_summary(counts))
         raise typer.Exit(ExitCode.INTERRUPTED) from None
-    print_message(", ".join(f"{number} {name}" for name, number in sorted(counts.items())) or "no decision")
-    if counts["differs"]:
+    print_message(_summary(counts))
+    if deliver and not yes:
+        raise fail(f"--deliver: expected --yes too, to send {released} replies; nothing was sent")
+    if counts["differs"] or counts["not_found"]:
         raise typer.Exit(ExitCode.NEGATIVE)
 
 
-def _wanted(filters: Filters, ids: Sequence[str], file: Path | None, limit: int) -> list[UUID]:
-    texts = list(ids)
-    if file is not None:
-        try:
-            texts += file.read_text().split()
-        except OSError as error:
-            raise fail(f"--file: {error.strerror}") from error
-    if texts:
-        return [id_of("id", each) for each in texts]
-    page = read_lists(lambda connection: decision_list.load_page(connection, filters, limit=limit))
-    return [row["id"] for row in page.rows]
+def _summary(counts: Counter[str]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in sorted(counts.items()) if number) or "no decision"
 
 
 async def _replay(
     wanted: Sequence[UUID],
     candidate: str | None,
     asked: dict[str, Any],
+    counts: Counter[str],
     *,
     live: bool,
     budget_usd: float | None,
-) -> Counter[str]:
-    counts: Counter[str] = Counter()
+    sends: bool,
+) -> int:
+    """Make the decisions again and count them in ``counts``; what was made is shown after Ctrl-C too.
+
+    How many of them have a reply that did not go out.
+    """
+    released = 0
     async with AsyncExitStack() as stack:
         source = await stack.enter_async_context(own_connections(database_url()))
         replayer = Replayer(source=source)
@@ -104,7 +121,8 @@ async def _replay(
             settings = settings_of(Settings)
             await _print_estimate(source, replayer, wanted, of_candidate, asked)
             replayer.live = await stack.enter_async_context(live_ports(settings, source))
-        spent, rows = 0.0, []
+        spent = 0.0
+        rows = stack.enter_context(_shown_rows())
         with progress_bar() as bar:
             task = bar.add_task("replaying", total=len(wanted))
             async for stored in _stored(source, wanted):
@@ -112,7 +130,11 @@ async def _replay(
                 made = await replayer.replay(stored)
                 result = _result(made, exact=not candidate and not asked)
                 counts[result] += 1
-                rows.append(_row(made, result))
+                released += is_released(made)
+                row = _row(made, result)
+                if sends:
+                    row["delivery"] = await _deliver(source, made, candidate)
+                rows.append(row)
                 if not stdout_is_terminal():
                     emit_json(rows.pop())
                 bar.advance(task)
@@ -121,11 +143,34 @@ async def _replay(
                 if budget_usd is not None and spent >= budget_usd > 0:
                     print_message(f"--budget-usd: {spent:.4f} USD are spent; the others were not made again")
                     break
-        if rows:
-            screen.print(table(rows, COLUMNS))
+            else:
+                counts["not_found"] += len(wanted) - counts.total()
         if live:
             print_message(f"at most {spent:.4f} USD spent at the declared prices", style="dim")
-    return counts
+    return released
+
+
+async def _deliver(source: Pool, made: ReplayedDecision, candidate: str | None) -> Delivery:
+    stored = made.stored
+    entry = LogEntry(
+        action=LoggedAction.ANSWER,
+        person=login(),
+        user_id=stored.user_id,
+        decision_id=stored.decision_id,
+        detail={"replay": candidate or "settings"},
+    )
+    return await deliver_replayed(source, made, datetime.now(UTC), sent_by=login(), logged=entry)
+
+
+@contextmanager
+def _shown_rows() -> Iterator[list[dict[str, Any]]]:
+    """Rows that are shown as a table at the end, also of a cancelled run."""
+    rows: list[dict[str, Any]] = []
+    try:
+        yield rows
+    finally:
+        if rows:
+            screen.print(table(rows, (*COLUMNS, "delivery") if "delivery" in rows[0] else COLUMNS))
 
 
 async def _print_estimate(

@@ -40,9 +40,10 @@ COUNT: Final = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldText:
-    """A row of ``held_drafts``.
+    """A row of ``held_drafts``, or the reply of a decision that was made again.
 
     Attributes:
+        held_id: None for a reply that was made again.
         text: as it would be sent.
         draft: with its citation marks; None for a text that no model wrote.
         sources: the cited passages, in the form of ``worker.model.Source.shape``.
@@ -52,7 +53,7 @@ class HeldText:
         send_before: after this it is not approved unchanged.
     """
 
-    held_id: int
+    held_id: int | None
     kind: HeldKind
     text: str
     draft: str | None

@@ -58,6 +58,16 @@ CHANGED: Final = """
 """Whether its author deleted the message since, and whether its newest edit is in quarantine."""
 
 
+MOVED_ON: Final = """
+    SELECT EXISTS (SELECT FROM conversations WHERE user_id = %(user_id)s
+            AND conversation_id = %(conversation_id)s AND people_until > %(now)s),
+        EXISTS (SELECT FROM ai_decisions WHERE user_id = %(user_id)s
+            AND conversation_id = %(conversation_id)s AND created_at > %(decided_at)s
+            AND id <> %(decision_id)s)
+"""
+"""Whether people own the conversation now, and whether another message of it was decided since."""
+
+
 class AnswerConflict(RejectedError):
     """Another answer was stored meanwhile; nothing was stored.
 
@@ -77,6 +87,10 @@ class MessageGone(RejectedError):
 
 class MessageFlagged(RejectedError):
     """The author's edit of the message was flagged; nothing was stored."""
+
+
+class ConversationMovedOn(RejectedError):
+    """People own the conversation, or it has newer messages; nothing was stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +118,7 @@ class NewAnswer:
         people_until: when a conversation that people own returns to the AI, without a release.
         checks: what the audit keeps of the moderation.
         disclosure: the account's text on AI, for a text of the model.
+        only_if_last: refused when people own the conversation or it has newer messages.
     """
 
     answer_id: UUID
@@ -119,6 +134,7 @@ class NewAnswer:
     rules_version: int
     checks: Mapping[str, Any]
     disclosure: str | None = None
+    only_if_last: bool = False
 
 
 async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged: LogEntry) -> bool:
@@ -128,6 +144,7 @@ async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged
         AnswerConflict: another person answered, or this form was stored with another text.
         MessageGone: the author deleted the message, and the answer has a text.
         MessageFlagged: the author's edit was flagged, and the answer's text is the AI's.
+        ConversationMovedOn: as ``only_if_last`` says.
         RejectedError: ``answer_id`` is that of an answer to another decision.
         StorageUnavailable: the outcome is unknown; safe to repeat with the same ``answer_id``.
     """
@@ -139,6 +156,8 @@ async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged
             return False
         if earlier and (earlier[-1].answer_id != answer.seen or earlier[-1].stands):
             raise AnswerConflict(earlier)
+        if answer.only_if_last:
+            await _refuse_moved_on(connection, values)
         if answer.text is not None:
             await _refuse_changed(connection, answer, values)
         if not (await connection.execute(STORE, values)).rowcount:
@@ -171,6 +190,14 @@ async def _refuse_changed(connection: PoolConnection, answer: NewAnswer, values:
             "message: its author's edit was flagged after the AI wrote this text, so the text is not sent;"
             " write an own answer, or dismiss the message"
         )
+
+
+async def _refuse_moved_on(connection: PoolConnection, values: Mapping[str, Any]) -> None:
+    owned, newer = await (await connection.execute(MOVED_ON, values)).fetchone() or (False, False)
+    if owned:
+        raise ConversationMovedOn("conversation: expected one of the AI, got one that people own")
+    if newer:
+        raise ConversationMovedOn("message: expected the last one of its conversation, got newer ones")
 
 
 def _closing(answer: NewAnswer, now: datetime) -> Closing:

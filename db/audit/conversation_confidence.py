@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB, aggregate_order_by
+from sqlalchemy.dialects.postgresql import JSONB, aggregate_order_by, array
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.filters import ASSESSED, Filters
@@ -33,7 +33,13 @@ async def conversation_confidence(
     time.
     """
     query = _figures(filters).order_by(_LATEST.desc(), *_CONVERSATION).limit(limit)
-    return await all_rows(connection, query if filters.conversation_id is None else query.add_columns(_log()))
+    if filters.conversation_id is not None:
+        return await all_rows(connection, query.add_columns(_log()))
+    latest = await _latest(connection, filters, limit)
+    if not latest:
+        return ()
+    names = (sa.func.unnest(array(each, type_=sa.Text)) for each in zip(*latest, strict=True))
+    return await all_rows(connection, query.where(sa.tuple_(*_CONVERSATION).in_(sa.select(*names))))
 
 
 async def of_newest_replies(
@@ -51,6 +57,27 @@ async def of_newest_replies(
     filters = Filters(user_id=user_id, conversation_id=conversation_id)
     rows = await all_rows(connection, _figures(filters).where(key.in_(newest)))
     return rows[0] if rows else None
+
+
+async def _latest(connection: AsyncConnection, filters: Filters, limit: int) -> list[tuple[str, str]]:
+    """The conversations of the newest matching decisions, latest first.
+
+    Grouping every decision of the range took 0.2 s of Postgres' CPU in a log of 300,000. The newest are read
+    instead, four times as many each time, until they are of enough conversations.
+    """
+    matching = (
+        matching_query(filters)
+        .with_only_columns(*_CONVERSATION)
+        .where(ASSESSED)
+        .order_by(ai_decisions.c.created_at.desc(), *_CONVERSATION)
+    )
+    read = limit
+    while True:
+        read *= 4
+        rows = [(row[0], row[1]) for row in await connection.execute(matching.limit(read))]
+        found = list(dict.fromkeys(rows))
+        if len(found) >= limit or len(rows) < read:
+            return found[:limit]
 
 
 def _figures(filters: Filters) -> sa.Select[Any]:

@@ -41,6 +41,26 @@ class SavedView:
     shared: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedView:
+    """A saved view with the login of its owner, whose filters ``me`` means."""
+
+    login: str
+    name: str
+    query: str
+
+
+async def views_named(connection: AsyncConnection, text: str) -> tuple[NamedView, ...]:
+    """The views of all people that ``NAME`` or ``LOGIN/NAME`` means, by login."""
+    query = (
+        sa.select(people.c.login, saved_views.c.name, saved_views.c.query)
+        .join(people, people.c.id == saved_views.c.person_id)
+        .where(sa.or_(saved_views.c.name == text, people.c.login + "/" + saved_views.c.name == text))
+        .order_by(people.c.login, saved_views.c.id)
+    )
+    return tuple(NamedView(**row) for row in await all_rows(connection, query))
+
+
 async def list_views(
     connection: AsyncConnection, person_id: UUID, accounts: Sequence[str] | None
 ) -> tuple[SavedView, ...]:

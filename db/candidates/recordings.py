@@ -77,7 +77,7 @@ async def load_decisions(
 
     ``light``: their outcomes have no snapshots.
 
-    Recordings are sealed: whoever calls this logs who reads.
+    Recordings are sealed: the caller writes to the access log who reads them.
     """
     if not ids:
         return ()

@@ -73,7 +73,7 @@ class Agreement:
 
 
 STANDING: Final = """
-    WITH standing AS (
+    WITH standing AS NOT MATERIALIZED (
         SELECT r.*, i.chance, CASE r.source
                    WHEN 'bulk' THEN 'bulk' WHEN 'golden' THEN 'golden' WHEN 'blind' THEN 'blind'
                    ELSE CASE q.kind WHEN 'sample' THEN 'sampled' WHEN 'escalations' THEN 'escalations'
@@ -101,22 +101,20 @@ _WEIGHTS: Final = """
 """
 _DECIDED: Final = """
     , newest AS (
-        SELECT DISTINCT ON (decision_id) * FROM standing
+        SELECT DISTINCT ON (decision_id) decision_id, decision_at, ruling, chance FROM standing
         WHERE basis = :basis AND created_at >= :since ORDER BY decision_id, created_at DESC, id DESC
     ), decided AS (
-        SELECT newest.ruling, newest.chance, d.id, d.reason_code, d.matched_rule FROM newest
+        SELECT newest.ruling, newest.chance, d.id IS NULL AS gone, d.reason_code, d.matched_rule FROM newest
         LEFT JOIN ai_decisions AS d ON d.created_at = newest.decision_at AND d.id = newest.decision_id
     )
 """
 _BASES: Final = """
     SELECT basis, count(*) AS reviews FROM standing WHERE created_at >= :since GROUP BY basis
 """
-_RULES: Final = f"""
-    SELECT matched_rule AS rule, {_RULINGS}, {_WEIGHTS} FROM decided
-    WHERE id IS NOT NULL GROUP BY 1 ORDER BY 1
-"""
-_REASONS: Final = f"""
-    SELECT reason_code, {_RULINGS}, {_WEIGHTS} FROM decided GROUP BY 1 ORDER BY 1
+_RULES_AND_REASONS: Final = f"""
+    SELECT grouping(reason_code) = 1 AS of_rule, matched_rule AS rule, reason_code, {_RULINGS}, {_WEIGHTS}
+    FROM decided GROUP BY GROUPING SETS ((matched_rule, gone), (reason_code))
+    HAVING grouping(reason_code) = 0 OR NOT gone ORDER BY matched_rule, reason_code
 """
 _READERS: Final = f"""
     SELECT person, {_RULINGS} FROM (
@@ -156,12 +154,22 @@ async def count_agreement(connection: AsyncConnection, readings: ReviewSelection
     """The counts of one basis; golden items and second readings are counted in full for every basis."""
     values = selection_values(readings)
     of_basis = values | {"basis": basis.value}
+    decided = await _rows(connection, STANDING + _DECIDED + _RULES_AND_REASONS, of_basis)
     return Agreement(
-        rules=await _rows(connection, STANDING + _DECIDED + _RULES, of_basis),
-        reasons=await _rows(connection, STANDING + _DECIDED + _REASONS, of_basis),
+        rules=_without(decided, "reason_code", of_rule=True),
+        reasons=_without(decided, "rule", of_rule=False),
         readers=await _rows(connection, STANDING + _READERS, of_basis),
         golden=await _rows(connection, STANDING + _GOLDEN, values),
         pairs=await _rows(connection, STANDING + _PAIRS, values),
+    )
+
+
+def _without(rows: tuple[Row, ...], column: str, *, of_rule: bool) -> tuple[Row, ...]:
+    """The rows of one grouping, without the column of the other."""
+    return tuple(
+        {name: value for name, value in row.items() if name not in (column, "of_rule")}
+        for row in rows
+        if row["of_rule"] is of_rule
     )
 
 

@@ -5,60 +5,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from functools import cache
-from typing import Any, Final, TypeAlias
+from datetime import datetime
+from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.figures import statements
 from db.figures.histograms import LABEL, POLICY, POLICY_BINS, SpreadKind
-from db.figures.hourly import DAY, HOUR, Grain
-from db.figures.spans import Covered, counted_spans, covering_spans, first_audit_hour
+from db.figures.hourly import HOUR, Grain
+from db.figures.kept_rows import CountedFigures, KeptRows, counted_figures
+from db.figures.reach import (
+    FigureFilter,
+    FigureRow,
+    Reach,
+    counted_rows,
+    hour_of,
+    load_reach,
+    statement_values,
+)
+from db.figures.spans import Covered, counted_spans, covering_spans
 from db.rows import all_rows
 from worker.reasons import BLOCKED, FAILED
 
-FigureRow: TypeAlias = dict[str, Any]
 MOST_LINES: Final = 8
 """Labels of a range that have a line; the colours of more would look alike."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FigureFilter:
-    """Which decisions are counted.
-
-    Attributes:
-        accounts: the accounts the person may see; None for all.
-        since: a whole hour, UTC.
-        step: length of one bar; whole hours, counted from ``since``.
-        back: distance of the previous range.
-    """
-
-    accounts: tuple[str, ...] | None
-    account: str | None
-    scope: str | None
-    since: datetime
-    until: datetime
-    step: timedelta
-    back: timedelta
-
-    @property
-    def users(self) -> list[str]:
-        """The accounts whose figures are summed; the empty name means all."""
-        if self.account is not None:
-            return [self.account] if self.accounts is None or self.account in self.accounts else []
-        return [""] if self.accounts is None else list(self.accounts)
-
-    @property
-    def grain(self) -> Grain:
-        """The longest spans that its steps consist of."""
-        midnight = self.since.astimezone(UTC) == _hour(self.since.astimezone(UTC)).replace(hour=0)
-        return Grain.DAY if midnight and self.step % DAY == timedelta(0) else Grain.HOUR
-
-    def newest(self, now: datetime) -> datetime:
-        """The step that contains ``now``."""
-        return self.since + (now - self.since) // self.step * self.step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,117 +59,86 @@ class DashboardFigures:
     days: tuple[FigureRow, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
-    """The counted spans that a filter needs: by its steps and in whole days, now and before."""
-
-    steps: Covered
-    whole: Covered
-    before: Covered
-    week: Covered
-
-
 async def load_totals(
-    connection: AsyncConnection, filters: FigureFilter, *, now: datetime
+    connection: AsyncConnection, filters: FigureFilter, *, now: datetime, kept: KeptRows | None = None
 ) -> DashboardFigures:
     """The counts only, without times, confidence and days: half the statements of ``load_figures``."""
-    reach = await load_reach(connection, filters, now)
+    reach = await load_reach(connection, filters, now, kept)
     live = await _live(connection, statements.LIVE_COUNTS, filters, reach.steps, now)
-    return await _totals(connection, filters, reach, live, now)
+    return await _totals(filters, reach, live, now)
 
 
 async def load_figures(
-    connection: AsyncConnection, filters: FigureFilter, *, now: datetime
+    connection: AsyncConnection, filters: FigureFilter, *, now: datetime, kept: KeptRows | None = None
 ) -> DashboardFigures:
-    """The figures of a range and of the previous one."""
-    reach = await load_reach(connection, filters, now)
+    """The figures of a range and of the previous one; ``kept`` has the rows that are counted already."""
+    reach = await load_reach(connection, filters, now, kept)
+    counted = reach.figures
     live = await _live(connection, statements.LIVE_COUNTS, filters, reach.steps, now)
     live_spreads = tuple(
         {**row, "bin": number, "events": events}
         for row in await _live(connection, statements.LIVE_SPREADS, filters, reach.steps, now)
         for number, events in zip(row["bins"], row["counts"], strict=True)
     )
-    timed = _columns(live_spreads, filters, now)
-    today = {"day": _hour(now).replace(hour=0)}
+    today = {"day": hour_of(now).replace(hour=0)}
     return replace(
-        await _totals(connection, filters, reach, live, now),
-        spreads=await _rows(connection, statements.SPREAD, filters, reach.whole) + live_spreads,
-        paces=await _rows(connection, statements.PACES, filters, reach.steps, **timed),
-        trust=await _rows(connection, statements.TRUST, filters, reach.steps)
+        await _totals(filters, reach, live, now),
+        spreads=await counted_rows(counted, statements.SPREAD, filters, reach.whole) + live_spreads,
+        paces=await _paces(reach, filters, live_spreads, now),
+        trust=await counted_rows(counted, statements.TRUST, filters, reach.steps)
         + tuple(_live_means(live_spreads, filters.newest(now), POLICY, "policy")),
-        labels=await _labels(connection, filters, reach.steps, live_spreads, filters.newest(now)),
-        before_spreads=await _rows(connection, statements.SPREAD, filters, reach.before),
-        days=await _rows(connection, statements.BLOCKED_DAYS, filters, reach.week, reasons=list(BLOCKED))
+        labels=await _labels(counted, filters, reach.steps, live_spreads, filters.newest(now)),
+        before_spreads=await counted_rows(counted, statements.SPREAD, filters, reach.before),
+        days=await counted_rows(counted, statements.BLOCKED_DAYS, filters, reach.week, reasons=list(BLOCKED))
         + tuple(row | today for row in live if row["reason_code"] in BLOCKED),
     )
 
 
-async def load_reach(connection: AsyncConnection, filters: FigureFilter, now: datetime) -> Reach:
-    """The counted spans of a filter."""
-    since, until, back = filters.since, filters.until, filters.back
-    week = min(until - 6 * DAY, since).replace(hour=0, minute=0, second=0, microsecond=0)
-    first = await first_audit_hour(connection)
-    spans = await counted_spans(connection, min(week, since - back), until)
-    return Reach(
-        steps=covering_spans(spans, since, until, filters.grain, first),
-        whole=covering_spans(spans, since, until, Grain.DAY, first),
-        before=covering_spans(spans, since - back, min(until, _hour(now)) - back, Grain.DAY, first),
-        week=covering_spans(spans, week, until, Grain.DAY, first),
-    )
-
-
 async def _totals(
-    connection: AsyncConnection,
-    filters: FigureFilter,
-    reach: Reach,
-    live: tuple[FigureRow, ...],
-    now: datetime,
+    filters: FigureFilter, reach: Reach, live: tuple[FigureRow, ...], now: datetime
 ) -> DashboardFigures:
-    values = {"open": _hour(now)}
-    newest = {"step": filters.newest(now), "open": True}
-    before = {"step": 100 * filters.back}
+    values: FigureRow = {"open": hour_of(now)}
+    newest: FigureRow = {"step": filters.newest(now), "open": True}
+    in_one: FigureRow = values | {"step": 100 * filters.back}
     return DashboardFigures(
-        counts=await _rows(connection, statements.COUNTED, filters, reach.steps, **values)
+        counts=await counted_rows(reach.figures, statements.COUNTED, filters, reach.steps, **values)
         + tuple(row | newest for row in live),
-        before=await _rows(connection, statements.COUNTED, filters, reach.before, **(values | before)),
+        before=await counted_rows(reach.figures, statements.COUNTED, filters, reach.before, **in_one),
         missing=reach.steps.missing,
         missing_before=reach.before.missing,
     )
 
 
 async def busiest_accounts(
-    connection: AsyncConnection, filters: FigureFilter, *, most: int = 20
+    connection: AsyncConnection, filters: FigureFilter, *, most: int = 20, kept: KeptRows | None = None
 ) -> tuple[FigureRow, ...]:
     """The busiest accounts of the range, by counted spans."""
-    spans = await counted_spans(connection, filters.since, filters.until)
+    figures = await counted_figures(connection, filters.since, filters.until, kept)
+    spans = await counted_spans(figures, filters.since, filters.until)
     covered = covering_spans(spans, filters.since, filters.until, Grain.DAY, None)
     users = None if filters.users == [""] else filters.users
     values = {"most": most, "blocked": list(BLOCKED), "failed": list(FAILED)}
-    return await _rows(connection, statements.ACCOUNTS, filters, covered, users=users, **values)
+    return await counted_rows(figures, statements.ACCOUNTS, filters, covered, users=users, **values)
 
 
-async def _rows(
-    connection: AsyncConnection,
-    statement: sa.TextClause,
-    filters: FigureFilter,
-    covered: Covered,
-    **more: object,
+async def _paces(
+    reach: Reach, filters: FigureFilter, live: tuple[FigureRow, ...], now: datetime
 ) -> tuple[FigureRow, ...]:
-    values: FigureRow = {
-        "users": filters.users,
-        "scope": filters.scope,
-        "hours": covered.hours,
-        "days": covered.days,
-        "step": filters.step,
-        "since": filters.since,
-    } | more
-    return await all_rows(connection, statement, {name: values[name] for name in _parameters(statement)})
-
-
-@cache
-def _parameters(statement: sa.TextClause) -> tuple[str, ...]:
-    """The parameters of a statement; cached, because compiling takes longer than most statements."""
-    return tuple(statement.compile().params)
+    """Percentiles by step; those of the newest step, which is still counted, are read each time."""
+    newest, steps = filters.newest(now), reach.steps
+    closed, last = (
+        replace(
+            steps,
+            hours=[each for each in steps.hours if (each < newest) is before],
+            days=[each for each in steps.days if (each < newest) is before],
+        )
+        for before in (True, False)
+    )
+    values = statement_values(statements.PACES, filters, last, _columns(live, filters, now))
+    rows = await counted_rows(reach.figures, statements.PACES, filters, closed, **_columns((), filters, now))
+    if not (last.hours or last.days or live):
+        return rows
+    return rows + await all_rows(reach.figures.connection, statements.PACES, values)
 
 
 async def _live(
@@ -209,7 +149,7 @@ async def _live(
     now: datetime,
 ) -> tuple[FigureRow, ...]:
     """Decisions since the last count, at most a little more than an hour, summed over the accounts."""
-    since = max(covered.counted_to, _hour(now) - HOUR)
+    since = max(covered.counted_to, hour_of(now) - HOUR)
     if filters.until < now or not filters.users or since >= filters.until:
         return ()
     users = None if filters.users == [""] else filters.users
@@ -225,14 +165,14 @@ def _is_counted(row: FigureRow, users: Sequence[str] | None) -> bool:
 
 
 async def _labels(
-    connection: AsyncConnection,
+    figures: CountedFigures,
     filters: FigureFilter,
     covered: Covered,
     live: Iterable[FigureRow],
     newest: datetime,
 ) -> tuple[FigureRow, ...]:
     """The labels with most assessed drafts, counted ones and those of the current hour."""
-    counted = await _rows(connection, statements.LABELS, filters, covered, most=MOST_LINES)
+    counted = await counted_rows(figures, statements.LABELS, filters, covered, most=MOST_LINES)
     rows = (*counted, *_live_means(live, newest, LABEL, "label"))
     sums: Counter[str] = Counter()
     for row in rows:
@@ -257,7 +197,3 @@ def _live_means(live: Iterable[FigureRow], newest: datetime, prefix: str, name: 
             total = row["events"] * (row["bin"] + 0.5) / POLICY_BINS
             value = row["kind"].removeprefix(prefix)
             yield {"step": newest, name: value, "events": row["events"], "confidence_sum": total}
-
-
-def _hour(moment: datetime) -> datetime:
-    return moment.replace(minute=0, second=0, microsecond=0)

@@ -10,7 +10,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.figures.dashboard import FigureFilter
+from db.figures.reach import FigureFilter
 from db.figures.tables import figure_notes
 from db.rows import all_rows, changed_rows, first_row
 

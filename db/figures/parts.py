@@ -10,8 +10,9 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.figures.dashboard import FigureFilter, load_reach
-from db.rows import Row, all_rows
+from db.figures.kept_rows import KeptRows
+from db.figures.reach import FigureFilter, load_reach
+from db.rows import Row
 from worker.model import DecisionKind
 from worker.reasons import BLOCKED, FAILED
 
@@ -44,32 +45,38 @@ REASONS: Final = {CountMeasure.BLOCKED: sorted(BLOCKED), CountMeasure.FAILED: so
 PARTS_SHOWN: Final = 6
 """Largest contributions of a dimension, up or down."""
 
-_SUMS: Final = """
-    coalesce(sum(events) FILTER (
-        WHERE grain = 'hour' AND start = ANY (:hours) OR grain = 'day' AND start = ANY (:days)), 0
-    )::bigint AS now,
-    coalesce(sum(events) FILTER (
-        WHERE grain = 'hour' AND start = ANY (:hours_before)
-            OR grain = 'day' AND start = ANY (:days_before)), 0
-    )::bigint AS before
+_SPANS: Final = """
+    spans AS (
+        SELECT grain, start, count(*) FILTER (WHERE is_now) AS times_now,
+               count(*) FILTER (WHERE NOT is_now) AS times_before
+        FROM (
+            SELECT 'hour' AS grain, unnest(CAST(:hours AS timestamptz[])) AS start, true AS is_now
+            UNION ALL SELECT 'day', unnest(CAST(:days AS timestamptz[])), true
+            UNION ALL SELECT 'hour', unnest(CAST(:hours_before AS timestamptz[])), false
+            UNION ALL SELECT 'day', unnest(CAST(:days_before AS timestamptz[])), false
+        ) AS each GROUP BY grain, start
+    )
 """
+_SUMS: Final = "sum(events * times_now)::bigint AS now, sum(events * times_before)::bigint AS before"
 _COUNTED: Final = """
     (CAST(:scope AS text) IS NULL OR scope = :scope)
     AND (CAST(:decision AS text) IS NULL OR decision = :decision)
     AND (CAST(:reasons AS text[]) IS NULL OR reason_code = ANY (:reasons))
-    AND (grain = 'hour' AND start = ANY (CAST(:all_hours AS timestamptz[]))
-         OR grain = 'day' AND start = ANY (CAST(:all_days AS timestamptz[])))
 """
 _PARTS: Final = sa.text(f"""
-    WITH sums AS (
-        SELECT 'account' AS dimension, user_id AS value, {_SUMS} FROM figure_counts
-        WHERE user_id <> '' AND (CAST(:chosen AS text[]) IS NULL OR user_id = ANY (:chosen)) AND {_COUNTED}
-        GROUP BY user_id
+    WITH {_SPANS}, counted AS MATERIALIZED (  -- read once, for accounts and for reasons
+        SELECT user_id, reason_code, {_SUMS} FROM spans JOIN figure_counts USING (grain, start)
+        WHERE (CAST(:chosen AS text[]) IS NULL OR user_id = ANY (:chosen)) AND {_COUNTED}
+        GROUP BY user_id, reason_code
+    ), sums AS (
+        SELECT 'account' AS dimension, user_id AS value, sum(now)::bigint AS now,
+               sum(before)::bigint AS before
+        FROM counted WHERE user_id <> '' GROUP BY user_id
         UNION ALL
-        SELECT 'reason', reason_code, {_SUMS} FROM figure_counts
-        WHERE user_id = ANY (:users) AND {_COUNTED} GROUP BY reason_code
+        SELECT 'reason', reason_code, sum(now)::bigint, sum(before)::bigint
+        FROM counted WHERE user_id = ANY (:users) GROUP BY reason_code
         UNION ALL
-        SELECT dimension, value, {_SUMS} FROM figure_parts
+        SELECT dimension, value, {_SUMS} FROM spans JOIN figure_parts USING (grain, start)
         WHERE user_id = ANY (:users) AND {_COUNTED} GROUP BY dimension, value
     )
     SELECT dimension, value, now, before FROM (
@@ -102,9 +109,10 @@ async def largest_parts(
     *,
     now: datetime,
     most: int = PARTS_SHOWN,
+    kept: KeptRows | None = None,
 ) -> tuple[PartCount, ...]:
     """The values with the largest changes, of every dimension; the open hour is left out, as it is before."""
-    reach = await load_reach(connection, filters, now)
+    reach = await load_reach(connection, filters, now, kept)
     open_hour = now.replace(minute=0, second=0, microsecond=0)
     hours = [each for each in reach.whole.hours if each < open_hour]
     values: Row = {
@@ -117,9 +125,7 @@ async def largest_parts(
         "days": reach.whole.days,
         "hours_before": reach.before.hours,
         "days_before": reach.before.days,
-        "all_hours": hours + reach.before.hours,
-        "all_days": reach.whole.days + reach.before.days,
         "most": most,
     }
-    rows = await all_rows(connection, _PARTS, values)
+    rows = await reach.figures.rows(_PARTS, values)
     return tuple(PartCount(**row | {"dimension": Dimension(row["dimension"])}) for row in rows)

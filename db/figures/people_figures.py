@@ -11,7 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.figures.dashboard import FigureFilter, FigureRow
+from db.figures.reach import FigureFilter, FigureRow
 from db.rows import Row, all_rows
 
 _USERS: Final = "(CAST(:users AS text[]) IS NULL OR {table}.user_id = ANY (CAST(:users AS text[])))"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.figures.dashboard import FigureFilter
+from db.figures.reach import FigureFilter
 from db.rows import all_rows
 from db.tables import ai_decisions
 

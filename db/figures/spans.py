@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeAlias
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from db.figures import statements
 from db.figures.hourly import DAY, HOUR, Grain
+from db.figures.kept_rows import CountedFigures, whole_hour
 
 
 class FigureSpan(NamedTuple):
@@ -38,19 +37,13 @@ class Covered:
     missing: int
 
 
-async def counted_spans(connection: AsyncConnection, since: datetime, until: datetime) -> Spans:
+async def counted_spans(figures: CountedFigures, since: datetime, until: datetime) -> Spans:
     """Counted spans from the day of ``since`` on."""
-    values = {"day": since.replace(hour=0), "until": until}
+    values = {"day": since.replace(hour=0), "until": whole_hour(until)}
     return tuple(
-        FigureSpan(grain, start, reached, start.astimezone(UTC).replace(hour=0))
-        for grain, start, reached in await connection.execute(statements.SPANS, values)
+        FigureSpan(**row, midnight=row["start"].astimezone(UTC).replace(hour=0))
+        for row in await figures.rows(statements.SPANS, values)
     )
-
-
-async def first_audit_hour(connection: AsyncConnection) -> datetime | None:
-    """The first hour of the audit; None while it is empty."""
-    first: datetime | None = (await connection.execute(statements.FIRST)).scalar()
-    return first
 
 
 def covering_spans(

@@ -168,7 +168,15 @@ SPANS: Final = sa.text("""
     SELECT grain, start, counted_to FROM figure_spans
     WHERE start >= :day AND start < :until ORDER BY start
 """)
-FIRST: Final = sa.text("SELECT date_trunc('hour', min(created_at), 'UTC') FROM ai_decisions")
+_MEANS: Final = """
+    LATERAL (SELECT sum(each.events)::bigint AS events, sum(each.events * (2 * bin + 1))::bigint AS halves
+             FROM unnest(bins, counts) AS each (bin, events)) AS summed
+"""
+"""The events of a histogram row and twice the sum of their bins' middles: exact, without sorting the bins."""
+_MEAN_SUMS: Final = f"""
+    sum(summed.events)::bigint AS events,
+    (sum(summed.halves) / {2 * POLICY_BINS}.0)::float8 AS confidence_sum
+"""
 WHERE: Final = """
     user_id = ANY (:users) AND (CAST(:scope AS text) IS NULL OR scope = :scope)
     AND (grain = 'hour' AND start = ANY (:hours) OR grain = 'day' AND start = ANY (:days))
@@ -185,17 +193,15 @@ SPREAD: Final = sa.text(f"""
 """)
 TRUST: Final = sa.text(f"""
     SELECT date_bin(:step, start, :since) AS step, substr(kind, {len(POLICY) + 1}) AS policy,
-           sum(each.events)::bigint AS events,
-           sum(each.events * (bin + 0.5) / {POLICY_BINS})::float8 AS confidence_sum
-    FROM figure_spreads, unnest(bins, counts) AS each (bin, events)
+           {_MEAN_SUMS}
+    FROM figure_spreads, {_MEANS}
     WHERE starts_with(kind, '{POLICY}') AND {WHERE} GROUP BY 1, 2
 """)
 LABELS: Final = sa.text(f"""
     WITH counted AS (
         SELECT date_bin(:step, start, :since) AS step, substr(kind, {len(LABEL) + 1}) AS label,
-               sum(each.events)::bigint AS events,
-               sum(each.events * (bin + 0.5) / {POLICY_BINS})::float8 AS confidence_sum
-        FROM figure_spreads, unnest(bins, counts) AS each (bin, events)
+               {_MEAN_SUMS}
+        FROM figure_spreads, {_MEANS}
         WHERE starts_with(kind, '{LABEL}') AND {WHERE} GROUP BY 1, 2
     )
     SELECT * FROM counted WHERE label IN (

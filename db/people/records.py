@@ -35,22 +35,28 @@ _GRANTS: Final = (
 _HAS_FACTOR: Final = sa.exists().where(
     second_factors.c.person_id == people.c.id, second_factors.c.confirmed_at.is_not(None)
 )
-_UNREAD: Final = (
-    sa.select(sa.func.count())
-    .where(
-        comment_mentions.c.person_id == people.c.id,
-        comment_mentions.c.seen_at.is_(None),
-        sa.exists().where(
-            person_roles.c.person_id == comment_mentions.c.person_id,
-            person_roles.c.user_id.in_((comment_mentions.c.user_id, EVERY_ACCOUNT)),
-        ),
+_UNSEEN: Final = (comment_mentions.c.person_id == people.c.id, comment_mentions.c.seen_at.is_(None))
+_OWN_ROLES: Final = person_roles.c.person_id == people.c.id
+_OWN_ACCOUNTS: Final = sa.select(person_roles.c.user_id).where(_OWN_ROLES).distinct().correlate(people)
+
+
+def _unread() -> sa.Case[Any]:
+    """Unseen mentions; each role on the account of a mention counts, as every role may see decisions.
+
+    The accounts are joined: one look-up per mention and role took 20 ms of Postgres' CPU on each page.
+    """
+    mentions, mine = sa.select(sa.func.count()).select_from(comment_mentions), _OWN_ACCOUNTS.subquery()
+    joined = comment_mentions.join(mine, mine.c.user_id == comment_mentions.c.user_id)
+    of_accounts = sa.select(sa.func.count()).select_from(joined)
+    every = sa.exists().where(_OWN_ROLES, person_roles.c.user_id == EVERY_ACCOUNT)
+    return sa.case(
+        (every, mentions.where(*_UNSEEN).correlate(people).scalar_subquery()),
+        else_=of_accounts.where(*_UNSEEN).correlate(people).scalar_subquery(),
     )
-    .correlate(people)
-    .scalar_subquery()
-)
-"""Every role may see decisions, so that each role on the account counts."""
+
+
 WITH_GRANTS: Final = sa.select(
-    people, _GRANTS.label("grants"), _HAS_FACTOR.label("second_factor"), _UNREAD.label("unread")
+    people, _GRANTS.label("grants"), _HAS_FACTOR.label("second_factor"), _unread().label("unread")
 )
 """A person with roles, in one statement; ``person_from_row`` reads it."""
 

@@ -14,7 +14,7 @@ from db.audit.sent_replies import REPLY_REASONS, newest_of_reasons
 from db.audit.suggestions import TOPICS
 from db.figures import dashboard
 from db.figures.agreement import STANDING, Basis, ReviewSelection, selection_values
-from db.figures.dashboard import FigureFilter
+from db.figures.reach import FigureFilter
 from db.rows import Row, all_rows, first_row
 from db.tables import NOT_ERASED, ai_decisions
 from worker.model import DecisionKind

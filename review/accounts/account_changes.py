@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from review.accounts.moderator_fields import part_texts
 from review.accounts.rule_texts import LISTS
+from review.languages import mark
 from review.owner.durations import as_number_and_unit
 from worker.account_settings import SETTINGS, kind_of
 from worker.model import Account, ModeratorChoice
@@ -19,6 +20,8 @@ from worker.setting import SettingKind
 
 SHOWN_RULES: Final = 300
 TITLES: Final[Mapping[str, str]] = {name: each.title for name, each in SETTINGS.items() if name not in LISTS}
+
+LIMIT: Final = mark("Never send an answer when the AI is sure by less than")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,10 +108,21 @@ def _setting_changes(name: str, title: str, before: Any, after: Any) -> list[Set
         before, after, title = _duration(before), _duration(after), title.removesuffix(", seconds")
     if isinstance(before, Mapping):
         keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
-        values = [(f"{title}: {key}", before.get(key), after.get(key)) for key in keys]
+        values = [_entry_change(name, title, key, before.get(key), after.get(key)) for key in keys]
     else:
         values = [(title, before, after)]
     return [SettingChange(title=each, before=_words(old), after=_words(new)) for each, old, new in values]
+
+
+def _entry_change(name: str, title: str, key: str, before: Any, after: Any) -> tuple[str, Any, Any]:
+    """One entry of a mapping; the limit that owners set is named and shown as on their page."""
+    if (name, key) != ("assessment_policy", "send_at"):
+        return f"{title}: {key}", before, after
+    return LIMIT, _percent(before), _percent(after)
+
+
+def _percent(share: float | None) -> str:
+    return "recommended" if share is None else f"{100 * share:.15g} %"
 
 
 def _moderators(chosen: tuple[ModeratorChoice, ...]) -> str:

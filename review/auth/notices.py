@@ -13,6 +13,8 @@ from db.review_store import AsyncConnection
 from review.http.visit import Visit
 
 ENDS_SOON: Final = timedelta(days=14)
+SHORT_LIVED: Final = timedelta(days=1)
+"""A token of at most this life was made to end; nothing is said about it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +23,7 @@ class AccessNotices:
 
     Attributes:
         sign_ins: other open sessions on browsers that the person has not recognised.
-        tokens: valid API tokens that end within two weeks.
+        tokens: valid API tokens that end within two weeks and were made for more than a day.
     """
 
     sign_ins: tuple[Session, ...] = ()
@@ -39,6 +41,8 @@ async def load_notices(visit: Visit, connection: AsyncConnection) -> AccessNotic
         tokens=tuple(
             each
             for each in tokens
-            if each.revoked_at is None and visit.now < each.expires_at < visit.now + ENDS_SOON
+            if each.revoked_at is None
+            and visit.now < each.expires_at < visit.now + ENDS_SOON
+            and each.expires_at - each.created_at > SHORT_LIVED
         ),
     )

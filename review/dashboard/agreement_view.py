@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from markupsafe import Markup
 
 from db.figures.agreement import Agreement
-from review.dashboard import plots
+from review.dashboard.intervals import interval
 from review.dashboard.measures import Kappa, kappa
 from review.languages import mark
 from worker.statistics.shares import Share, weighted, wilson
@@ -47,7 +47,7 @@ class AgreementLine:
     @property
     def picture(self) -> Markup:
         """The precision with its interval, drawn."""
-        return Markup("") if self.precision is None else plots.interval(self.precision)
+        return Markup("") if self.precision is None else interval(self.precision)
 
 
 SORTS: Final[Mapping[str, Callable[[AgreementLine], float | str]]] = {

@@ -13,8 +13,9 @@ from db.access_log import LoggedAction
 from db.costs.report import load_spenders
 from db.figures import dashboard
 from db.figures.answers import OutcomeCount, answer_figures, in_total
-from db.figures.dashboard import DashboardFigures, FigureFilter
+from db.figures.dashboard import DashboardFigures
 from db.figures.parts import CountMeasure
+from db.figures.reach import FigureFilter
 from db.figures.rejections import RejectionCount, rejection_counts
 from db.people.records import EVERY_ACCOUNT
 from db.review_store import AsyncConnection
@@ -68,7 +69,9 @@ async def show_dashboard(visit: Visit) -> Response:
     suggestions = loaded.accounts
     if figures.account is not None:
         suggestions = await visit.store.read_lists(
-            lambda connection: dashboard.busiest_accounts(connection, figure_filter(visit, chosen))
+            lambda connection: dashboard.busiest_accounts(
+                connection, figure_filter(visit, chosen), kept=visit.site.kept_figures
+            )
         )
     async with visit.store.reading() as connection:
         queues = await load_open_queues(visit, connection)
@@ -101,13 +104,13 @@ async def show_dashboard(visit: Visit) -> Response:
 
 async def load_dashboard(visit: Visit, query: DashboardQuery) -> LoadedDashboard:
     """Everything that the page shows and its files contain."""
-    chosen, figures = query.chosen, query.figures
+    chosen, figures, kept = query.chosen, query.figures, visit.site.kept_figures
     found = await load_figures(visit, figures)
     lead = await load_lead_figures(visit, figures)
     rejections, answers = await load_outcomes(visit, figures)
     view = build_view(DashboardPlots(found, chosen, query.filters, lead.events))
     accounts = await visit.store.read_lists(
-        lambda connection: dashboard.busiest_accounts(connection, figures)
+        lambda connection: dashboard.busiest_accounts(connection, figures, kept=kept)
     )
     change = None
     if view.figures.before is not None:
@@ -177,14 +180,15 @@ def figure_filter(
 
 async def load_figures(visit: Visit, figures: FigureFilter) -> DashboardFigures:
     """The figures; waits at most half a second for hours that are not counted yet."""
+    kept = visit.site.kept_figures
     found = await visit.store.read_lists(
-        lambda connection: dashboard.load_figures(connection, figures, now=visit.now)
+        lambda connection: dashboard.load_figures(connection, figures, now=visit.now, kept=kept)
     )
     if not (found.missing or found.missing_before):
         return found
     await figure_counter.catch_up(visit.site)
     async with visit.store.reading() as connection:  # a replica may not have these hours yet
-        return await dashboard.load_figures(connection, figures, now=visit.now)
+        return await dashboard.load_figures(connection, figures, now=visit.now, kept=kept)
 
 
 async def load_outcomes(

@@ -38,7 +38,9 @@ async def show_home(visit: Visit) -> Response:
         return visit.redirect("owner_home", account=owned)
     chosen, person_id = ranges.parse_range({}, visit.now), visit.person.person_id
     found = await visit.store.read_lists(
-        lambda replica: dashboard.load_totals(replica, figure_filter(visit, chosen), now=visit.now)
+        lambda replica: dashboard.load_totals(
+            replica, figure_filter(visit, chosen), now=visit.now, kept=visit.site.kept_figures
+        )
     )
     async with visit.store.reading() as connection:
         own: dict[str, Any] = {

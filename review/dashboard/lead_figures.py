@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import Final
 
 from db.costs.report import CostFilter, CostKey, CostSum, load_costs
-from db.figures.dashboard import FigureFilter, FigureRow
 from db.figures.goals import FigureGoal, GoalMeasure, load_goals
 from db.figures.notes import load_happenings
 from db.figures.parts import CountMeasure, PartCount, largest_parts
 from db.figures.people_figures import WaitingEscalations, count_answered, count_overturned, load_waiting
+from db.figures.reach import FigureFilter, FigureRow
 from db.review_store import AsyncConnection
 from db.reviews import queue_items
 from review.dashboard.events import NumberedEvent, number_events
@@ -73,7 +73,7 @@ async def load_lead_figures(visit: Visit, figures: FigureFilter) -> LeadFigures:
 async def load_parts(visit: Visit, figures: FigureFilter, measure: CountMeasure) -> tuple[PartCount, ...]:
     """The largest parts of the change of a measure."""
     return await visit.store.read_lists(
-        lambda replica: largest_parts(replica, figures, measure, now=visit.now)
+        lambda replica: largest_parts(replica, figures, measure, now=visit.now, kept=visit.site.kept_figures)
     )
 
 

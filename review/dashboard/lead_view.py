@@ -8,7 +8,8 @@ from datetime import datetime
 
 from db.costs.report import Spender
 from db.figures.answers import OutcomeCount
-from db.figures.dashboard import DashboardFigures, FigureRow
+from db.figures.dashboard import DashboardFigures
+from db.figures.reach import FigureRow
 from db.figures.rejections import RejectionCount
 from review.dashboard.contributions import ChangeView
 from review.dashboard.costs_view import cost_tile, draw_costs

@@ -17,7 +17,6 @@ from markupsafe import Markup
 from review.dashboard.scales import compact, duration, log_ticks, ticks
 from review.dashboard.svg import decoration, pattern, share, stroke, swatch, tag
 from review.wording import percent
-from worker.statistics.shares import Share
 
 FOOT: Final = 12.0
 """Percent of the height that the names below the area take."""
@@ -232,15 +231,3 @@ def spark(values: Sequence[float]) -> Markup:
     path = tag("path", d=bars, class_="c1")
     box = f"0 0 {10 * max(1, len(values))} 100"
     return decoration(path, viewBox=box, preserveAspectRatio="none", class_="spark")
-
-
-def interval(found: Share) -> Markup:
-    """A share for a table cell: a dot on a line from 0 to 100 %, its interval as a bar."""
-    low, high = 100 * found.low, 100 * found.high
-    return decoration(
-        tag("line", x1="0", x2="100%", y1="50%", y2="50%", class_="rule"),
-        *(tag("line", x1=f"{at}%", x2=f"{at}%", y1="30%", y2="70%", class_="rule") for at in (0, 50, 100)),
-        tag("rect", x=share(low), width=share(max(0.5, high - low)), y="28%", height="44%", class_="range"),
-        tag("circle", cx=share(100 * found.share), cy="50%", r=4, class_="point"),
-        class_="interval",
-    )

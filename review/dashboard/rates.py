@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from db.figures.dashboard import FigureRow
 from db.figures.goals import FigureGoal, GoalMeasure
+from db.figures.reach import FigureRow
 from review.dashboard import plots
 from review.dashboard.drawings import Cell, DashboardPlots, PlotTable, count_by
 from review.dashboard.plots import Series

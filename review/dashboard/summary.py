@@ -70,12 +70,13 @@ def summarise(rows: Iterable[SumRow]) -> FigureSummary:
     """The sums over rows of ``db.figures.dashboard.DashboardFigures.counts``."""
     decisions: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
-    sums: Counter[str] = Counter()
+    sums = dict.fromkeys(SUMS, 0)
     assessed, confidence = 0, 0.0
     for row in rows:
         decisions[row["decision"]] += row["events"]
         reasons[row["reason_code"]] += row["events"]
-        sums.update({name: row[name] for name in SUMS})
+        for name in SUMS:
+            sums[name] += row[name]
         if row["reason_code"] == Reason.REPLIED:
             assessed += row["assessed"]
             confidence += row["confidence_sum"]
@@ -87,7 +88,7 @@ def summarise(rows: Iterable[SumRow]) -> FigureSummary:
         blocked=sum(reasons[each] for each in BLOCKED),
         failed=sum(reasons[each] for each in FAILED),
         fallbacks=reasons[Reason.FALLBACK_SENT],
-        **{name: sums[name] for name in SUMS},
+        **sums,
         mean_confidence=confidence / assessed if assessed else None,
         by_reason=dict(sorted((+reasons).items(), key=lambda each: (-each[1], each[0]))),
     )

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import html
+import re
 from functools import cache
+from typing import Final
 
 from markupsafe import Markup, escape
+
+_SPECIAL: Final = re.compile("[&<>\"']")
 
 
 def tag(element: str, /, *inside: object, **attributes: object) -> Markup:
     """One element; ``class_`` and ``stroke_width`` are ``class`` and ``stroke-width``; None is left out."""
     shown = "".join(
-        [
-            f' {_named(name)}="{html.escape(str(value))}"'
-            for name, value in attributes.items()
-            if value is not None
-        ]
+        [f' {_named(name)}="{_escaped(value)}"' for name, value in attributes.items() if value is not None]
     )
     content = "".join([each if isinstance(each, Markup) else escape(each) for each in inside])
     return Markup(f"<{element}{shown}>{content}</{element}>")  # noqa: S704  # every part was escaped above
+
+
+def _escaped(value: object) -> str:
+    """A page has thousands of attributes, almost all of them without such a character."""
+    text = str(value)
+    return html.escape(text) if _SPECIAL.search(text) else text
 
 
 @cache

@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from db import access_log
 from db.access_log import LogEntry, LoggedAction
 from db.costs.limit_figures import LoadAccountFigures
+from db.figures.kept_rows import KeptRows
 from db.people.api_tokens import UsedToken
 from db.people.records import Person
 from db.review_store import AsyncConnection, Store
@@ -93,6 +94,7 @@ class Site:
     requests: ConcurrencyLimit = field(default_factory=ConcurrencyLimit)
     rounds: Rounds = field(default_factory=Rounds)
     first_run: FirstRunServices = field(default_factory=FirstRunServices)
+    kept_figures: KeptRows = field(default_factory=KeptRows)
     link_visits: RequestRate = field(default_factory=RequestRate)
     """Of signed links, by address and by what they name."""
 

@@ -17,8 +17,13 @@ DAY: Final = timedelta(days=1)
 NOW: Final = timedelta(seconds=45)
 NO_TIME: Final = Markup("–")
 PATTERNS: Final[Mapping[str, Mapping[str, str]]] = {
-    "en_GB": {"short": "d MMM, HH:mm", "year": "d MMM y, HH:mm", "exact": "d MMM y, HH:mm:ss"},
-    "vi": {"short": "HH:mm d/M", "year": "HH:mm d/M/y", "exact": "HH:mm:ss d/M/y"},
+    "en_GB": {
+        "clock": "HH:mm",
+        "short": "d MMM, HH:mm",
+        "year": "d MMM y, HH:mm",
+        "exact": "d MMM y, HH:mm:ss",
+    },
+    "vi": {"clock": "HH:mm", "short": "HH:mm d/M", "year": "HH:mm d/M/y", "exact": "HH:mm:ss d/M/y"},
 }
 """CLDR patterns by locale: of this year, of other years, to the second."""
 
@@ -45,7 +50,7 @@ def exact_time_element(moment: datetime | None) -> Markup:
 
 
 def clock_time_element(moment: datetime | None) -> Markup:
-    """A time in the reader's zone that stays correct while the page is open: ``21 Nov, 14:03``."""
+    """A clock time in the reader's zone, correct while the page is open; ``21 Nov, 14:03`` on another day."""
     return NO_TIME if moment is None else _element(moment, relative=False)
 
 
@@ -59,7 +64,7 @@ def _element(moment: datetime, *, relative: bool) -> Markup:
     at, seen_by = moment.astimezone(UTC), reader.get()
     shown = _relative(at, seen_by) if relative else ""
     exact = f"{_exact(at, seen_by)} {_zone_name(at, seen_by)}"
-    text = shown or _short(at, seen_by)
+    text = shown or (_short(at, seen_by) if relative else _clock(at, seen_by))
     found = f'<time datetime="{at.isoformat()}" title="{exact}">{text}</time>'
     return Markup(found)  # noqa: S704  # digits, and words of Babel and of the catalogue; a list has fifty
 
@@ -82,6 +87,13 @@ def _distance(minutes: int, locale: str) -> str:
     return format_timedelta(
         since, granularity="minute", threshold=1.5, add_direction=True, format="short", locale=locale
     )
+
+
+def _clock(moment: datetime, seen_by: PageReader) -> str:
+    local = moment.astimezone(seen_by.zone)
+    if seen_by.now is None or local.date() != seen_by.now.astimezone(seen_by.zone).date():
+        return _short(moment, seen_by)
+    return f"{local:%H:%M}"
 
 
 def _short(moment: datetime, seen_by: PageReader) -> str:

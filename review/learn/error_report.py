@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from db.figures.dashboard import FigureRow
 from db.figures.error_rates import (
     KINDS,
     NOT_AUTOMATED,
@@ -16,6 +15,7 @@ from db.figures.error_rates import (
     SampleDesign,
     WrongKind,
 )
+from db.figures.reach import FigureRow
 from worker.model import DecisionKind
 
 COLUMNS: Final = (

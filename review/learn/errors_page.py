@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.figures import dashboard
-from db.figures.dashboard import FigureFilter
 from db.figures.error_rates import (
     ErrorDimension,
     ErrorSelection,
@@ -18,11 +17,13 @@ from db.figures.error_rates import (
     error_rates,
     sample_designs,
 )
+from db.figures.reach import FigureFilter
 from db.reviews import queue_items
 from db.reviews.queues import parse_sample
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
-from review.dashboard import plots, ranges
+from review.dashboard import ranges
+from review.dashboard.intervals import interval
 from review.dashboard.ranges import Range
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -117,7 +118,7 @@ async def _page(visit: Visit, account: str | None) -> Response:
         designs=[(each, parse_sample(each.definition)) for each in report.designs],
         strata=STRATA,
         drawn=DRAWN,
-        picture=plots.interval,
+        picture=interval,
         file=f"{visit.url(file[0], **file[1])}?{urlencode(chosen.query)}",
         link=_decisions_of(chosen, account),
     )

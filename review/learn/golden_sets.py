@@ -95,7 +95,7 @@ async def _chosen_set(visit: Visit, account: str) -> GoldenSet:
     try:
         found = await golden_sets.get_set(visit.store.pool, UUID(visit.field("set")))
     except ValueError as error:
-        raise missing from error
+        raise Refused(400, missing.title, missing.text) from error
     if found is None or found.user_id != account:
         raise missing
     return found

@@ -20,7 +20,7 @@ from db.audit.sent_replies import newest_replies
 from db.audit.suggestions import Suggestion
 from db.costs.report import Spender, load_spenders
 from db.figures import dashboard
-from db.figures.dashboard import FigureFilter, FigureRow
+from db.figures.reach import FigureFilter, FigureRow
 from db.people.records import EVERY_ACCOUNT, Person, Role
 from db.review_store import AsyncConnection
 from db.reviews import queue_items
@@ -177,7 +177,7 @@ async def _figures(visit: Visit, user_id: str) -> tuple[tuple[FigureRow, ...], t
         back=DAYS * DAY,
     )
     found = await visit.store.read_lists(
-        lambda replica: dashboard.load_totals(replica, filters, now=visit.now)
+        lambda replica: dashboard.load_totals(replica, filters, now=visit.now, kept=visit.site.kept_figures)
     )
     today = filters.newest(visit.now)
     return found.counts, tuple(row for row in found.counts if row["step"] == today)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TypeVar
 from uuid import UUID
 
-from db.reviews.rulings import RULINGS, Remedy, Reviewer, ReviewRejected, RulingReason
+from db.reviews.rulings import RULINGS, Remedy, Reviewer, ReviewRejected, Ruling, RulingReason
 from db.reviews.submission import Submission
 from review.http.visit import Visit
 from review.languages import gettext as _
@@ -37,6 +37,16 @@ def parse_review_form(visit: Visit) -> ReviewDraft:
     """The submitted fields of the form."""
     fields = {name: str(visit.form.get(name, "")) for name in ("ruling", "reason", "note", "corrected")}
     return ReviewDraft(**fields, remedy=str(visit.form.get("remedy", "")) or Remedy.NONE)
+
+
+def require_explanation(draft: ReviewDraft) -> None:
+    """The reason *something else, explained in the note* has a note.
+
+    Raises:
+        ReviewRejected: the note is empty.
+    """
+    if (draft.ruling, draft.reason) == (Ruling.OVERTURN, RulingReason.OTHER) and not draft.note.strip():
+        raise ReviewRejected(_("note: expected the reason in words, got nothing"))
 
 
 def submission_of(visit: Visit, decision_id: UUID, draft: ReviewDraft) -> Submission:

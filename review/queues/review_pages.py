@@ -25,7 +25,14 @@ from review.decision.review_panel import list_query
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
-from review.queues.review_form import ReviewDraft, last_seen_of, parse_review_form, reviewer_of, submission_of
+from review.queues.review_form import (
+    ReviewDraft,
+    last_seen_of,
+    parse_review_form,
+    require_explanation,
+    reviewer_of,
+    submission_of,
+)
 
 NOT_FOUND: Final = Refused(404, "Not found", "There is nothing at this address.")
 GONE: Final = mark("It was erased, or never existed. Nothing was stored. Your note was:")
@@ -35,6 +42,7 @@ async def submit_review(visit: Visit) -> Response:
     """Store a review, then show the next item of its queue or of the list, or the decision."""
     decision_id, draft = visit.path_id("decision_id", NOT_FOUND), parse_review_form(visit)
     try:
+        require_explanation(draft)
         submission = submission_of(visit, decision_id, draft)
         stored = await store_submission(visit, submission)
     except StaleReview as stale:

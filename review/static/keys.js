@@ -56,13 +56,14 @@
     if (!choice) return;
     choice.checked = true;
     choice.dispatchEvent(new Event("change", { bubbles: true }));
-    choice.focus();
+    choice.focus({ preventScroll: true });
   }
 
   function fit() {
     const form = one("#review-form");
     if (!form) return;
     const ruling = one("input[name=ruling]:checked", form)?.value;
+    form.classList.toggle("ruled", Boolean(ruling));
     for (const part of all("[data-when]", form)) {
       const fits = !ruling || part.dataset.when === ruling;  // without a ruling, show the fields of every ruling
       part.hidden = !fits;
@@ -78,6 +79,10 @@
     for (const field of all("[name=reason], input[name=corrected]", form)) {
       field.required = ruling === "overturn" || "always" in field.dataset;
     }
+    const remedies = one("#remedies", form);
+    if (remedies) remedies.hidden = all(".choice:not([hidden])", remedies).length < 2;
+    const note = one("#note", form);
+    if (note) note.required = ruling === "overturn" && one("input[value=OTHER]", form)?.checked === true;
   }
 
   function submit() {

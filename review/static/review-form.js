@@ -25,7 +25,7 @@
     event.preventDefault();
     field.checked = true;
     field.dispatchEvent(new Event("change", { bubbles: true }));
-    field.focus();
+    field.focus({ preventScroll: true });
   });
 
   // a reason proposes the right decision until the person has chosen one

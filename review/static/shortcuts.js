@@ -36,8 +36,16 @@ window.hushgate = (() => {
   function act(element) {
     if (!element.matches("input:not([type=submit]), textarea, select")) { element.click(); return; }
     if (element.matches("[type=radio], [type=checkbox]")) element.click();
-    element.focus();
-    element.scrollIntoView({ block: "center" });
+    element.focus({ preventScroll: true });
+    reveal(element);
+  }
+
+  // inside a panel that scrolls the window stays where it is, so that the text beside it does not move
+  function reveal(element) {
+    const panel = element.closest(".sidebar");
+    if (!panel || panel.scrollHeight <= panel.clientHeight) { element.scrollIntoView({ block: "center" }); return; }
+    const place = element.getBoundingClientRect(), box = panel.getBoundingClientRect();
+    panel.scrollTop += place.top + place.height / 2 - box.top - box.height / 2;
   }
 
   // --- help

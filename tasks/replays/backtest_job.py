@@ -12,13 +12,13 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from db.account_versions import get_version
+from db.candidates.backtest_examples import changed_settings
 from db.candidates.backtests import Backtest, next_chunk, reviewed_states, store_progress
 from db.candidates.recordings import StoredDecision, load_decisions
 from db.candidates.replaying import ReplayedDecision, Replayer, ReplayState
+from db.identifiers import uuid_at
 from db.pool import Pool, create_pool
-from worker.account_settings import changed
-from worker.model import Account, DecisionKind
+from worker.model import DecisionKind
 from worker.replay.difference import DifferenceKind
 
 CHUNK: Final = 1000
@@ -72,26 +72,65 @@ async def run_backtest(
     now: Callable[[], datetime],
     processes: int = 2,
     full: bool = False,
+    ids: Sequence[UUID] | None = None,
     progress: Callable[[Backtest], None] = lambda _: None,
 ) -> Backtest:
-    """Count until all decisions of the range are counted; a later run continues after the last chunk."""
+    """Count until all decisions of the range are counted; a later run continues after the last chunk.
+
+    With ``ids`` of ``backtest_of_ids``: count these decisions, and store nothing.
+    """
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=processes, mp_context=context) as pool:
-        while ids := await next_chunk(source, found, CHUNK * processes):
+        while chunk := await _next_ids(source, found, ids, CHUNK * processes):
             works = [
                 ChunkWork(
-                    url=url, ids=ids[start::processes], user_id=found.user_id,
+                    url=url, ids=chunk[start::processes], user_id=found.user_id,
                     base_version=found.base_version, changes=found.changes, full=full,
                 )
-                for start in range(min(processes, len(ids)))
+                for start in range(min(processes, len(chunk)))
             ]  # fmt: skip
             loop = asyncio.get_running_loop()
             results = await asyncio.gather(*(loop.run_in_executor(pool, made_again, each) for each in works))
-            found = await _counted(source, found, ids, results)
+            found = await _counted(source, found, chunk, results)
+            if ids is None:
+                await store_progress(source, found)
             progress(found)
     found = replace(found, finished_at=now())
-    await store_progress(source, found)
+    if ids is None:
+        await store_progress(source, found)
     return found
+
+
+def backtest_of_ids(
+    user_id: str,
+    ids: Sequence[UUID],
+    *,
+    base_version: int,
+    changes: Mapping[str, Any],
+    since: datetime,
+    until: datetime,
+    created_by: str,
+) -> Backtest:
+    """A backtest of chosen decisions of an account; it is not stored."""
+    return Backtest(
+        backtest_id=uuid_at(until),
+        user_id=user_id,
+        base_version=base_version,
+        changes=changes,
+        since=since,
+        until=until,
+        total=len(ids),
+        done=0,
+        position=None,
+        created_by=created_by,
+        created_at=until,
+    )
+
+
+async def _next_ids(source: Pool, found: Backtest, ids: Sequence[UUID] | None, most: int) -> tuple[UUID, ...]:
+    if ids is None:
+        return await next_chunk(source, found, most)
+    return tuple(ids[found.done : found.done + most])
 
 
 def made_again(work: ChunkWork) -> ChunkResult:
@@ -101,10 +140,7 @@ def made_again(work: ChunkWork) -> ChunkResult:
 
 async def _made_again(work: ChunkWork) -> ChunkResult:
     async with create_pool(work.url, size=1, application="hushgate-backtest", role=None) as source:
-        base = await get_version(source, work.user_id, work.base_version)
-        account = changed(
-            base.account if base else Account(user_id=work.user_id, version=0), dict(work.changes)
-        )
+        account = await changed_settings(source, work.user_id, work.base_version, work.changes)
         replayer = Replayer(source=source, candidates={work.user_id: account})
         groups: Counter[str] = Counter()
         kept: list[Changed] = []
@@ -146,7 +182,7 @@ def _changed(made: ReplayedDecision, group: str) -> Changed:
 async def _counted(
     source: Pool, found: Backtest, ids: Sequence[UUID], results: Iterable[ChunkResult]
 ) -> Backtest:
-    """The backtest with a chunk's groups, stored."""
+    """The backtest with a chunk's groups."""
     parts = list(results)
     others = [each for part in parts for each in part.changed]
     states = await reviewed_states(source, [each.decision_id for each in others]) if others else {}
@@ -160,15 +196,13 @@ async def _counted(
     usd = float(found.counts.get("usd", 0.0)) + sum(
         each.usd for each in others if each.group == ReplayState.NEEDS_ANSWERS
     )
-    found = replace(
+    return replace(
         found,
         done=found.done + len(ids),
         position=ids[-1],
         counts={**counts, "usd": usd},
         examples=_examples(found.examples, others),
     )
-    await store_progress(source, found)
-    return found
 
 
 def _examples(known: Sequence[Mapping[str, Any]], others: Iterable[Changed]) -> list[Mapping[str, Any]]:

@@ -140,3 +140,26 @@ def test_a_reason_proposes_the_right_decision_until_the_person_chooses(desk: Des
     page.keyboard.press("1")
     expect(page.locator("#review-form .choices [name=reason]").first).to_be_hidden()
     expect(page.locator("input[name=remedy]:checked")).to_have_value("none")
+
+
+def test_an_item_of_a_queue_stays_in_its_place_while_keys_choose(desk: Desk) -> None:
+    """The window does not scroll, hints that no longer say anything go, and the queues are the way back."""
+    block = desk.world.running.rows(PICKED, ["FLAGGED_RULE"])
+    queue_of(desk.world.url, "In place", {row["id"]: row["created_at"] for row in block})
+    page = desk.sit("second reviewer", viewport={"width": 1200, "height": 620})
+    page.goto("/queues")
+    page.get_by_role("button", name="Next in In place").click()
+    page.wait_for_url("**/decisions/*")
+    expect(page.locator(".list-position").get_by_role("link", name="All queues")).to_be_visible()
+    expect(page.locator(".nav a[aria-current=page]").first).to_have_attribute("href", "/queues")
+    before = page.evaluate("scrollY")
+    for key in "2x5":
+        page.keyboard.press(key)
+    expect(page.locator("input[name=corrected]:checked")).to_have_value("escalate")
+    expect(page.locator("#review-form .until-ruled").first).to_be_hidden()
+
+    assert page.evaluate("scrollY") == before
+    assert page.locator("#note").get_attribute("required") is not None
+    page.keyboard.press("1")
+    expect(page.locator("#remedies")).to_be_hidden()
+    assert page.locator("#note").get_attribute("required") is None

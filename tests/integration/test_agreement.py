@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -265,3 +267,41 @@ def test_a_review_outlives_its_decision(desk: Desk) -> None:
     assert found.rules == ()
     assert found.reasons == ({"reason_code": None, "agree": 1, "overturn": 0, "unsure": 0, "weights": None},)
     assert found.readers[0]["agree"] == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_statement_counts_rules_and_reasons(desk: Desk, seed: int) -> None:
+    """Random reviews, by rule and by reason: the newest standing one of each decision."""
+    chance = random.Random(seed)
+    rows = []
+    for number in range(25):
+        changes = {
+            "matched_rule": chance.choice([None, "flagged_keyword:a", "flagged_keyword:b"]),
+            "reason_code": chance.choice(["REPLIED", "FLAGGED_RULE"]),
+        }
+        rows.append(desk.decision(**changes) if number % 6 else decided(NOON, **changes))
+    newest: dict[UUID, tuple[dict[str, Any], str]] = {}
+    for _ in range(60):
+        row, ruling = chance.choice(rows), chance.choice(["agree", "overturn", "unsure"])
+        review = desk.review(row, ruling)
+        if chance.random() < 0.2:
+            desk.review(row, "withdrawn", withdraws=review)
+        else:
+            newest[row["id"]] = row, ruling
+    kept = {each["id"] for number, each in enumerate(rows) if number % 6}
+    rules: Counter[tuple[Any, str]] = Counter()
+    reasons: Counter[tuple[Any, str]] = Counter()
+    for decision_id, (row, ruling) in newest.items():
+        rules[row["matched_rule"], ruling] += decision_id in kept
+        reasons[row["reason_code"] if decision_id in kept else None, ruling] += 1
+    found = desk.counted()
+
+    assert +rules == by_ruling(found.rules, "rule")
+    assert +reasons == by_ruling(found.reasons, "reason_code")
+
+
+def by_ruling(rows: Iterable[dict[str, Any]], column: str) -> Counter[tuple[Any, str]]:
+    """Counts above zero by the column's value and ruling."""
+    return +Counter(
+        {(row[column], name): row[name] for row in rows for name in ("agree", "overturn", "unsure")}
+    )

@@ -321,6 +321,35 @@ def test_a_link_names_one_decision_and_expires(desk: Desk) -> None:
     assert desk.world.one("SELECT count(*) FROM appeals WHERE decision_id = %s", decision_id) == 0
 
 
+def test_of_two_appeals_by_one_link_at_once_one_is_stored(desk: Desk) -> None:
+    """Both tabs then show the same appeal; sending it again says that it is there already."""
+    decision_id = desk.decision()
+    path, tabs = link(desk, decision_id), [desk.visitor(), desk.visitor()]
+    for tab in tabs:
+        tab.get(path)
+    with ThreadPoolExecutor(2) as both:
+        sent = list(both.map(lambda tab, text: tab.post(path, text=text), tabs, ("First.", "Second.")))
+    again = tabs[0].post(path, text="Third.")
+    rows = desk.world.one("SELECT count(*) FROM appeals WHERE decision_id = %s", decision_id)
+
+    assert sorted(answer.status_code for answer in sent) == [303, 409]
+    assert (again.status_code, rows) == (409, 1)
+
+
+def test_a_link_ends_with_its_decision(desk: Desk) -> None:
+    """After the decision was deleted, reading and sending answer as for an unknown link."""
+    decision_id = desk.decision()
+    path, author = link(desk, decision_id), desk.visitor()
+    before = author.get(path).status_code
+    desk.world.one("SELECT set_config('hushgate.erasing', 'on', false)")
+    desk.world.one("DELETE FROM ai_decisions WHERE id = %s RETURNING id", decision_id)
+    desk.world.one("SELECT set_config('hushgate.erasing', '', false)")
+    after = [author.get(path).status_code, author.post(path, text=WORDS).status_code]
+
+    assert (before, after) == (200, [410, 410])
+    assert desk.world.one("SELECT count(*) FROM appeals WHERE decision_id = %s", decision_id) == 0
+
+
 def test_the_page_of_a_link_tells_the_author_nothing_else(desk: Desk) -> None:
     """Neither account, rule, reason, score, reviewers nor the stopped draft; and no form of another site."""
     decision_id = desk.decision()

@@ -119,6 +119,43 @@ def test_pages_say_what_a_change_would_have_done_before_it_is_stored(engine: Run
     assert "would stop 1 reply that went out" in effect(silent.text)
 
 
+def test_the_page_replays_a_decision_with_its_settings_and_with_a_candidate(engine: Running) -> None:
+    """The same bit for bit; stopped by a candidate's rule; not for a viewer, nothing sent."""
+    user_id = engine.account(documents=HOURS)
+    decided = engine.decide(user_id, QUESTION)
+    candidate = with_pool(
+        engine, lambda source: stored_candidate(source, user_id, {"flagged_keywords": ["weekdays"]})
+    )
+    path = f"/decisions/{decided['id']}"
+    with TestClient(build_app(settings_at(engine.url)), base_url=ADDRESS) as client:
+        lead = Visitor(client)
+        lead.sign_in(add_person(engine.url, Role.LEAD, account=user_id))
+        before = engine.rows("SELECT id FROM outbox")
+        link = f'href="{path}/replay"' in lead.get(path).text
+        same = lead.get(f"{path}/replay").text
+        other = lead.get(f"{path}/replay?candidate={candidate.candidate_id}").text
+        unknown = lead.get(f"{path}/replay?candidate={decided['id']}")
+        after = engine.rows("SELECT id FROM outbox")
+    with TestClient(build_app(settings_at(engine.url)), base_url=ADDRESS) as client:
+        viewer = Visitor(client)
+        viewer.sign_in(add_person(engine.url, Role.VIEWER, account=user_id))
+        refused = viewer.get(f"{path}/replay").status_code
+
+    assert link
+    assert "bit for bit" in replayed(same)
+    assert replayed(other).startswith("Newly stopped")
+    assert "flagged_keyword:weekdays" in other
+    assert (unknown.status_code, refused) == (404, 403)
+    assert before == after
+
+
+def replayed(page: str) -> str:
+    """What a page says of a replay, in one line."""
+    found = LexborHTMLParser(page).css_first("#replayed")
+    assert found is not None, page
+    return " ".join(found.text().split())
+
+
 def effect(page: str) -> str:
     """What a page says of a change, in one line."""
     found = LexborHTMLParser(page).css_first("#effect")

@@ -77,6 +77,21 @@ def test_an_overturn_names_the_right_decision(visitors: Any, database_url: str) 
     assert corrected == [{"corrected_decision": "escalate"}]
 
 
+def test_something_else_needs_words(visitors: Any, database_url: str) -> None:
+    """A reason that the note explains is stored with a note only; what was chosen stays in the form."""
+    reviewer, _ = signed_in(visitors, database_url)
+    decided = made(database_url, blocked())
+    page = reviewer.get(path(decided))
+    chosen = {"ruling": "overturn", "reason": "OTHER", "corrected": "escalate"}
+    refused = send(reviewer, decided, page, **chosen, note=" ")
+    nothing = rows(database_url, "SELECT 1 FROM decision_reviews WHERE decision_id = %s", decided.decision_id)
+    stored = send(reviewer, decided, page, **chosen, note="A quotation.")
+
+    assert (refused.status_code, nothing, stored.status_code) == (400, [], 303)
+    assert "note: expected the reason in words, got nothing" in refused.text
+    assert 'aria-keyshortcuts="x" checked' in refused.text
+
+
 def test_the_form_works_without_scripts(visitors: Any, database_url: str) -> None:
     """Every field of an overturn is in the page, and the bar that leads to the form is an anchor."""
     reviewer, _ = signed_in(visitors, database_url)

@@ -33,10 +33,10 @@ def signed_in(visitor: Visitors, person: Person) -> Visitor:
     return found
 
 
-def token_of(owner: Visitor) -> str:
+def token_of(owner: Visitor, days: str = "9") -> str:
     """A new API token of a signed-in person."""
     owner.get("/profile/tokens")
-    found = re.search(r"hg_[\w-]{40,}", owner.post("/profile/tokens", name="mine", days="9").text)
+    found = re.search(r"hg_[\w-]{40,}", owner.post("/profile/tokens", name="mine", days=days).text)
     assert found is not None
     return found[0]
 
@@ -143,3 +143,12 @@ def test_a_token_says_when_it_ends(database_url: str, visitor: Visitors) -> None
     assert answer.headers["Hushgate-Token-Expires"][:4].isdigit()
     for page in ("/", "/profile"):
         assert "Your API token “mine” ends" in owner.get(page).text
+
+
+def test_a_token_that_was_made_for_a_day_is_not_announced(database_url: str, visitor: Visitors) -> None:
+    """People who make a short-lived token know that it ends."""
+    owner = signed_in(visitor, add_person(database_url, Role.VIEWER))
+    token_of(owner, days="1")
+
+    assert "Your API token" not in owner.get("/").text
+    assert "mine" in owner.get("/profile/tokens").text

@@ -26,7 +26,7 @@ from worker.account_settings import changed
 from worker.model import Account
 from worker.settings import Settings
 
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0
 NUMBERS = count(1)
 OPEN = {
     "ai_control_enabled": True,

@@ -30,6 +30,15 @@ def test_rules_are_compared_as_bags_and_settings_one_by_one() -> None:
     assert (found.added, found.removed) == (1, 1)
 
 
+def test_the_limit_that_owners_set_is_named_as_on_their_page() -> None:
+    """Not by the field of the policy, and in percent."""
+    found = difference(account(), account(assessment_policy={"send_at": 0.7}))
+
+    assert [(each.title, each.before, each.after) for each in found.settings] == [
+        ("Never send an answer when the AI is sure by less than", "recommended", "70 %")
+    ]
+
+
 def test_a_changed_order_lists_no_rules() -> None:
     """The versions differ, with nothing added and nothing removed."""
     found = difference(account(flagged_phrases=("x", "y")), account(flagged_phrases=("y", "x")))

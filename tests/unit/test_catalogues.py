@@ -17,7 +17,7 @@ from review.languages.catalogues import LANGUAGES, LOCALES, fits, read_catalogue
 from review.languages.choice import choose_language, choose_zone
 from review.languages.pseudo_locale import PSEUDO, pseudo_text
 from review.languages.reader import NO_READER, PageReader, answer_in
-from review.languages.times import PATTERNS, exact_time_element, time_element
+from review.languages.times import PATTERNS, clock_time_element, exact_time_element, time_element
 from tools import catalogues
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
@@ -181,3 +181,12 @@ def test_the_pseudo_locale_keeps_tags_and_placeholders() -> None:
     assert "%(name)s" in text
     assert len(text) > 1.3 * len("Add a document for ")
     assert pseudo_text(text) == text
+
+
+def test_a_time_of_today_has_no_date() -> None:
+    """A deadline of today is a clock time in the reader's zone; one of another day there keeps its date."""
+    answer_in(PageReader(zone=ZoneInfo("Asia/Ho_Chi_Minh"), now=NOW))
+    moments = (NOW + timedelta(minutes=5), NOW + timedelta(hours=6))
+    shown = [clock_time_element(moment).striptags() for moment in moments]
+
+    assert shown == ["19:05", "24 Nov, 01:00"]

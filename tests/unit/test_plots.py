@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from review.dashboard.plots import PlotData, Series, interval, lines, share_lines, spark, stacked
+from review.dashboard.intervals import interval
+from review.dashboard.plots import PlotData, Series, lines, share_lines, spark, stacked
 from review.dashboard.scales import compact, duration, log_ticks, ticks, time_marks
 from review.dashboard.svg import PATTERNS, tag
 from worker.statistics.shares import wilson

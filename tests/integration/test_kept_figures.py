@@ -1,0 +1,186 @@
+"""Rows of counted figures that are kept in memory: the same as those that are read again."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from cli.stack import Stack
+from db.figures import dashboard
+from db.figures.hourly import fill_next
+from db.figures.kept_rows import KeptRows
+from db.figures.parts import CountMeasure, Dimension, PartCount, largest_parts
+from db.figures.reach import FigureFilter
+from db.review_store import Store
+from tests.conftest import create_database, database_at
+from tests.support.review_rows import NUMBERS, decided, store
+from worker.reasons import BLOCKED
+
+DAY = datetime(2026, 11, 20, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+NOW = DAY + 13 * HOUR + timedelta(minutes=20)
+REASONS = ("REPLIED", "FLAGGED_RULE", "LLM_ERROR", "MODERATION_FLAGGED")
+ROUND = timedelta(minutes=20)
+
+
+@pytest.fixture
+def url(stack: Stack, template: str) -> str:
+    """A database of this test's own: figures are of everything in it."""
+    name = f"hushgate_kept_figures_{next(NUMBERS)}"
+    create_database(stack.database_url, name, template)
+    return database_at(stack.database_url, name)
+
+
+@pytest.fixture
+async def opened(url: str) -> AsyncIterator[Store]:
+    """The review server's connections."""
+    async with Store(url, size=2) as made:
+        yield made
+
+
+def filters(now: datetime, **changes: Any) -> FigureFilter:
+    """The last day in hours, and the day before."""
+    values: dict[str, Any] = {
+        "accounts": None, "account": None, "scope": None, "since": DAY - 10 * HOUR, "until": now,
+        "step": HOUR, "back": 24 * HOUR,
+    }  # fmt: skip
+    return FigureFilter(**values | changes)
+
+
+def drawn(chance: random.Random, before: datetime, count: int) -> list[dict[str, Any]]:
+    """Decisions of the last two days, of any kind that figures tell apart."""
+    return [
+        decided(
+            before - timedelta(minutes=chance.randrange(1, 2600)),
+            user_id=f"kept-{chance.randrange(4)}",
+            scope=chance.choice(["chat", "comment"]),
+            reason_code=(
+                reason := chance.choice(["REPLIED", "FLAGGED_RULE", "LLM_ERROR", "MODERATION_FLAGGED"])
+            ),
+            decision="respond" if reason == "REPLIED" else "ignore",
+            matched_rule=chance.choice([None, "flagged_keyword:a", "flagged_keyword:b"]),
+            confidence=chance.randrange(1000) / 1000,
+            kept={"assessment": {"policy": chance.choice(["safety@1", "validators@2"]), "measured": True}},
+        )
+        for _ in range(count)
+    ]
+
+
+async def fill(opened: Store, now: datetime) -> None:
+    """Count everything that is due."""
+    filled: Any = True
+    while filled is not None:
+        async with opened.writing() as connection:
+            filled = await fill_next(connection, now=now)
+
+
+def asked(now: datetime) -> tuple[FigureFilter, ...]:
+    """Filters of every kind: all accounts, one, some, a scope, other steps."""
+    return (
+        filters(now),
+        filters(now, account="kept-1"),
+        filters(now, accounts=("kept-0", "kept-2")),
+        filters(now, scope="chat"),
+        filters(now, since=DAY - 24 * HOUR, step=24 * HOUR, back=48 * HOUR),
+        filters(now, until=DAY + 9 * HOUR, step=5 * HOUR, back=25 * HOUR),
+    )
+
+
+async def everything(
+    connection: AsyncConnection, chosen: FigureFilter, now: datetime, kept: KeptRows | None
+) -> list[Any]:
+    """Figures, busiest accounts and parts; rows without an order are sorted."""
+    found = await dashboard.load_figures(connection, chosen, now=now, kept=kept)
+    names = ("counts", "before", "spreads", "paces", "before_spreads", "trust", "labels", "days")
+    return [
+        *(sorted(map(repr, getattr(found, name))) for name in names),
+        (found.missing, found.missing_before),
+        await dashboard.busiest_accounts(connection, chosen, kept=kept),
+        await largest_parts(connection, chosen, CountMeasure.BLOCKED, now=now, kept=kept),
+    ]
+
+
+async def test_kept_rows_equal_those_that_are_read(url: str, opened: Store) -> None:
+    """Through rounds of new and late decisions and of counting, whatever was asked before."""
+    chance, kept, hits = random.Random(16), KeptRows(), 0
+    for number in range(6):
+        now = NOW + number * ROUND
+        store(url, drawn(chance, now, 60))
+        if number % 3 != 2:
+            await fill(opened, now)
+        for chosen in asked(now):
+            async with opened.reading() as connection:
+                read = await everything(connection, chosen, now, None)
+                size = kept.rows
+                first = await everything(connection, chosen, now, kept)
+                again = await everything(connection, chosen, now, kept)
+            hits += kept.rows == size
+
+            assert read == first
+            assert read == again
+    assert hits > 0
+
+
+def by_hand(rows: Iterable[dict[str, Any]], now: datetime) -> dict[tuple[str, str], int]:
+    """Blocked decisions of the whole hours of a day, less those of the day before, by part."""
+    since, end, changes = DAY - 10 * HOUR, now.replace(minute=0), Counter[tuple[str, str]]()
+    for row in rows:
+        at = row["created_at"]
+        if row["reason_code"] in BLOCKED and since - 24 * HOUR <= at < end:
+            is_now = (since <= at) - (at < end - 24 * HOUR)
+            parts = {"account": row["user_id"], "reason": row["reason_code"], "rule": row["matched_rule"]}
+            changes.update({(name, value): is_now for name, value in parts.items() if value})
+    return {key: change for key, change in changes.items() if change}
+
+
+async def test_parts_of_a_change_are_counted_once(url: str, opened: Store) -> None:
+    """The changes by account, reason and rule are those of the decisions, counted one by one."""
+    rows = drawn(random.Random(17), NOW, 400)
+    store(url, rows)
+    await fill(opened, NOW)
+    async with opened.reading() as connection:
+        parts: tuple[PartCount, ...] = await largest_parts(
+            connection, filters(NOW), CountMeasure.BLOCKED, now=NOW, most=100
+        )
+    shown = {(each.dimension.value, each.value): each.change for each in parts}
+
+    assert by_hand(rows, NOW) == {key: value for key, value in shown.items() if key[0] in set(Dimension)}
+
+
+async def test_the_mean_confidence_of_policies_is_exact_to_a_bin(url: str, opened: Store) -> None:
+    """Of each hour and policy, over bins of a thousandth."""
+    rows = drawn(random.Random(18), NOW, 300)
+    store(url, rows)
+    await fill(opened, NOW)
+    chosen = filters(NOW, since=DAY - 24 * HOUR, back=48 * HOUR)
+    async with opened.reading() as connection:
+        found = await dashboard.load_figures(connection, chosen, now=NOW)
+    sums: defaultdict[tuple[datetime, str], float] = defaultdict(float)
+    for row in rows:
+        hour = row["created_at"].replace(minute=0, second=0, microsecond=0)
+        policy = row["snapshot_json"].obj["assessment"]["policy"].partition("@")[0]
+        if hour >= chosen.since:
+            sums[hour, policy] += (int(1000 * row["confidence"]) + 0.5) / 1000
+
+    shown = {(each["step"], each["policy"]): each["confidence_sum"] for each in found.trust}
+    assert dict(sums) == pytest.approx(shown, abs=0.002)
+
+
+def test_the_rows_that_were_not_used_for_longest_are_dropped() -> None:
+    """The number of rows is bounded; what was asked last stays."""
+    kept, rows = KeptRows(most=10), ({"a": 1}, {"a": 2}, {"a": 3})
+    kept.keep(("one",), rows)
+    kept.keep(("two",), rows)
+    kept.get(("one",))
+    kept.keep(("three",), rows)
+    kept.keep(("large",), rows * 9)
+
+    assert kept.get(("two",)) is None
+    assert kept.get(("large",)) is None
+    assert kept.rows <= 10

@@ -1,0 +1,289 @@
+"""``hushgate replay`` and ``hushgate backtest`` of files, saved views and live models."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from db.governance.erasures import ErasureKind
+from db.identifiers import uuid_at
+from db.people.records import Role
+from sandbox.routes import CHAT_MODEL
+from sandbox.server import SandboxHandle
+from tests.support.erasing import erase
+from tests.support.reviewing import add_person
+from tests.support.running import Running, eventually, running
+from tests.support.terminal import HUSHGATE, PATIENCE_S, Shell
+
+HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
+QUESTION = "When are you open on weekdays?"
+STOPS = ("--set", 'flagged_keywords=["weekdays"]')
+
+
+@pytest.fixture
+def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
+    """A worker."""
+    with running(database_url, redis_url, sandbox) as each:
+        yield each
+
+
+@pytest.fixture
+def shell(engine: Running, redis_url: str, sandbox: SandboxHandle, tmp_path: Path) -> Shell:
+    """A shell of the same deployment."""
+    environment = {
+        "HOME": str(tmp_path),
+        "DATABASE_URL": engine.url,
+        "REDIS_URL": redis_url,
+        "OPENAI_API_KEY": "sandbox",
+        "OPENROUTER_API_KEY": "sandbox",
+        "OPENAI_BASE_URL": sandbox.base_url,
+        "OPENROUTER_BASE_URL": sandbox.base_url,
+        "HUSHGATE_MODERATION_BASE_URL": sandbox.base_url,
+    }
+    return Shell(environment=environment, folder=tmp_path)
+
+
+def save_view(engine: Running, name: str, query: str) -> str:
+    """The login of a new person with this saved view."""
+    secret = add_person(engine.url, Role.VIEWER)
+    with psycopg.connect(engine.url) as connection:
+        connection.execute(
+            "INSERT INTO saved_views (id, person_id, name, query) SELECT %s, id, %s, %s FROM people"
+            " WHERE login = %s",
+            (uuid_at(datetime.now(UTC)), name, query, secret.login),
+        )
+    return str(secret.login)
+
+
+def test_a_file_names_the_decisions(engine: Running, shell: Shell, tmp_path: Path) -> None:
+    """Ids, lines of JSON and the command's own output are the same file; each decision is made once."""
+    shop = engine.account(documents=HOURS)
+    first, second = (str(engine.decide(shop, each)["id"]) for each in (QUESTION, "Open on Sunday?"))
+    lines = (first, "", json.dumps({"decision_id": second, "why": "odd"}), json.dumps({"id": first}))
+    (tmp_path / "ids").write_text("\n".join(lines))
+    made = shell.run("replay", "--file", "ids")
+    (tmp_path / "made").write_text(made.out)
+    again = shell.run("replay", "--file", "made")
+
+    assert made.code == 0, made.err
+    assert [(each["id"], each["result"]) for each in made.rows] == [(first, "same"), (second, "same")]
+    assert again.rows == made.rows
+
+
+def test_a_file_with_a_wrong_line_is_refused(shell: Shell, tmp_path: Path) -> None:
+    """The message names the line; nothing is made again."""
+    cases = {
+        "12\n": "--file: line 1: expected an id, got '12'",
+        f"{uuid4()}\n\n{{": "--file: line 3: expected JSON",
+        '{"event_id": "1"}': "--file: line 1: expected the field id or decision_id, got event_id",
+        "\n": "--file: expected one id a line, got no line",
+    }
+    for text, message in cases.items():
+        (tmp_path / "ids").write_text(text)
+        ended = shell.run("replay", "--file", "ids")
+        assert (ended.code, ended.out) == (2, "")
+        assert message in " ".join(ended.err.split())
+    assert "No such file" in shell.run("replay", "--file", "none").err
+
+
+def test_what_is_not_stored_and_what_lacks_answers_is_counted(engine: Running, shell: Shell) -> None:
+    """An unknown id, an older decision without its recording and a tombstone are not guessed."""
+    shop = engine.account(documents=HOURS)
+    older, made = (engine.decide(shop, QUESTION)["id"] for _ in range(2))
+    erased = engine.decide(shop, QUESTION, author_id="gone", conversation_id="gone")["id"]
+    with psycopg.connect(engine.url) as connection:
+        connection.execute("DELETE FROM recordings WHERE decision_id = %s", (older,))
+    asyncio.run(erase(engine.url, engine.redis_url, shop, ErasureKind.AUTHOR, "gone"))
+    ended = shell.run("replay", *map(str, (older, made, erased, uuid_at(datetime.now(UTC)))))
+
+    assert [each["result"] for each in ended.rows] == ["not_recorded", "same", "erased"]
+    assert ended.err.strip().endswith("1 erased, 1 not_found, 1 not_recorded, 1 same")
+    assert ended.code == 1
+
+
+def test_a_saved_view_names_the_decisions(engine: Running, shell: Shell) -> None:
+    """Of replays and backtests; a name of two people needs the login, another account is refused."""
+    shop, other = engine.account(documents=HOURS), engine.account(documents=HOURS)
+    chat = engine.decide(shop, QUESTION, conversation_id="talk")
+    engine.decide(shop, QUESTION, conversation_id="more")
+    engine.decide(other, QUESTION, conversation_id="talk")
+    view = f"the talk {uuid4()}"
+    login = save_view(engine, view, f"account={shop}&conversation=talk")
+    made = shell.run("replay", "--view", view)
+    tried = shell.run("backtest", "--account", shop, "--view", view, "--processes", "1", *STOPS)
+    save_view(engine, view, "conversation=talk")
+    several = shell.run("replay", "--view", view)
+    chosen = shell.run("replay", "--view", f"{login}/{view}", *STOPS)
+
+    assert [UUID(each["id"]) for each in made.rows] == [chat["id"]], made.err
+    assert tried.rows[0]["decisions"] == 1, tried.err
+    assert [each["group"] for each in tried.rows[0]["groups"]] == ["newly_stopped"]
+    assert engine.rows("SELECT id FROM backtests WHERE user_id = %s", shop) == []
+    assert (several.code, "got 2" in several.err) == (2, True)
+    assert [each["result"] for each in chosen.rows] == ["newly_stopped"]
+    wrong = shell.run("backtest", "--account", other, "--view", f"{login}/{view}", *STOPS)
+    assert (wrong.code, f"got one of {shop}" in " ".join(wrong.err.split())) == (2, True)
+
+
+def test_examples_of_a_backtest_are_shown_side_by_side(engine: Running, shell: Shell) -> None:
+    """Message, reply then and now, and why; without ``--texts`` nothing that an author wrote."""
+    shop = engine.account(documents=HOURS, flagged_keywords=["parrot"])
+    engine.decide(shop, QUESTION)
+    engine.decide(shop, "hello parrot")
+    asked = ("backtest", "--account", shop, "--days", "1", "--processes", "1", *STOPS)
+    plain = shell.run(*asked)
+    shown = shell.run(*asked, "--texts")
+
+    assert "on weekdays" not in plain.out, plain.err
+    found = {each["message"]: each for each in shown.rows[0]["examples"]}
+    stopped, released = found[QUESTION], found["hello parrot"]
+    assert (stopped["group"], stopped["before"], stopped["after"]) == (
+        "newly_stopped",
+        "REPLIED",
+        "FLAGGED_RULE",
+    )
+    assert "nine to six" in stopped["reply"]
+    assert stopped["reply_now"] is None
+    assert "weekdays" in stopped["why"]
+    assert (released["reply"], released["before"]) == (None, "FLAGGED_RULE")
+    assert released["why"]
+
+
+def test_what_names_decisions_is_one_thing(engine: Running, shell: Shell) -> None:
+    """Ids with filters, an unknown view, and days beside a view."""
+    both = shell.run("replay", str(uuid4()), "--account", "acme")
+    unknown = shell.run("replay", "--view", "none")
+    days = shell.run("backtest", "--account", "a", "--view", "v", "--days", "2", *STOPS)
+
+    assert (both.code, unknown.code, days.code) == (2, 1, 2)
+    assert "got ids and filters" in " ".join(both.err.split())
+    assert "no saved view 'none'" in unknown.err
+    assert "--days: expected none with --view" in days.err
+
+
+def test_a_live_replay_asks_only_what_the_change_needs(
+    engine: Running, shell: Shell, sandbox: SandboxHandle
+) -> None:
+    """A new prompt asks the model once for each decision and nothing else; the estimate comes first."""
+    shop = engine.account(documents=HOURS)
+    ids = [str(engine.decide(shop, f"{QUESTION} {uuid4()}")["id"]) for _ in range(2)]
+    routes = ("chat", "moderations", "embeddings")
+    before = {each: sandbox.calls(each) for each in routes}
+    dry = shell.run("replay", *ids, "--set", "prompt=Be brief.")
+    between = {each: sandbox.calls(each) for each in routes}
+    live = shell.run("replay", *ids, "--set", "prompt=Be brief.", "--live")
+    after = {each: sandbox.calls(each) for each in routes}
+
+    assert [each["result"] for each in dry.rows] == ["needs_answers", "needs_answers"]
+    assert between == before
+    assert "2 decisions need new answers: about" in " ".join(live.err.split())
+    assert [each["asked"] for each in live.rows] == [["model"], ["model"]], live.err
+    assert after["chat"] - before["chat"] == 2
+    assert after["embeddings"] == before["embeddings"]
+
+
+def test_the_budget_ends_a_live_replay(engine: Running, shell: Shell) -> None:
+    """What was spent is said; the other decisions are not asked and not counted as missing."""
+    shop = engine.account(documents=HOURS)
+    ids = [str(engine.decide(shop, f"{QUESTION} {uuid4()}")["id"]) for _ in range(3)]
+    models = ("openai/gpt-4.1-mini", CHAT_MODEL)
+    prices = [{"model": each, "since": "2026-01-01", "prompt": 0.4, "completion": 1.6} for each in models]
+    ended = shell.run(
+        "replay", *ids, "--set", "prompt=Be brief.", "--live", "--budget-usd", "0.000001",
+        env={"HUSHGATE_PRICES": json.dumps(prices)},
+    )  # fmt: skip
+
+    assert len(ended.rows) == 1, ended.err
+    assert "are spent; the others were not made again" in " ".join(ended.err.split())
+    assert "not_found" not in ended.err
+    assert ended.code == 0
+
+
+def test_a_cancelled_replay_shows_what_was_made(
+    engine: Running, shell: Shell, sandbox: SandboxHandle
+) -> None:
+    """Ctrl-C while a model is asked: the decisions before it are shown and counted."""
+    shop = engine.account(documents=HOURS)
+    ids = [str(engine.decide(shop, f"{QUESTION} {uuid4()}")["id"]) for _ in range(2)]
+    sandbox.set_latency(chat=2.0)
+    words = [HUSHGATE, "replay", *ids, "--set", "prompt=Be brief.", "--live"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, env=shell.env({}), cwd=shell.folder, **pipes) as process:  # type: ignore[call-overload]
+        first = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        rest, said = process.communicate(timeout=PATIENCE_S)
+    sandbox.reset()
+
+    assert (first["id"], rest) == (ids[0], "")
+    assert "cancelled after 1 of 2" in " ".join(said.split())
+    assert process.returncode == 130
+
+
+FREED = ("--live", "--set", "flagged_keywords=[]", "--deliver")
+
+
+def test_a_released_reply_is_sent_once_and_only_with_yes(engine: Running, shell: Shell) -> None:
+    """Without --yes the number is said; two runs at once and a third one send one reply."""
+    shop = engine.account(documents=HOURS, flagged_keywords=["weekdays"])
+    decided = engine.decide(shop, QUESTION)
+    asked = ("replay", str(decided["id"]), *FREED)
+    refused = shell.run(*asked)
+    before = engine.rows("SELECT id FROM outbox WHERE user_id = %s", shop)
+    command = [sys.executable, "-m", "cli", *asked, "--yes"]
+    environment = {**os.environ, **shell.env({})}
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for _ in range(2)]
+    made = sorted(json.loads(each.communicate(timeout=PATIENCE_S)[0])["delivery"] for each in both)
+    again = shell.run(*asked, "--yes")
+    sent = engine.rows("SELECT * FROM outbox WHERE user_id = %s", shop)
+    kept = engine.rows("SELECT outcome, text FROM answers WHERE decision_id = %s", decided["id"])
+
+    assert (refused.code, before) == (2, [])
+    assert "expected --yes too, to send 1 replies; nothing was sent" in " ".join(refused.err.split())
+    assert made == ["sent", "sent_before"]
+    assert (again.code, again.rows[0]["delivery"]) == (0, "sent_before")
+    assert [(each["origin"], each["message_id"]) for each in sent] == [("person", decided["message_id"])]
+    assert "weekdays" in sent[0]["text"]
+    assert sent[0]["metadata"]["model"]
+    assert [(each["outcome"], each["text"]) for each in kept] == [("unchanged", sent[0]["text"])]
+    assert eventually(lambda: engine.reply(shop, sent[0]["event_id"]), "the reply on the stream")
+
+
+def test_nothing_is_sent_where_the_conversation_moved_on_or_the_message_is_old(
+    engine: Running, shell: Shell
+) -> None:
+    """A newer message, a person who took over, a message older than the account answers, a reply before."""
+    shop = engine.account(documents=HOURS, flagged_keywords=["weekdays"])
+    hasty = engine.account(documents=HOURS, flagged_keywords=["weekdays"], reply_max_age_s=1.0)
+    newer, owned, old = (
+        engine.decide(account, QUESTION, conversation_id=name)
+        for account, name in ((shop, "newer"), (shop, "owned"), (hasty, "old"))
+    )
+    replied = engine.decide(shop, "Are you open on Sunday?")
+    engine.decide(shop, "Thanks", conversation_id="newer")
+    with psycopg.connect(engine.url) as connection:
+        connection.execute(
+            "INSERT INTO conversations"
+            " VALUES (%s, 'owned', now() + interval '1 hour', now(), 'kim', 'command', 1)",
+            (shop,),
+        )
+    time.sleep(1.1)
+    ids = [str(each["id"]) for each in (newer, owned, old, replied)]
+    made = shell.run("replay", *ids, *FREED, "--yes")
+
+    assert {row["id"]: row["delivery"] for row in made.rows} == dict(
+        zip(ids, ["moved_on", "moved_on", "too_late", "not_released"], strict=True)
+    ), made.err
+    sent = "SELECT id FROM outbox WHERE origin = 'person' AND user_id = ANY(%s)"
+    assert engine.rows(sent, [shop, hasty]) == []
