@@ -48,6 +48,9 @@ ACTIONS: Final[Mapping[LoggedAction, str]] = {
 }
 """Total: an action without words fails a test."""
 
+DETAILS: Final[Mapping[str, str]] = {"golden_set": mark("golden set")}
+"""Names in details that are no codes."""
+
 
 def action_wording(code: str) -> str:
     """The action in words; the code of another release unchanged."""
@@ -57,8 +60,12 @@ def action_wording(code: str) -> str:
 def detail_wording(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Names and values of a line's detail for a page, without empty ones."""
     return tuple(
-        (name.replace("_", " "), _in_words(value)) for name, value in values.items() if value not in ("", [])
+        (_name_in_words(name), _in_words(value)) for name, value in values.items() if value not in ("", [])
     )
+
+
+def _name_in_words(name: str) -> str:
+    return gettext(DETAILS[name]) if name in DETAILS else name.replace("_", " ")
 
 
 def _in_words(value: Any) -> str:

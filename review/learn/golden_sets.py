@@ -91,7 +91,7 @@ async def log_recordings(visit: Visit, golden: GoldenSet, decisions: int) -> Non
 
 
 async def _chosen_set(visit: Visit, account: str) -> GoldenSet:
-    missing = Refused(404, _("No such golden set"), _("Choose a golden set of this account."))
+    missing = Refused(422, _("No such golden set"), _("Choose a golden set of this account."))
     try:
         found = await golden_sets.get_set(visit.store.pool, UUID(visit.field("set")))
     except ValueError as error:
