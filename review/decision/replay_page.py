@@ -39,7 +39,7 @@ async def show_replay(visit: Visit) -> Response:
     async with visit.store.reading() as connection:
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
     if row["id"] in hidden:
-        raise Refused(403, "Not yet", "You review this decision blind. Review it first.")
+        return visit.render("decision/replay.html", row=row, blind=True)
     candidates = await list_candidates(visit.store.pool, row["user_id"])
     chosen = _chosen(visit, candidates)
     made = await _made(visit, row["id"], row["user_id"], chosen)
@@ -49,6 +49,7 @@ async def show_replay(visit: Visit) -> Response:
     return visit.render(
         "decision/replay.html",
         row=row,
+        blind=False,
         made=made,
         after=after,
         unequal=unequal_fields(made.stored.outcome, after) if after else (),

@@ -217,7 +217,7 @@ def test_a_cancelled_replay_shows_what_was_made(
     """Ctrl-C while a model is asked: the decisions before it are shown and counted."""
     shop = engine.account(documents=HOURS)
     ids = [str(engine.decide(shop, f"{QUESTION} {uuid4()}")["id"]) for _ in range(2)]
-    sandbox.set_latency(chat=2.0)
+    sandbox.set_latency(chat=6.0)
     words = [HUSHGATE, "replay", *ids, "--set", "prompt=Be brief.", "--live"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(words, env=shell.env({}), cwd=shell.folder, **pipes) as process:  # type: ignore[call-overload]

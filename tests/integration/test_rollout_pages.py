@@ -102,7 +102,7 @@ def decided(world: World, rollout: dict[str, Any], number: int, *, tried: bool, 
         f"c{each}" for each in numbers
         if (place_of(rollout["id"], f"c{each}") < rollout["share"] * 10_000) is tried
     )  # fmt: skip
-    made_at = rollout["stepped_at"] + timedelta(milliseconds=1 + number)
+    made_at = rollout["stepped_at"] + timedelta(microseconds=1 + number)
     values = {
         "id": uuid7(), "user_id": world.account, "event_id": f"e{number}{tried}", "scope": "chat",
         "conversation_id": wanted, "message_id": f"m{number}", "author_id": "a", "message_text": "hello",
@@ -246,7 +246,7 @@ def test_overturned_decisions_weigh_the_inverse_of_their_chance(
     (rollout,) = rows("SELECT * FROM rollouts WHERE user_id = %s", world.account)
     for number in range(12):
         made = decided(world, rollout, number, tried=True, reason="REPLIED")
-        at = rollout["stepped_at"] + timedelta(milliseconds=1 + number)
+        at = rollout["stepped_at"] + timedelta(microseconds=1 + number)
         ruling = "overturn" if number in (0, 11) else "agree"
         reviewed(world, made, at, ruling, {0: 0.1, 11: None}.get(number, 1.0))
     (found,) = rows(
