@@ -6,7 +6,7 @@ import http.client
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 import orjson
@@ -49,6 +49,11 @@ class AskedJob:
     until: datetime | None = None
 
 
+Fields: TypeAlias = dict[str, str | list[str]]
+Request: TypeAlias = tuple[AskedJob, str, Fields]
+"""A job, and the path and the form that ask for it."""
+
+
 class Clerk:
     """Asks for one job at a time; kinds take turns."""
 
@@ -66,7 +71,7 @@ class Clerk:
         Raises:
             OSError: a server is away; the job may have been stored nevertheless.
         """
-        turns: dict[JobKind, Callable[[], tuple[AskedJob, str, dict[str, str | list[str]]] | None]] = {
+        turns: dict[JobKind, Callable[[], Request | None]] = {
             JobKind.BULK_REVIEW: self._review,
             JobKind.BULK_UNDO: self._undo,
             JobKind.EXPORT: self._export,
@@ -112,7 +117,7 @@ class Clerk:
         undone = job.kind is JobKind.BULK_UNDO
         return tuple(row[0] for row in self._world.rows(REVIEWED, job_id, undone))
 
-    def _review(self) -> tuple[AskedJob, str, dict[str, str | list[str]]] | None:
+    def _review(self) -> Request | None:
         reviews = [each for each in self.asked if each.kind is JobKind.BULK_REVIEW]
         ticked = [each for review in reviews for each in review.expected]
         ids = [row[0] for row in self._world.rows(UNTICKED, ticked, REVIEWED_AT_ONCE)]
@@ -120,7 +125,7 @@ class Clerk:
             return None
         mark = f"bulk review {len(self.asked)} of the clerk"
         count = str(len(ids))
-        fields: dict[str, str | list[str]] = {
+        fields: Fields = {
             "query": "",
             "id": ids,
             "count": count,
@@ -134,7 +139,7 @@ class Clerk:
         }
         return AskedJob(kind=JobKind.BULK_REVIEW, mark=mark, expected=frozenset(ids)), "/bulk", fields
 
-    def _undo(self) -> tuple[AskedJob, str, dict[str, str | list[str]]] | None:
+    def _undo(self) -> Request | None:
         undone = {each.mark for each in self.asked if each.kind is JobKind.BULK_UNDO}
         for job in self.asked:
             if job.kind is JobKind.BULK_REVIEW:
@@ -144,18 +149,18 @@ class Clerk:
                         return undo, f"/jobs/{job_id}/undo", {}
         return None
 
-    def _export(self) -> tuple[AskedJob, str, dict[str, str | list[str]]] | None:
+    def _export(self) -> Request | None:
         until = datetime.now(UTC)
         mark = until.isoformat()
         expected = frozenset(row[0] for row in self._world.rows(OLDER, until))
-        fields: dict[str, str | list[str]] = {"query": urlencode({"until": mark}), "format": "ndjson"}
+        fields: Fields = {"query": urlencode({"until": mark}), "format": "ndjson"}
         job = AskedJob(kind=JobKind.EXPORT, mark=urlencode({"until": mark}), expected=expected, until=until)
         return job, "/exports", fields
 
-    def _post(self, path: str, fields: dict[str, str | list[str]]) -> None:
+    def _post(self, path: str, fields: Fields) -> None:
         self._request("POST", path, {"csrf": csrf_token(self._world.access.session), **fields})
 
-    def _request(self, method: str, path: str, fields: dict[str, str | list[str]] | None = None) -> bytes:
+    def _request(self, method: str, path: str, fields: Fields | None = None) -> bytes:
         """The body of an answer.
 
         Raises:

@@ -19,6 +19,8 @@ from review.lists.filters import ParseContext, parse_query
 class FilteredCommand(TyperCommand):
     """A command with an option for each filter; ``context.obj`` is the ``Filters`` that they ask for.
 
+    A filter is left out where the command has an option of that name: two would be one to the parser.
+
     For example::
 
         @app.command(cls=FilteredCommand)
@@ -28,11 +30,14 @@ class FilteredCommand(TyperCommand):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.params += OPTIONS
+        own = {each.name for each in self.params}
+        filters = [each for each in OPTIONS if each.name not in own]
+        self.filters = tuple(each.name for each in filters)
+        self.params += filters
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command with the filters in place of the options."""
-        ctx.obj = filters_of_options({each.name: ctx.params.pop(each.name) for each in FIELDS})
+        ctx.obj = filters_of_options({each: ctx.params.pop(each) for each in self.filters})
         return super().invoke(ctx)
 
 

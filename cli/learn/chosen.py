@@ -14,13 +14,13 @@ import orjson
 import typer
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from cli.decisions.filter_options import FilteredCommand
 from cli.exit_codes import ExitCode
 from cli.learn.changes import id_of
 from cli.options import read_audit, read_lists
 from cli.output import fail
 from db.audit import decision_list, saved_views
 from db.audit.filters import Filters
-from review.lists.filter_fields import FIELDS
 from review.lists.filters import ParseContext, parse_query
 
 PAGE: Final = 1000
@@ -121,5 +121,6 @@ def _id_of_line(number: int, line: str) -> UUID:
 
 
 def _has_filters(context: typer.Context) -> bool:
-    sources = (context.get_parameter_source(each.name) for each in FIELDS)
+    assert isinstance(context.command, FilteredCommand)
+    sources = map(context.get_parameter_source, context.command.filters)
     return any(each is not None and each.name == "COMMANDLINE" for each in sources)

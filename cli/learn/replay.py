@@ -21,15 +21,16 @@ from cli.options import database_url, own_connections, settings_of
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.accounts import current_account
-from db.answers.replayed import SendResult, deliver_replayed, is_released
+from db.answers.replayed import ReplayDelivery, SendResult, is_released
 from db.candidates.candidates import SettingsCandidate, candidate_account
 from db.candidates.recordings import StoredDecision, load_decisions
 from db.candidates.replaying import ReplayedDecision, Replayer, ReplayState
 from db.pool import Pool, checkout
-from tasks.replays.live import live_ports, price_of
+from tasks.replays.live import cost_of, live_ports
 from worker.model import Account
 from worker.replay.difference import outcome_of, unequal_fields
 from worker.settings import Settings
+from worker.settings.prices import price_table
 
 CHUNK: Final = 200
 COLUMNS: Final = ("id", "result", "before", "after", "why")
@@ -75,6 +76,8 @@ def replay(
         raise fail("--yes: expected it with --deliver only")
     if candidate and changes:
         raise fail("--candidate: expected it without --set, got both")
+    if budget_usd is not None and not live:
+        raise fail("--budget-usd: expected it with --live only")
     wanted = chosen_ids(context, ids or [], file, view, limit)
     asked = changes_of(changes or [])
     counts: Counter[str] = Counter()
@@ -117,11 +120,14 @@ async def _replay(
         source = await stack.enter_async_context(own_connections(database_url()))
         replayer = Replayer(source=source)
         of_candidate = await candidate_of(source, candidate) if candidate else None
+        delivery = ReplayDelivery(source=source, changes=of_candidate.changes if of_candidate else asked)
         if live:
             settings = settings_of(Settings)
+            if budget_usd is not None:
+                _require_price(settings)
             await _print_estimate(source, replayer, wanted, of_candidate, asked)
             replayer.live = await stack.enter_async_context(live_ports(settings, source))
-        spent = 0.0
+        spent, unpriced = 0.0, set[str]()
         rows = stack.enter_context(_shown_rows())
         with progress_bar() as bar:
             task = bar.add_task("replaying", total=len(wanted))
@@ -133,15 +139,18 @@ async def _replay(
                 released += is_released(made)
                 row = _row(made, result)
                 if sends:
-                    row["delivery"] = await _deliver(source, made, candidate)
+                    row["delivery"] = await _deliver(delivery, made, candidate)
                 rows.append(row)
                 if not stdout_is_terminal():
                     emit_json(rows.pop())
                 bar.advance(task)
                 if live and made.replay and made.replay.asked and made.replay.decision:
-                    spent += price_of(settings, made.replay.decision)
-                if budget_usd is not None and spent >= budget_usd > 0:
-                    print_message(f"--budget-usd: {spent:.4f} USD are spent; the others were not made again")
+                    usd, without = cost_of(settings, made.replay.decision)
+                    spent += usd
+                    unpriced |= without
+                if budget_usd is not None and (unpriced or spent >= budget_usd):
+                    why = _no_price(sorted(unpriced)) if unpriced else f"{spent:.4f} USD are spent"
+                    print_message(f"--budget-usd: {why}; the others were not made again")
                     break
             else:
                 counts["not_found"] += len(wanted) - counts.total()
@@ -150,7 +159,16 @@ async def _replay(
     return released
 
 
-async def _deliver(source: Pool, made: ReplayedDecision, candidate: str | None) -> SendResult:
+def _require_price(settings: Settings) -> None:
+    if price_table(settings).price(settings.llm_model, datetime.now(UTC).date()) is None:
+        raise fail(f"--budget-usd: {_no_price([settings.llm_model])}, so nothing was asked")
+
+
+def _no_price(models: Sequence[str]) -> str:
+    return f"expected declared prices in HUSHGATE_PRICES, got none of {', '.join(models)}"
+
+
+async def _deliver(delivery: ReplayDelivery, made: ReplayedDecision, candidate: str | None) -> SendResult:
     stored = made.stored
     entry = LogEntry(
         action=LoggedAction.ANSWER,
@@ -159,7 +177,7 @@ async def _deliver(source: Pool, made: ReplayedDecision, candidate: str | None) 
         decision_id=stored.decision_id,
         detail={"replay": candidate or "settings"},
     )
-    return await deliver_replayed(source, made, datetime.now(UTC), sent_by=login(), logged=entry)
+    return await delivery.send(made, datetime.now(UTC), sent_by=login(), logged=entry)
 
 
 @contextmanager

@@ -51,7 +51,7 @@ async def changed_settings(
 async def load_examples(source: Pool, found: Backtest) -> tuple[BacktestExample, ...]:
     """The examples of a backtest with their texts, in its order; those that are deleted are left out.
 
-    Recordings are sealed: whoever calls this logs who reads.
+    Recordings are sealed: the caller logs who reads.
     """
     account = await changed_settings(source, found.user_id, found.base_version, found.changes)
     replayer = Replayer(source=source, candidates={found.user_id: account})

@@ -48,6 +48,7 @@ SELECT: Final = f"""
 ONE: Final = f"{SELECT} WHERE s.user_id = %(user_id)s AND s.name = %(name)s GROUP BY s.id"
 BY_ID: Final = f"{SELECT} WHERE s.id = %(id)s GROUP BY s.id"
 LIST: Final = f"{SELECT} WHERE s.user_id = %(user_id)s GROUP BY s.id ORDER BY s.name LIMIT 1000"
+NAMES: Final = "SELECT id, name FROM golden_sets WHERE user_id = %s ORDER BY name LIMIT 1000"
 INSERT: Final = """
     INSERT INTO golden_sets (id, user_id, name, purpose, created_by, created_at, changed_at)
     VALUES (%(id)s, %(user_id)s, %(name)s, %(purpose)s, %(made_by)s, %(now)s, %(now)s)
@@ -106,6 +107,11 @@ async def get_set(source: Pool, set_id: UUID) -> GoldenSet | None:
 async def list_sets(source: Pool, user_id: str) -> tuple[GoldenSet, ...]:
     """The sets of an account, by name."""
     return tuple(GoldenSet(**row) for row in await fetch_dicts(source, LIST, {"user_id": user_id}))
+
+
+async def set_names(source: Pool, user_id: str) -> dict[UUID, str]:
+    """The names of an account's sets by their ids; without counting their items."""
+    return {row["id"]: row["name"] for row in await fetch_dicts(source, NAMES, (user_id,))}
 
 
 async def add_items(source: Pool, golden: GoldenSet, items: Sequence[NewItem], step: GoldenStep) -> int:

@@ -19,7 +19,7 @@ from worker.account_settings import AccountRejected
 from worker.model import Account
 from worker.ports import Ports
 from worker.replay.deciding import PinnedSettings, Replay, compiled_version, replayed
-from worker.replay.difference import Difference, difference, outcome_of
+from worker.replay.difference import Difference, DifferenceKind, difference, outcome_of
 from worker.replay.recording import Recording, RecordingUnreadable
 from worker.replay.shortcut import is_unchanged
 from worker.replay.stored import decoded
@@ -67,6 +67,11 @@ class ReplayedDecision:
     why: str = ""
     other_release: str = ""
 
+    @property
+    def group(self) -> str:
+        """How it differs, or why it was not made again."""
+        return self.state if self.difference is None else self.difference.kind
+
 
 @dataclass(slots=True, kw_only=True)
 class Replayer:
@@ -98,6 +103,19 @@ class Replayer:
             sentence = f"version {recording.rules_version} of the settings is not stored"
             return _not_made(stored, ReplayState.NO_SETTINGS, sentence)
         return await self._made(stored, recording, version)
+
+    async def group_of(
+        self, stored: StoredDecision, *, full: bool = False
+    ) -> tuple[str, ReplayedDecision | None]:
+        """A ``DifferenceKind``, or the ``ReplayState`` of a decision that was not made again.
+
+        With it the decision made again; None where the candidate certainly cannot change it, which ``full``
+        does not ask.
+        """
+        if not full and await self.is_certainly_unchanged(stored):
+            return DifferenceKind.UNCHANGED, None
+        made = await self.replay(stored)
+        return made.group, made
 
     async def is_certainly_unchanged(self, stored: StoredDecision) -> bool:
         """Whether the candidate's settings cannot change the decision; False where that is not certain."""

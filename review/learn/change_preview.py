@@ -11,7 +11,7 @@ from typing import Final
 
 from db.access_log import LoggedAction
 from db.candidates.backtests import newest_decisions
-from db.candidates.recordings import StoredDecision, load_decisions
+from db.candidates.recordings import load_decisions
 from db.candidates.replaying import Replayer, ReplayState
 from review.http.visit import Visit
 from worker.model import Account
@@ -75,15 +75,9 @@ async def preview_change(visit: Visit, account: Account) -> ChangePreview:
         if time.monotonic() - began > PATIENCE_S:
             break
         for stored in await load_decisions(source, ids[start : start + BATCH], light=True):
-            groups[await _group(stored, replayer)] += 1
+            group, _ = await replayer.group_of(stored)
+            groups[group] += 1
     if groups:
         detail = {"page": "preview", "decisions": groups.total()}
         await visit.log(LoggedAction.READ, user_id=account.user_id, detail=detail)
     return ChangePreview(decisions=groups.total(), groups=groups)
-
-
-async def _group(stored: StoredDecision, replayer: Replayer) -> str:
-    if await replayer.is_certainly_unchanged(stored):
-        return DifferenceKind.UNCHANGED
-    made = await replayer.replay(stored)
-    return made.state if made.difference is None else made.difference.kind

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from db.candidates.backtest_examples import changed_settings
 from db.candidates.backtests import Backtest, next_chunk, reviewed_states, store_progress
-from db.candidates.recordings import StoredDecision, load_decisions
+from db.candidates.recordings import load_decisions
 from db.candidates.replaying import ReplayedDecision, Replayer, ReplayState
 from db.identifiers import uuid_at
 from db.pool import Pool, create_pool
@@ -25,6 +25,8 @@ CHUNK: Final = 1000
 """Decisions of one process between two stored positions."""
 EXAMPLES: Final = 8
 """Of each group that changed."""
+KEPT: Final = frozenset({*DifferenceKind, ReplayState.NEEDS_ANSWERS}) - {DifferenceKind.UNCHANGED}
+"""Groups whose decisions may become examples and are counted by their reviews."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,22 +147,11 @@ async def _made_again(work: ChunkWork) -> ChunkResult:
         groups: Counter[str] = Counter()
         kept: list[Changed] = []
         for stored in await load_decisions(source, work.ids, light=True):
-            group, other = await _group(stored, replayer, full=work.full)
+            group, made = await replayer.group_of(stored, full=work.full)
             groups[group] += 1
-            if other is not None:
-                kept.append(other)
+            if made is not None and group in KEPT:
+                kept.append(_changed(made, group))
     return ChunkResult(groups=groups, changed=tuple(kept))
-
-
-async def _group(stored: StoredDecision, replayer: Replayer, *, full: bool) -> tuple[str, Changed | None]:
-    if not full and await replayer.is_certainly_unchanged(stored):
-        return DifferenceKind.UNCHANGED, None
-    made = await replayer.replay(stored)
-    if made.difference is None:
-        needs = made.state is ReplayState.NEEDS_ANSWERS
-        return made.state, _changed(made, made.state) if needs else None
-    kind = made.difference.kind
-    return kind, None if kind is DifferenceKind.UNCHANGED else _changed(made, kind)
 
 
 def _changed(made: ReplayedDecision, group: str) -> Changed:

@@ -26,7 +26,8 @@ async def live_ports(settings: Settings, pool: Pool) -> AsyncIterator[Ports]:
         await endpoints.close()
 
 
-def price_of(settings: Settings, decision: Decision) -> float:
-    """What the calls of a decision cost at the declared prices, US dollars; unknown ones count as 0."""
+def cost_of(settings: Settings, decision: Decision) -> tuple[float, frozenset[str]]:
+    """What the calls of a decision cost at the declared prices, US dollars, and models without a price."""
     lines = price_table(settings).lines(decision.usage, decision.decided_at.date())
-    return sum(each.nano_usd or 0 for each in lines) / NANO
+    unpriced = frozenset(each.model for each in lines if each.nano_usd is None)
+    return sum(each.nano_usd or 0 for each in lines) / NANO, unpriced

@@ -15,7 +15,7 @@ from db.candidates.recordings import StoredDecision, load_decisions
 from db.candidates.replaying import ReplayedDecision, Replayer, ReplayState
 from db.candidates.shadow_results import ShadowFinding
 from db.pool import Pool, create_pool
-from tasks.replays.live import live_ports, price_of
+from tasks.replays.live import cost_of, live_ports
 from worker.account_settings import AccountRejected, changed
 from worker.model import Account
 from worker.ports import Ports
@@ -175,7 +175,7 @@ def _recording(stored: StoredDecision) -> Recording | None:
 def _price(work: ShadowWork, made: ReplayedDecision) -> float:
     if work.settings is None or made.replay is None or not made.replay.asked or made.replay.decision is None:
         return 0.0
-    return price_of(work.settings, made.replay.decision)
+    return cost_of(work.settings, made.replay.decision)[0]
 
 
 def _finding(stored: StoredDecision, found: Difference) -> ShadowFinding:

@@ -1,4 +1,4 @@
-"""Pages of golden sets: a lead creates one, adds and removes items; nobody else sees the labels."""
+"""Pages of golden sets: a lead creates one, adds and removes items; no other role sees the labels."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from cli.stack import Stack
-from db.audit.conversation_confidence import conversation_confidence
+from db.audit.conversation_confidence import READ_FOR_EACH, conversation_confidence
 from db.audit.filters import Filters
 from db.audit.suggestions import load_suggestions
 from db.people import records
@@ -160,3 +160,26 @@ def test_suggestions_are_of_the_newest_decisions_with_topics(
     assert len(found[:most]) == suggestions.decisions
     assert (len(found) <= most) is suggestions.complete
     assert expected == {each.topic: each.count for each in suggestions.topics}
+
+
+def test_confidence_by_conversation_when_the_newest_decisions_are_of_one(url: str) -> None:
+    """More than are read for the conversations that are asked for: the others are found nevertheless."""
+    chance = random.Random(1)
+    loud = [
+        decided(
+            NOON + timedelta(seconds=100 + number),
+            user_id="confidence-1",
+            conversation_id="loud",
+            kept={"assessment": {"measured": True, "tier": "high"}, "number": number},
+        )
+        for number in range(3 * READ_FOR_EACH)
+    ]
+    with psycopg.connect(url, autocommit=True) as connection:
+        store(url, [*loud, *(assessed(chance, number) for number in range(50))])
+        values = {"since": NOON, "account": None, "limit": 2}
+        expected = connection.cursor(row_factory=dict_row).execute(CONFIDENCES, values).fetchall()
+    rows = stored(url, lambda reviewer: conversation_confidence(reviewer, Filters(since=NOON), limit=2))
+
+    assert [row["conversation_id"] for row in rows][:1] == ["loud"]
+    assert len(rows) == 2
+    assert expected == [{name: row[name] for name in expected[0]} for row in rows]

@@ -211,6 +211,26 @@ def test_the_budget_ends_a_live_replay(engine: Running, shell: Shell) -> None:
     assert ended.code == 0
 
 
+def test_a_budget_needs_declared_prices_and_calls(
+    engine: Running, shell: Shell, sandbox: SandboxHandle
+) -> None:
+    """Calls without a price would never reach the budget: nothing is asked; 0 and dry replays are refused."""
+    shop = engine.account(documents=HOURS)
+    asked = ("replay", str(engine.decide(shop, QUESTION)["id"]), "--set", "prompt=Be brief.")
+    before = sandbox.calls("chat")
+    free = shell.run(*asked, "--live", "--budget-usd", "1", env={"HUSHGATE_PRICES": "[]"})
+    nothing = shell.run(*asked, "--live", "--budget-usd", "0")
+    dry = shell.run(*asked, "--budget-usd", "1")
+
+    assert (free.code, nothing.code, dry.code) == (2, 2, 2)
+    assert "--budget-usd: expected declared prices in HUSHGATE_PRICES, got none of" in " ".join(
+        free.err.split()
+    )
+    assert "greater than or equal to 0.000001" in " ".join(nothing.err.replace("│", " ").split())
+    assert "--budget-usd: expected it with --live only" in " ".join(dry.err.split())
+    assert sandbox.calls("chat") == before
+
+
 def test_a_cancelled_replay_shows_what_was_made(
     engine: Running, shell: Shell, sandbox: SandboxHandle
 ) -> None:
@@ -287,3 +307,26 @@ def test_nothing_is_sent_where_the_conversation_moved_on_or_the_message_is_old(
     ), made.err
     sent = "SELECT id FROM outbox WHERE origin = 'person' AND user_id = ANY(%s)"
     assert engine.rows(sent, [shop, hasty]) == []
+
+
+def test_settings_that_are_newer_than_a_candidate_stop_its_reply(engine: Running, shell: Shell) -> None:
+    """A rule that was added since, or the AI switched off, is obeyed; what the candidate removes is not."""
+    ruled, off, freed = (engine.account(documents=HOURS, flagged_keywords=["weekdays"]) for _ in range(3))
+    ids, made = [], []
+    for shop, change in (
+        (ruled, {"flagged_phrases": ["nine to five", "opening", "open", "weekday"]}),
+        (off, {"ai_control_enabled": False}),
+        (freed, {"reply_max_age_s": 90_000.0}),
+    ):
+        ids.append(str(engine.decide(shop, QUESTION)["id"]))
+        candidate = shell.run("candidates", "add", shop, "--set", "flagged_keywords=[]").rows[0]
+        engine.change(shop, **change)
+        made.append(
+            shell.run(
+                "replay", ids[-1], "--live", "--candidate", candidate["candidate_id"], "--deliver", "--yes"
+            )
+        )
+
+    assert [each.rows[0]["delivery"] for each in made] == ["stopped", "stopped", "sent"], [
+        each.err for each in made
+    ]

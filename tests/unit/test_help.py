@@ -120,3 +120,14 @@ def test_the_exit_codes_stand_in_help_and_documents() -> None:
     for code, meaning in MEANINGS.items():
         assert f"- {code.value}: {meaning}" in shown
         assert f"| {code.value} | {meaning} |" in document
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "hushgate")
+def test_no_command_has_two_options_of_one_name(path: tuple[str, ...]) -> None:
+    """The parser takes the last of them, so the other one would never be given."""
+    params = COMMANDS[path].params
+    names = [name for each in params for name in (*each.opts, *each.secondary_opts)]
+    fields = [each.name for each in params]
+
+    assert sorted(names) == sorted(set(names))
+    assert sorted(fields) == sorted(set(fields))

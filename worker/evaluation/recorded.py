@@ -68,5 +68,5 @@ def ruled_label(
     return GoldenLabel(expected=_expected(outcome.answers), reason=reason, labelled_by=labelled_by)
 
 
-def _expected(answer: bool) -> Expected:  # what a label says
+def _expected(answer: bool) -> Expected:
     return Expected.ANSWER if answer else Expected.SILENT
