@@ -168,17 +168,20 @@ def test_confidence_by_conversation_when_the_newest_decisions_are_of_one(url: st
     loud = [
         decided(
             NOON + timedelta(seconds=100 + number),
-            user_id="confidence-1",
+            user_id="confidence-loud",
             conversation_id="loud",
             kept={"assessment": {"measured": True, "tier": "high"}, "number": number},
         )
         for number in range(3 * READ_FOR_EACH)
     ]
     with psycopg.connect(url, autocommit=True) as connection:
-        store(url, [*loud, *(assessed(chance, number) for number in range(50))])
-        values = {"since": NOON, "account": None, "limit": 2}
+        store(
+            url, [*loud, *(assessed(chance, number) | {"user_id": "confidence-loud"} for number in range(50))]
+        )
+        values = {"since": NOON, "account": "confidence-loud", "limit": 2}
         expected = connection.cursor(row_factory=dict_row).execute(CONFIDENCES, values).fetchall()
-    rows = stored(url, lambda reviewer: conversation_confidence(reviewer, Filters(since=NOON), limit=2))
+    filters = Filters(since=NOON, user_id="confidence-loud")
+    rows = stored(url, lambda reviewer: conversation_confidence(reviewer, filters, limit=2))
 
     assert [row["conversation_id"] for row in rows][:1] == ["loud"]
     assert len(rows) == 2
