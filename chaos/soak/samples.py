@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ AWAY: Final = (
     *(psycopg.OperationalError, psutil.NoSuchProcess),
 )
 """What a server that is away answers with; any other error is a defect here."""
+WORKER: Final = re.compile(r"worker-\d+ ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +74,26 @@ def take(world: World) -> dict[str, float]:
 
 
 def _processes(world: World) -> Iterator[tuple[str, float]]:
+    files: dict[str, int] = {}
     for each in list(world.processes.managed.values()):
         with suppress(psutil.Error):
             process = psutil.Process(each.pid)
             name = f"{each.name} (start {each.starts})"
             yield f"{name}: memory kB", process.memory_full_info().uss / 1024
-            yield f"{name}: open files", process.num_fds()
             yield f"{name}: threads", process.num_threads()
+            files[name] = process.num_fds()
+    yield from open_files(files)
+
+
+def open_files(files: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+    """One figure for all workers together: their connections move between them, and no sum changes."""
+    workers = {name: count for name, count in files.items() if WORKER.match(name)}
+    for name, count in files.items():
+        if name not in workers:
+            yield f"{name}: open files", count
+    if workers:
+        starts = ", ".join(name.removeprefix("worker-") for name in sorted(workers))
+        yield f"workers {starts}: open files", sum(workers.values())
 
 
 def _valkey(world: World) -> Iterator[tuple[str, float]]:

@@ -9,7 +9,7 @@ import pytest
 
 from chaos.soak.report import Grown, grown, plot
 from chaos.soak.run import SoakPlan, SoakResult
-from chaos.soak.samples import Sample
+from chaos.soak.samples import Sample, open_files
 from chaos.soak.slopes import slope
 
 PLAN = SoakPlan(hours=2.0, load=0.6, workers=2, faults=4, seed=7, sample_s=30.0)
@@ -114,6 +114,20 @@ def test_a_restarted_process_is_a_figure_of_its_own_with_its_own_warm_up() -> No
 
     assert found.points[0][0] == 120 * 30.0 + 900
     assert grown(SoakResult(plan=PLAN)) == ()
+
+
+def test_the_open_files_of_workers_are_one_figure() -> None:
+    """A connection that moves from one to the other is no leak; a restarted worker begins a new figure."""
+    before = {"beat (start 1)": 8, "worker-1 (start 1)": 100, "worker-2 (start 1)": 91}
+    moved = before | {"worker-1 (start 1)": 92, "worker-2 (start 1)": 99}
+
+    assert dict(open_files(before)) == dict(open_files(moved))
+    assert dict(open_files(before)) == {
+        "beat (start 1): open files": 8,
+        "workers 1 (start 1), 2 (start 1): open files": 191,
+    }
+    assert dict(open_files({"worker-1 (start 2)": 100})) == {"workers 1 (start 2): open files": 100}
+    assert dict(open_files({})) == {}
 
 
 def test_the_plot_goes_from_the_smallest_to_the_largest() -> None:
