@@ -172,7 +172,9 @@ async def _every_page(url: str, redis_url: str, repeat: int) -> dict[str, dict[s
                 fill_own_rows(connection, server.person_id)
                 for page in measured_pages():
                     for name, paths in addresses(connection, page, server.person_id, accounts, repeat):
-                        if await server.may_open(paths[0]):
+                        if not paths:
+                            print(f"{who}{name}: not measured, no row has a page", file=sys.stderr)
+                        elif await server.may_open(paths[0]):
                             found[who + name] = await figures(server, paths, part=page.name in PARTS)
     return found
 

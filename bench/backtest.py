@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from bench.backtest_rows import case, fill, ports, say
+from bench.backtest_rows import DECIDED, case, decided, fill, ports, say
 from cli.stack import Stack
 from db import migrate
 from db.accounts import store_account
@@ -108,7 +108,7 @@ async def measure(url: str, number: int, names: Sequence[str]) -> dict[str, Any]
         say(f"cost of recording, {2 * MEASURED} decisions")
         cost = await recording_cost(account)
         say(f"filling, {number:,} decisions")
-        await fill(source, account, number)
+        await fill(source, await decided(account, range(min(number, DECIDED))), number)
         runs = [await _run(source, url, name, version) for name in names]
     return {"recording": cost, "backtests": [asdict(each) for each in runs]}
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from worker.adapters.system_clock import SystemClock
 from worker.model import (
     Account,
     Completion,
+    Decision,
     Event,
     Message,
     MessageRole,
@@ -40,16 +42,15 @@ OTHER_COLUMNS: Final = """
     SELECT column_name FROM information_schema.columns
     WHERE table_name = %s AND column_name <> ALL(%s) AND is_generated = 'NEVER' AND is_identity = 'NO'
 """
-COPIED: Final = {
-    "ai_decisions": ("id", "event_id", "'copy-' || new"),
-    "recordings": ("decision_id", "", ""),
-    "outbox": ("decision_id", "event_id", "'copy-' || new"),
-}
-"""Table -> its key, the column with the event's id, and what a copy has there."""
+COPIED: Final = {"ai_decisions": "id", "recordings": "decision_id", "outbox": "decision_id"}
+"""Table -> its key."""
+OWN: Final = {"event_id": "'copy-' || new"}
+"""Column -> what a copy has there."""
 COPY: Final = """
     INSERT INTO {table} ({columns})
     SELECT {values}
-    FROM unnest(%(old)s::uuid[], %(new)s::uuid[], %(at)s::timestamptz[]) AS pair (old, new, at)
+    FROM unnest(%(old)s::uuid[], %(new)s::uuid[], %(at)s::timestamptz[], %(place)s::int[])
+        AS pair (old, new, at, place)
     JOIN {table} ON {key} = old
 """
 
@@ -102,40 +103,66 @@ def case(account: Account, number: int) -> EventCase:
     )
 
 
-async def fill(source: Pool, account: Account, number: int) -> None:
-    """Decide events, commit them with their recordings, and copy their rows until there are enough."""
+async def decided(
+    account: Account, numbers: Iterable[int], answers: Callable[[], Ports] = ports
+) -> list[Decision]:
+    """These messages, decided, with their recordings."""
     made = []
-    for each in range(min(number, DECIDED)):
+    for each in numbers:
         one = case(account, each)
-        recorder = Recorder(case=one, behind=ports())
+        recorder = Recorder(case=one, behind=answers())
         made.append(replace(await decide(one, recorder.ports), recording=encoded(recorder.recording())))
+    return made
+
+
+async def fill(
+    source: Pool,
+    made: Sequence[Decision],
+    number: int,
+    *,
+    pick: Callable[[int], int] | None = None,
+    own: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Commit decisions with their recordings, and copy their rows until there are enough.
+
+    ``pick``: place of a copy -> which decision it is of; one after the other unless given. ``own``: column ->
+    an SQL expression that copies have there, of ``place``, ``new`` and ``at``.
+    """
     for start in range(0, len(made), 200):
         group = made[start : start + 200]
         await asyncio.gather(*(decisions.record_decision(source, each) for each in group))
-    await _copy(source, [each.decision_id for each in made], number)
+    ids = [each.decision_id for each in made]
+    await _copy(source, ids, number, pick or (lambda place: place % len(ids)), OWN | dict(own))
 
 
-async def _copy(source: Pool, originals: Sequence[UUID], number: int) -> None:
+async def _copy(
+    source: Pool,
+    originals: Sequence[UUID],
+    number: int,
+    pick: Callable[[int], int],
+    own: Mapping[str, str],
+) -> None:
     """Copy rows of decisions and recordings under new ids, a millisecond apart, ten thousand at once."""
     last = CLOCK.now()
     for start in range(len(originals), number, 10_000):
         places = range(start, min(start + 10_000, number))
         times = [last - timedelta(milliseconds=number - place) for place in places]
         values = {
-            "old": [originals[place % len(originals)] for place in places],
+            "old": [originals[pick(place)] for place in places],
             "new": [CLOCK.new_id(at) for at in times],
             "at": times,
+            "place": list(places),
         }
         async with source.connection() as connection:
-            for table, (key, event, new_event) in COPIED.items():
-                named = [key, "created_at", *filter(None, [event])]
-                found = await connection.execute(OTHER_COLUMNS, (table, named))
-                rest = [row[0] for row in await found.fetchall()]
+            for table, key in COPIED.items():
+                found = await connection.execute(OTHER_COLUMNS, (table, [key, "created_at"]))
+                names = [row[0] for row in await found.fetchall()]
+                rest = {name: own.get(name, name) for name in names}
                 statement = COPY.format(
                     table=table,
                     key=key,
-                    columns=", ".join((*named, *rest)),
-                    values=", ".join(("new", "at", *filter(None, [new_event]), *rest)),
+                    columns=", ".join((key, "created_at", *rest)),
+                    values=", ".join(("new", "at", *rest.values())),
                 )
                 await connection.execute(statement.encode(), values)
         say(f"filled {places[-1] + 1:,} of {number:,}")

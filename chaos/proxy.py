@@ -57,6 +57,9 @@ class Side(asyncio.Protocol):
         link, transport = self.pair.link, self.transport
         if transport is None or not self.queue:
             return
+        if transport.is_closing():
+            self.queue.clear()
+            return
         if link.holds_answers and (link.holds_requests or self is self.pair.client):
             link.held_bytes += sum(len(data) for _, data in self.queue)
             return
@@ -191,6 +194,7 @@ class Network:
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="network", daemon=True)
         self._thread.start()
+        self._listening: list[asyncio.Server] = []
         self.links: dict[str, Link] = {}
 
     def open_link(self, name: str, target: Callable[[], Target]) -> Link:
@@ -198,8 +202,10 @@ class Network:
         link = Link(name=name, target=target, loop=self._loop)
 
         async def listen() -> int:
-            server = await self._loop.create_server(lambda: Pair(link).client, "127.0.0.1", 0)
-            return int(cast("asyncio.Server", server).sockets[0].getsockname()[1])
+            made = await self._loop.create_server(lambda: Pair(link).client, "127.0.0.1", 0)
+            server = cast("asyncio.Server", made)  # uvloop's is no subclass
+            self._listening.append(server)
+            return int(server.sockets[0].getsockname()[1])
 
         link.port = asyncio.run_coroutine_threadsafe(listen(), self._loop).result(CALL_S)
         self.links[name] = link
@@ -220,7 +226,10 @@ class Network:
 
     def stop(self) -> None:
         """End all connections and the thread."""
+        for server in self._listening:
+            self.call(server.close)
         for link in self.links.values():
             self.call(link.reset)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
+        self._loop.close()
