@@ -47,8 +47,8 @@ INSERT INTO backtests (id, user_id, base_version, changes, since, until, total, 
         created_by, created_at, finished_at)
     SELECT uuidv7(interval '-3 days'), user_id, 5, '{"flagged_keywords": ["lamp"]}', now() - interval '1 day',
         now(), 1000, 1000, '{"unchanged": 992, "newly_stopped": 8}',
-        jsonb_agg(jsonb_build_object('decision_id', id, 'group', 'newly_stopped', 'before', 'REPLIED', 'after',
-            'FLAGGED_RULE')), 'bench', now(), now()
+        jsonb_agg(jsonb_build_object('decision_id', id, 'group', 'newly_stopped', 'before', 'REPLIED',
+            'after', 'FLAGGED_RULE')), 'bench', now(), now()
     FROM (SELECT user_id, id, row_number() OVER (PARTITION BY user_id ORDER BY id DESC) AS place
           FROM ai_decisions WHERE created_at > now() - interval '1 day') AS newest
     WHERE place <= 8 GROUP BY user_id;
