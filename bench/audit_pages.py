@@ -51,6 +51,8 @@ SAMPLES: Final[Mapping[frozenset[str], str]] = {
         WHERE withdrawn_at IS NULL AND {IN} ORDER BY id LIMIT %(most)s""",
     frozenset({"account", "rollout_id"}): f"""
         SELECT user_id AS account, id AS rollout_id FROM rollouts WHERE {IN} ORDER BY id LIMIT %(most)s""",
+    frozenset({"account", "backtest_id"}): f"""
+        SELECT user_id AS account, id AS backtest_id FROM backtests WHERE {IN} ORDER BY id LIMIT %(most)s""",
     frozenset({"account", "set_id"}): f"""
         SELECT user_id AS account, id AS set_id FROM golden_sets WHERE {IN} ORDER BY id LIMIT %(most)s""",
     frozenset(

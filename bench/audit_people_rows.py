@@ -43,6 +43,15 @@ INSERT INTO rollouts (id, user_id, candidate_id, base_version, share, bounds, le
     SELECT uuidv7(interval '-3 days'), user_id, id, base_version, 0.5, '{"blocks <= 0.2"}', 100, 'blocks',
         500, now() - interval '3 days'
     FROM candidates WHERE created_by = 'bench';
+INSERT INTO backtests (id, user_id, base_version, changes, since, until, total, done, counts, examples,
+        created_by, created_at, finished_at)
+    SELECT uuidv7(interval '-3 days'), user_id, 5, '{"flagged_keywords": ["lamp"]}', now() - interval '1 day',
+        now(), 1000, 1000, '{"unchanged": 992, "newly_stopped": 8}',
+        jsonb_agg(jsonb_build_object('decision_id', id, 'group', 'newly_stopped', 'before', 'REPLIED',
+            'after', 'FLAGGED_RULE')), 'bench', now(), now()
+    FROM (SELECT user_id, id, row_number() OVER (PARTITION BY user_id ORDER BY id DESC) AS place
+          FROM ai_decisions WHERE created_at > now() - interval '1 day') AS newest
+    WHERE place <= 8 GROUP BY user_id;
 INSERT INTO golden_sets (id, user_id, name, created_by)
     SELECT uuidv7(), 'account-' || account, 'Bench set', 'bench' FROM generate_series(0, 199) AS account;
 INSERT INTO figure_notes (user_id, at, text, created_by)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 from uuid import UUID
 
 from starlette.responses import Response
@@ -11,25 +10,14 @@ from starlette.responses import Response
 from db.access_log import LoggedAction
 from db.candidates.candidates import SettingsCandidate, candidate_account, list_candidates
 from db.candidates.recordings import load_decisions
-from db.candidates.replaying import ReplayedDecision, Replayer, ReplayState
+from db.candidates.replaying import ReplayedDecision, Replayer
 from db.reviews import queue_items
 from review.access import Right
 from review.decision import page
 from review.http.visit import Refused, Visit
-from review.languages import mark
-from review.learn.wording import GROUPS
+from review.learn.wording import GROUPS, NOT_MADE
 from worker.account_settings import AccountRejected
 from worker.replay.difference import outcome_of, unequal_fields
-
-STATES: Final = {
-    ReplayState.ERASED: mark("The author's data was erased."),
-    ReplayState.NOT_RECORDED: mark("The decision has no recording, or not any more."),
-    ReplayState.UNREADABLE: mark("Its recording cannot be read."),
-    ReplayState.NO_SETTINGS: mark("The settings that decided it are no longer stored."),
-    ReplayState.NEEDS_ANSWERS: mark("A model or the documents would have to be asked something new."),
-    ReplayState.FAILED: mark("These settings could not decide it."),
-}
-"""Why a decision was not made again."""
 
 
 async def show_replay(visit: Visit) -> Response:
@@ -56,7 +44,7 @@ async def show_replay(visit: Visit) -> Response:
         chosen=chosen,
         candidates=candidates,
         group_names=GROUPS,
-        states=STATES,
+        states=NOT_MADE,
     )
 
 

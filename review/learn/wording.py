@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from db.candidates.replaying import ReplayState
 from review.languages import mark
 from worker.account_settings import SETTINGS
 from worker.replay.difference import DifferenceKind
@@ -28,6 +29,15 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "failed": mark("Cannot be made again"),
 }
 """Further groups of a shadow."""
+NOT_MADE: Final[Mapping[str, str]] = {
+    ReplayState.ERASED: mark("The author's data was erased."),
+    ReplayState.NOT_RECORDED: mark("The decision has no recording, or not any more."),
+    ReplayState.UNREADABLE: mark("Its recording cannot be read."),
+    ReplayState.NO_SETTINGS: mark("The settings that decided it are no longer stored."),
+    ReplayState.NEEDS_ANSWERS: mark("A model or the documents would have to be asked something new."),
+    ReplayState.FAILED: mark("These settings could not decide it."),
+}
+"""Why a decision was not made again; total but for decisions that were."""
 
 
 def setting_titles(changes: Mapping[str, Any]) -> tuple[str, ...]:

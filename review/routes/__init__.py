@@ -16,6 +16,7 @@ from review.routes.dashboard import FIGURES
 from review.routes.decisions import DECISIONS
 from review.routes.first_run import FIRST_RUN
 from review.routes.governance import GOVERNANCE, GOVERNANCE_API
+from review.routes.learn_backtests import LEARN_BACKTESTS
 from review.routes.learn_figures import LEARN_FIGURES
 from review.routes.learn_golden import LEARN_GOLDEN
 from review.routes.learn_rollouts import LEARN_ROLLOUTS
@@ -44,6 +45,7 @@ PAGES: Final = (
     *APPEALS,
     *LEARN_FIGURES,
     *LEARN_ROLLOUTS,
+    *LEARN_BACKTESTS,
     *LEARN_GOLDEN,
     *ACCOUNTS,
     *PEOPLE,

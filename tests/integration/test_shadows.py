@@ -19,6 +19,7 @@ from db.candidates import shadow_results, shadows
 from db.candidates.candidates import CandidateSource, add_candidate, withdraw_candidate
 from db.candidates.recordings import load_decisions
 from db.candidates.shadows import Shadow, ShadowRefused, ShadowStep
+from db.governance.erasures import ErasureKind
 from db.pool import WORKER_ROLE, Pool, create_pool, fetch_rows
 from db.review_store import REVIEWER_ROLE
 from sandbox.server import SandboxHandle
@@ -26,6 +27,7 @@ from tasks.replays.shadow_batch import ShadowFound, ShadowWork, decide_batch
 from tasks.replays.shadow_process import ShadowProcess
 from tasks.replays.shadow_run import ShadowLimits, ShadowRunner
 from tasks.replays.shadow_watch import ShadowWatch
+from tests.support import erasing
 from tests.support.running import Running, eventually, running, settings_of
 from tests.support.terminal import Shell
 from worker.account_settings import AccountRejected
@@ -360,6 +362,46 @@ def test_erasure_and_deleted_messages_take_what_shadows_stored(engine: Running) 
     assert len(kept) == 1
     assert engine.rows("SELECT 1 FROM shadow_results WHERE user_id = %s", user_id) == []
     assert shadow_now(engine.url, shadow).counts["not_recorded"] == 1
+
+
+def test_an_erased_author_leaves_nothing_with_shadows(
+    engine: Running, sandbox: SandboxHandle, redis_url: str
+) -> None:
+    """Nor do others of the conversation, unless a hold keeps them; what comes late is not stored."""
+    gone, user_id = "author-blorp-8812", engine.account(documents=HOURS, flagged_keywords=["weekdays"])
+    shadow = started(engine.url, user_id, {"flagged_keywords": []}, usd_a_day=0.5)
+    engine.database.execute(
+        "INSERT INTO legal_holds (id, user_id, kind, subject, reason, placed_by)"
+        " VALUES (gen_random_uuid(), %s, 'author', 'held', 'a case', 'kim')",
+        (user_id,),
+    )
+    places = ((gone, "talk"), ("beside", "talk"), ("held", "talk"), ("other", "elsewhere"))
+    for author, place in places:
+        engine.decide(user_id, QUESTION, author_id=author, conversation_id=place)
+    look(engine.url, settings=settings_of(engine.url, redis_url, sandbox))
+    stored = (
+        "SELECT author_id, decision_id, reply FROM shadow_results WHERE user_id = %s ORDER BY decision_at"
+    )
+    before = engine.rows(stored, user_id)
+    found = asyncio.run(erasing.erase(engine.url, redis_url, user_id, ErasureKind.AUTHOR, gone))
+    late = shadow_results.ShadowFinding(
+        decision_id=before[0]["decision_id"], kind="newly_released", before_code="FLAGGED_RULE",
+        decision="respond", reason_code="REPLIED", reason="", matched_rule=None, reply="a late reply",
+    )  # fmt: skip
+    now = shadow_now(engine.url, shadow)
+    place = shadow_results.Place(at=now.reached_at + timedelta(seconds=1), decision_id=now.reached_id)
+    done = shadow_results.ShadowProgress(to=place, counts={"newly_released": 1}, findings=[late])
+    moved = call(
+        engine.url, lambda source: shadow_results.store_progress(source, now, done, datetime.now(UTC).date())
+    )
+
+    assert [row["author_id"] for row in before] == [author for author, _ in places]
+    assert all("weekdays" in row["reply"] for row in before)
+    assert found.phase == "finished"
+    assert found.erased["shadow_results"] == 2
+    assert moved
+    assert [row["author_id"] for row in engine.rows(stored, user_id)] == ["held", "other"]
+    assert erasing.places(engine.url, engine.redis, gone, "a late reply") == []
 
 
 def test_the_thread_of_beat_runs_shadows(engine: Running, sandbox: SandboxHandle) -> None:

@@ -761,6 +761,29 @@ def rollout(world: World, person_id: UUID) -> UUID:
     return made
 
 
+def backtest(world: World, _: UUID) -> UUID:
+    """A backtest with the world's decision as its example."""
+    now = datetime.now(UTC)
+    example = {"decision_id": str(world.decision.decision_id), "group": "newly_stopped"}
+    made: UUID = world.add(
+        "backtests",
+        id=uuid7(),
+        user_id=world.account,
+        base_version=world.one("SELECT max(version) FROM ai_rules WHERE user_id = %s", world.account) or 0,
+        changes=Jsonb({"prompt": world.text("backtest prompt")}),
+        since=now - timedelta(days=7),
+        until=now,
+        total=12,
+        done=12,
+        counts=Jsonb(BACKTEST_COUNTS),
+        examples=Jsonb([example | {"before": "FLAGGED_RULE", "after": "REPLIED"}]),
+        created_by=world.text("backtest maker"),
+        created_at=now,
+        finished_at=now,
+    )
+    return made
+
+
 def golden_set(world: World, _: UUID) -> UUID:
     """A golden set with the world's decision, an imported row and a result."""
     made: UUID = world.add(
@@ -798,6 +821,16 @@ def golden_set(world: World, _: UUID) -> UUID:
     return made
 
 
+BACKTEST_COUNTS: Final = {
+    "unchanged": 9,
+    "newly_stopped": 2,
+    "newly_stopped.agree": 1,
+    "newly_stopped.overturn": 1,
+    "needs_answers": 1,
+    "waits": -1,
+    "usd": 0.0042,
+}
+"""Of twelve decisions, as they are stored."""
 GOLDEN_ARM: Final = {
     "arm": "version 1, a model",
     "settings": "version 1",
@@ -838,6 +871,7 @@ OF_ACCOUNT: Final[dict[str, Sample]] = {
     "appeal_id": appeal,
     "candidate_id": candidate,
     "rollout_id": rollout,
+    "backtest_id": backtest,
     "set_id": golden_set,
     "conversation": conversation,
     "delivery": delivery,

@@ -18,7 +18,7 @@ from review.http.page_routes import PageRoute
 from review.routes import PAGES
 from tests.support.browser.desk import Desk, export
 from tests.support.browser.world import CHANNEL, SHOP
-from tests.support.review_world import APPEAL_SECRET, GOLDEN_ARM, ROLLOUT_FIGURES
+from tests.support.review_world import APPEAL_SECRET, BACKTEST_COUNTS, GOLDEN_ARM, ROLLOUT_FIGURES
 from tests.support.samples import event
 from worker.evaluation.items import GoldenContent, content_json
 
@@ -28,6 +28,7 @@ SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
     "account": lambda _desk, _who: SHOP,
     "candidate_id": lambda desk, _: shop_candidate(desk),  # defined below
     "rollout_id": lambda desk, _: _rollout(desk),  # defined below
+    "backtest_id": lambda desk, _: shop_backtest(desk),  # defined below
     "set_id": lambda desk, _: shop_golden_set(desk),  # defined below
     "author_ref": lambda desk, _: path_segment(str(_of_decision(desk, "author_id"))),
     "conversation_ref": lambda desk, _: path_segment(str(_of_decision(desk, "conversation_id"))),
@@ -134,6 +135,16 @@ WITH_GOLDEN_SET: Final = """
         d.reason_code, 'ada, ben', %(content)s, d.created_at
     FROM made JOIN ai_decisions d USING (user_id) ORDER BY d.id LIMIT 1
 """
+WITH_BACKTEST: Final = """
+    INSERT INTO backtests (id, user_id, base_version, changes, since, until, total, done, counts, examples,
+        created_by, created_at, finished_at)
+    SELECT %(id)s, %(user_id)s, 1, '{"flagged_keywords": ["oak", "hello", "order"]}',
+        now() - interval '7 days', now(), 12, 12, %(counts)s,
+        jsonb_agg(jsonb_build_object('decision_id', d.id, 'group', 'newly_stopped', 'before', 'REPLIED',
+            'after', 'FLAGGED_RULE')), 'ada', now(), now()
+    FROM (SELECT id FROM ai_decisions WHERE user_id = %(user_id)s AND reason_code = 'REPLIED'
+          AND message_text ~* '^hi|oak|order' ORDER BY id LIMIT 3) AS d
+"""
 WITH_APPEALS: Final = """
     INSERT INTO ai_rules SELECT (jsonb_populate_record(r, jsonb_build_object(
         'version', r.version + 1, 'appeals_enabled', true))).*
@@ -176,6 +187,14 @@ def shop_golden_set(desk: Desk) -> object:
     values |= {"content": Jsonb(content_json(GoldenContent(event=asked)))}
     desk.world.running.database.execute(WITH_GOLDEN_SET, values)
     return set_id
+
+
+def shop_backtest(desk: Desk) -> object:
+    """A backtest of the shop with three examples."""
+    backtest_id = uuid7()
+    values = {"id": backtest_id, "user_id": SHOP, "counts": Jsonb(BACKTEST_COUNTS)}
+    desk.world.running.database.execute(WITH_BACKTEST, values)
+    return backtest_id
 
 
 def appeal_link(desk: Desk) -> str:
