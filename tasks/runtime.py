@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import threading
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -16,6 +15,7 @@ import uvloop
 from db.pool import Pool
 from db.rights import session_login
 from tasks import telemetry
+from tasks.garbage import collect_garbage, spare_the_collector
 from tasks.heartbeat_file import keep_files
 from tasks.metrics.endpoint import MetricsEndpoint, serve_metrics
 from tasks.metrics.process import ProcessMetrics, WorkerMetrics
@@ -31,9 +31,6 @@ log = structlog.get_logger(__name__)
 Value = TypeVar("Value")
 RESTART_S: Final = 1.0
 LAST_REPLIES_S: Final = 5.0
-COLLECT_AFTER: Final = (20_000, 20, 20)
-"""Thresholds of the garbage collector: with Python's own, 700 and 10 and 10, it took a sixth of a worker's
-CPU with 1,500 events in flight (``bench/results/decision-cost.md``)."""
 
 
 class Runtime:
@@ -123,6 +120,7 @@ class Runtime:
         )
         self._jobs = [asyncio.create_task(_restarted(job, self._job_failed)) for job in jobs]
         self._jobs.append(asyncio.create_task(warn_of_excess(self._parts.pool)))
+        self._jobs.append(asyncio.create_task(collect_garbage()))
         if self._settings.heartbeat_file:
             files = keep_files(Path(self._settings.heartbeat_file), self._is_ready)
             self._jobs.append(asyncio.create_task(files))
@@ -131,7 +129,7 @@ class Runtime:
             self._engine_run = asyncio.create_task(self._parts.engine.run())
             self._engine_run.add_done_callback(self._engine_ended)
             log.info("engine_started", worker=name, stream=self._settings.stream)
-        _spare_the_collector()
+        spare_the_collector()
 
     def retention_deleted(self, table: str, rows: int) -> None:
         """Count rows that retention deleted."""
@@ -166,13 +164,6 @@ class Runtime:
         await self.parts.pool.close(timeout=5)
         await close(self.parts.redis)
         await self.parts.endpoints.close()
-
-
-def _spare_the_collector() -> None:
-    """Keep modules and compiled patterns, which stay, out of every search for garbage."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)
 
 
 async def warn_of_excess(pool: Pool) -> None:

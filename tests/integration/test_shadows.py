@@ -389,8 +389,8 @@ def test_an_erased_author_leaves_nothing_with_shadows(
         decision="respond", reason_code="REPLIED", reason="", matched_rule=None, reply="a late reply",
     )  # fmt: skip
     now = shadow_now(engine.url, shadow)
-    place = shadow_results.Place(at=now.reached_at + timedelta(seconds=1), decision_id=now.reached_id)
-    done = shadow_results.ShadowProgress(to=place, counts={"newly_released": 1}, findings=[late])
+    later = shadow_results.Place(at=now.reached_at + timedelta(seconds=1), decision_id=now.reached_id)
+    done = shadow_results.ShadowProgress(to=later, counts={"newly_released": 1}, findings=[late])
     moved = call(
         engine.url, lambda source: shadow_results.store_progress(source, now, done, datetime.now(UTC).date())
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import weakref
 from types import SimpleNamespace
@@ -11,25 +10,7 @@ from typing import Any
 import pytest
 
 from tasks.alerts.watch import AlertWatch
-
-
-class Node:
-    """Refers to itself."""
-
-    def __init__(self) -> None:
-        self.itself = self
-
-
-def old_garbage() -> weakref.ref[Node]:
-    """Of the oldest generation: the collector's own runs seldom look at it."""
-    node = Node()
-    gc.collect(1)
-    gc.collect(1)
-    found = weakref.ref(node)
-    del node
-    gc.collect(1)
-    assert found() is not None
-    return found
+from tests.support.garbage import Node, old_garbage
 
 
 def test_beat_collects_what_a_check_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
