@@ -21,7 +21,7 @@ from db.pool import Pool, create_pool
 from tests.support.fakes import FakeClock, FakeConversations, FakeModel, FakeModerator, FakeRetriever
 from tests.support.samples import account, event, passage, scores
 from tests.unit.test_replay import ANSWER, OTHER, made, some_case
-from worker.model import Account, Decision
+from worker.model import Account, Completion, Decision
 from worker.pipeline import decide
 from worker.ports import Ports
 from worker.replay.deciding import compiled_version
@@ -30,15 +30,18 @@ from worker.replay.recorder import Recorder
 from worker.replay.stored import encoded
 from worker.steps.run import EventCase
 
-CALM: Final = 60
+CALM: Final = 40
 """Decisions whose ports always answer."""
-CHAOTIC: Final = 40
+CHAOTIC: Final = 20
 """Decisions of ports with errors, holds and cancelled calls."""
 WORDS: Final = (
-    "open", "nine", "weekdays", "kim", "spam", "hello", "closed", "write", "example", "sunday", "/op.n/",
-    "/[0-9]{4}/", "~weekdays", "w*days", "six on", "kim@example.com", "nothing of it",
+    "open", "nine", "kim", "spam", "closed", "sunday", "/op.n/", "~weekdays", "to kim@example.com",
+    "open from", "nothing of it",
 )  # fmt: skip
 """Of messages, drafts and passages, and some of none."""
+INSIDE: Final = Completion(text="We are open [1] from nine to six on weekdays.", model="m")
+"""Its words stand beside each other once the citation mark is removed."""
+MASKED: Final = Completion(text="We write to [EMAIL_1] from nine to six [1].", model="m")
 RULES: Final = st.lists(st.sampled_from(WORDS), max_size=2, unique=True).map(tuple)
 THRESHOLDS: Final = st.dictionaries(
     st.sampled_from(("violence", "hate", "harassment")), st.sampled_from((0.0, 0.005, 0.01, 0.5, 0.98, 1.0))
@@ -105,12 +108,12 @@ def _calm_case(draw: random.Random) -> EventCase:
         allowed=draw.choice(((), ("nine to six",))),
         rules_on_reply=draw.random() < 0.7,
         rules_on_passages=draw.random() < 0.3,
-        mask_personal_data=draw.random() < 0.3,
+        mask_personal_data=draw.random() < 0.6,
         moderation_thresholds=draw.choice(({}, {"violence": 0.5}, {"violence": 0.9, "hate": 0.2})),
-        assessment_policy=draw.choice(({}, {"name": "guardrail"}, {"name": "silent"}, {"name": "failsafe"})),
+        assessment_policy={"name": draw.choice(("failsafe", "failsafe", "failsafe", "guardrail", "silent"))},
     )
     version = compiled_version(owner, {})
-    asked = event(text=draw.choice(("When are you open on weekdays?", "Hello, I am kim@example.com", "spam")))
+    asked = event(text=draw.choice(("When are you open?", "When? I am kim@example.com", "Hello")))
     return EventCase(
         event=asked, account=owner, rules=version.rules, policy=version.policy, delivery=version.delivery
     )
@@ -118,14 +121,14 @@ def _calm_case(draw: random.Random) -> EventCase:
 
 async def _decided(case: EventCase, draw: random.Random) -> tuple[Decision, bytes]:
     scored = [
-        scores(violence=draw.choice((0.01, 0.3, 0.6, 0.95)), hate=draw.choice((0.0, 0.1, 0.3)))
+        scores(violence=draw.choice((0.01, 0.01, 0.3, 0.6)), hate=draw.choice((0.0, 0.1, 0.3)))
         for _ in range(2)
     ]
-    found = (passage(), passage(number=2, text="On Sunday we are closed."))[: draw.randrange(3)]
+    found = (passage(), passage(number=2, text="On Sunday we are closed."))[: draw.choice((0, 1, 2, 2))]
     ports = Ports(
         clock=FakeClock(),
         moderator=FakeModerator(script=[*scored]),
-        model=FakeModel([draw.choice((ANSWER, ANSWER, OTHER))]),
+        model=FakeModel([MASKED if "kim" in case.event.text else draw.choice((ANSWER, INSIDE, OTHER))]),
         retriever=FakeRetriever([found]),
         conversations=FakeConversations(),
     )
@@ -140,7 +143,7 @@ def test_a_shortcut_finds_the_group_that_deciding_again_finds(stored: Stored) ->
     skipped: Counter[bool] = Counter()
 
     async def both(changes: dict[str, Any], first: int) -> None:
-        for each in stored.decisions[first::6]:
+        for each in stored.decisions[first::4]:
             tried = replace(stored.accounts[each.user_id], **changes)
             replayer = Replayer(source=stored.source, candidates={each.user_id: tried})
             quick, found = await replayer.group_of(each)
@@ -150,8 +153,8 @@ def test_a_shortcut_finds_the_group_that_deciding_again_finds(stored: Stored) ->
 
             assert quick == full, (each.user_id, changes)
 
-    @settings(max_examples=150, deadline=None)
-    @given(changes=CHANGES, first=st.integers(0, 5))
+    @settings(max_examples=120, deadline=None)
+    @given(changes=CHANGES, first=st.integers(0, 3))
     def holds(changes: dict[str, Any], first: int) -> None:
         stored.runner.run(both(changes, first))
 
