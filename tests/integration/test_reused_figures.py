@@ -11,18 +11,18 @@ from selectolax.lexbor import LexborHTMLParser
 from uuid_utils.compat import uuid7
 
 from db.people.records import Role
-from review.dashboard import reused
+from review.dashboard import agreement_page, reused
 from tests.support.review_world import World
 from tests.support.reviewing import add_person, site
 
 NUMBERS = count(1)
 
 
-def reviewed(world: World) -> None:
+def reviewed(world: World, person: str = "kim") -> None:
     """One more review of the account."""
     world.add(
         "decision_reviews", id=uuid7(), decision_id=uuid7(), decision_at=datetime.now(UTC),
-        user_id=world.account, person="kim", ruling="agree", source="page",
+        user_id=world.account, person=person, ruling="agree", source="page",
     )  # fmt: skip
 
 
@@ -85,3 +85,22 @@ def test_a_lead_who_writes_a_note_sees_it_on_the_dashboard(
     assert kept == [False, True]
     assert not was_kept(shown)
     assert "Provider outage" in shown
+
+
+def test_a_long_table_of_agreement_shows_its_first_lines(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are one link away."""
+    monkeypatch.setattr(agreement_page, "MOST_LINES", 1)
+    shop = f"reused-shop-{next(NUMBERS)}"
+    with World(database_url, shop) as world, site(database_url) as visitors:
+        lead = visitors()
+        lead.sign_in(add_person(database_url, Role.LEAD, account=shop))
+        for person in ("kim", "kim", "lee"):
+            reviewed(world, person)
+        short, whole = (lead.get(f"/agreement{query}").text for query in ("", "?all=yes"))
+
+    assert [name in short for name in ("<bdi>kim</bdi>", "<bdi>lee</bdi>")] == [True, False]
+    assert "Show all 2 lines" in short
+    assert "<bdi>lee</bdi>" in whole
+    assert "Show all" not in whole
