@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
-from uuid import UUID
 
 import structlog
 
+from bench.audit_rows import figures_counted
 from bench.audit_server import figures, serving
 from bench.backtest_rows import say
 from bench.learn_rows import USER, LearnLog, fill_log
@@ -160,7 +160,11 @@ class LearnBench:
         self.note("rollout, watch", s=round(took_s, 2), returned=returned, state=str(state))
 
     async def pages(self, redis_url: str) -> None:
-        """Server time of each page that learns."""
+        """Server time of each page that learns, after the hours are counted as a running server does."""
+        say("counting hours")
+        started = time.perf_counter()
+        await figures_counted(self.url)
+        self.note("hours counted", s=round(time.perf_counter() - started, 1))
         async with create_pool(self.url, size=1, application="bench", role=None) as source:
             values = {"rollout": self.log.rollout_id} | {
                 name: await fetch_value(source, f"SELECT id FROM {table} ORDER BY id DESC LIMIT 1")
