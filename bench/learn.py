@@ -206,13 +206,13 @@ def main() -> None:
     with Stack() as stack, start() as sandbox:
         migrate.upgrade(stack.database_url)
         bench = LearnBench(stack, sandbox, asyncio.run(_filled(stack.database_url, number)))
-        bench.commands()
-        asyncio.run(bench.jobs())
-        asyncio.run(bench.pages(stack.redis_url))
-    log = {name: str(each) if isinstance(each, UUID) else each for name, each in asdict(bench.log).items()}
-    print(
-        json.dumps({"decisions": number, "load": os.getloadavg()[0], "log": log, **bench.measured}, indent=2)
-    )
+        try:
+            bench.commands()
+            asyncio.run(bench.jobs())
+            asyncio.run(bench.pages(stack.redis_url))
+        finally:  # what was measured before a failure took long
+            found = {"decisions": number, "load": os.getloadavg()[0], "log": asdict(bench.log)}
+            print(json.dumps(found | bench.measured, indent=2, default=str))
 
 
 if __name__ == "__main__":
