@@ -69,6 +69,11 @@ class Setting:
     warnings: Callable[[Any, Any], Iterator[str]] = _no_warning
     choices: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def short_title(self) -> str:
+        """The title without the unit, for a value that is shown with its own."""
+        return self.title.removesuffix(", seconds")
+
 
 def warn_adaptive(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
     """Thresholds change without a person."""

@@ -48,7 +48,7 @@ def next_cursor(line: LogLine) -> str:
 def _text(query: Mapping[str, str], name: str) -> str:
     value = query.get(name, "").strip()
     if len(value) > TEXT_CHARS:
-        raise _bad(name, _("at most %(num)s characters") % {"num": TEXT_CHARS}, f"{len(value)}")
+        raise _bad(name, _("at most %(most)s characters") % {"most": TEXT_CHARS}, f"{len(value)}")
     return value
 
 

@@ -11,8 +11,12 @@ from typing import Any, Final
 
 from review.accounts.moderator_fields import part_texts
 from review.accounts.rule_texts import LISTS
+from review.languages import gettext as _
 from review.languages import mark
-from review.owner.durations import as_number_and_unit
+from review.languages.numbers import localized
+from review.owner.durations import duration_in_unit
+from review.owner.recommended import recommended_limit
+from review.wording import percent
 from worker.account_settings import SETTINGS, kind_of
 from worker.model import Account, ModeratorChoice
 from worker.moderator_settings import MODERATOR_PARTS
@@ -21,6 +25,11 @@ from worker.setting import SettingKind
 SHOWN_RULES: Final = 300
 TITLES: Final[Mapping[str, str]] = {name: each.title for name, each in SETTINGS.items() if name not in LISTS}
 
+SHORT_TITLES: Final[Mapping[str, str]] = {
+    name: each.short_title for name, each in SETTINGS.items() if each.short_title != each.title
+}
+"""Of settings in seconds, whose values are shown with their unit."""
+SURE: Final = "auto_from_confidence"
 LIMIT: Final = mark("Never send an answer when the AI is sure by less than")
 
 
@@ -37,12 +46,24 @@ class RuleChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingChange:
-    """One setting before and after; ``lines`` is the difference of long texts, each with its sign."""
+    """One setting before and after, in the reader's language.
+
+    Attributes:
+        title: in English, as catalogues have it.
+        key: of an entry of a mapping, such as a category; else empty.
+        lines: the difference of long texts, each with its sign.
+    """
 
     title: str
+    key: str = ""
     before: str
     after: str
     lines: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What changed, in English, for the access log."""
+        return f"{self.title}: {self.key}" if self.key else self.title
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +89,12 @@ def difference(before: Account, after: Account) -> AccountDifference:
     values = {name: (getattr(before, name), getattr(after, name)) for name in SETTINGS}
     changed = {name: pair for name, pair in values.items() if pair[0] != pair[1]}
     rules = [_rule_change(title, *changed[name]) for name, title in LISTS.items() if name in changed]
+    limits = recommended_limit(before), recommended_limit(after)
     settings = [
         change
-        for name, title in TITLES.items()
+        for name in TITLES
         if name in changed
-        for change in _setting_changes(name, title, *changed[name])
+        for change in _setting_changes(name, *changed[name], limits=limits)
     ]
     return AccountDifference(rules=tuple(rules), settings=tuple(settings))
 
@@ -98,37 +120,46 @@ def _rule_change(title: str, before: tuple[str, ...], after: tuple[str, ...]) ->
     )
 
 
-def _setting_changes(name: str, title: str, before: Any, after: Any) -> list[SettingChange]:
-    if kind_of(name) is SettingKind.RECORDS:
-        lines = _lines(_moderators(before), _moderators(after))
-        return [SettingChange(title=title, before="", after="", lines=lines)]
-    if kind_of(name) is SettingKind.TEXT:
+def _setting_changes(
+    name: str, before: Any, after: Any, *, limits: tuple[float | None, float | None]
+) -> list[SettingChange]:
+    title, kind = SHORT_TITLES.get(name, TITLES[name]), kind_of(name)
+    if kind is SettingKind.RECORDS:
+        before, after = _moderators(before), _moderators(after)
+    if kind in {SettingKind.RECORDS, SettingKind.TEXT}:
         return [SettingChange(title=title, before="", after="", lines=_lines(before, after))]
-    if name.endswith("_s"):
-        before, after, title = _duration(before), _duration(after), title.removesuffix(", seconds")
     if isinstance(before, Mapping):
         keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
-        values = [_entry_change(name, title, key, before.get(key), after.get(key)) for key in keys]
-    else:
-        values = [(title, before, after)]
-    return [SettingChange(title=each, before=_words(old), after=_words(new)) for each, old, new in values]
+        return [_entry_change(name, key, before.get(key), after.get(key), limits) for key in keys]
+    words = duration_in_unit if name in SHORT_TITLES else _percent if name == SURE else _words
+    return [SettingChange(title=title, before=words(before), after=words(after))]
 
 
-def _entry_change(name: str, title: str, key: str, before: Any, after: Any) -> tuple[str, Any, Any]:
-    """One entry of a mapping; the limit that owners set is named and shown as on their page."""
-    if (name, key) != ("assessment_policy", "send_at"):
-        return f"{title}: {key}", before, after
-    return LIMIT, _percent(before), _percent(after)
+def _entry_change(
+    name: str, key: str, before: Any, after: Any, limits: tuple[float | None, float | None]
+) -> SettingChange:
+    """One entry of a mapping; limits that owners set are named and shown as on their page."""
+    if (name, key) == ("assessment_policy", "send_at"):
+        shown = tuple(map(_limit, (before, after), limits))
+        return SettingChange(title=LIMIT, before=shown[0], after=shown[1])
+    words = _percent if name == "moderation_thresholds" else _words
+    return SettingChange(title=TITLES[name], key=key, before=words(before), after=words(after))
+
+
+def _limit(share: float | None, recommended: float | None) -> str:
+    if share is not None or recommended is None:
+        return _percent(share)
+    return _("recommended: %(limit)s") % {"limit": percent(recommended)}
 
 
 def _percent(share: float | None) -> str:
-    return "recommended" if share is None else f"{100 * share:.15g} %"
+    return _("not set") if share is None else localized(f"{100 * share:.10g} %")
 
 
 def _moderators(chosen: tuple[ModeratorChoice, ...]) -> str:
     """Moderators as lines, each part with its title."""
     lines = [
-        f"{row}. {MODERATOR_PARTS[part].title}: {line}"
+        f"{row}. {_(MODERATOR_PARTS[part].title)}: {line}"
         for row, each in enumerate(chosen, 1)
         for part, text in part_texts(each).items()
         for line in text.splitlines()
@@ -141,22 +172,16 @@ def _lines(before: str, after: str) -> tuple[tuple[str, str], ...]:
     return tuple(("…", "") if line.startswith("@@") else (line[:1], line[1:]) for line in found)
 
 
-def _duration(seconds: float) -> str:
-    """A number and a unit, such as ``5 minutes``."""
-    number, unit = as_number_and_unit(seconds)
-    return f"{number} {unit.removesuffix('s') if number == '1' else unit}"
-
-
 def _words(value: Any) -> str:
     match value:
         case None:
-            return "nothing"
+            return _("nothing")
         case bool():
-            return "yes" if value else "no"
+            return _("yes") if value else _("no")
         case str():
-            return value or "nothing"
+            return value or _("nothing")
         case float():
-            return f"{value:g}"
+            return localized(f"{value:g}")
         case tuple():
-            return ", ".join(value) or "any"
+            return ", ".join(value) or _("any")
     return json.dumps(value, ensure_ascii=False)

@@ -81,7 +81,7 @@ async def store_version(
     require_known_account(visit, before)
     change = difference(before, after)
     known: dict[str, object] = {"from": before.version, "added": change.added, "removed": change.removed}
-    known |= {"settings": [each.title for each in change.settings]} | detail
+    known |= {"settings": [each.name for each in change.settings]} | detail
     try:
         return await accounts.store_account(
             visit.store.pool,

@@ -20,7 +20,7 @@ from review.appeals.links import linked_decision
 from review.appeals.wording import FOR_AUTHORS, refusal_text
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from review.languages import mark
+from review.languages import mark, ngettext
 
 INVALID: Final = Refused(
     410,
@@ -79,7 +79,11 @@ def _linked(visit: Visit) -> UUID:
     decision_id = linked_decision(secret, token, visit.now) if secret else None
     keys = [visit.address, *([] if decision_id is None else [str(decision_id)])]
     if wait_s := max(visit.site.link_visits.wait_s(key, visit.now) for key in keys):
-        text = _("Too many requests. Wait %(seconds)s seconds.") % {"seconds": wait_s}
+        text = ngettext(
+            "Too many requests. Wait %(seconds)s second.",
+            "Too many requests. Wait %(seconds)s seconds.",
+            wait_s,
+        ) % {"seconds": wait_s}
         raise Refused(429, _("Too many at once"), text, retry_after_s=wait_s)
     if decision_id is None:
         raise INVALID

@@ -49,8 +49,8 @@ def needs_rehash(stored: str) -> bool:
 def password_problem(password: str, *, login: str, name: str) -> str:
     """Why the policy refuses a new password, or an empty text."""
     if len(password) < LEAST_CHARS:
-        return _("expected at least %(num)s characters, got %(got)s") % {
-            "num": LEAST_CHARS,
+        return _("expected at least %(least)s characters, got %(got)s") % {
+            "least": LEAST_CHARS,
             "got": len(password),
         }
     if len(password) > MOST_CHARS:
@@ -60,7 +60,7 @@ def password_problem(password: str, *, login: str, name: str) -> str:
         }
     plain = password.casefold()
     if len(set(plain)) < LEAST_DIFFERENT:
-        return _("expected at least %(num)s different characters") % {"num": LEAST_DIFFERENT}
+        return _("expected at least %(least)s different characters") % {"least": LEAST_DIFFERENT}
     own = {part for part in (login, login.partition("@")[0], *name.split()) if len(part) > 3}
     for word in sorted(own | COMMON | {plain[:6] * (len(plain) // 6)}, key=len, reverse=True):
         rest = plain.replace(word.casefold(), "")

@@ -16,6 +16,7 @@ from review.dashboard.ranges import DAY, Range
 from review.dashboard.scales import span, time_marks
 from review.dashboard.tiles import Tile, relative_change
 from review.languages import gettext as _
+from review.languages import ngettext
 from review.wording import amount, usd
 
 MOST_MODELS: Final = 5
@@ -28,7 +29,11 @@ def cost_tile(costs: Sequence[CostSum], chosen: Range) -> Tile:
     unpriced = sum(each.unpriced_tokens for each in costs if each.day in now)
     note = _("UTC days from %(day)s on") % {"day": f"{min(now):%Y-%m-%d}"}
     if unpriced:
-        note = _("without %(tokens)s tokens that have no price") % {"tokens": amount(unpriced)}
+        note = ngettext(
+            "without %(tokens)s token that has no price",
+            "without %(tokens)s tokens that have no price",
+            unpriced,
+        ) % {"tokens": amount(unpriced)}
     is_over = chosen.until.time() == datetime.min.time()
     change = relative_change(_sum(costs, now), _sum(costs, before), usd) if is_over else None
     return Tile(title=_("Cost"), value=usd(round(_sum(costs, now), 6)), note=note, change=change)

@@ -14,7 +14,7 @@ from review.dashboard.drawings import Cell, DashboardPlots, PlotTable, count_by
 from review.dashboard.plots import Series
 from review.dashboard.ranges import DAY, HOUR, decisions_link
 from review.languages import gettext as _
-from review.languages import mark
+from review.languages import mark, ngettext
 from review.wording import amount, percent
 from worker.model import DecisionKind
 from worker.reasons import BLOCKED, FAILED
@@ -26,12 +26,24 @@ TITLES: Final[Mapping[GoalMeasure, str]] = {
     GoalMeasure.FAILED: mark("Silent failure rate"),
     GoalMeasure.ANSWERED_IN_TIME: mark("Escalations answered in time"),
 }
-BASES: Final[Mapping[GoalMeasure, str]] = {
-    GoalMeasure.BLOCKED: mark("%(hits)s of %(total)s decisions"),
-    GoalMeasure.OVERTURNED: mark("%(hits)s of %(total)s reviewed decisions"),
-    GoalMeasure.ESCALATED: mark("%(hits)s of %(total)s decisions"),
-    GoalMeasure.FAILED: mark("%(hits)s of %(total)s decisions"),
-    GoalMeasure.ANSWERED_IN_TIME: mark("%(hits)s of %(total)s escalations"),
+Wording = Callable[[int], str]
+"""The text of a number, in the reader's plural form."""
+
+
+def _of_decisions(total: int) -> str:
+    return ngettext("%(hits)s of %(total)s decision", "%(hits)s of %(total)s decisions", total)
+
+
+BASES: Final[Mapping[GoalMeasure, Wording]] = {
+    GoalMeasure.BLOCKED: _of_decisions,
+    GoalMeasure.OVERTURNED: lambda total: ngettext(
+        "%(hits)s of %(total)s reviewed decision", "%(hits)s of %(total)s reviewed decisions", total
+    ),
+    GoalMeasure.ESCALATED: _of_decisions,
+    GoalMeasure.FAILED: _of_decisions,
+    GoalMeasure.ANSWERED_IN_TIME: lambda total: ngettext(
+        "%(hits)s of %(total)s escalation", "%(hits)s of %(total)s escalations", total
+    ),
 }
 FILTERS: Final[Mapping[GoalMeasure, dict[str, str]]] = {
     GoalMeasure.BLOCKED: {"reason": "blocked"},
@@ -40,13 +52,37 @@ FILTERS: Final[Mapping[GoalMeasure, dict[str, str]]] = {
     GoalMeasure.FAILED: {"reason": "failed"},
 }
 """Of the counted decisions; escalations have no list of a range."""
-MISSED: Final[Mapping[tuple[bool, str], str]] = {
-    (False, "hours"): mark("Above the goal of %(goal)s in %(missed)s of %(steps)s hours."),
-    (False, "days"): mark("Above the goal of %(goal)s on %(missed)s of %(steps)s days."),
-    (False, "steps"): mark("Above the goal of %(goal)s in %(missed)s of %(steps)s periods."),
-    (True, "hours"): mark("Below the goal of %(goal)s in %(missed)s of %(steps)s hours."),
-    (True, "days"): mark("Below the goal of %(goal)s on %(missed)s of %(steps)s days."),
-    (True, "steps"): mark("Below the goal of %(goal)s in %(missed)s of %(steps)s periods."),
+MISSED: Final[Mapping[tuple[bool, str], Wording]] = {
+    (False, "hours"): lambda steps: ngettext(
+        "Above the goal of %(goal)s in %(missed)s of %(steps)s hour.",
+        "Above the goal of %(goal)s in %(missed)s of %(steps)s hours.",
+        steps,
+    ),
+    (False, "days"): lambda steps: ngettext(
+        "Above the goal of %(goal)s on %(missed)s of %(steps)s day.",
+        "Above the goal of %(goal)s on %(missed)s of %(steps)s days.",
+        steps,
+    ),
+    (False, "steps"): lambda steps: ngettext(
+        "Above the goal of %(goal)s in %(missed)s of %(steps)s period.",
+        "Above the goal of %(goal)s in %(missed)s of %(steps)s periods.",
+        steps,
+    ),
+    (True, "hours"): lambda steps: ngettext(
+        "Below the goal of %(goal)s in %(missed)s of %(steps)s hour.",
+        "Below the goal of %(goal)s in %(missed)s of %(steps)s hours.",
+        steps,
+    ),
+    (True, "days"): lambda steps: ngettext(
+        "Below the goal of %(goal)s on %(missed)s of %(steps)s day.",
+        "Below the goal of %(goal)s on %(missed)s of %(steps)s days.",
+        steps,
+    ),
+    (True, "steps"): lambda steps: ngettext(
+        "Below the goal of %(goal)s in %(missed)s of %(steps)s period.",
+        "Below the goal of %(goal)s in %(missed)s of %(steps)s periods.",
+        steps,
+    ),
 }
 KEPT: Final = mark("The goal of %(goal)s is kept in every period with figures.")
 
@@ -138,7 +174,7 @@ def _rate(
         measure=measure,
         title=title,
         whole=whole,
-        basis=_(BASES[measure]) % {"hits": amount(whole.hits), "total": amount(whole.total)},
+        basis=BASES[measure](whole.total) % {"hits": amount(whole.hits), "total": amount(whole.total)},
         goal=goal,
         goal_text=_goal_text(goal, steps, plots_of.chosen.step),
         missed=goal is not None and whole.share is not None and goal.missed(whole.share),
@@ -154,8 +190,8 @@ def _goal_text(goal: FigureGoal | None, steps: Mapping[datetime, StepCount], ste
         return ""
     missed = sum(goal.missed(share) for share in shares)
     unit = {HOUR: "hours", DAY: "days"}.get(step, "steps")
-    text = MISSED[goal.measure.is_floor, unit] if missed else KEPT
-    return _(text) % {"goal": percent(goal.share), "missed": missed, "steps": len(shares)}
+    text = MISSED[goal.measure.is_floor, unit](len(shares)) if missed else _(KEPT)
+    return text % {"goal": percent(goal.share), "missed": missed, "steps": len(shares)}
 
 
 def _draw(

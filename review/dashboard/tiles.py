@@ -11,7 +11,7 @@ from review.dashboard.ranges import Range, range_link
 from review.dashboard.scales import compact, duration
 from review.dashboard.summary import FigureSummary
 from review.languages import gettext as _
-from review.languages import mark
+from review.languages import mark, ngettext
 from review.languages.numbers import localized
 from review.wording import amount, decision_label, percent
 from worker.model import DecisionKind
@@ -23,12 +23,14 @@ RUN_TITLES: Final[Mapping[RunEvent, str]] = {
     RunEvent.IMPROVED: mark("Improved"),
 }
 """Total."""
-RUN_NOTES: Final[Mapping[RunEvent, str]] = {
-    RunEvent.RETRIED: mark("%(count)s with a call that failed"),
-    RunEvent.RECHECKED: mark("%(count)s drafts rechecked"),
-    RunEvent.IMPROVED: mark("%(count)s improved"),
+RUN_NOTES: Final[Mapping[RunEvent, Callable[[int], str]]] = {
+    RunEvent.RETRIED: lambda _count: _("%(count)s with a call that failed"),
+    RunEvent.RECHECKED: lambda count: ngettext(
+        "%(count)s draft rechecked", "%(count)s drafts rechecked", count
+    ),
+    RunEvent.IMPROVED: lambda _count: _("%(count)s improved"),
 }
-"""Total."""
+"""Total; the text of a number, in the reader's plural form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +171,7 @@ def run_tiles(found: Compared, total: tuple[Times, Times], waiting: tuple[Times,
 
 
 def _run_note(event: RunEvent, count: int) -> str:
-    return _(RUN_NOTES[event]) % {"count": amount(count)}
+    return RUN_NOTES[event](count) % {"count": amount(count)}
 
 
 def _confidence(found: Compared) -> Tile:

@@ -18,7 +18,7 @@ from review.decision.clauses import (
 )
 from review.decision.margins import trust_wording
 from review.languages import gettext as _
-from review.languages import mark
+from review.languages import mark, ngettext
 from review.languages.numbers import localized
 from review.wording import attempt_wording, duration_wording, shortened
 from worker.model import Action, AttemptOutcome
@@ -186,8 +186,13 @@ def _missing_evidence(facts: ExplanationFacts) -> str:
         return text % {"comparisons": "; ".join(failed)}
     if not facts.snapshot.passages:
         return _("no passage of the account's documents matches the message")
-    text = _("none of the %(num)s passages found is similar enough to the message to answer from")
-    return text % {"num": len(facts.snapshot.passages)}
+    number = len(facts.snapshot.passages)
+    text = ngettext(
+        "the %(num)s passage found is not similar enough to the message to answer from",
+        "none of the %(num)s passages found is similar enough to the message to answer from",
+        number,
+    )
+    return text % {"num": number}
 
 
 def _trust(facts: ExplanationFacts) -> str:

@@ -24,7 +24,7 @@ def texts() -> Iterator[tuple[str, str]]:
             if text:
                 yield text, "worker/reasons.py"
     for setting in (*SETTINGS.values(), *MODERATOR_PARTS.values()):
-        for text in (setting.title, setting.help, *setting.choices.values()):
+        for text in (setting.title, setting.short_title, setting.help, *setting.choices.values()):
             if text:
                 yield text, "worker/account_settings.py"
     for section in Section:

@@ -13,6 +13,11 @@ THIN_SPACE: Final = "\N{NARROW NO-BREAK SPACE}"
 """Between thousands in English, where a comma would be read as a decimal sign in many countries."""
 
 
+def plural_number(number: float) -> int:
+    """An integer for ``ngettext`` that has the plural form of a number with a fraction."""
+    return 1 if number == 1 else 2
+
+
 def localized(formatted: str) -> str:
     """A number as Python formats it, such as ``1,234.5``, with the signs of the reader's language."""
     return formatted.translate(_signs(reader.get().locale))

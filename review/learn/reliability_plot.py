@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from review.dashboard.svg import share, tag
 from review.languages import gettext as _
+from review.languages import ngettext
 from review.wording import percent
 from worker.statistics.reliability import ReliabilityBin
 
@@ -60,7 +61,12 @@ def _mark(at: float) -> tuple[Markup, ...]:
 def _drawn(found: ReliabilityBin) -> tuple[Markup, ...]:
     """The share with its interval; a larger dot has more weight."""
     at = _x(found.score)
-    title = _("%(right)s of %(reviews)s reviewed drafts right") % {
+    text = ngettext(
+        "%(right)s of %(reviews)s reviewed draft right",
+        "%(right)s of %(reviews)s reviewed drafts right",
+        found.hits.total,
+    )
+    title = text % {
         "right": percent(found.hits.share),
         "reviews": found.hits.total,
     }

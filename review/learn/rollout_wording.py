@@ -9,7 +9,7 @@ from typing import Final
 from db.candidates.rollout_records import Rollout, RolloutState, StepKind
 from review.languages import gettext as _
 from review.languages import mark, ngettext
-from review.languages.numbers import localized
+from review.languages.numbers import localized, plural_number
 from review.wording import duration_wording, percent, usd
 from worker.rollouts.bounds import (
     NO_SUMS,
@@ -134,12 +134,22 @@ def bound_wording(bound: Bound) -> str:
     """The largest figure of the candidate, as the end of a sentence about it."""
     if bound.kind is BoundKind.TIMES:
         times = {"times": localized(f"{bound.limit:g}")}
-        return _("at most %(times)s times that of the settings in force") % times
+        text = ngettext(
+            "at most %(times)s time that of the settings in force",
+            "at most %(times)s times that of the settings in force",
+            plural_number(bound.limit),
+        )
+        return text % times
     if bound.kind is BoundKind.ABSOLUTE:
         return _("at most %(limit)s") % {"limit": figure_wording(bound.measure, bound.limit)}
     if bound.measure in SHARES:
         points = {"points": localized(f"{bound.limit * 100:g}")}
-        return _("at most %(points)s percentage points above the settings in force") % points
+        text = ngettext(
+            "at most %(points)s percentage point above the settings in force",
+            "at most %(points)s percentage points above the settings in force",
+            plural_number(bound.limit * 100),
+        )
+        return text % points
     more = {"limit": figure_wording(bound.measure, bound.limit)}
     return _("at most %(limit)s above the settings in force") % more
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final
+
+from review.languages import gettext as _
+from review.languages import ngettext
+from review.languages.numbers import localized
 
 
 class TimeUnit(StrEnum):
@@ -25,6 +29,27 @@ UNIT_S: Final[Mapping[TimeUnit, int]] = {
 """Total; seconds of each unit, shortest first."""
 
 
+UNIT_NAMES: Final[Mapping[TimeUnit, Callable[[int], str]]] = {
+    TimeUnit.SECONDS: lambda number: ngettext("second", "seconds", number),
+    TimeUnit.MINUTES: lambda number: ngettext("minute", "minutes", number),
+    TimeUnit.HOURS: lambda number: ngettext("hour", "hours", number),
+    TimeUnit.DAYS: lambda number: ngettext("day", "days", number),
+}
+"""Total; the reader's name of each unit after a number."""
+
+
+def unit_name(unit: TimeUnit, number: str) -> str:
+    """The unit as it stands after a typed number: ``day`` after 1, ``days`` after others and after none."""
+    return UNIT_NAMES[unit](1 if number.strip() == "1" else 2)
+
+
+def duration_in_unit(seconds: float) -> str:
+    """A number and its unit in the reader's language, such as ``5 minutes`` or ``1 day``."""
+    number, unit = as_number_and_unit(seconds)
+    parts = {"number": localized(number), "unit": unit_name(unit, number)}
+    return _("%(number)s %(unit)s") % parts
+
+
 def as_number_and_unit(seconds: float) -> tuple[str, TimeUnit]:
     """The longest unit of which a duration is a whole number; 0 is in minutes."""
     whole = [unit for unit, size in UNIT_S.items() if seconds % size == 0]
@@ -43,5 +68,5 @@ def duration_s(number: str, unit: str) -> float:
     try:
         seconds = float(number.strip().replace(",", ".")) * UNIT_S[TimeUnit(unit)]
     except ValueError as error:
-        raise ValueError(f"expected a number, got {number[:40]!r}") from error
+        raise ValueError(_("expected a number, got “%(got)s”") % {"got": number[:40]}) from error
     return int(seconds) if seconds.is_integer() else seconds

@@ -9,6 +9,7 @@ from typing import Any, Final
 from starlette.datastructures import FormData
 
 from review.accounts.settings_form import KNOWN
+from review.languages import gettext as _
 from review.owner.durations import as_number_and_unit, duration_s
 from review.owner.presets import with_policy_fields
 from worker.account_settings import AccountRejected, changed
@@ -120,7 +121,7 @@ def _number(typed: SentenceForm, name: str, text: str, made: Callable[[float], f
     try:
         number = made(float(text.replace(",", ".")))
     except ValueError:
-        typed.errors[name] = f"expected a number, got {text[:40]!r}"
+        typed.errors[name] = _("expected a number, got “%(got)s”") % {"got": text[:40]}
         return None
     return int(number) if number.is_integer() else number
 

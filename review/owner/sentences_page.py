@@ -24,8 +24,9 @@ from review.languages import gettext as _
 from review.languages import mark
 from review.learn.change_preview import preview_change
 from review.owner import sentences, what_if
-from review.owner.durations import TimeUnit
+from review.owner.durations import TimeUnit, unit_name
 from review.owner.presets import PRESETS, PresetName, preset_changes, preset_of
+from review.owner.recommended import recommended_limit
 from review.owner.sentences import HOURS, THRESHOLDS, SentenceForm
 from review.owner.what_if import WhatIf
 from worker.account_settings import changed
@@ -142,6 +143,7 @@ async def _page(
     visit: Visit, stored: AccountVersion, typed: SentenceForm, *, status: int = 200, other: object = None
 ) -> Response:
     parameters, account = visit.request.query_params, stored.account
+    limit = recommended_limit(account)
     return visit.render(
         "owner/sentences.html",
         status=status,
@@ -149,6 +151,8 @@ async def _page(
         stored=stored,
         typed=typed,
         units=list(TimeUnit),
+        unit_name=unit_name,
+        recommended="" if limit is None else f"{100 * limit:.0f}",
         presets=PRESETS,
         current=preset_of(account),
         thresholds=THRESHOLDS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 from uuid import UUID
 
 from starlette.responses import Response
@@ -97,19 +97,13 @@ async def _accounts(visit: Visit, query: str) -> list[Target]:
     )
     places = []
     for each in found:
-        listed = "/decisions?" + urlencode({"account": each.user_id})
-        rules = f"/accounts/{quote(each.user_id, safe='')}/rules"
         places += [
-            Target(
-                group=TargetGroup.ACCOUNTS, title=each.user_id, detail=_("Rules"), url=rules, icon="store"
-            ),
-            Target(
-                group=TargetGroup.ACCOUNTS,
-                title=each.user_id,
-                detail=_("Decisions"),
-                url=listed,
-                icon="funnel",
-            ),
+            Target(group=TargetGroup.ACCOUNTS, title=each.user_id, detail=detail, url=url, icon=icon)
+            for detail, url, icon in (
+                (_("Home"), visit.url("owner_home", account=each.user_id), "store"),
+                (_("Decisions"), "/decisions?" + urlencode({"account": each.user_id}), "funnel"),
+                (_("Rules"), visit.url("rules", account=each.user_id), "shield"),
+            )
         ]
     return places
 

@@ -1,15 +1,31 @@
-// A slider beside each percent field; the field alone is sent, so the page works without this file.
+// A slider beside each percent field, and the unit after a number; the fields alone are sent, so the page works
+// without this file.
 "use strict";
 
 for (const slider of document.querySelectorAll("input[type=range][data-slider]")) {
   const field = document.getElementById(slider.dataset.slider);
   slider.hidden = false;
-  const show = () => { slider.value = field.value || slider.max; slider.classList.toggle("unset", !field.value); };
+  // an empty field: the slider stands at the value in force, and without one it has no thumb
+  const show = () => {
+    const isSet = field.value.trim() !== "";
+    slider.value = isSet ? field.value.replace(",", ".") : slider.dataset.stands ?? "50";
+    slider.classList.toggle("unset", !isSet);
+    slider.classList.toggle("nowhere", !isSet && !slider.dataset.stands);
+    if (isSet) slider.removeAttribute("aria-valuetext");
+    else slider.setAttribute("aria-valuetext", slider.dataset.notSet);
+  };
   show();
   slider.addEventListener("input", () => {
     field.value = slider.value;
-    slider.classList.remove("unset");
+    show();
     field.dispatchEvent(new Event("input", { bubbles: true }));
   });
   field.addEventListener("input", (event) => { if (event.isTrusted) show(); });
+}
+
+for (const select of document.querySelectorAll("select[data-unit-of]")) {
+  const field = document.getElementById(select.dataset.unitOf);
+  field.addEventListener("input", () => {
+    for (const option of select.options) option.textContent = field.value.trim() === "1" ? option.dataset.one : option.dataset.many;
+  });
 }

@@ -112,7 +112,7 @@ def _problem(visit: Visit, typed: dict[str, str], types: list[WebhookType]) -> s
     if not types:
         return _("types: expected one or more, got none.")
     if len(typed["description"]) > DESCRIPTION_CHARS:
-        return _("description: expected at most %(num)s characters.") % {"num": DESCRIPTION_CHARS}
+        return _("description: expected at most %(most)s characters.") % {"most": DESCRIPTION_CHARS}
     try:
         parse_url(typed["url"], loopback=visit.site.settings.webhook_loopback)
     except AddressRefused as error:

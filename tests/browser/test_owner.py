@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.browser.desk import Desk, sign_in
+from tests.support.browser.world import SHOP
 
 JSON: Final = re.compile(r"[{\[]\s*(\"|[}\]])")
 SHOWN: Final = """
@@ -22,6 +23,40 @@ def without_json(page: Page) -> None:
     shown = page.locator("main").evaluate(SHOWN)
 
     assert JSON.search(shown) is None, shown
+
+
+def test_an_empty_limit_stands_nowhere_or_at_the_value_in_force(desk: Desk) -> None:
+    """The recommended limit has its number; a limit that is not set has a slider without a thumb."""
+    page = desk.stranger()
+    sign_in(page, desk.world.people["shop owner"])
+    page.goto(f"/accounts/{SHOP}/sentences")
+    recommended, approval = (
+        page.locator(f"[data-slider={name}]") for name in ("send_at", "auto_from_confidence")
+    )
+
+    expect(recommended).to_have_value("84")
+    expect(recommended).to_have_class("unset")
+    expect(page.locator("main")).to_contain_text("Empty: the recommended limit, 84 %")
+    expect(approval).to_have_class("unset nowhere")
+    expect(approval).to_have_attribute("aria-valuetext", "not set")
+    approval.focus()
+    page.keyboard.press("ArrowRight")
+    expect(approval).to_have_class("")
+    expect(page.locator("#auto_from_confidence")).to_have_value("51")
+
+
+def test_a_duration_has_the_unit_of_its_number(desk: Desk) -> None:
+    """“1 day”, and “2 days” while a person types."""
+    page = desk.stranger()
+    sign_in(page, desk.world.people["shop owner"])
+    page.goto(f"/accounts/{SHOP}/sentences")
+    units = page.locator("select[name=hold_max_s_unit]")
+    page.locator("#hold_max_s").fill("2")
+    expect(units).to_contain_text("days")
+    page.locator("#hold_max_s").fill("1")
+
+    expect(units).not_to_contain_text("days")
+    expect(units).to_contain_text("day")
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])

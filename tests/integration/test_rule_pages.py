@@ -352,12 +352,13 @@ def test_hostile_rules_are_escaped_on_every_page(database_url: str, editor: Visi
     name = "a/b?c#d<b>é"
     store(database_url, name, flagged_keywords=(HOSTILE,), prompt=HOSTILE, fallback_texts={"en": HOSTILE})
     listed = editor.get("/accounts?q=%3Cb%3E")
-    path = listed.text.partition('<td><a href="')[2].partition('"')[0]
-    pages = [editor.get(path), editor.get(f"{path}/history"), editor.get(f"{path}/diff?from=0&to=1")]
+    home = listed.text.partition('<td><a href="')[2].partition('"')[0]
+    path = home.removesuffix("home") + "rules"
+    pages = [editor.get(home), editor.get(path), editor.get(f"{path}/history"), editor.get(f"{path}/diff?from=0&to=1")]
     pages += [editor.get(path.removesuffix("rules") + page) for page in ("documents", "settings")]
     pages.append(editor.post(f"{path}/test", version="1", of="stored", text=HOSTILE))
 
-    assert [page.status_code for page in pages] == [200] * 6
+    assert [page.status_code for page in pages] == [200] * 7
     assert not any("<script>alert" in page.text or "<b>é" in page.text for page in pages)
 
 

@@ -9,6 +9,8 @@ import pytest
 from review.accounts.account_changes import change_warnings, difference
 from review.accounts.rule_texts import RuleEdit
 from review.accounts.rule_trial import hit_runs
+from review.languages import gettext
+from review.languages.reader import NO_READER, answer_in
 from tests.support.samples import account
 from worker.model import Combination, FailurePolicy, ModeratorChoice
 from worker.rules import Level, compile_rules, validate_rules
@@ -23,9 +25,9 @@ def test_rules_are_compared_as_bags_and_settings_one_by_one() -> None:
     found = difference(before, after)
 
     assert [(each.added, each.removed) for each in found.rules] == [(("c",), ("b",))]
-    assert [(each.title, each.before, each.after) for each in found.settings] == [
-        ("Moderation thresholds: sexual", "0.2", "nothing"),
-        ("Moderation thresholds: violence", "nothing", "1"),
+    assert [(each.name, each.before, each.after) for each in found.settings] == [
+        ("Moderation thresholds: sexual", "20 %", "not set"),
+        ("Moderation thresholds: violence", "not set", "100 %"),
     ]
     assert (found.added, found.removed) == (1, 1)
 
@@ -35,8 +37,31 @@ def test_the_limit_that_owners_set_is_named_as_on_their_page() -> None:
     found = difference(account(), account(assessment_policy={"send_at": 0.7}))
 
     assert [(each.title, each.before, each.after) for each in found.settings] == [
-        ("Never send an answer when the AI is sure by less than", "recommended", "70 %")
+        ("Never send an answer when the AI is sure by less than", "recommended: 84 %", "70 %")
     ]
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [
+        ("en", [("Oldest message answered", "5 minutes", "1 day"), ("Mask personal data", "no", "yes")]),
+        (
+            "vi",
+            [("Tin nhắn cũ nhất được trả lời", "5 phút", "1 ngày"), ("Che dữ liệu cá nhân", "không", "có")],
+        ),
+    ],
+)
+def test_a_change_is_in_the_language_of_the_reader(
+    language: str, expected: list[tuple[str, str, str]]
+) -> None:
+    """With the number's plural form; the title is translated where it is shown."""
+    answer_in(replace(NO_READER, language=language))
+    before, after = account(reply_max_age_s=300), account(reply_max_age_s=86_400, mask_personal_data=True)
+    found = difference(before, after)
+    shown = [(gettext(each.title), each.before, each.after) for each in found.settings]
+    answer_in(NO_READER)
+
+    assert set(shown) == set(expected)
 
 
 def test_a_changed_order_lists_no_rules() -> None:

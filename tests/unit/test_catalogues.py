@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -21,6 +22,9 @@ from review.languages.times import PATTERNS, clock_time_element, exact_time_elem
 from tools import catalogues
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
+COUNTED = re.compile(r"%\(\w+\)s (?:[a-z]+ )?([a-z]+s)\b")
+NEVER_ONE = {"most", "least", "weeks", "all", "many", "share", "times", "points", "now"}
+"""Bounds, shares, rounded large numbers and numbers with a fraction."""
 TRANSLATED = [language for language in LANGUAGES if language != "en"]
 
 
@@ -56,6 +60,19 @@ def test_catalogues_are_as_the_command_writes_them(language: str) -> None:
     stored = {(message.id, message.context) for message in read_catalogue(language)}
 
     assert {(message.id, message.context) for message in found} == stored
+
+
+def test_a_count_before_a_noun_has_a_plural_form() -> None:
+    """“1 days” cannot appear; placeholders of bounds and of shares are never 1."""
+    collected = catalogues.collect()
+    plurals = [message.id[1] for message in collected if isinstance(message.id, tuple)]
+    nouns = {noun for text in plurals for noun in COUNTED.findall(text)} - {"is", "has", "was", "as", "its"}
+    counted = re.compile(rf"%\((\w+)\)s (?:of %\((\w+)\)s )?(?:[a-z]+ )?(?:{'|'.join(sorted(nouns))})\b")
+    singles = [message.id for message in collected if isinstance(message.id, str)]
+    found = {text for text in singles for names in counted.findall(text) if not NEVER_ONE & set(names)}
+
+    assert {"days", "decisions", "messages"} <= nouns
+    assert found == set()
 
 
 @pytest.mark.parametrize(

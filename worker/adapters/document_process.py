@@ -38,7 +38,7 @@ class Names:
 
     Attributes:
         title: given by a person; when empty, the document's own title counts.
-        otherwise: the title of a document without one.
+        otherwise: the title of a document without one; when empty too, the document's first line.
     """
 
     title: str = ""
@@ -120,7 +120,7 @@ def _cut(data: bytes, kind: DocumentFormat, names: Names) -> Cut:
     length = sum(len(block.text) for block in parsed.blocks)
     if length > MOST_CHARS:
         raise DocumentRejected(f"holds {length:,} characters, the limit is {MOST_CHARS:,}: split it")
-    title = names.title or parsed.title or names.otherwise
+    title = names.title or parsed.title or names.otherwise or parsed.first_line
     return Cut(title=title, chunks=document_chunks(parsed, title=title))
 
 

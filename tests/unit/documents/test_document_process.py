@@ -39,6 +39,22 @@ async def test_every_format_is_read_and_cut(data: bytes, kind: DocumentFormat, t
     assert found.chunks[0].text
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("\n\n- We deliver on Monday.\nFree from 50 EUR.", "We deliver on Monday."),
+        ("***\n\n1. Chúng tôi   giao hàng thứ hai.", "Chúng tôi giao hàng thứ hai."),
+        (f"{'word ' * 15}longest ending of a line", f"{'word ' * 15}".strip() + "…"),
+        ("一" * 200, "一" * 80 + "…"),
+    ],
+)
+async def test_a_text_without_a_title_has_its_first_line(text: str, title: str) -> None:
+    """Without list marks, at most 80 characters of whole words, also above each of its passages."""
+    found = await document_process.cut(text.encode(), DocumentFormat.TEXT, Names())
+
+    assert (found.title, found.chunks[0].title) == (title, title)
+
+
 async def test_a_reader_gets_no_secret_of_its_parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers, keys and passwords stay with the parent; the reader works without them."""
     secrets = {*SECRETS, "POSTGRES_PASSWORD", "REDIS_PASSWORD", "AWS_SECRET_ACCESS_KEY", "LCX_TOKEN"}
