@@ -30,14 +30,12 @@ from rich.table import Table
 
 from bench.audit_pages import PARTS, addresses, measured_pages
 from bench.audit_people_rows import fill_own_rows, fill_people_rows
-from bench.audit_rows import DAYS, NEEDLE, fill
+from bench.audit_rows import DAYS, NEEDLE, figures_counted, fill
 from bench.audit_server import Server, figures, serving
 from cli.stack import Stack
 from db import migrate
 from db.audit.cursor import OLDEST, Direction, Position
-from db.figures import hourly
 from db.people.records import EVERY_ACCOUNT, Role
-from db.review_store import Store
 
 OUT: Final = Path("out/bench-audit.json")
 BEFORE: Final = "0004"
@@ -130,19 +128,10 @@ def _filled(servers: Stack, rows: int) -> dict[str, Any]:
     }
 
 
-async def _figures_counted(url: str) -> None:
-    """Count every hour, as a running server would have, so that counting does not compete with the pages."""
-    async with Store(url, size=1) as store:
-        while True:
-            async with store.writing() as connection:
-                if await hourly.fill_next(connection, now=datetime.now(UTC)) is None:
-                    return
-
-
 async def _measured(url: str, redis_url: str, repeat: int, only: str) -> dict[str, Any]:
     pages: dict[str, dict[str, float]] = {}
     started = time.perf_counter()
-    await _figures_counted(url)
+    await figures_counted(url)
     counted = time.perf_counter()
     if only != "pages":
         pages |= await _lists(url, redis_url, repeat)

@@ -9,6 +9,9 @@ from typing import Final
 
 import psycopg
 
+from db.figures import hourly
+from db.review_store import Store
+
 DAYS: Final = 30
 ACCOUNTS: Final = 200
 BATCH: Final = 250_000
@@ -166,3 +169,12 @@ def _choices(connection: psycopg.Connection) -> None:
                 copy.write_row((number, " ".join(chance.choices(words, cum_weights=weights, k=length))))
         cursor.execute(COUNTED)
         cursor.execute("ANALYZE model; ANALYZE choice; ANALYZE fragment")
+
+
+async def figures_counted(url: str) -> None:
+    """Count every hour, as a running server would have, so that counting does not compete with the pages."""
+    async with Store(url, size=1) as store:
+        while True:
+            async with store.writing() as connection:
+                if await hourly.fill_next(connection, now=datetime.now(UTC)) is None:
+                    return

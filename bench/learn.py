@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
-from uuid import UUID
 
 import structlog
 
+from bench.audit_rows import figures_counted
 from bench.audit_server import figures, serving
 from bench.backtest_rows import say
 from bench.learn_rows import USER, LearnLog, fill_log
@@ -160,7 +160,11 @@ class LearnBench:
         self.note("rollout, watch", s=round(took_s, 2), returned=returned, state=str(state))
 
     async def pages(self, redis_url: str) -> None:
-        """Server time of each page that learns."""
+        """Server time of each page that learns, after the hours are counted as a running server does."""
+        say("counting hours")
+        started = time.perf_counter()
+        await figures_counted(self.url)
+        self.note("hours counted", s=round(time.perf_counter() - started, 1))
         async with create_pool(self.url, size=1, application="bench", role=None) as source:
             values = {"rollout": self.log.rollout_id} | {
                 name: await fetch_value(source, f"SELECT id FROM {table} ORDER BY id DESC LIMIT 1")
@@ -202,13 +206,13 @@ def main() -> None:
     with Stack() as stack, start() as sandbox:
         migrate.upgrade(stack.database_url)
         bench = LearnBench(stack, sandbox, asyncio.run(_filled(stack.database_url, number)))
-        bench.commands()
-        asyncio.run(bench.jobs())
-        asyncio.run(bench.pages(stack.redis_url))
-    log = {name: str(each) if isinstance(each, UUID) else each for name, each in asdict(bench.log).items()}
-    print(
-        json.dumps({"decisions": number, "load": os.getloadavg()[0], "log": log, **bench.measured}, indent=2)
-    )
+        try:
+            bench.commands()
+            asyncio.run(bench.jobs())
+            asyncio.run(bench.pages(stack.redis_url))
+        finally:  # what was measured before a failure took long
+            found = {"decisions": number, "load": os.getloadavg()[0], "log": asdict(bench.log)}
+            print(json.dumps(found | bench.measured, indent=2, default=str))
 
 
 if __name__ == "__main__":

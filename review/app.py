@@ -31,6 +31,7 @@ from review.auth.password_page import FIRST_PASSWORD_PAGES
 from review.auth.second_factor_page import PAGES_WITHOUT_FACTOR
 from review.background import run_background
 from review.care.organisation_covers import with_organisation_covers
+from review.dashboard.reused import ReusedFigures
 from review.first_run.services import FirstRunServices
 from review.http import form_guards
 from review.http.concurrency_limit import TooManyRequests
@@ -106,6 +107,7 @@ def build_app(
         provider=_provider(settings),
         limit_figures=limit_figures,
         first_run=first_run or FirstRunServices(),
+        reused_figures=ReusedFigures(reuse_s=settings.figures_reuse_s),
     )
     hosts = {origin.hostname or "localhost", "127.0.0.1", "localhost", "[::1]"}
 

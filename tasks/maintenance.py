@@ -15,7 +15,7 @@ from tasks.fleet.beats import sign_tasks
 from tasks.governance import sweep as retention
 from tasks.governance.erasure import ErasureParts, run_erasures, signing_key
 from tasks.governance.sweep import SweepPace
-from tasks.replays.rollout_guard import watch_rollouts
+from tasks.replays.rollout_guard import CheckRests, watch_rollouts
 from tasks.runtime import Runtime
 from tasks.stream_upkeep.sweep import sweep_streams
 
@@ -68,7 +68,8 @@ def escalations(task: Any) -> None:
 def rollouts(task: Any) -> None:
     """Return rollouts whose candidate left its bounds."""
     runtime = _runtime(task)
-    runtime.call(watch_rollouts(runtime.parts.pool, datetime.now(UTC)))
+    rests = CheckRests(redis=runtime.parts.redis, stream=task.app.hushgate_settings.stream)
+    runtime.call(watch_rollouts(runtime.parts.pool, datetime.now(UTC), rests))
 
 
 @shared_task(name="hushgate.partitions", bind=True)

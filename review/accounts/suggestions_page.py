@@ -24,6 +24,8 @@ from review.http.visit import Visit
 DEFAULT_RANGE: Final = "30d"
 GROUPED: Final = 1_000
 """Newest decisions with suggestions that a page groups; the command line groups more."""
+SHOWN: Final = 40
+"""Topics on the page; a link shows the others."""
 TOPIC_DECISIONS: Final = 200
 """Decisions listed of one topic."""
 
@@ -59,7 +61,8 @@ async def show_suggestions(visit: Visit) -> Response:
         titles=ranges.TITLES,
         key=key,
         found=found,
-        topics=[_topic_view(visit, each) for each in found.topics],
+        topics=[_topic_view(visit, each) for each in found.topics[: None if "all" in parameters else SHOWN]],
+        all_link="?" + urlencode(chosen.query | {"all": "yes"}),
         may_edit=visit.may(Right.EDIT_RULES, user_id),
         topic_link=lambda topic: "?" + urlencode(chosen.query | {"topic": topic}),
         back_link="?" + urlencode(chosen.query),

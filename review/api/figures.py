@@ -87,13 +87,15 @@ async def show_agreement(visit: Visit) -> Response:
         query = agreement_page.parse_agreement_query(visit, visit.request.query_params)
     except BadRange as bad:
         raise Refused(400, "Cannot be used", str(bad)) from bad
-    counts, basis, tables = await agreement_page.load_agreement(visit, query)
+    counted = await agreement_page.load_agreement(visit, query)
+    counts, basis, tables = counted.value
     chosen, account = query.chosen, query.reviews.account
     await visit.log(LoggedAction.FIGURES, user_id=account, detail={"agreement": basis})
     return JSONResponse(
         {
             "since": chosen.since.isoformat(),
             "until": chosen.until.isoformat(),
+            "counted_at": counted.at.isoformat(),
             "account": account,
             "basis": basis,
             "reviews_by_basis": counts,

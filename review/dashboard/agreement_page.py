@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import urlencode
 
 from starlette.responses import Response
@@ -19,6 +19,7 @@ from review.dashboard import ranges
 from review.dashboard.agreement_view import SORTS, AgreementTables, agreement_tables
 from review.dashboard.measures import ENOUGH_PAIRS
 from review.dashboard.ranges import BadRange, Range, not_of_list
+from review.dashboard.reused import Counted
 from review.http.visit import Visit
 from review.languages import mark
 
@@ -32,6 +33,9 @@ class BasisWords:
 
 
 DEFAULT_RANGE: Final = "30d"
+MOST_LINES: Final = 100
+"""Lines of a table; a link shows the others."""
+CountedAgreement: TypeAlias = tuple[dict[str, int], Basis, AgreementTables]
 LOOK_BACK: Final = timedelta(days=366)
 """How far before the range the links search: a decision may be older than its review."""
 BASES: Final[Mapping[Basis, BasisWords]] = {
@@ -70,7 +74,8 @@ async def show_agreement(visit: Visit) -> Response:
         query = parse_agreement_query(visit, visit.request.query_params)
     except BadRange as bad:
         problem, query = str(bad), parse_agreement_query(visit, {})
-    counts, basis, tables = await load_agreement(visit, query)
+    counted = await load_agreement(visit, query)
+    counts, basis, tables = counted.value
     chosen, account = query.chosen, query.reviews.account
     parameters = chosen.query | {"account": account or "", "basis": basis, "sort": query.sort}
     await visit.log(LoggedAction.FIGURES, user_id=account, detail={"agreement": basis})
@@ -84,6 +89,8 @@ async def show_agreement(visit: Visit) -> Response:
         bases=BASES,
         counts=counts,
         tables=tables,
+        most=None if "all" in visit.request.query_params else MOST_LINES,
+        counted_at=counted.at if counted.at != visit.now else None,
         sort=query.sort,
         titles=ranges.TITLES,
         enough=ENOUGH_PAIRS,
@@ -94,13 +101,17 @@ async def show_agreement(visit: Visit) -> Response:
     )
 
 
-async def load_agreement(
-    visit: Visit, query: AgreementQuery
-) -> tuple[dict[str, int], Basis, AgreementTables]:
+async def load_agreement(visit: Visit, query: AgreementQuery) -> Counted[CountedAgreement]:
     """Numbers of reviews by basis, the basis shown, and its tables."""
     async with visit.store.reading() as connection:
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
     reviews = replace(query.reviews, hidden=hidden)
+    chosen = tuple(sorted(query.chosen.query.items()))
+    key = ("agreement", chosen, reviews.accounts, reviews.account, hidden, query.basis, query.sort)
+    return await visit.site.reused_figures.get(key, visit.now, lambda: _count(visit, query, reviews))
+
+
+async def _count(visit: Visit, query: AgreementQuery, reviews: ReviewSelection) -> CountedAgreement:
     counts = await visit.store.read_lists(lambda replica: agreement.counts_by_basis(replica, reviews))
     basis = query.basis or next((each for each in Basis if counts.get(each)), Basis.SAMPLED)
     found = await visit.store.read_lists(lambda replica: agreement.count_agreement(replica, reviews, basis))

@@ -27,7 +27,9 @@ from review.dashboard.drawings import DashboardPlots
 from review.dashboard.lead_figures import load_lead_figures, load_parts
 from review.dashboard.lead_view import LoadedDashboard, assemble
 from review.dashboard.ranges import BadRange, Range
+from review.dashboard.reused import Counted
 from review.http.visit import Visit
+from review.languages.reader import reader
 from review.queues.queue_loads import load_open_queues
 from worker.model import Scope
 
@@ -65,7 +67,8 @@ async def show_dashboard(visit: Visit) -> Response:
         problem = str(bad)
         query = parse_page_query(visit, {})
     chosen, figures = query.chosen, query.figures
-    loaded = await load_dashboard(visit, query)
+    counted = await load_dashboard(visit, query)
+    loaded = counted.value
     suggestions = loaded.accounts
     if figures.account is not None:
         suggestions = await visit.store.read_lists(
@@ -88,6 +91,7 @@ async def show_dashboard(visit: Visit) -> Response:
         scopes=tuple(Scope),
         shown=loaded,
         view=loaded.view,
+        counted_at=counted.at if counted.at != visit.now else None,
         found=loaded.found,
         queues=queues,
         suggestions=suggestions,
@@ -102,8 +106,15 @@ async def show_dashboard(visit: Visit) -> Response:
     )
 
 
-async def load_dashboard(visit: Visit, query: DashboardQuery) -> LoadedDashboard:
+async def load_dashboard(visit: Visit, query: DashboardQuery) -> Counted[LoadedDashboard]:
     """Everything that the page shows and its files contain."""
+    figures, person = query.figures, reader.get()
+    key = ("dashboard", *sorted(query.parameters.items()), figures.since, tuple(figures.users),
+           person.language, person.zone)  # fmt: skip
+    return await visit.site.reused_figures.get(key, visit.now, lambda: _load(visit, query))
+
+
+async def _load(visit: Visit, query: DashboardQuery) -> LoadedDashboard:
     chosen, figures, kept = query.chosen, query.figures, visit.site.kept_figures
     found = await load_figures(visit, figures)
     lead = await load_lead_figures(visit, figures)

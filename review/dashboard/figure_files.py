@@ -52,7 +52,7 @@ async def _load(visit: Visit) -> tuple[str, LoadedDashboard]:
     except BadRange as bad:
         raise Refused(400, _("This range cannot be used"), str(bad)) from bad
     key = str(visit.request.path_params["figure"])
-    loaded = await load_dashboard(visit, query)
+    loaded = (await load_dashboard(visit, query)).value
     detail = range_log_detail(query.chosen) | {"figure": key[:40]}
     await visit.log(LoggedAction.FIGURES, user_id=query.figures.account, detail=detail)
     return key, loaded

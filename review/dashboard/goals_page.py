@@ -123,7 +123,8 @@ def _unusable(text: str) -> Refused:
 
 
 def _back(visit: Visit) -> Response:
-    """The dashboard as it was."""
+    """The dashboard as it was, counted again."""
+    visit.site.reused_figures.forget()
     found: dict[str, str] = dict(parse_qsl(visit.field("query")[:2000]))
     return visit.redirect(
         "dashboard", urlencode({str(name): found[name] for name in PARAMETERS if name in found})

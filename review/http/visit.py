@@ -26,6 +26,7 @@ from db.people.records import Person
 from db.review_store import AsyncConnection, Store
 from review.access import Right, accounts_with, may, may_somewhere, missing_right_message
 from review.auth.openid_provider import OpenIdProvider
+from review.dashboard.reused import ReusedFigures
 from review.dashboard.rounds import Rounds
 from review.first_run.services import FirstRunServices
 from review.http.concurrency_limit import ConcurrencyLimit
@@ -95,6 +96,7 @@ class Site:
     rounds: Rounds = field(default_factory=Rounds)
     first_run: FirstRunServices = field(default_factory=FirstRunServices)
     kept_figures: KeptRows = field(default_factory=KeptRows)
+    reused_figures: ReusedFigures = field(default_factory=ReusedFigures)
     link_visits: RequestRate = field(default_factory=RequestRate)
     """Of signed links, by address and by what they name."""
 

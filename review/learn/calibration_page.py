@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 from uuid import UUID
@@ -25,18 +26,41 @@ from review.languages import gettext as _
 from review.learn.reliability_plot import reliability_plot
 from worker.account_settings import AccountRejected
 from worker.adaptive import STEP
+from worker.model import Account
 from worker.proposals import (
     WANTED,
+    ThresholdProposal,
     category_proposals,
     confidence_proposal,
     draft_observations,
     proposal_changes,
     threshold_value,
 )
-from worker.statistics.reliability import calibration_error, reliability_bins
+from worker.statistics.reliability import ReliabilityBin, calibration_error, reliability_bins
 
 DEFAULT_RANGE: Final = "30d"
 MOST_LABELS: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredCalibration:
+    """What the reviews of a sample say, without the reviews.
+
+    Attributes:
+        readings: reviews that count; ``without_chance``: those that were left out.
+        policies, labels: that the readings have.
+        confidence: the proposed threshold of confidence; None where the policy has none.
+        proposals: of confidence and categories.
+    """
+
+    readings: int
+    without_chance: int
+    policies: tuple[str, ...]
+    labels: tuple[str, ...]
+    bins: tuple[ReliabilityBin, ...]
+    error: float | None
+    confidence: ThresholdProposal | None
+    proposals: tuple[ThresholdProposal, ...]
 
 
 async def show_calibration(visit: Visit) -> Response:
@@ -46,12 +70,18 @@ async def show_calibration(visit: Visit) -> Response:
     chosen = _range(visit, problems)
     wanted = _wanted(parameters.get("precision", ""), problems)
     policy, label = parameters.get("policy", ""), parameters.get("label", "")
-    sample = await load_sample(visit, account, chosen)
     settings = await current_account(visit.store.pool, account)
-    bins = reliability_bins(draft_observations(sample.readings, policy=policy, label=label))
-    confidence = confidence_proposal(settings, sample.readings, wanted)
-    categories = category_proposals(settings, sample.readings, wanted)
-    await visit.log(LoggedAction.FIGURES, user_id=account, detail={"calibration": len(sample.readings)})
+    async with visit.store.reading() as connection:
+        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+
+    async def measure() -> MeasuredCalibration:
+        return _measured(settings, await load_sample(visit, account, chosen), policy, label, wanted)
+
+    key = ("calibration", account, settings.version, wanted, policy, label, hidden,
+           *sorted(chosen.query.items()))  # fmt: skip
+    counted = await visit.site.reused_figures.get(key, visit.now, measure)
+    found = counted.value
+    await visit.log(LoggedAction.FIGURES, user_id=account, detail={"calibration": found.readings})
     return visit.render(
         "learn/calibration.html",
         status=400 if problems else 200,
@@ -59,22 +89,14 @@ async def show_calibration(visit: Visit) -> Response:
         tab="learn",
         problem=" ".join(problems),
         chosen=chosen,
+        counted_at=counted.at if counted.at != visit.now else None,
         titles=ranges.TITLES,
         wanted=wanted,
         policy=policy,
         label=label,
-        policies=sorted({each.policy for each in sample.readings if each.policy} | {policy} - {""}),
-        labels=_labels(sample, label),
-        sample=sample,
-        bins=bins,
-        error=calibration_error(bins),
-        plot=reliability_plot(bins) if bins else None,
-        confidence=confidence,
-        proposals=[
-            (each, threshold_value(each) if each.certified else None)
-            for each in (confidence, *categories)
-            if each is not None
-        ],
+        found=found,
+        plot=reliability_plot(found.bins) if found.bins else None,
+        proposals=[(each, threshold_value(each) if each.certified else None) for each in found.proposals],
         errors_link=f"{visit.url('learn_errors', account=account)}?{urlencode(chosen.query)}",
         made=parameters.get("made", ""),
         candidate=_candidate(parameters.get("candidate", "")),
@@ -129,6 +151,24 @@ async def load_sample(visit: Visit, account: str, chosen: Range) -> CalibrationS
         now=visit.now, hidden=hidden,
     )  # fmt: skip
     return await visit.store.read_lists(lambda replica: calibration_sample(replica, selected))
+
+
+def _measured(
+    settings: Account, sample: CalibrationSample, policy: str, label: str, wanted: float
+) -> MeasuredCalibration:
+    bins = reliability_bins(draft_observations(sample.readings, policy=policy, label=label))
+    confidence = confidence_proposal(settings, sample.readings, wanted)
+    found = (confidence, *category_proposals(settings, sample.readings, wanted))
+    return MeasuredCalibration(
+        readings=len(sample.readings),
+        without_chance=sample.without_chance,
+        policies=tuple(sorted({each.policy for each in sample.readings if each.policy} | {policy} - {""})),
+        labels=tuple(_labels(sample, label)),
+        bins=bins,
+        error=calibration_error(bins),
+        confidence=confidence,
+        proposals=tuple(each for each in found if each is not None),
+    )
 
 
 def _labels(sample: CalibrationSample, label: str) -> list[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 from urllib.parse import urlencode
+from uuid import UUID
 
 from starlette.responses import Response
 
@@ -25,6 +27,7 @@ from review.accounts.stored_versions import account_of_path
 from review.dashboard import ranges
 from review.dashboard.intervals import interval
 from review.dashboard.ranges import Range
+from review.dashboard.reused import Counted
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
@@ -74,11 +77,23 @@ async def download_errors(visit: Visit) -> Response:
     return await _file(visit, None)
 
 
-async def load_report(visit: Visit, account: str | None, chosen: Range) -> ErrorReport:
+async def load_report(visit: Visit, account: str | None, chosen: Range) -> Counted[ErrorReport]:
     """The report of one account, or of all that the person leads; logged by the caller."""
     accounts = visit.accounts(Right.LEAD)
     async with visit.store.reading() as connection:
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+    key = ("errors", tuple(sorted(chosen.query.items())), accounts, account, hidden)
+    count = partial(_count, visit, account, chosen, accounts, hidden)
+    return await visit.site.reused_figures.get(key, visit.now, count)
+
+
+async def _count(
+    visit: Visit,
+    account: str | None,
+    chosen: Range,
+    accounts: tuple[str, ...] | None,
+    hidden: frozenset[UUID],
+) -> ErrorReport:
     selected = ErrorSelection(
         accounts=accounts, account=account, since=chosen.since, until=chosen.until, now=visit.now,
         hidden=hidden,
@@ -101,7 +116,8 @@ async def load_report(visit: Visit, account: str | None, chosen: Range) -> Error
 
 async def _page(visit: Visit, account: str | None) -> Response:
     chosen, problem = _range(visit)
-    report = await load_report(visit, account, chosen)
+    counted = await load_report(visit, account, chosen)
+    report = counted.value
     await _log(visit, account, report)
     file = ("learn_errors_csv", {"account": account}) if account else ("errors_csv", {})
     return visit.render(
@@ -113,6 +129,7 @@ async def _page(visit: Visit, account: str | None) -> Response:
         chosen=chosen,
         titles=ranges.TITLES,
         report=report,
+        counted_at=counted.at if counted.at != visit.now else None,
         kinds=KINDS,
         dimensions=DIMENSIONS,
         designs=[(each, parse_sample(each.definition)) for each in report.designs],
@@ -140,7 +157,7 @@ async def _file(visit: Visit, account: str | None) -> Response:
     chosen, problem = _range(visit)
     if problem:
         raise Refused(400, _("This range cannot be used"), problem)
-    report = await load_report(visit, account, chosen)
+    report = (await load_report(visit, account, chosen)).value
     await _log(visit, account, report)
     body = "\ufeff" + csv_text([FILE_COLUMNS, *(list(row.values()) for row in accuracy_rows(report))])
     headers = {"Content-Disposition": 'attachment; filename="hushgate-accuracy.csv"'}

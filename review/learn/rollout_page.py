@@ -124,7 +124,11 @@ async def _rollout_of_path(visit: Visit) -> Rollout:
 async def _figures(visit: Visit, rollout: Rollout, steps: Sequence[RolloutStep]) -> RolloutFigures | None:
     """Since the last step, while it runs; before the last step, after it has ended."""
     if rollout.state == RolloutState.RUNNING:
-        return await load_figures(visit.store.pool, rollout.rollout_id, visit.now)
+        key = ("rollout", rollout.rollout_id, rollout.stepped_at)
+        counted = await visit.site.reused_figures.get(
+            key, visit.now, lambda: load_figures(visit.store.pool, rollout.rollout_id, visit.now)
+        )
+        return counted.value
     return steps[-1].figures if steps else None
 
 

@@ -95,16 +95,23 @@ async def _page(
     accounts: tuple[str, ...] | None,
     others: Sequence[tuple[UUID, str]] | None,
 ) -> Response:
-    quality = None
+    quality = counted_at = None
     if person_id is not None:
         chosen, selected = person_id, await _selection(visit, accounts)
-        weeks = await visit.store.read_lists(lambda replica: quality_weeks(replica, chosen, selected))
+        counted = await visit.site.reused_figures.get(
+            ("quality", chosen, accounts, selected.hidden),
+            visit.now,
+            lambda: visit.store.read_lists(lambda replica: quality_weeks(replica, chosen, selected)),
+        )
+        weeks = counted.value
+        counted_at = counted.at if counted.at != visit.now else None
         since = (visit.now - NEW_WEEKS * timedelta(days=7)).date()
         quality = reviewer_quality(weeks, [each for each in weeks if each.week >= since])
         await visit.log(LoggedAction.FIGURES, detail={"reviewer": login})
     return visit.render(
         "quality.html",
         quality=quality,
+        counted_at=counted_at,
         login=login,
         others=None if others is None else [name for _id, name in others],
         weeks=WEEKS,

@@ -22,7 +22,9 @@ from db.candidates.rollout_records import Author, Plan, Rollout, RolloutRefused
 from db.pool import WORKER_ROLE, Pool, create_pool
 from sandbox.server import SandboxHandle
 from tasks.accounts import Rulebook
-from tasks.replays.rollout_guard import watch_rollouts
+from tasks.replays import rollout_guard
+from tasks.replays.rollout_guard import CheckRests, watch_rollouts
+from tasks.shards.clients import connect
 from tests.support.replays import replay_differs
 from tests.support.running import Running, eventually, running
 from tests.support.terminal import Shell
@@ -228,3 +230,36 @@ def test_the_place_of_a_conversation_is_the_same_in_sql(database_url: str) -> No
     found = [row["place"] for row in rows]
 
     assert found == [place_of(rollout, each) for each in names]
+
+
+def test_a_rollout_whose_check_took_long_rests_until_its_next_step(
+    engine: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A twentieth of a core of Postgres at most; without Redis every check is made."""
+    monkeypatch.setattr(rollout_guard, "SHORTEST_S", 0.5)
+    shop, url = engine.account(), engine.url
+    rollout = started(url, candidate(url, shop, BAD).candidate_id, 0.2, "blocks<=+0.9")
+    checked: list[UUID] = []
+
+    async def slow_check(source: Pool, running: Any, now: datetime) -> tuple[str, ...]:
+        if running.rollout_id == rollout.rollout_id:
+            checked.append(running.rollout_id)
+            await asyncio.sleep(0.1)
+        return ()
+
+    def watch(redis_url: str = engine.redis_url) -> int:
+        async def looked(source: Pool) -> int:
+            async with connect(redis_url) as redis:
+                rests = CheckRests(redis=redis, stream=f"guard-{rollout.rollout_id}")
+                return await watch_rollouts(source, datetime.now(UTC), rests)
+
+        call(url, looked)
+        return len(checked)
+
+    monkeypatch.setattr(rollout_guard, "check_rollout", slow_check)
+
+    assert [watch(), watch(), watch()] == [1, 1, 1]
+    author = Author(made_by="kim", reason="more", now=datetime.now(UTC))
+    call(url, lambda source: rollout_steps.step_rollout(source, rollout.rollout_id, 0.3, author))
+    assert [watch(), watch()] == [2, 2]
+    assert [watch("redis://127.0.0.1:1/0"), watch("redis://127.0.0.1:1/0")] == [3, 4]

@@ -354,7 +354,8 @@ def test_hostile_rules_are_escaped_on_every_page(database_url: str, editor: Visi
     listed = editor.get("/accounts?q=%3Cb%3E")
     home = listed.text.partition('<td><a href="')[2].partition('"')[0]
     path = home.removesuffix("home") + "rules"
-    pages = [editor.get(page) for page in (home, path, f"{path}/history", f"{path}/diff?from=0&to=1")]
+    pages = [editor.get(home), editor.get(path), editor.get(f"{path}/history")]
+    pages += [editor.get(f"{path}/diff?from=0&to=1")]
     pages += [editor.get(path.removesuffix("rules") + page) for page in ("documents", "settings")]
     pages.append(editor.post(f"{path}/test", version="1", of="stored", text=HOSTILE))
 

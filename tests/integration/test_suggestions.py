@@ -18,6 +18,7 @@ from db import decisions
 from db.audit.suggestions import topic_key
 from db.people.records import Role
 from db.pool import create_pool
+from review.accounts import suggestions_page
 from tests.support.reviewing import Visitor, add_person, site
 from tests.support.samples import assessment, event
 from tests.support.terminal import Shell
@@ -113,6 +114,24 @@ def test_one_topic_lists_all_its_decisions(database_url: str, visitor: Callable[
     assert all(f"/decisions/{each}" in whole.text for each in made)
     assert f"/accounts/{account}/documents?title=parking" in overview.text
     assert 'name="title" maxlength="300" value="parking"' in form.text
+
+
+def test_a_long_list_of_topics_begins_with_the_most_asked(
+    database_url: str, visitor: Callable[[], Visitor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are one link away."""
+    monkeypatch.setattr(suggestions_page, "SHOWN", 1)
+    account = "many-topics"
+    for topic in ("parking", "parking", "lockers"):
+        decided(database_url, account, (topic,), f"Where is {topic}?")
+    person = reader(database_url, visitor)
+    short = person.get(f"/accounts/{account}/suggestions?range=7d").text
+    whole = person.get(f"/accounts/{account}/suggestions?range=7d&all=yes").text
+
+    assert ("about <bdi>parking" in short, "about <bdi>lockers" in short) == (True, False)
+    assert '<a href="?range=7d&amp;all=yes">Show all 2 topics</a>' in short
+    assert "about <bdi>lockers" in whole
+    assert "Show all" not in whole
 
 
 def test_covered_texts_and_their_topics_stay_covered(

@@ -34,6 +34,7 @@ CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
 def settings_at(url: str, **environment: str) -> ReviewSettings:
     """Settings of review pages on this database."""
     known = {"DATABASE_URL": url, "REDIS_URL": "redis://127.0.0.1:1/0", "HUSHGATE_REVIEW_URL": ADDRESS}
+    known["HUSHGATE_REVIEW_FIGURES_REUSE_S"] = "0"
     return ReviewSettings.model_validate(known | environment)
 
 

@@ -29,45 +29,46 @@ RULED: Final = frozenset({"FLAGGED_RULE", "REPLY_FLAGGED_RULE"})
 
 
 class Touched(StrEnum):
-    """From where changed settings may touch a decision."""
+    """Where changed settings may touch a decision."""
 
-    NOTHING = "nothing"
     RULES = "rules"
     THRESHOLDS = "thresholds"
     HISTORY = "history"
     EVERYTHING = "everything"
 
 
-def touched(before: Account, after: Account) -> Touched:
-    """The first stage that reads a setting of which two versions differ."""
+PARTS: Final = {Touched.RULES: RULES, Touched.THRESHOLDS: THRESHOLDS, Touched.HISTORY: FROM_HISTORY}
+
+
+def touched(before: Account, after: Account) -> frozenset[Touched]:
+    """What reads the settings of which two versions differ."""
     names = {each.name for each in fields(Account) if getattr(before, each.name) != getattr(after, each.name)}
     names -= UNREAD
-    for known, answer in (
-        (frozenset[str](), Touched.NOTHING),
-        (RULES, Touched.RULES),
-        (THRESHOLDS, Touched.THRESHOLDS),
-        (FROM_HISTORY, Touched.HISTORY),
-    ):
-        if names <= known:
-            return answer
-    return Touched.EVERYTHING
+    if names - frozenset().union(*PARTS.values()):
+        return frozenset({Touched.EVERYTHING})
+    return frozenset(part for part, read in PARTS.items() if names & read)
 
 
 def is_unchanged(
     recording: Recording, stored: ReplayOutcome, before: Account, version: PinnedSettings
 ) -> bool:
-    """Whether a decision certainly ends as it did under another version of its settings."""
-    match touched(before, version.account):
-        case Touched.NOTHING:
-            return True
-        case Touched.HISTORY:
-            return all(each.port != Port.HISTORY for each in recording.answers)
-        case Touched.THRESHOLDS:
-            return _same_findings(recording, before, version.account)
-        case Touched.RULES:
-            return stored.reason_code not in RULED and _no_rule_matches(recording, version)
-        case _:
-            return False
+    """Whether a decision certainly ends as it did under another version of its settings.
+
+    Each part finds what it found: then the next one sees what it saw.
+    """
+
+    def same(part: Touched) -> bool:
+        match part:
+            case Touched.HISTORY:
+                return all(each.port != Port.HISTORY for each in recording.answers)
+            case Touched.THRESHOLDS:
+                return _same_findings(recording, before, version.account)
+            case Touched.RULES:
+                return stored.reason_code not in RULED and _no_rule_matches(recording, version)
+            case _:
+                return False
+
+    return all(map(same, touched(before, version.account)))
 
 
 def _same_findings(recording: Recording, before: Account, after: Account) -> bool:

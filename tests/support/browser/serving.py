@@ -18,6 +18,7 @@ def serving(database_url: str, redis_url: str, log: Path, **environment: str) ->
     """Serve the pages of a database; the address they are at. ``environment`` adds to their settings."""
     url = free_address()
     known = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "HUSHGATE_REVIEW_URL": url}
+    known["HUSHGATE_REVIEW_FIGURES_REUSE_S"] = "0"
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "cli", "review"],
