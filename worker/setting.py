@@ -48,7 +48,45 @@ class SettingKind(StrEnum):
     RECORDS = "records"
 
 
-def _no_warning(before: Any, after: Any) -> Iterator[str]:
+class RiskText(StrEnum):
+    """The sentences about risks of a change, with the names of their values."""
+
+    ADAPTIVE = "Thresholds move within these bounds without a person, one step a day."
+    SWITCHED_ON = "AI is switched on where it was off: from then on replies are sent to people."
+    REPLY_UNTESTED = "The account's rules no longer test replies."
+    PASSAGES_UNCHECKED = "Passages with instructions to the model are no longer left out."
+    UNMASKED = "E-mail addresses, phone, card and account numbers are sent to the model vendors again."
+    THRESHOLD_REMOVED = "%(category)s: the threshold %(old)s is removed, the API's own flag decides."
+    LESS_STRICT = "%(category)s: only scores of %(new)s or more are stopped, so more messages pass."
+    STRICTER = "%(category)s: scores of %(new)s or more are stopped, so more messages get no reply."
+    UNMODERATED = "While moderation is down, messages are answered without moderation."
+    IMAGES_UNMODERATED = "Images are no longer moderated: only %(endpoint)s looks at them."
+    MODERATOR_GONE = "%(moderator)s no longer moderates messages and replies."
+    MODERATOR_OPTIONAL = "While %(moderator)s is down, messages are answered without its result."
+    COMBINED_WEAKER = "A text that one moderator flags may pass, because of the results of the others."
+    SILENCED = "%(reason)s: no longer handed to people; the author gets no answer."
+    UNASSESSED = "Replies are sent without an assessment."
+    SENT_AT_ONCE = "Replies are sent without approval. Those that wait now are not sent by this change."
+    UNLIMITED = "When a budget is spent, replies are sent as before and go on costing money."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Risk:
+    """A risk of a change: one sentence, and its values by name."""
+
+    text: RiskText
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text % self.values
+
+
+def risk(text: RiskText, **values: str) -> Risk:
+    """A risk with these values."""
+    return Risk(text=text, values=values)
+
+
+def _no_warning(before: Any, after: Any) -> Iterator[Risk]:
     del before, after
     return iter(())
 
@@ -66,7 +104,7 @@ class Setting:
     title: str
     section: Section
     help: str
-    warnings: Callable[[Any, Any], Iterator[str]] = _no_warning
+    warnings: Callable[[Any, Any], Iterator[Risk]] = _no_warning
     choices: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -75,94 +113,94 @@ class Setting:
         return self.title.removesuffix(", seconds")
 
 
-def warn_adaptive(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
+def warn_adaptive(before: dict[str, str], after: dict[str, str]) -> Iterator[Risk]:
     """Thresholds change without a person."""
     if after and after != before:
-        yield "Thresholds move within these bounds without a person, one step a day."
+        yield risk(RiskText.ADAPTIVE)
 
 
-def warn_switched_on(before: bool, after: bool) -> Iterator[str]:
+def warn_switched_on(before: bool, after: bool) -> Iterator[Risk]:
     """AI replies where it did not."""
     if after and not before:
-        yield "AI is switched on where it was off: from then on replies are sent to people."
+        yield risk(RiskText.SWITCHED_ON)
 
 
-def warn_reply_untested(before: bool, after: bool) -> Iterator[str]:
+def warn_reply_untested(before: bool, after: bool) -> Iterator[Risk]:
     """Drafts pass that a rule would have stopped."""
     if before and not after:
-        yield "The account's rules no longer test replies."
+        yield risk(RiskText.REPLY_UNTESTED)
 
 
-def warn_passages_unchecked(before: bool, after: bool) -> Iterator[str]:
+def warn_passages_unchecked(before: bool, after: bool) -> Iterator[Risk]:
     """Passages with instructions reach the model."""
     if before and not after:
-        yield "Passages with instructions to the model are no longer left out."
+        yield risk(RiskText.PASSAGES_UNCHECKED)
 
 
-def warn_unmasked(before: bool, after: bool) -> Iterator[str]:
+def warn_unmasked(before: bool, after: bool) -> Iterator[Risk]:
     """Personal data leaves for vendors."""
     if before and not after:
-        yield "E-mail addresses, phone, card and account numbers are sent to the model vendors again."
+        yield risk(RiskText.UNMASKED)
 
 
-def warn_thresholds_changed(before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[str]:
+def warn_thresholds_changed(before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[Risk]:
     """Every category whose threshold differs; 0.5 stands for none."""
     for category in sorted(before.keys() | after.keys()):
         old, new = before.get(category, 0.5), after.get(category)
         if new is None:
-            yield f"{category}: the threshold {old:g} is removed, the API's own flag decides."
+            yield risk(RiskText.THRESHOLD_REMOVED, category=category, old=f"{old:g}")
         elif new > old:
-            yield f"{category}: only scores of {new:g} or more are stopped, so more messages pass."
+            yield risk(RiskText.LESS_STRICT, category=category, new=f"{new:g}")
         elif new < old:
-            yield f"{category}: scores of {new:g} or more are stopped, so more messages get no reply."
+            yield risk(RiskText.STRICTER, category=category, new=f"{new:g}")
 
 
-def warn_unmoderated(before: FailurePolicy, after: FailurePolicy) -> Iterator[str]:
+def warn_unmoderated(before: FailurePolicy, after: FailurePolicy) -> Iterator[Risk]:
     """Messages are answered unmoderated."""
     if after is FailurePolicy.ALLOW != before:
-        yield "While moderation is down, messages are answered without moderation."
+        yield risk(RiskText.UNMODERATED)
 
 
 def warn_moderators_changed(
     before: tuple[ModeratorChoice, ...], after: tuple[ModeratorChoice, ...]
-) -> Iterator[str]:
+) -> Iterator[Risk]:
     """A moderator is gone, or is left out while it is down; without any, the moderation API is asked."""
     asked, now = ({each.endpoint for each in chosen} or {OPENAI_MODERATION} for chosen in (before, after))
     if OPENAI_MODERATION in asked - now:
-        yield f"Images are no longer moderated: only {OPENAI_MODERATION} looks at them."
+        yield risk(RiskText.IMAGES_UNMODERATED, endpoint=OPENAI_MODERATION)
     for name in sorted({each.name for each in before} - {each.name for each in after}):
-        yield f"{name} no longer moderates messages and replies."
+        yield risk(RiskText.MODERATOR_GONE, moderator=name)
     for each in after:
         if each.failure is FailurePolicy.ALLOW and each not in before:
-            yield f"While {each.name} is down, messages are answered without its result."
+            yield risk(RiskText.MODERATOR_OPTIONAL, moderator=each.name)
 
 
-def warn_combined_weaker(before: Combination, after: Combination) -> Iterator[str]:
+def warn_combined_weaker(before: Combination, after: Combination) -> Iterator[Risk]:
     """One hit no longer blocks."""
     if before is Combination.ANY != after:
-        yield "A text that one moderator flags may pass, because of the results of the others."
+        yield risk(RiskText.COMBINED_WEAKER)
 
 
-def warn_silenced(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+def warn_silenced(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Risk]:
     """People no longer see what was handed to them."""
     for key, action in after.items():
         if action == EscalationAction.SILENCE != before.get(key):
-            yield f"{key}: no longer handed to people; the author gets no answer."
+            yield risk(RiskText.SILENCED, reason=key)
 
 
-def warn_unassessed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+def warn_unassessed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Risk]:
     """Drafts are sent unassessed."""
     if before.get("enabled", True) and after.get("enabled") is False:
-        yield "Replies are sent without an assessment."
+        yield risk(RiskText.UNASSESSED)
 
 
-def warn_sent_at_once(before: ReplyMode, after: ReplyMode) -> Iterator[str]:
+def warn_sent_at_once(before: ReplyMode, after: ReplyMode) -> Iterator[Risk]:
     """Replies are no longer approved."""
     if after is ReplyMode.AUTO != before:
-        yield "Replies are sent without approval. Those that wait now are not sent by this change."
+        yield risk(RiskText.SENT_AT_ONCE)
 
 
-def warn_unlimited(before: BudgetAction, after: BudgetAction) -> Iterator[str]:
+def warn_unlimited(before: BudgetAction, after: BudgetAction) -> Iterator[Risk]:
     """A spent budget no longer stops anything."""
     if after is BudgetAction.ALERT != before:
-        yield "When a budget is spent, replies are sent as before and go on costing money."
+        yield risk(RiskText.UNLIMITED)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from review.accounts.moderator_fields import part_texts
 from review.accounts.rule_texts import LISTS
+from review.content_covers import category_wording
 from review.languages import gettext as _
 from review.languages import mark
 from review.languages.numbers import localized
@@ -20,7 +21,7 @@ from review.wording import percent
 from worker.account_settings import SETTINGS, kind_of
 from worker.model import Account, ModeratorChoice
 from worker.moderator_settings import MODERATOR_PARTS
-from worker.setting import SettingKind
+from worker.setting import Risk, SettingKind
 
 SHOWN_RULES: Final = 300
 TITLES: Final[Mapping[str, str]] = {name: each.title for name, each in SETTINGS.items() if name not in LISTS}
@@ -102,11 +103,17 @@ def difference(before: Account, after: Account) -> AccountDifference:
 def change_warnings(before: Account, after: Account) -> tuple[str, ...]:
     """The risks that a change adds, one sentence each."""
     found = (
-        warning
+        _(risk.text) % {**risk.values, **_in_words(risk)}
         for name, setting in SETTINGS.items()
-        for warning in setting.warnings(getattr(before, name), getattr(after, name))
+        for risk in setting.warnings(getattr(before, name), getattr(after, name))
     )
     return tuple(dict.fromkeys(found))
+
+
+def _in_words(risk: Risk) -> dict[str, str]:
+    """The values of a risk that have words in the reader's language."""
+    category = risk.values.get("category")
+    return {} if category is None else {"category": category_wording(category)}
 
 
 def _rule_change(title: str, before: tuple[str, ...], after: tuple[str, ...]) -> RuleChange:
@@ -132,6 +139,8 @@ def _setting_changes(
         keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
         return [_entry_change(name, key, before.get(key), after.get(key), limits) for key in keys]
     words = duration_in_unit if name in SHORT_TITLES else _percent if name == SURE else _words
+    if choices := SETTINGS[name].choices:
+        before, after = (_(choices.get(value, value)) for value in (before, after))
     return [SettingChange(title=title, before=words(before), after=words(after))]
 
 

@@ -43,12 +43,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlotTable:
-    """A plot and the same figures as a table."""
+    """A plot and the same figures as a table; ``in_words`` makes a phrase of a row's cells after the step."""
 
     plot: Plot
     heads: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     is_line: bool = False
+    in_words: Callable[[Sequence[Cell]], str] | None = None
 
     @property
     def key(self) -> str:
@@ -65,11 +66,14 @@ class PlotTable:
         if not places:
             return _("Nothing was counted in this range.")
         step, *cells = self.rows[places[0]]
-        shown = zip(self.heads[1:], cells, strict=True)
-        figures = ", ".join(f"{name} {cell.text}" for name, cell in shown if cell.text not in ("0", "–"))
+        figures = self.in_words(cells) if self.in_words else self._named(cells)
         return _("%(step)s: %(figures)s. Nothing else was counted.") % {
             "step": step.text, "figures": figures
         }  # fmt: skip
+
+    def _named(self, cells: Sequence[Cell]) -> str:
+        shown = zip(self.heads[1:], cells, strict=True)
+        return ", ".join(f"{name} {cell.text}" for name, cell in shown if cell.text not in ("0", "–"))
 
     def _has(self, value: float | None) -> bool:
         """Whether a step has a figure: a measured zero of a line is one, a bar of nothing is not."""
@@ -208,8 +212,11 @@ class DashboardPlots:
             key="confidence",
             title=_("Confidence"),
             text=_("Assessed drafts by confidence, stacked by decision"),
-            steps=tuple(f"{low:.2f}\N{EN DASH}{high:.2f}" for low, high in bounds),
-            marks=(*((place, f"{bounds[place][0]:.2f}") for place in (0, 5, 10, 15)), (19, "1.00")),
+            steps=tuple(localized(f"{low:.2f}\N{EN DASH}{high:.2f}") for low, high in bounds),
+            marks=(
+                *((place, localized(f"{bounds[place][0]:.2f}")) for place in (0, 5, 10, 15)),
+                (19, localized("1.00")),
+            ),
         )
 
         def link(place: int, decision: str) -> str:

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from review.dashboard.scales import compact, duration, log_ticks, ticks
 from review.dashboard.svg import decoration, pattern, share, stroke, swatch, tag
+from review.languages.numbers import localized
 from review.wording import percent
 
 FOOT: Final = 12.0
@@ -111,7 +112,11 @@ def lines(data: PlotData) -> Plot:
 
 def share_lines(data: PlotData) -> Plot:
     """Lines of shares 0..1; gaps where nothing was measured."""
-    return _lines(data, lambda value: _up(value, (0, 1)), (0.0, 0.25, 0.5, 0.75, 1.0), "{:.2f}".format)
+    return _lines(data, lambda value: _up(value, (0, 1)), (0.0, 0.25, 0.5, 0.75, 1.0), _two_decimals)
+
+
+def _two_decimals(mark: float) -> str:
+    return localized(f"{mark:.2f}")
 
 
 def rate_lines(data: PlotData) -> Plot:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -223,6 +223,10 @@ def _draw(
             Cell(text=str(each.total)),
         )
 
+    def in_words(cells: Sequence[Cell]) -> str:
+        rate, hits, total = (cell.text for cell in cells)
+        return f"{rate} ({BASES[measure](int(total)) % {'hits': hits, 'total': total}})"
+
     rows = tuple(map(row, starts, data.steps, found))
     heads = (_("Time, UTC"), _("Share"), _("Counted"), _("Of"))
-    return PlotTable(plot=plots.rate_lines(data), heads=heads, rows=rows, is_line=True)
+    return PlotTable(plot=plots.rate_lines(data), heads=heads, rows=rows, is_line=True, in_words=in_words)

@@ -74,8 +74,8 @@ def compact(number: float) -> str:
     """A number for an axis: 900, 1.5k, 20k, 3M."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
-            return f"{number / size:g}{letter}"
-    return f"{number:g}"
+            return localized(f"{number / size:g}{letter}")
+    return localized(f"{number:g}")
 
 
 def span(start: datetime, step: timedelta) -> str:

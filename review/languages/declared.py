@@ -12,7 +12,7 @@ from review.lists.filter_fields import FIELDS
 from worker.account_settings import SETTINGS
 from worker.moderator_settings import MODERATOR_PARTS
 from worker.reasons import Reason
-from worker.setting import Section
+from worker.setting import RiskText, Section
 from worker.statements import CAUTION
 from worker.webhooks.types import CANCEL_REASONS
 
@@ -27,8 +27,8 @@ def texts() -> Iterator[tuple[str, str]]:
         for text in (setting.title, setting.short_title, setting.help, *setting.choices.values()):
             if text:
                 yield text, "worker/account_settings.py"
-    for section in Section:
-        yield section.value, "worker/setting.py"
+    for text in (*RiskText, *Section):
+        yield text.value, "worker/setting.py"
     for ruling_reason in RulingReason:
         yield ruling_reason.label, "db/reviews/rulings.py"
     for text in CANCEL_REASONS.values():

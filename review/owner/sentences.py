@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from starlette.datastructures import FormData
 
+from review.accounts.problem_wording import problem_wording
 from review.accounts.settings_form import KNOWN
 from review.languages import gettext as _
-from review.owner.durations import as_number_and_unit, duration_s
+from review.owner.durations import as_number_and_unit, duration_in_unit, duration_s
 from review.owner.presets import with_policy_fields
 from worker.account_settings import AccountRejected, changed
 from worker.model import Account, ReplyMode, Weekday
@@ -73,7 +74,9 @@ def account_from_sentences(typed: SentenceForm, current: Account) -> Account | N
         account = changed(current, _changes(typed, current))
     except AccountRejected as error:
         for place, text in error.problems:
-            typed.errors.setdefault(_field_of(place), text)
+            name = _field_of(place)
+            unit = duration_in_unit if name in DURATIONS else None
+            typed.errors.setdefault(name, problem_wording(text, unit))
         return None
     return None if typed.errors else account
 
@@ -86,7 +89,11 @@ def is_calibrated(account: Account) -> bool:
 def typed_share(typed: SentenceForm, name: str) -> float | None:
     """A field in percent as 0..1; None when it is empty, and when it is wrong with its problem."""
     text = typed.fields[name]
-    return _number(typed, name, text, lambda value: round(value / 100, 6)) if text else None
+    share = _number(typed, name, text, lambda value: round(value / 100, 6)) if text else None
+    if share is not None and not 0 <= share <= 1:
+        typed.errors[name] = _("expected a percentage from 0 to 100, got %(got)s") % {"got": text[:40]}
+        return None
+    return share
 
 
 def _changes(typed: SentenceForm, current: Account) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, ViewportSize
 from review.languages.choice import LANGUAGE_COOKIE
 from review.languages.pseudo_locale import PSEUDO
 from tests.support.browser.desk import PHONE, Desk, picture
+from tests.support.browser.world import SHOP
 
 BESIDE: Final = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 SIZES: Final[tuple[ViewportSize, ...]] = (
@@ -38,6 +39,51 @@ def test_longer_texts_fit_every_screen(desk: Desk, path: str) -> None:
         picture(page, f"pseudo{path.replace('/', '-')}-{size['width']}")
         found[size["width"]] = (max(0, page.evaluate(BESIDE)), page.evaluate(CUT))
 
+    assert found == {size["width"]: (0, []) for size in SIZES}
+
+
+VIETNAMESE: Final = (
+    "/",
+    "/decisions",
+    "/escalations",
+    "/queues",
+    "/dashboard",
+    "/profile",
+    "/accounts",
+    f"/accounts/{SHOP}/home",
+    f"/accounts/{SHOP}/sentences",
+    f"/accounts/{SHOP}/documents",
+    f"/accounts/{SHOP}/learn",
+    f"/accounts/{SHOP}/webhooks",
+)
+MENUS: Final = "main details.menu"
+OUTSIDE: Final = """
+    () => [...document.querySelectorAll("main details.menu[open] > *, .rulings .choice > *")]
+        .filter((each) => each.getClientRects().length)
+        .map((each) => [each, (each.closest(".choice") ?? document.documentElement).getBoundingClientRect()])
+        .filter(([each, box]) => each.getBoundingClientRect().right > box.right + 1
+                              || each.getBoundingClientRect().left < box.left - 1)
+        .map(([each]) => each.innerText.slice(0, 40))
+"""
+"""Opened menus beyond the edge of the window, and words beyond the edge of their button."""
+
+
+@pytest.mark.parametrize("path", [*VIETNAMESE, "decision"])
+def test_vietnamese_pages_fit_every_screen(desk: Desk, path: str) -> None:
+    """At three sizes in dark mode, also with each menu open, nothing lies beyond the edge or is cut off."""
+    found = {}
+    page = desk.sit("everything", locale="vi-VN", color_scheme="dark")
+    for size in SIZES:
+        page.set_viewport_size(size)
+        page.goto(f"/decisions/{desk.world.decision(SHOP, 'REPLIED')}" if path == "decision" else path)
+        faults = [*page.evaluate(CUT), *page.evaluate(OUTSIDE)]
+        for menu in page.locator(MENUS).all():
+            menu.evaluate("(each) => { each.open = true; }")
+            faults += page.evaluate(OUTSIDE)
+            menu.evaluate("(each) => { each.open = false; }")
+        found[size["width"]] = (max(0, page.evaluate(BESIDE)), faults)
+
+    assert page.locator("html").get_attribute("lang") == "vi"
     assert found == {size["width"]: (0, []) for size in SIZES}
 
 

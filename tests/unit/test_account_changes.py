@@ -12,7 +12,7 @@ from review.accounts.rule_trial import hit_runs
 from review.languages import gettext
 from review.languages.reader import NO_READER, answer_in
 from tests.support.samples import account
-from worker.model import Combination, FailurePolicy, ModeratorChoice
+from worker.model import Combination, FailurePolicy, ModeratorChoice, ReplyMode
 from worker.rules import Level, compile_rules, validate_rules
 
 HOUSE = ModeratorChoice(name="house", endpoint="guard", policy="No insults.\nNo threats.")
@@ -120,6 +120,25 @@ def test_a_riskier_value_has_one_warning(
 
     assert [each for each in found if expected in each] == list(found)
     assert len(found) == 1
+
+
+def test_a_warning_is_in_the_language_of_the_reader() -> None:
+    """With the words of the category."""
+    answer_in(replace(NO_READER, language="vi"))
+    found = change_warnings(account(), account(moderation_thresholds={"violence": 0.9}))
+    answer_in(NO_READER)
+
+    assert found == ("bạo lực: chỉ chặn điểm từ 0.9 trở lên, nên nhiều tin nhắn hơn được qua.",)
+
+
+def test_a_choice_is_shown_by_its_meaning() -> None:
+    """Not by the value that is stored."""
+    (found,) = difference(account(), account(reply_mode=ReplyMode.SUGGEST)).settings
+
+    assert (found.before, found.after) == (
+        "are sent at once when they are trusted",
+        "wait until a person approves, edits or replaces them",
+    )
 
 
 def test_overlapping_hits_are_split_into_pieces_with_their_numbers() -> None:

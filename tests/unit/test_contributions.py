@@ -181,6 +181,15 @@ def test_a_plot_of_one_bar_is_a_sentence() -> None:
     assert two.decisions().sentence == ""
 
 
+def test_a_share_of_one_step_is_a_sentence_with_its_basis() -> None:
+    """In the plural form of the basis."""
+    one = rate_of(GoalMeasure.BLOCKED, None, (0, 1)).drawn.sentence
+    three = rate_of(GoalMeasure.OVERTURNED, None, (1, 4)).drawn.sentence
+
+    assert one.endswith(": 0.0 % (0 of 1 decision). Nothing else was counted.")
+    assert three.endswith(": 25 % (1 of 4 reviewed decisions). Nothing else was counted.")
+
+
 def test_events_of_one_step_are_one_mark() -> None:
     """Numbered by time, outside of the range not drawn."""
     at = WEEK.steps

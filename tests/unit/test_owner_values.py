@@ -8,11 +8,13 @@ import pytest
 
 from db.people.records import ADMINISTERING, Role
 from review.access import RIGHTS, Right
+from review.accounts.problem_wording import problem_wording
 from review.owner import what_if
 from review.owner.durations import TimeUnit, as_number_and_unit, duration_s
 from review.owner.held_reasons import FAMILIES, held_groups
 from review.owner.home_page import owned_account
 from review.owner.presets import PRESETS, PresetName, preset_changes, preset_of
+from review.owner.sentences import account_from_sentences, form_of_account
 from review.owner.sentences_page import WEEKDAYS
 from worker.account_settings import changed
 from worker.model import Account, Weekday
@@ -44,6 +46,40 @@ def test_a_duration_without_number_or_unit_is_refused(number: str, unit: str) ->
     """The message says what was expected."""
     with pytest.raises(ValueError, match="expected"):
         duration_s(number, unit)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"send_at": "710"}, {"send_at": "expected a percentage from 0 to 100, got 710"}),
+        ({"send_at": "x"}, {"send_at": "expected a number, got “x”"}),
+        ({"burst_window_s": "60"}, {"burst_window_s": "expected at most 30 seconds, got 1 hour"}),
+        ({"budget_day_usd": "0"}, {"budget_day_usd": "expected more than 0, got 0"}),
+        (
+            {"hours_mon": "9-5"},
+            {
+                "hours_mon": 'expected hours such as 09:00-12:00, 13:00-17:00, got "9-5"; hours past midnight'
+                " belong to the next day"
+            },
+        ),
+    ],
+)
+def test_a_wrong_field_has_its_problem_in_the_units_of_the_form(
+    fields: dict[str, str], expected: dict[str, str]
+) -> None:
+    """Percent and durations as they are typed, not as they are stored."""
+    typed = form_of_account(SHOP)
+    typed.fields |= {"burst_window_s": "0", "burst_window_s_unit": "minutes"} | fields
+
+    assert account_from_sentences(typed, SHOP) is None
+    assert typed.errors == expected
+
+
+def test_problems_of_other_fields_stay_as_they_are() -> None:
+    """The advanced form has its own words."""
+    text = "expected 'auto' or 'suggest', got \"x\""
+
+    assert problem_wording(text) == text
 
 
 @pytest.mark.parametrize("name", PresetName)
