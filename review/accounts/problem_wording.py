@@ -18,25 +18,47 @@ BOUNDS: Final[Mapping[str, str]] = {
 }
 BOUND: Final = re.compile(rf"expected ({'|'.join(BOUNDS)}) (-?[\d.e+]+), got (-?[\d.e+]+)")
 """A bound of a number as ``worker.account_settings`` words it."""
-OTHERS: Final[Mapping[str, str]] = {
-    "expected ranges such as 09:00-12:00, 13:00-17:00; past midnight is the next day's": mark(
-        "expected hours such as 09:00-12:00, 13:00-17:00, got %(got)s; hours past midnight belong to the"
-        " next day"
+PATTERNS: Final[Mapping[re.Pattern[str], str]] = {
+    re.compile(r"expected ranges such as (.+); past midnight is the next day's"): mark(
+        "expected hours such as %(what)s, got %(got)s; hours past midnight belong to the next day"
     ),
-    "expected an IANA time zone such as Europe/Berlin": mark(
-        "expected a time zone such as Europe/Berlin or Asia/Ho_Chi_Minh, got %(got)s"
+    re.compile(r"expected an IANA time zone such as (.+)"): mark(
+        "expected a time zone such as %(what)s, got %(got)s"
+    ),
+    re.compile(r"expected a date such as (.+)"): mark("expected a date such as %(what)s, got %(got)s"),
+    re.compile(r"expected matched rules such as flagged_keyword:lawyer, or of (.+)"): mark(
+        "expected matched rules such as flagged_keyword:lawyer, or of %(what)s; got %(got)s"
+    ),
+    re.compile(r"expected reason codes, matched rules such as (\S+), labels such as (?:\S+), or \*"): mark(
+        "expected reason codes, matched rules such as %(what)s, labels such as label:language=de, or *;"
+        " got %(got)s"
+    ),
+    re.compile(r"expected a (?:valid|finite) number()"): mark("expected a number, got %(got)s"),
+    re.compile(r"expected (?:to match|a) pattern '(.+)'"): mark("expected the form %(what)s, got %(got)s"),
+    re.compile(r"expected to have at most (\d+) characters?"): mark(
+        "expected at most %(most)s characters, got %(got)s"
+    ),
+    re.compile(r"expected (?:one of )?('?[\w.-]+'?(?:(?:, | or )'?[\w.-]+'?)+)"): mark(
+        "expected one of %(what)s, got %(got)s"
     ),
 }
-"""Other expectations of the form with sentences; texts of the advanced form stay as they are."""
+"""Other expectations, the narrowest first; a text of no pattern stays as it is."""
+PLACE: Final = re.compile(r"([\w.]+): (expected .+)", re.DOTALL)
 
 
 def problem_wording(text: str, number: Callable[[float], str] | None = None) -> str:
     """An expectation with the value that came; ``number`` writes the numbers of a bound."""
+    if (placed := PLACE.fullmatch(text)) is not None:
+        return f"{placed[1]}: {problem_wording(placed[2], number)}"
     shown = number or _plain
     if (found := BOUND.fullmatch(text)) is not None:
         return _(BOUNDS[found[1]]) % {"bound": shown(float(found[2])), "got": shown(float(found[3]))}
     expected, _sign, got = text.rpartition(", got ")
-    return _(OTHERS[expected]) % {"got": got} if expected in OTHERS else text
+    for pattern, wording in PATTERNS.items():
+        if (found := pattern.fullmatch(expected)) is not None:
+            what = found[1].replace("'", "").replace(" or ", ", ")
+            return _(wording) % {"what": what, "most": what, "got": got}
+    return text
 
 
 def _plain(number: float) -> str:

@@ -99,11 +99,13 @@ async def _read(visit: Visit) -> RuleList:
     """
     file = visit.form.get("file")
     if not isinstance(file, UploadFile) or not file.size:
-        raise RuleRejected("*", "file: expected a file with rules, got none")
+        raise RuleRejected("*", _("file: expected a file with rules, got none"))
     try:
         text = (await file.read()).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise RuleRejected("*", f"file: expected UTF-8, got another byte at {error.start}") from error
+        raise RuleRejected(
+            "*", _("file: expected UTF-8, got another byte at %(at)s") % {"at": error.start}
+        ) from error
     return read_rules(text, _format(str(visit.form.get("format", RuleListFormat.LIST))))
 
 

@@ -13,6 +13,7 @@ from starlette.datastructures import FormData
 
 from review.accounts import mapping_fields, moderator_fields
 from review.accounts.mapping_fields import LINE_END
+from review.accounts.problem_wording import problem_wording
 from review.content_covers import CATEGORIES, RULE
 from review.languages import gettext as _
 from review.languages import mark
@@ -121,7 +122,7 @@ def account_from_form(typed: SettingsForm, current: Account) -> Account | None:
         account = changed(current, changes)
     except AccountRejected as error:
         for place, text in error.problems:
-            _add_error(typed, place, text)
+            _add_error(typed, place, problem_wording(text))
         return None
     return None if typed.errors else account
 

@@ -21,6 +21,7 @@ from review.answers.sending import send_answer
 from review.decision import page
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 from review.state_wording import TO_APPROVE
 from worker.errors import RejectedError
 from worker.reasons import HELD
@@ -73,7 +74,8 @@ def parse_answer_form(visit: Visit) -> GivenAnswer:
     """
     action = visit.field("action")
     if action not in set(AnswerAction):
-        raise AnswerRejected(f"action: expected one of {', '.join(AnswerAction)}, got {action[:40]!r}")
+        text = _("action: expected one of %(known)s, got “%(got)s”")
+        raise AnswerRejected(text % {"known": ", ".join(AnswerAction), "got": action[:40]})
     seen = visit.field("seen")
     return GivenAnswer(
         action=AnswerAction(action),
@@ -94,7 +96,8 @@ def parse_id(name: str, text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as error:
-        raise AnswerRejected(f"{name}: expected an id from the page, got {text[:40]!r}; reload it") from error
+        expected = _("%(field)s: expected an id from the page, got “%(got)s”; reload it")
+        raise AnswerRejected(expected % {"field": name, "got": text[:40]}) from error
 
 
 async def _show_again(
@@ -102,7 +105,9 @@ async def _show_again(
 ) -> Response:
     """The page with what was not sent and why; its id is kept where the outcome of the first form counts."""
     values = await page.load_page(visit, LoggedAction.REVEAL)
-    panel = replace(values["answering"], typed=visit.field("text"), problem=f"Not sent. {problem}")
+    if values["answering"] is None:
+        raise Refused(status, "Not sent", problem)
+    panel = replace(values["answering"], typed=visit.field("text"), problem=f"{_('Not sent.')} {problem}")
     if given is not None:
         panel = replace(panel, answer_id=given.answer_id)
     return visit.render("decision/page.html", status=status, **(values | {"answering": panel}))

@@ -16,6 +16,7 @@ from review.access import Right
 from review.answers.answerable import AnswerRejected, GivenAnswer, ResolvedAnswer, is_answerable, resolve
 from review.answers.checks import check_text
 from review.http.visit import Visit
+from review.languages import gettext as _
 from worker.contract import idle_end
 from worker.held import disclosure_for
 from worker.model import Account, Event, Scope
@@ -46,7 +47,8 @@ async def send_answer(visit: Visit, row: DecisionRow, given: GivenAnswer) -> boo
     """
     visit.require(Right.REVIEW, row["user_id"])
     if not is_answerable(row):
-        raise AnswerRejected(f"decision: expected one without an answer of the AI, got {row['reason_code']}")
+        text = _("decision: expected one without an answer of the AI, got %(got)s")
+        raise AnswerRejected(text % {"got": row["reason_code"]})
     pool, user_id = visit.store.pool, row["user_id"]
     texts = (await held.load_held(pool, row["id"], visit.now)).texts
     answer = resolve(given, texts, approvable=_approvable(visit, row, texts))

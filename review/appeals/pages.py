@@ -138,11 +138,11 @@ async def store_outcome(
         ReviewRejected: a field has an unknown value, or the decision changed meanwhile.
     """
     if outcome not in frozenset(AppealOutcome):
-        raise ReviewRejected(
-            f"outcome: expected {' or '.join(AppealOutcome)}, got {outcome[:40] or 'nothing'}"
-        )
+        text = _("Choose an outcome, %(known)s; got “%(got)s”.")
+        raise ReviewRejected(text % {"known": ", ".join(AppealOutcome), "got": outcome[:40]})
     if reason and reason not in frozenset(RulingReason):
-        raise ReviewRejected(f"reason: expected one of {', '.join(RulingReason)}, got {reason[:40]}")
+        text = _("reason: expected one of %(known)s, got “%(got)s”")
+        raise ReviewRejected(text % {"known": ", ".join(RulingReason), "got": reason[:40]})
     new = NewOutcome(
         appeal_id=appeal.id,
         outcome=AppealOutcome(outcome),

@@ -11,6 +11,7 @@ from uuid import UUID
 import orjson
 
 from db.appeals.restrictions import RestrictedPage, StatementPeriod
+from review.languages import gettext as _
 from review.lists.export_layout import Form, csv_text
 from worker.errors import RejectedError
 from worker.model import Account
@@ -55,15 +56,17 @@ def statement_file(account: Account, since: datetime, until: datetime, form: For
         StatementsRefused: statements are off, grounds or countries are missing, or the period is unusable.
     """
     if not account.statements_enabled:
-        raise StatementsRefused(f"statements_enabled: expected it on for {account.user_id}, got off")
+        text = _("statements_enabled: expected it on for %(account)s, got off")
+        raise StatementsRefused(text % {"account": account.user_id})
     if not account.statement_grounds:
-        raise StatementsRefused("statement_grounds: expected a ground for at least one reason, got none")
+        raise StatementsRefused(_("statement_grounds: expected a ground for at least one reason, got none"))
     if not account.statement_countries:
-        raise StatementsRefused("statement_countries: expected at least one country, got none")
+        raise StatementsRefused(_("statement_countries: expected at least one country, got none"))
     if not timedelta(0) < until - since <= LONGEST:
-        raise StatementsRefused(
-            f"period: expected an end after its start and at most {LONGEST.days} days, got {since} to {until}"
+        text = _(
+            "period: expected an end after its start and at most %(most)s days, got %(since)s to %(until)s"
         )
+        raise StatementsRefused(text % {"most": LONGEST.days, "since": since, "until": until})
     return StatementFile(
         period=StatementPeriod(user_id=account.user_id, since=since, until=until),
         grounds=parse_grounds(account.statement_grounds),

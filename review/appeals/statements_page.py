@@ -95,7 +95,8 @@ def _day(text: str) -> datetime:
     try:
         return datetime.combine(date.fromisoformat(text), time(), UTC)
     except ValueError:
-        raise StatementsRefused(f"period: expected dates such as 2026-12-31, got {text[:20]!r}") from None
+        expected = _("period: expected dates such as 2026-12-31, got “%(got)s”")
+        raise StatementsRefused(expected % {"got": text[:20]}) from None
 
 
 def _month(now: datetime) -> str:

@@ -29,6 +29,7 @@ from review.dashboard.lead_view import LoadedDashboard, assemble
 from review.dashboard.ranges import BadRange, Range
 from review.dashboard.reused import Counted
 from review.http.visit import Visit
+from review.languages import gettext as _
 from review.languages.reader import reader
 from review.queues.queue_loads import load_open_queues
 from worker.model import Scope
@@ -148,7 +149,8 @@ def parse_page_query(visit: Visit, parameters: Mapping[str, str]) -> DashboardQu
     chosen, figures = parse_dashboard_query(visit, parameters)
     measure = parameters.get("measure", "").strip() or None
     if measure is not None and measure not in list(CountMeasure):
-        raise BadRange(f"measure: expected one of {', '.join(CountMeasure)}, got {measure[:40]!r}")
+        text = _("measure: expected one of %(known)s, got “%(got)s”")
+        raise BadRange(text % {"known": ", ".join(CountMeasure), "got": measure[:40]})
     return DashboardQuery(chosen=chosen, figures=figures, measure=CountMeasure(measure) if measure else None)
 
 
@@ -168,7 +170,8 @@ def parse_dashboard_query(visit: Visit, parameters: Mapping[str, str]) -> tuple[
     chosen = ranges.parse_range(values, visit.now)
     scope, account = values.get("scope") or None, values.get("account") or None
     if scope is not None and scope not in list(Scope):
-        raise BadRange(f"scope: expected one of {', '.join(Scope)}, got {scope[:40]!r}")
+        text = _("scope: expected one of %(known)s, got “%(got)s”")
+        raise BadRange(text % {"known": ", ".join(Scope), "got": scope[:40]})
     if account is not None:
         visit.require(Right.VIEW, account)
     return chosen, figure_filter(visit, chosen, account=account, scope=scope)

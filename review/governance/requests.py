@@ -81,7 +81,7 @@ async def ask(visit: Visit, kind: str, subject: str, reason: str) -> Erasure:
     user_id, chosen = account_of_path(visit), _kind(ErasureKind, kind)
     subject = _text("subject", subject, SUBJECT_CHARS)
     if chosen is ErasureKind.ACCOUNT and subject != user_id:
-        raise Unusable("subject: expected the account's name again, to be sure")
+        raise Unusable(_("subject: expected the account's name again, to be sure"))
     reason = _text("reason", reason, REASON_CHARS)
     new = NewErasure(
         user_id=user_id, kind=chosen, subject=subject, reason=reason, requested_by=visit.person.login
@@ -152,7 +152,7 @@ def _end(text: str, now: datetime) -> datetime | None:
         ) from None
     end = end if end.tzinfo else end.replace(tzinfo=UTC)
     if end <= now:
-        raise Unusable("until: expected a time that is not over")
+        raise Unusable(_("until: expected a time that is not over"))
     return end
 
 

@@ -12,11 +12,13 @@ from uuid import UUID
 from db.audit.filters import ShadowFilter
 from db.audit.snapshot_filters import ANY_STAGE
 from review import reason_labels
+from review.languages import gettext
 from review.lists.moments import moment
 from worker.model import STAGES, StageOutcome
 from worker.replay.difference import DifferenceKind
 
 EVER: Final = "all"
+EXAMPLE_ID: Final = "01a20047-0dfa-71d7-8e88-c1d4329d1fb5"
 ANY_DIFFERENCE: Final = "any"
 DIFFERENCES: Final = (
     ANY_DIFFERENCE,
@@ -59,7 +61,7 @@ def time_of(text: str, context: ParseContext) -> datetime:
     try:
         return moment(text, context.now)
     except ValueError as error:
-        raise BadValue("a time such as 2026-11-21T10:00, or an age such as 24h or 7d") from error
+        raise BadValue(gettext("a time such as 2026-11-21T10:00, or an age such as 24h or 7d")) from error
 
 
 def identifier(text: str, _: ParseContext) -> UUID:
@@ -67,7 +69,7 @@ def identifier(text: str, _: ParseContext) -> UUID:
     try:
         return UUID(text)
     except ValueError as error:
-        raise BadValue("an id such as 01a20047-0dfa-71d7-8e88-c1d4329d1fb5") from error
+        raise BadValue(gettext("an id such as %(example)s") % {"example": EXAMPLE_ID}) from error
 
 
 def one_of(*known: str) -> Parser:
@@ -77,7 +79,7 @@ def one_of(*known: str) -> Parser:
         for each in known:
             if text.lower() == each.lower():
                 return each
-        raise BadValue(f"one of {', '.join(known)}")
+        raise BadValue(gettext("one of %(known)s") % {"known": ", ".join(known)})
 
     return parse
 
@@ -89,7 +91,9 @@ def reason_codes(text: str, _: ParseContext) -> tuple[str, ...]:
     except reason_labels.UnknownReason as error:
         near = difflib.get_close_matches(str(error).upper(), reason_labels.NAMES, n=1)
         known = (
-            f"a reason code such as {near[0]}" if near else f"one or more of {', '.join(reason_labels.NAMES)}"
+            gettext("a reason code such as %(code)s") % {"code": near[0]}
+            if near
+            else gettext("one or more of %(known)s") % {"known": ", ".join(reason_labels.NAMES)}
         )
         raise BadValue(known, str(error)) from error
 
@@ -101,21 +105,21 @@ def share(text: str, _: ParseContext) -> float:
     except ValueError:
         number = -1.0
     if not 0 <= number <= 1:
-        raise BadValue("a number from 0 to 1")
+        raise BadValue(gettext("a number from 0 to 1"))
     return number
 
 
 def whole_number(text: str, _: ParseContext) -> int:
     """A whole number."""
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise BadValue("a whole number")
+        raise BadValue(gettext("a whole number"))
     return int(text)
 
 
 def yes_or_no(text: str, _: ParseContext) -> bool:
     """``yes`` or ``no``."""
     if text.lower() not in ("yes", "no"):
-        raise BadValue("yes or no")
+        raise BadValue(gettext("one of %(known)s") % {"known": "yes, no"})
     return text.lower() == "yes"
 
 
@@ -123,9 +127,9 @@ def stage_outcome(text: str, _: ParseContext) -> str:
     """A stage and its outcome, such as ``moderation:failed``, in any case."""
     stage, _colon, outcome = text.lower().partition(":")
     if stage not in (*STAGES, ANY_STAGE) or outcome not in list(StageOutcome):
-        raise BadValue(
-            f"a stage ({', '.join((*STAGES, ANY_STAGE))}), a colon and an outcome ({', '.join(StageOutcome)})"
-        )
+        expected = gettext("a stage (%(stages)s), a colon and an outcome (%(outcomes)s)")
+        known = {"stages": ", ".join((*STAGES, ANY_STAGE)), "outcomes": ", ".join(StageOutcome)}
+        raise BadValue(expected % known)
     return f"{stage}:{outcome}"
 
 
@@ -137,7 +141,8 @@ def assignee(text: str, context: ParseContext) -> str:
 def shadow(text: str, _: ParseContext) -> ShadowFilter:
     """A difference and the candidate that makes it, such as ``newly_stopped:01a2...``."""
     kind, _colon, candidate = text.lower().partition(":")
-    expected = f"one of {', '.join(DIFFERENCES)}, a colon and the id of a candidate"
+    expected = gettext("one of %(known)s, a colon and the id of a candidate")
+    expected %= {"known": ", ".join(DIFFERENCES)}
     if kind not in DIFFERENCES:
         raise BadValue(expected)
     try:

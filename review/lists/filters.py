@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from db.audit.filters import Filters
 from review import reason_labels
+from review.languages import gettext as _
 from review.languages import mark
 from review.lists.filter_fields import FIELDS, FilterField
 from review.lists.filter_parsers import BadValue, ParseContext
@@ -37,7 +38,8 @@ class FilterProblem:
     got: str
 
     def __str__(self) -> str:
-        return f"{self.title}: expected {self.expected}; got {self.got}"
+        text = _("%(title)s: expected %(expected)s; got %(got)s")
+        return text % {"title": _(self.title), "expected": self.expected, "got": self.got}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,14 +110,14 @@ def _single(pairs: list[tuple[str, str]]) -> tuple[dict[str, str], list[FilterPr
     problems = []
     for name, value in pairs:
         if name not in FIELDS_BY_NAME:
-            expected = f"one of {', '.join(FIELDS_BY_NAME)}"
+            expected = _("one of %(known)s") % {"known": ", ".join(FIELDS_BY_NAME)}
             problems.append(
                 FilterProblem(field=name[:SHOWN], title=UNKNOWN, expected=expected, got=_short(name))
             )
         elif FIELDS_BY_NAME[name].several:
             given[name] = ",".join(filter(None, (given.get(name), value)))
         elif name in given and given[name] != value:
-            problems.append(_problem(FIELDS_BY_NAME[name], "one value", f"{given[name]} and {value}"))
+            problems.append(_problem(FIELDS_BY_NAME[name], _("one value"), f"{given[name]}, {value}"))
         else:
             given[name] = value
     return given, problems
@@ -124,9 +126,9 @@ def _single(pairs: list[tuple[str, str]]) -> tuple[dict[str, str], list[FilterPr
 def _checked(text: str, field: FilterField, context: ParseContext) -> Any:
     longest = LONGEST_LIST if field.several else LONGEST
     if len(text) > longest:
-        raise BadValue(f"at most {longest} characters")
+        raise BadValue(_("at most %(most)s characters") % {"most": longest})
     if "\0" in text:
-        raise BadValue("text without a NUL character")
+        raise BadValue(_("text without a NUL character"))
     return field.parse(text, context)
 
 
@@ -138,13 +140,13 @@ def _contradictions(parsed: Mapping[str, Any], values: dict[str, str]) -> list[F
         found.append(_problem(FIELDS_BY_NAME[name], expected, values.pop(name)))
 
     if "version" in values and "account" not in values:
-        reject("version", "the filter account as well, as each account numbers its own versions")
+        reject("version", _("the filter account as well, as each account numbers its own versions"))
     since, until = parsed.get("since"), parsed.get("until")
     if "until" in values and since is not None and until is not None and until <= since:
-        reject("until", f"a time after {since:%Y-%m-%d %H:%M} UTC")
+        reject("until", _("a time after %(since)s UTC") % {"since": f"{since:%Y-%m-%d %H:%M}"})
     least, most = parsed.get("least_confidence"), parsed.get("most_confidence")
     if least is not None and most is not None and most < least:
-        reject("confidence_to", f"at least {least:g}, where the range begins")
+        reject("confidence_to", _("at least %(least)s, where the range begins") % {"least": f"{least:g}"})
     return found
 
 

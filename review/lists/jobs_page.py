@@ -19,6 +19,7 @@ from db.reviews import queue_items
 from db.reviews.bulk_undo import BULK_UNDO_WINDOW
 from review.access import Right
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 from review.lists import exports
 from review.lists.export_file import ExportOutdated, ExportRefused, accepts_gzip
 from review.lists.export_layout import Form, Layout
@@ -44,9 +45,8 @@ async def start_export(visit: Visit) -> Response:
     async with visit.store.writing() as connection:
         own = await jobs.list_jobs(connection, visit.person.person_id)
         if sum(not each.ended for each in own) >= MOST_WAITING:
-            raise Refused(
-                429, "Too many jobs", f"{MOST_WAITING} of your jobs are waiting or running. Cancel one first."
-            )
+            text = _("%(most)s of your jobs are waiting or running. Cancel one first.")
+            raise Refused(429, "Too many jobs", text % {"most": MOST_WAITING})
         count = await decision_list.count_decisions(
             connection,
             await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id),

@@ -64,7 +64,8 @@ def duration_s(number: str, unit: str) -> float:
         ValueError: the message says what was expected and what came.
     """
     if unit not in set(TimeUnit):
-        raise ValueError(f"expected one of {', '.join(TimeUnit)}, got {unit[:40]!r}")
+        text = _("expected one of %(known)s, got “%(got)s”")
+        raise ValueError(text % {"known": ", ".join(TimeUnit), "got": unit[:40]})
     try:
         seconds = float(number.strip().replace(",", ".")) * UNIT_S[TimeUnit(unit)]
     except ValueError as error:

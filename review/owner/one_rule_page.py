@@ -12,6 +12,7 @@ from db import accounts
 from db.access_log import LoggedAction
 from review.access import Right
 from review.accounts import rule_trial
+from review.accounts.problem_wording import problem_wording
 from review.accounts.rule_trial import RECENT, Trial
 from review.accounts.stored_versions import require_known_account, store_change, version_in_force
 from review.http.visit import Refused, Visit
@@ -59,7 +60,7 @@ async def _with_rule(account: Account, word: str) -> tuple[Account | None, str]:
         after = changed(account, {name: rules if word in rules else [*rules, word]})
         problems = await rule_trial.problems_of(_alone(account, word), ())
     except AccountRejected as error:
-        return None, "; ".join(text for _place, text in error.problems)
+        return None, "; ".join(problem_wording(text) for _place, text in error.problems)
     errors = [each.message for each in problems if each.level is ProblemLevel.ERROR]
     return (None, "; ".join(errors)) if errors else (after, "")
 

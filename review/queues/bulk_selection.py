@@ -9,6 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from db.audit.filters import Filters
+from review.languages import gettext as _
 from review.lists.filters import ListQuery, ParseContext, parse_stored_query
 
 MOST_TICKED: Final = 200
@@ -57,11 +58,13 @@ def parse_ticked(texts: Sequence[str]) -> tuple[UUID, ...]:
         BadSelection: an id is none, or there are too many.
     """
     if len(texts) > MOST_TICKED:
-        raise BadSelection(f"Ticked decisions: expected at most {MOST_TICKED}, got {len(texts)}.")
+        text = _("Ticked decisions: expected at most %(most)s, got %(got)s.")
+        raise BadSelection(text % {"most": MOST_TICKED, "got": len(texts)})
     try:
         return tuple(dict.fromkeys(UUID(text) for text in texts))
     except ValueError as error:
-        raise BadSelection("Ticked decisions: expected ids from the list, got another value.") from error
+        message = _("Ticked decisions: expected ids from the list, got another value.")
+        raise BadSelection(message) from error
 
 
 def asked_at(text: str, now: datetime, *, max_age_s: float) -> datetime | None:

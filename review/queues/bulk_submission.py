@@ -7,6 +7,7 @@ from dataclasses import replace
 from db.reviews.rulings import NOTE_CHARS, Remedy, ReviewRejected, ReviewSource, Ruling, RulingReason
 from db.reviews.submission import Submission
 from review.http.visit import Visit
+from review.languages import gettext as _
 from review.queues.bulk_jobs import NO_DECISION
 from review.queues.review_form import ReviewDraft, submission_of
 
@@ -19,17 +20,16 @@ def parse_bulk_submission(visit: Visit, draft: ReviewDraft) -> Submission:
     """
     submission = submission_of(visit, NO_DECISION, draft)
     if submission.reason is None:
-        raise ReviewRejected("reason: expected a reason code, which a bulk review requires, got nothing")
+        raise ReviewRejected(_("Choose a reason: a bulk review needs one."))
     if submission.reason is RulingReason.CORRECT and submission.ruling is Ruling.OVERTURN:
-        raise ReviewRejected(
-            f"reason: expected what was wrong, as you overturn them, got {RulingReason.CORRECT}"
-        )
+        raise ReviewRejected(_("Choose the reason that says what was wrong, as you overturn them."))
     if submission.remedy is not Remedy.NONE and submission.ruling is not Ruling.OVERTURN:
-        raise ReviewRejected("remedy: expected a restore only with overturn")
+        raise ReviewRejected(_("remedy: expected a restore only with overturn"))
     if submission.remedy not in {Remedy.NONE, Remedy.RESTORE}:
-        raise ReviewRejected("remedy: expected a restore or nothing; replies are removed one by one")
+        raise ReviewRejected(_("remedy: expected a restore or nothing; replies are removed one by one"))
     if submission.corrected is not None and submission.ruling is not Ruling.OVERTURN:
-        raise ReviewRejected("corrected decision: expected only with overturn")
+        raise ReviewRejected(_("corrected decision: expected only with overturn"))
     if len(submission.note) > NOTE_CHARS or "\0" in submission.note:
-        raise ReviewRejected(f"note: expected at most {NOTE_CHARS} characters without NUL")
+        text = _("note: expected at most %(most)s characters without NUL")
+        raise ReviewRejected(text % {"most": NOTE_CHARS})
     return replace(submission, source=ReviewSource.BULK, note=submission.note.strip())

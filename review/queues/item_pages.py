@@ -19,6 +19,7 @@ from db.reviews.queues import Queue, QueueKind
 from db.reviews.rulings import RULINGS, DecisionGone, ReviewRejected
 from review.access import Right, may
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 from review.languages import mark
 from review.queues import review_pages
 from review.queues.review_form import parse_code, parse_optional_code, parse_review_form, reviewer_of
@@ -160,5 +161,5 @@ async def _held_item_id(visit: Visit, connection: AsyncConnection) -> int:
     decision_id = visit.path_id("item_id", review_pages.NOT_FOUND)
     held = await queue_items.locked_item(connection, decision_id, visit.person.person_id)
     if held is None:
-        raise ClaimLost("item: expected one that you hold, got one that is done or held by another person")
+        raise ClaimLost(_("item: expected one that you hold, got one that is done or held by another person"))
     return held.item_id

@@ -161,7 +161,8 @@ async def store_submission(visit: Visit, submission: Submission, **detail: objec
     async with visit.store.writing() as connection:
         subject = await exchanges.load_subject(connection, submission.decision_id)
         if subject is None:
-            raise DecisionGone(f"decision: expected the id of a stored one, got {submission.decision_id}")
+            text = _("decision: expected the id of a stored one, got %(got)s")
+            raise DecisionGone(text % {"got": submission.decision_id})
         visit.require(Right.REVIEW, subject.user_id)
         stored = await store_review(connection, submission, visit.now)
         review = stored.review

@@ -164,7 +164,8 @@
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || one("dialog[open]")) return;
-    if (event.target.closest?.(FIELDS)) return;
+    // a dialog that was just closed keeps the focus for a moment
+    if (event.target.closest?.(FIELDS) && !event.target.closest("dialog:not([open])")) return;
     if (Date.now() < going) {
       going = 0;
       const place = one(`[data-go="${CSS.escape(event.key)}"]`);

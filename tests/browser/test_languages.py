@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from playwright.sync_api import Page, ViewportSize
+from playwright.sync_api import Page, ViewportSize, expect
 
 from review.languages.choice import LANGUAGE_COOKIE
 from review.languages.pseudo_locale import PSEUDO
 from tests.support.browser.desk import PHONE, Desk, picture
 from tests.support.browser.world import SHOP
+from tests.support.visible_text import english_words, shown_texts
 
 BESIDE: Final = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 SIZES: Final[tuple[ViewportSize, ...]] = (
@@ -98,8 +99,8 @@ def test_times_are_in_the_zone_of_the_browser(desk: Desk) -> None:
 
 
 def test_the_language_is_switched_in_the_user_menu(desk: Desk) -> None:
-    """It returns to the same page, and the choice stays."""
-    page = desk.sit("everything")
+    """It returns to the same page, and the choice stays with the person."""
+    page = desk.sit("account_admin")
     page.goto("/people")
     page.locator(".user-button").click()
     page.locator("#user-menu button[value=vi]").click()
@@ -115,3 +116,30 @@ def test_the_language_is_switched_in_the_user_menu(desk: Desk) -> None:
 
 def _in_language(desk: Desk, page: Page, language: str) -> None:
     page.context.add_cookies([{"name": LANGUAGE_COOKIE, "value": language, "url": desk.origin}])
+
+
+@pytest.mark.parametrize("path", ["/decisions", "/dashboard", "decision", f"/accounts/{SHOP}/rules"])
+def test_texts_that_scripts_write_are_in_the_catalogues(desk: Desk, path: str) -> None:
+    """The palette with the page's actions, the help and the values of a plot."""
+    page = desk.sit("everything")
+    _in_language(desk, page, PSEUDO)
+    page.goto(f"/decisions/{desk.world.decision(SHOP, 'REPLIED')}" if path == "decision" else path)
+    written = []
+    page.keyboard.press("Control+k")
+    expect(page.locator("#palette [role=option]").first).to_be_visible()
+    written.append(page.locator("#palette").evaluate("(each) => each.outerHTML"))
+    page.locator("#palette input").fill("資料")
+    expect(page.locator("#palette-list")).to_contain_text("資料")
+    written.append(page.locator("#palette").evaluate("(each) => each.outerHTML"))
+    page.keyboard.press("Escape")
+    expect(page.locator("#palette")).to_be_hidden()
+    page.keyboard.press("?")
+    expect(page.locator("dialog.keys-help")).to_be_visible()
+    written.append(page.locator("dialog.keys-help").evaluate("(each) => each.outerHTML"))
+    page.keyboard.press("Escape")
+    for plot in page.locator("figure [tabindex]").all()[:3]:
+        plot.focus()
+        page.keyboard.press("ArrowRight")
+    written += page.locator("figure").evaluate_all("(each) => each.map((one) => one.outerHTML)")
+
+    assert english_words(text for html in written for text in shown_texts(html)) == set()

@@ -264,8 +264,8 @@ def test_sealed_exchanges_are_restored_where_that_was_chosen(visitors: Any, data
 @pytest.mark.parametrize(
     ("fields", "status", "message"),
     [
-        ({"reason": ""}, 400, "reason: expected a reason code"),
-        ({"ruling": "overturn", "reason": "CORRECT"}, 400, "reason: expected what was wrong"),
+        ({"reason": ""}, 400, "Choose a reason: a bulk review needs one."),
+        ({"ruling": "overturn", "reason": "CORRECT"}, 400, "Choose the reason that says what was wrong"),
         ({"remedy": "restore"}, 400, "remedy: expected a restore only with overturn"),
         ({"ruling": "overturn", "remedy": "remove"}, 400, "replies are removed one by one"),
         ({"count": "99"}, 409, "The count has changed"),

@@ -11,18 +11,30 @@ import pytest
 from starlette.testclient import TestClient
 
 from db.people.records import EVERY_ACCOUNT, Role
+from review.accounts import settings_form
 from review.http.page_routes import PageRoute
-from review.http.visit import SESSION_COOKIE
+from review.http.templating import PACKAGE
+from review.http.visit import SESSION_COOKIE, csrf_token
 from review.languages.choice import LANGUAGE_COOKIE
-from review.languages.pseudo_locale import PSEUDO
+from review.languages.pseudo_locale import END, PSEUDO, START
+from review.lists.filters import FIELDS_BY_NAME
+from review.owner import sentences
 from review.routes import PAGES
 from tests.support.review_world import QUERIES, SAMPLES, World
 from tests.support.reviewing import site
 from tests.support.visible_text import content_texts, english_words, shown_texts
 
 DATA = "資料"
+TEMPLATES = PACKAGE / "templates"
 Walked = tuple[World, TestClient, UUID]
 PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
+POSTED = [page for page in PAGES if page.methods == ("POST",) and not page.api]
+FIELD = re.compile(r'name="(\w+)"')
+FORM_FIELDS = frozenset(
+    name for template in TEMPLATES.rglob("*.html") for name in FIELD.findall(template.read_text())
+) | {*sentences.FIELDS, *settings_form.PLAIN, *settings_form.PARTS}
+"""Of every form of every page."""
+SENTENCE = re.compile(f"{START}[^{START}{END}]*{END}")
 NOT_FOR_READERS = frozenset({"health", "design"})
 """Pages of programs and of developers."""
 SHOWN = [
@@ -46,13 +58,13 @@ def walked(database_url: str) -> Iterator[Walked]:
         yield world, client, person
 
 
-def opened(walked: Walked, page: PageRoute) -> str:
-    """A page in the pseudo-locale; empty when it is a file or a redirect."""
+def opened(walked: Walked, page: PageRoute, query: str = "") -> str:
+    """A page in the pseudo-locale, with more in its query; empty when it is a file or a redirect."""
     world, client, person = walked
     path = PARAMETER.sub(lambda found: quote(str(SAMPLES[found[1]](world, person)), safe=""), page.path)
     cookies = {LANGUAGE_COOKIE: PSEUDO, SESSION_COOKIE: client.cookies[SESSION_COOKIE]}
     answer = client.get(
-        path + QUERIES.get(page.name, ""),
+        "?".join(filter(None, (path, query or QUERIES.get(page.name, "").removeprefix("?")))),
         follow_redirects=False,
         headers={"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())},
     )
@@ -60,10 +72,50 @@ def opened(walked: Walked, page: PageRoute) -> str:
     return str(answer.text) if "html" in answer.headers.get("content-type", "") else ""
 
 
+def without_sentences(text: str) -> str:
+    """A text without its translated sentences, whose values may be names that a field takes."""
+    while (shorter := SENTENCE.sub("", text)) != text:
+        text = shorter
+    return text
+
+
 @pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.name)
 def test_every_text_of_a_page_is_marked_for_translation(walked: Walked, page: PageRoute) -> None:
     """In the pseudo-locale a page shows no English beside data, codes and names."""
     assert english_words(content_texts(opened(walked, page))) == set()
+
+
+@pytest.mark.parametrize("value", ["", DATA], ids=["empty fields", "wrong fields"])
+@pytest.mark.parametrize("page", POSTED, ids=lambda page: page.name)
+def test_answers_to_forms_are_marked_for_translation(walked: Walked, page: PageRoute, value: str) -> None:
+    """Empty or wrong fields are answered without an English sentence and without an internal error."""
+    world, client, person = walked
+    kept, token = client.cookies[SESSION_COOKIE], world.session(person)
+    client.cookies.clear()
+    path = PARAMETER.sub(lambda found: quote(str(SAMPLES[found[1]](world, person)), safe=""), page.path)
+    answer = client.post(
+        path,
+        data=(dict.fromkeys(FORM_FIELDS, value) if value else {}) | {"csrf": csrf_token(token)},
+        follow_redirects=False,
+        headers={"Cookie": f"{LANGUAGE_COOKIE}={PSEUDO}; {SESSION_COOKIE}={token}"},
+    )
+    client.cookies.clear()
+    client.cookies.set(SESSION_COOKIE, kept, domain="127.0.0.1")
+    is_page = "html" in answer.headers.get("content-type", "") and answer.status_code != 303
+    texts = [without_sentences(text) for text in content_texts(answer.text if is_page else "")]
+
+    assert answer.status_code < 500
+    assert english_words(texts) == set()
+
+
+@pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.name)
+def test_answers_to_wrong_queries_are_marked_for_translation(walked: Walked, page: PageRoute) -> None:
+    """An address with values that no filter takes is answered without an English sentence."""
+    fields = {*FIELDS_BY_NAME, "range", "scope", "measure", "state", "sort", "page", "after", "action"}
+    query = "&".join(f"{name}={quote(DATA)}" for name in sorted(fields))
+    texts = [without_sentences(text) for text in content_texts(opened(walked, page, query))]
+
+    assert english_words(texts) == set()
 
 
 def test_the_frame_of_pages_is_marked_for_translation(walked: Walked) -> None:

@@ -15,7 +15,11 @@ DATA = (
     " [translate=no]"
 )
 """Elements that hold what no catalogue has: data, codes, times and names of languages."""
-SHOWN = ("title", "aria-label", "placeholder", "alt", "data-label", "data-confirm")
+SHOWN = (
+    *("title", "aria-label", "placeholder", "alt", "data-label", "data-confirm"),
+    *("data-action", "data-actions", "data-nothing", "data-over", "data-not-set", "data-one", "data-many"),
+)
+"""Attributes with texts, which the browser or a script shows."""
 PLAIN = "".join(re.escape(chr(code)) for code in ACCENTS)
 WORD = re.compile(r"[^\s,;()“”\"'…⟦⟧]+")
 LETTERS = re.compile(rf"[A-Za-z]*[{PLAIN}][A-Za-z]+|[A-Za-z]+[{PLAIN}][A-Za-z]*")

@@ -75,11 +75,20 @@ def test_a_wrong_field_has_its_problem_in_the_units_of_the_form(
     assert typed.errors == expected
 
 
-def test_problems_of_other_fields_stay_as_they_are() -> None:
-    """The advanced form has its own words."""
-    text = "expected 'auto' or 'suggest', got \"x\""
-
-    assert problem_wording(text) == text
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("expected 'auto' or 'suggest', got \"x\"", 'expected one of auto, suggest, got "x"'),
+        ('0: expected one of at, be, bg, got "x"', '0: expected one of at, be, bg, got "x"'),
+        ('x: expected a valid number, got "y"', 'x: expected a number, got "y"'),
+        ("expected to match pattern '^[a-z]{2}$', got \"y\"", 'expected the form ^[a-z]{2}$, got "y"'),
+        ('expected to have at most 9 characters, got "y"', 'expected at most 9 characters, got "y"'),
+        ("something else: no", "something else: no"),
+    ],
+)
+def test_problems_of_settings_are_known_by_their_words(text: str, expected: str) -> None:
+    """With the place of an entry before them; an unknown one stays as it is."""
+    assert problem_wording(text) == expected
 
 
 @pytest.mark.parametrize("name", PresetName)
