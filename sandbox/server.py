@@ -10,7 +10,8 @@ import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -67,6 +68,16 @@ class SandboxHandle:
         """
         rules = self.control("POST", "rules", {"route": route, "fault": fault, **more})["rules"]
         return str(rules[0]["rule_id"])  # type: ignore[index]  # one rule in, one rule out
+
+    @contextmanager
+    def faulty(self, rules: Sequence[Mapping[str, object]]) -> Iterator[None]:
+        """Keep these rules in force until the block ends."""
+        added = self.control("POST", "rules", {"rules": list(rules)})["rules"]
+        try:
+            yield
+        finally:
+            for rule in added if isinstance(added, list) else ():
+                self.drop_rules(rule["rule_id"])
 
     def drop_rules(self, name: str | None = None) -> None:
         """Remove a rule by its id, all rules of a route, or all rules."""

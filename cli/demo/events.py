@@ -10,7 +10,8 @@ from typing import Any, Final
 import orjson
 
 COMMENTS_A_THREAD: Final = 10
-MARKER: Final = "[[sandbox:"
+FAULT: Final = "sandbox"
+"""Field of a chat with the fault that the sandbox makes of it."""
 
 MALFORMED: Final = (
     b"this is not JSON",
@@ -36,9 +37,9 @@ def payloads(*, run: str, faults: bool) -> list[bytes]:
 
     Args:
         run: makes the event ids of this run its own.
-        faults: whether messages that ask the sandbox for faults are among them.
+        faults: whether the messages of ``sandbox_faults`` are among them.
     """
-    chats = [line for line in _lines("chats.jsonl") if faults or MARKER not in line["text"]]
+    chats = [line for line in _lines("chats.jsonl") if faults or FAULT not in line]
     comments = _lines("comments.jsonl")
     events = [_comment(run, number, line) for number, line in enumerate(comments)]
     step = max(1, len(events) // len(chats))
@@ -51,12 +52,17 @@ def payloads(*, run: str, faults: bool) -> list[bytes]:
     return encoded
 
 
-def _comment(run: str, number: int, line: dict[str, str]) -> dict[str, Any]:
+def sandbox_faults() -> list[dict[str, Any]]:
+    """Rules of the sandbox (``sandbox.server``): the fault of each chat that names one, by its text."""
+    return [{**line[FAULT], "contains": line["text"]} for line in _lines("chats.jsonl") if FAULT in line]
+
+
+def _comment(run: str, number: int, line: dict[str, Any]) -> dict[str, Any]:
     thread = f"video-{number // COMMENTS_A_THREAD + 1:02d}"
     return _event(run, f"comment-{number}", "music-channel", "comment", thread, line["text"])
 
 
-def _chat(run: str, number: int, line: dict[str, str]) -> dict[str, Any]:
+def _chat(run: str, number: int, line: dict[str, Any]) -> dict[str, Any]:
     return _event(run, f"chat-{number}", "corner-shop", "chat", line["conversation"], line["text"])
 
 
@@ -82,7 +88,7 @@ def _event(run: str, name: str, account: str, scope: str, conversation: str, tex
     }
 
 
-def _lines(name: str) -> list[dict[str, str]]:
+def _lines(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in _text(name).splitlines()]
 
 

@@ -9,6 +9,7 @@ import shlex
 import signal
 import threading
 import time
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Annotated, Final
 
@@ -180,7 +181,9 @@ def _run(running: Fleet, rate: float, webhooks: Receiver) -> Report:
     running.start_all(WORKERS)
     payloads = events.payloads(run=run, faults=running.sandboxed)
     _say(f"publishing {len(payloads)} payloads to {EVENTS}, {rate:g} a second, run {run}")
-    return asyncio.run(_flow(running, run, payloads, rate))
+    faulty = running.sandbox.faulty(events.sandbox_faults()) if running.sandbox else nullcontext()
+    with faulty:
+        return asyncio.run(_flow(running, run, payloads, rate))
 
 
 async def _flow(running: Fleet, run: str, payloads: list[bytes], rate: float) -> Report:

@@ -60,7 +60,7 @@ def main() -> None:
 def _pictures(desk: Desk) -> dict[str, tuple[str, dict[str, object], Callable[[Page], None]]]:
     """Name -> page, how it is looked at, and what is done before the picture is taken."""
     block = f"/decisions/{desk.world.decision(SHOP, 'FLAGGED_RULE')}"
-    reply = f"/decisions/{desk.world.decision(SHOP, 'REPLIED')}"
+    reply = f"/decisions/{_about(desk, 'How long is my gift card valid?')}"
     shop = f"/decisions?account={SHOP}"
     return {
         "list": (shop, SHORT, _as_it_is),
@@ -78,6 +78,13 @@ def _pictures(desk: Desk) -> dict[str, tuple[str, dict[str, object], Callable[[P
         "agreement": ("/agreement", SHORT, _as_it_is),
         "rules": (f"/accounts/{SHOP}/rules", {}, _try_a_text),
     }
+
+
+def _about(desk: Desk, message: str) -> str:
+    """Id of the decision on a message of the demo."""
+    row = desk.world.running.row("SELECT id FROM ai_decisions WHERE message_text = %s", message)
+    assert row is not None, message
+    return str(row["id"])
 
 
 def _as_it_is(_: Page) -> None:

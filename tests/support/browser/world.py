@@ -65,9 +65,10 @@ class World:
         """Id of the newest decision of an account that ended for this reason without a fault asked for."""
         row = self.running.row(
             "SELECT id FROM ai_decisions WHERE user_id = %s AND reason_code = %s"
-            " AND message_text NOT LIKE '[[sandbox:%%' ORDER BY created_at DESC LIMIT 1",
+            " AND message_text <> ALL(%s) ORDER BY created_at DESC LIMIT 1",
             account,
             reason,
+            [fault["contains"] for fault in events.sandbox_faults()],
         )
         assert row is not None, (account, reason)
         return str(row["id"])
@@ -82,7 +83,8 @@ def world(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator
         _cover(engine, people["covered"].login)
         endings = _endings(engine)
         hostile = tuple(str(_hostile(engine, text)["id"]) for text in HOSTILE)
-        _demo(engine)
+        with sandbox.faulty(events.sandbox_faults()):
+            _demo(engine)
         asyncio.run(_colleagues(database_url))
         asyncio.run(_another_version(database_url))
         _suggestions(engine)

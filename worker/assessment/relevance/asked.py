@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 
+from worker.assessment.relevance.prices import asks_price
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, language_pattern, list_words, ordered_list_words
 from worker.assessment.text.words import (
@@ -67,6 +68,7 @@ class Asked:
         kind: the kind of answer expected, or None when the words do not say.
         follow_up: whether the turn before was needed to read the question.
         before: what we answered in the turn before, or empty.
+        price: whether the amount asked for is a sum of money.
     """
 
     weights: Mapping[str, float]
@@ -74,6 +76,7 @@ class Asked:
     kind: AnswerKind | None
     follow_up: bool = False
     before: str = ""
+    price: bool = False
 
 
 def is_task(query: str) -> bool:
@@ -103,8 +106,14 @@ def _asked_after(query: str, earlier: str, before: str) -> Asked | None:
         kind = kind if kind not in (None, AnswerKind.THING) else expected_kind(earlier)
     if not weights:
         return None
-    units = frozenset(text_units(normalised_text(query)))
-    return Asked(weights=weights, units=units, kind=kind, follow_up=follow_up, before=before)
+    return Asked(
+        weights=weights,
+        units=frozenset(text_units(normalised_text(query))),
+        kind=kind,
+        follow_up=follow_up,
+        before=before,
+        price=kind is AnswerKind.AMOUNT and (asks_price(query) or (follow_up and asks_price(earlier))),
+    )
 
 
 def previous_question(history: Sequence[Message]) -> str:

@@ -113,7 +113,7 @@ def relevance_signals(asked: Asked, passages: PassageText, draft: str) -> Mappin
         "few_shared": 1.0 / (1.0 + shared_weight(asked.weights, near)),
         "asked_unknown": missing_share(asked.weights, Words(everywhere)),
         "other_figure": (1.0 - length) if _other_figure(asked.weights, said) else 0.0,
-        "kind_missing": float(lacks_kind(asked.kind, draft, new)),
+        "kind_missing": float(lacks_kind(asked, draft, new)),
         "nothing_new": float(not new and not answers),
         "unfinished": float(_is_unfinished(draft)),
         "repeats_turn": _repeated_share(asked, new),

@@ -1,0 +1,73 @@
+"""Which drafts certainly lack the kind of answer that a question asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from worker.assessment.relevance.asked import asked_for
+from worker.assessment.relevance.signals import passage_text, relevance_signals
+from worker.model import Message, MessageRole
+
+
+def lacks_its_kind(question: str, draft: str) -> bool:
+    """What the signal says of a draft."""
+    asked = asked_for(question)
+    assert asked is not None
+    return relevance_signals(asked, passage_text(()), draft)["kind_missing"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("question", "draft"),
+    [
+        ("Where is your shop?", "We are open from nine to six on weekdays and from ten to four on Saturday."),
+        ("Where is your shop?", "At 9:00."),
+        ("Where do I collect my order?", "In three days."),
+        ("Where do I collect my order?", "Orders are kept from 9 to 18 on Sunday."),
+        ("How much does the delivery cost?", "Delivery to Norway takes four to six working days."),
+        ("How much is the delivery?", "It takes 4-6 business days."),
+        ("How much does the lamp cost?", "The lamp is 40 cm tall."),
+        ("Was kostet die Lieferung?", "Die Lieferung dauert 5 Tage."),
+        ("¿Cuánto cuesta el envío?", "El envío tarda 5 días."),
+        ("How long does the delivery take?", "Delivery costs 5 euros."),
+        ("How long does the delivery take?", "$5 for each parcel."),
+    ],
+)
+def test_a_draft_of_another_kind_lacks_the_answer(question: str, draft: str) -> None:
+    """A time is no place, a duration or a size no price, a sum of money no duration."""
+    assert lacks_its_kind(question, draft)
+
+
+@pytest.mark.parametrize(
+    ("question", "draft"),
+    [
+        ("Where is your shop?", "The shop is in Mill Lane 12; there is parking behind the shop."),
+        ("Where is your shop?", "Next to the station, open from nine to six."),
+        ("Where is your shop?", "In three of our malls."),
+        ("Where is your office?", "On the second floor."),
+        ("Where is your depot?", "In 10115 Berlin."),
+        ("Where do I find the code?", "On page 12."),
+        ("Where do I find the code?", "At the bottom of the invoice, until May."),
+        ("How much does the lamp cost?", "The lamp is 40 cm tall and costs 30 euros."),
+        ("How much does the lamp cost?", "30."),
+        ("How much does the lamp cost?", "Thirty, or 25 a piece for five."),
+        ("How much does the delivery cost?", "It is free within 3 days."),
+        ("How much is the weight limit?", "20 kg."),
+        ("How much is the discount?", "10 %."),
+        ("Was kostet die Lieferung?", "5 Euro, sie dauert 3 Tage."),
+        ("How long does the delivery take?", "5 days, for 5 euros."),
+        ("How long is the cable?", "2 metres."),
+        ("When do you open?", "At 9."),
+    ],
+)
+def test_a_draft_that_may_have_the_kind_lacks_nothing(question: str, draft: str) -> None:
+    """The signal speaks only where it is certain."""
+    assert not lacks_its_kind(question, draft)
+
+
+def test_a_follow_up_asks_for_a_price_as_the_question_before() -> None:
+    """The rest of the question is in the turn before."""
+    before = Message(role=MessageRole.USER, text="How much does the delivery cost?")
+    asked = asked_for("And to Norway?", (before,))
+
+    assert asked is not None
+    assert asked.price
