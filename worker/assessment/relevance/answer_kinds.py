@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 
+from worker.assessment.relevance.amounts import (
+    has_price,
+    has_time,
+    is_only_time_or_sum,
+    without_numbers,
+    without_times,
+)
 from worker.assessment.relevance.asked import AnswerKind, Asked
-from worker.assessment.relevance.prices import has_price, without_prices
 from worker.assessment.text.language import main_script
 from worker.assessment.text.quantities import times_of_day
-from worker.assessment.text.wordlists import folded_text, list_pattern, list_words
+from worker.assessment.text.wordlists import folded_text, list_pattern
 from worker.assessment.text.words import split_sentences, word_tokens
 
 _DIGIT = re.compile(r"\d")
-_AFTER_TIME = r"\s*(?:$|[-–,;.!?]|(?:to|until|till|and|or|am|pm|a\.m|p\.m)\b)"
-"""What follows a number that is a time of day."""
-
 _LONG = 12
 """Words from which a draft may give a reason or name a person without a word that shows it."""
 
@@ -29,8 +31,12 @@ def lacks_kind(asked: Asked, draft: str, new_words: Sequence[str]) -> bool:
         draft: the whole draft.
         new_words: its content words that the question does not have.
     """
-    shows = has_price if asked.price else _SHOWS.get(asked.kind) if asked.kind is not None else None
-    return shows is not None and len(new_words) < _LONG and not shows(draft)
+    if asked.kind is None or len(new_words) >= _LONG:
+        return False
+    if asked.price:
+        return _is_bare_yes_or_no(draft) or not has_price(without_numbers(draft, asked.units))
+    shows = _SHOWS.get(asked.kind)
+    return shows is not None and not shows(draft)
 
 
 def shows_kind(kind: AnswerKind | None, draft: str) -> bool:
@@ -47,24 +53,14 @@ def _has_person(draft: str) -> bool:
 
 def _has_place(draft: str) -> bool:
     """A name or a word of place; "from nine to six on Saturday" has neither."""
-    placed = _time_phrase().sub(" x ", draft)
+    placed = without_times(draft)
     return _names_something(placed) or list_pattern("says_place").search(folded_text(placed)) is not None
 
 
-@cache
-def _time_phrase() -> re.Pattern[str]:
-    """A word of time, or a number that is no house number, with the preposition before it."""
-    heads = "|".join(map(re.escape, sorted(list_words("says_place"))))
-    times = "|".join(map(re.escape, sorted(list_words("says_time"), key=len, reverse=True)))
-    numbers = "|".join(map(re.escape, sorted(list_words("number_words"))))
-    number = rf"(?:\d[\d:.]*(?:st|nd|rd|th)?|{numbers})\b(?={_AFTER_TIME}|\s+(?:{times})\b)"
-    return re.compile(rf"\b(?:(?:{heads})\s+(?:the\s+)?)?(?:{number}|(?:{times})\b)", re.IGNORECASE)
-
-
 def _names_something(draft: str) -> bool:
-    """Whether a word has a capital inside a sentence, or the script has no capitals."""
+    """Whether a word has a capital inside a sentence, or the script has no capitals and there is a word."""
     if main_script(draft) not in ("latin", "cyrillic", "greek"):
-        return True
+        return not is_only_time_or_sum(draft)
     for part in split_sentences(draft):
         found = word_tokens(part)
         inner = found[1:] if len(found) > 1 else found
@@ -73,13 +69,6 @@ def _names_something(draft: str) -> bool:
         if found and len(found) <= 2 and found[0][0].isupper() and not says_yes_or_no(part):
             return True
     return False
-
-
-def _has_time(draft: str) -> bool:
-    """A number that is no sum of money, or a word of time."""
-    return (
-        _has_digit(without_prices(draft)) or list_pattern("says_time").search(folded_text(draft)) is not None
-    )
 
 
 def _has_amount(draft: str) -> bool:
@@ -98,6 +87,11 @@ def _has_reason(draft: str) -> bool:
     )
 
 
+def _is_bare_yes_or_no(draft: str) -> bool:
+    found = list_pattern("says_yes_no").fullmatch(folded_text(draft).strip(" ¡!.。"))
+    return found is not None
+
+
 def says_yes_or_no(draft: str) -> bool:
     """Whether a draft begins with a word of agreement or denial."""
     return list_pattern("says_yes_no").match(folded_text(draft).lstrip(" ¡")) is not None
@@ -106,7 +100,7 @@ def says_yes_or_no(draft: str) -> bool:
 _SHOWS: Mapping[AnswerKind, Callable[[str], bool]] = {
     AnswerKind.PERSON: _has_person,
     AnswerKind.PLACE: _has_place,
-    AnswerKind.TIME: _has_time,
+    AnswerKind.TIME: has_time,
     AnswerKind.AMOUNT: _has_amount,
     AnswerKind.REASON: _has_reason,
 }

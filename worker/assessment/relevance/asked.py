@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 
-from worker.assessment.relevance.prices import asks_price
+from worker.assessment.relevance.amounts import asks_price
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, language_pattern, list_words, ordered_list_words
 from worker.assessment.text.words import (
@@ -167,13 +167,16 @@ def expected_kind(query: str) -> AnswerKind | None:
 
 @lru_cache(maxsize=64)  # asked for the words and for the kind, before and after the judge
 def _question_word(folded: str) -> tuple[re.Match[str], AnswerKind] | None:
-    """The first question word; of two at the same place the longer phrase."""
+    """The first question word; of two that overlap the longer phrase."""
     found = [
         (match.start(), -len(match.group()), order, match, kind)
         for order, kind in enumerate(AnswerKind)
         if (match := _first_placed(folded, kind)) is not None
     ]
-    return min(found)[3:] if found else None
+    if not found:
+        return None
+    end = min(found)[3].end()
+    return min((each for each in found if each[0] < end), key=lambda each: each[1:3] + each[:1])[3:]
 
 
 def _first_placed(folded: str, kind: AnswerKind) -> re.Match[str] | None:
