@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -34,11 +35,12 @@ from review.answers.pages import parse_answer_form
 from review.answers.panel import AnswerPanel, load_answer_panel
 from review.answers.sending import send_answer
 from review.content_covers import cover_reason
-from review.dashboard.first_steps import load_account_checklist
+from review.dashboard.first_steps import FirstStep, load_account_checklist
 from review.decision import page
 from review.http.visit import Visit
 from review.languages import gettext as _
 from review.owner.held_reasons import held_groups, replies_counted
+from worker.cancellation import cancel_all
 from worker.snapshot import Snapshot
 
 DAY: Final = timedelta(days=1)
@@ -107,16 +109,35 @@ async def answer_from_home(visit: Visit) -> Response:
     return await _page(visit, user_id, problem=problem, problem_of=row["id"], status=status)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingPart:
+    """What people see of single messages.
+
+    Attributes:
+        replies: the newest that were sent.
+        cards: the oldest that wait for an answer.
+        waits: the number of all that wait.
+        steps: the first steps of the account; empty when all are done, or hidden.
+    """
+
+    replies: tuple[Row, ...]
+    cards: list[WaitingCard]
+    waits: int
+    steps: tuple[FirstStep, ...]
+
+
 async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any) -> Response:
     since = visit.now - timedelta(days=DAYS)
-    counts, today = await _figures(visit, user_id)
-    topics = await _topics(visit, user_id)
-    async with visit.store.reading() as connection:
-        replies = await _replies(connection, user_id, since)
-        cards, waits = await _waiting(visit, connection, user_id)
-        steps = await load_account_checklist(visit, connection, user_id)
-    cards = [_with_problem(visit, each, **problem) for each in cards]
-    shown = [str(row["id"]) for row in (*replies, *(each.row for each in cards))]
+    figures = asyncio.create_task(_figures(visit, user_id))
+    suggested = asyncio.create_task(_topics(visit, user_id))
+    parts = asyncio.create_task(_messages(visit, user_id, since))
+    try:
+        await asyncio.gather(figures, suggested, parts)
+    finally:
+        await cancel_all((figures, suggested, parts))
+    (counts, today), found = figures.result(), parts.result()
+    cards = [_with_problem(visit, each, **problem) for each in found.cards]
+    shown = [str(row["id"]) for row in (*found.replies, *(each.row for each in cards))]
     drafts = sum(len(each.panel.held.texts) for each in cards)
     detail = {"page": "home", "decisions": shown, "drafts": drafts}
     await visit.log(LoggedAction.READ, user_id=user_id, detail=detail)
@@ -125,23 +146,31 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
         status=status,
         account=user_id,
         tab="owner_home",
-        steps=steps,
+        steps=found.steps,
         samples=None,
         settings=await accounts.current_account(visit.store.pool, user_id),
         today=replies_counted(today),
         week=replies_counted(counts),
         decided=sum(row["events"] for row in counts),
         groups=held_groups(counts),
-        replies=[(row, cover_reason(visit.person.covered, row)) for row in replies],
+        replies=[(row, cover_reason(visit.person.covered, row)) for row in found.replies],
         cards=cards,
-        waits=waits,
+        waits=found.waits,
         most_waiting=MOST_WAITING,
-        topics=topics,
+        topics=suggested.result(),
         cost=await _cost(visit, user_id),
         since=since,
         answered=visit.request.query_params.get("answered") == "1",
         **{"problem": "", "problem_of": None} | problem,
     )
+
+
+async def _messages(visit: Visit, user_id: str, since: datetime) -> WaitingPart:
+    async with visit.store.reading() as connection:
+        replies = await _replies(connection, user_id, since)
+        cards, waits = await _waiting(visit, connection, user_id)
+        steps = await load_account_checklist(visit, connection, user_id)
+    return WaitingPart(replies=replies, cards=cards, waits=waits, steps=steps)
 
 
 async def _topics(visit: Visit, user_id: str) -> tuple[Suggestion, ...]:

@@ -25,6 +25,12 @@ CLIPPED: Final = """
         .map((box) => [box.innerText.slice(0, 60), box.scrollWidth - box.clientWidth])
 """
 """Tables of a page of which a part lies beyond the right edge, with the pixels of that part."""
+NARROW: Final = """
+    () => [...document.querySelectorAll("main tbody :is(td, th)")]
+        .filter((cell) => cell.clientWidth && cell.clientWidth < 64 && cell.innerText.trim().length > 16)
+        .map((cell) => [cell.innerText.slice(0, 60), cell.clientWidth])
+"""
+"""Cells of tables in which a word has no room, with their pixels."""
 
 
 def test_every_parameter_has_a_sample() -> None:
@@ -52,12 +58,13 @@ def test_a_page_can_be_read_by_everybody(desk: Desk, route: Route) -> None:
     clipped = page.evaluate(CLIPPED)
     page.set_viewport_size(PHONE)
     picture(page, f"{route.name}-phone")
-    beside, headings = page.evaluate(BESIDE), page.locator("h1").count()
+    beside, narrow, headings = page.evaluate(BESIDE), page.evaluate(NARROW), page.locator("h1").count()
     found["covered"] = _covered_faults(desk, route)
 
     assert found == {"light": [], "dark": [], "covered": []}
     assert clipped == []
     assert beside <= 0
+    assert narrow == []
     assert headings == 1
 
 
