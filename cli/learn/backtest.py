@@ -13,7 +13,14 @@ import typer
 
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.learn.changes import CandidateId, Changes, candidate_of, changes_of, with_changes
+from cli.learn.changes import (
+    CandidateId,
+    Changes,
+    candidate_of,
+    changes_of,
+    require_used,
+    with_changes,
+)
 from cli.learn.chosen import SavedViewName, filters_of_view, ids_of_filters
 from cli.options import database_url, own_connections
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
@@ -93,6 +100,7 @@ async def _run(
     """The backtest, and its examples with texts where they are wanted."""
     url, now = database_url(), datetime.now(UTC)
     async with own_connections(url) as source:
+        await require_used(source, user_id, option="--account")
         version = (await current_account(source, user_id)).version
         if candidate:
             stored = await candidate_of(source, candidate)

@@ -11,7 +11,7 @@ import typer
 
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.learn.changes import changes_of, id_of
+from cli.learn.changes import changes_of, id_of, require_used
 from cli.options import database_url, own_connections
 from cli.output import emit, fail
 from db.access_log import LogEntry, LoggedAction
@@ -50,6 +50,7 @@ def add(
     asked = changes_of(changes)
 
     async def run(source: Pool) -> SettingsCandidate:
+        await require_used(source, user_id)
         return await candidates.add_candidate(
             source,
             user_id,

@@ -11,6 +11,7 @@ import typer
 
 from cli.exit_codes import ExitCode
 from cli.output import fail
+from db.accounts import is_used
 from db.candidates.candidates import SettingsCandidate, checked_account, get_candidate
 from db.pool import Pool
 from worker.account_settings import SETTINGS
@@ -46,6 +47,13 @@ def id_of(option: str, text: str) -> UUID:
         return UUID(text)
     except ValueError as error:
         raise fail(f"{option}: expected an id, got {text!r}") from error
+
+
+async def require_used(source: Pool, account: str, *, option: str = "account") -> None:
+    """End the command when nothing is stored under the account's name: it is misspelt."""
+    if not await is_used(source, account):
+        expected = "expected an account with settings, decisions or documents"
+        raise fail(f"{option}: {expected}, got {account!r}", code=ExitCode.NEGATIVE)
 
 
 async def candidate_of(source: Pool, text: str) -> SettingsCandidate:

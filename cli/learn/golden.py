@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.exit_codes import ExitCode
+from cli.learn.changes import require_used
 from cli.learn.golden_adding import add, import_
 from cli.learn.golden_shared import GoldenAccount, SetName, found_set, log_reading, run_golden, step_now
 from cli.output import emit, fail, json_text
@@ -68,7 +69,12 @@ def create(
 
         hushgate golden create acme refunds --purpose "may answer about refunds, never promise money"
     """
-    made = run_golden(lambda source: golden_sets.create_set(source, account, name, purpose, step_now()))
+
+    async def run(source: Pool) -> GoldenSet:
+        await require_used(source, account)
+        return await golden_sets.create_set(source, account, name, purpose, step_now())
+
+    made = run_golden(run)
     emit([_row(made)], COLUMNS)
 
 

@@ -58,10 +58,14 @@ COUNT: Final = "SELECT count(*) FROM golden_set_items WHERE set_id = %s"
 ADD: Final = """
     INSERT INTO golden_set_items (id, set_id, user_id, row_id, source, decision_id, conversation_id,
         author_id, expected, expected_reason, labelled_by, content, recorded_at, created_at)
-    VALUES (%(id)s, %(set_id)s, %(user_id)s, %(row_id)s, %(source)s, %(decision_id)s, %(conversation_id)s,
-        %(author_id)s, %(expected)s, %(reason)s, %(labelled_by)s, %(content)s, %(recorded_at)s, %(now)s)
+    SELECT %(id)s, %(set_id)s, %(user_id)s, %(row_id)s, %(source)s, %(decision_id)s::uuid,
+        %(conversation_id)s, %(author_id)s, %(expected)s, %(reason)s, %(labelled_by)s, %(content)s,
+        %(recorded_at)s, %(now)s
+    WHERE %(decision_id)s::uuid IS NULL OR EXISTS (
+        SELECT FROM recordings r WHERE r.decision_id = %(decision_id)s::uuid)
     ON CONFLICT (set_id, row_id) DO NOTHING RETURNING id
 """
+"""Of a decision whose recording was erased since it was read, nothing is stored."""
 CHANGED: Final = "UPDATE golden_sets SET version = version + 1, changed_at = %s WHERE id = %s"
 REMOVE_ITEMS: Final = "DELETE FROM golden_set_items WHERE set_id = %s AND row_id = ANY(%s) RETURNING id"
 REMOVE: Final = "DELETE FROM golden_sets WHERE id = %s RETURNING id"

@@ -151,6 +151,8 @@ async def check_rollout(source: Pool, rollout: Rollout, now: datetime) -> tuple[
     if account.version != rollout.base_version:
         return (f"version: expected {rollout.base_version} in force, got {account.version}",)
     candidate = await get_candidate(source, rollout.candidate_id)
+    if candidate is not None and candidate.withdrawn_at is not None:
+        return ("candidate: a person withdrew it",)
     try:
         changed(account, candidate.changes if candidate else {})
     except AccountRejected as error:

@@ -94,7 +94,7 @@ erasure_items: Final = table(
     "erasure_items",
     "what a running erasure found; deleted at its end",
     key("erasure_id", sa.ForeignKey("erasures.id", ondelete="CASCADE")),
-    key("kind", sa.Text, comment="decision, answer, conversation, word or exports"),
+    key("kind", sa.Text, comment="decision, answer, conversation, place, word or exports"),
     key("value", sa.Text, comment="its id, the word, or a time"),
     sa.Column("text", sa.Text, comment="message of the decision, to find searches for it"),
 )

@@ -92,6 +92,11 @@ class EvaluationMoney:
         return self.most is not None and (self.spent >= self.most or bool(self.unpriced))
 
     @property
+    def is_exceeded(self) -> bool:
+        """Whether items that ran together cost more than the limit, or what nobody knows."""
+        return self.is_spent and (bool(self.unpriced) or self.spent > (self.most or 0.0))
+
+    @property
     def why(self) -> str:
         """Why no further item may begin."""
         names = ", ".join(sorted(self.unpriced))
@@ -161,7 +166,7 @@ async def evaluate_arm(
         arm=arm,
         results=tuple(results),
         figures=figures_of(results, items=len(items)),
-        ended=money.why if len(results) < len(items) else "",
+        ended=money.why if len(results) < len(items) or money.is_exceeded else "",
     )
 
 

@@ -143,12 +143,19 @@ def test_what_cannot_be_measured_never_passes(engine: Running, shell: Shell) -> 
     refused = evaluated(shell, shop, env={"OPENROUTER_BASE_URL": "http://127.0.0.1:9/v1"})
     spent = evaluated(shell, shop, "--budget", "0.000001", "--at-once", "1")
     unpriced = evaluated(shell, shop, "--budget", "9", "--at-once", "1", env={"HUSHGATE_PRICES": None})
+    money = ("--budget", "0.000001", "--at-once", "5")
+    together = [
+        evaluated(shell, shop, *money),
+        evaluated(shell, shop, *money, env={"HUSHGATE_PRICES": None}),
+    ]
     unknown = shell.run("eval", "--account", shop, "--set", "none")
     wrong = evaluated(shell, shop, "--least", "f1=1")
 
     codes = [each.code for each in (empty, keyless, refused, spent, unpriced, unknown, wrong)]
 
     assert codes == [1, 3, 1, 1, 1, 1, 2]
+    assert [each.code for each in together] == [1, 1]
+    assert all("--budget: ended after 5 of 5 items" in each.err for each in together)
     assert "expected one with items" in empty.err
     assert "OPENROUTER_API_KEY" in keyless.err
     assert arms_of(refused)[0]["failures"] == {"LLM_ERROR": 5}
@@ -157,6 +164,20 @@ def test_what_cannot_be_measured_never_passes(engine: Running, shell: Shell) -> 
     assert "--budget: ended after 1 of 5 items: 0.000" in spent.err
     assert f"ended after 1 of 5 items: no declared price of {CHAT_MODEL}" in unpriced.err
     assert "f1" in wrong.err
+
+
+def test_a_misspelt_account_gets_no_candidate_set_or_backtest(shell: Shell) -> None:
+    """Each command names the account and stores nothing."""
+    change = ("--set", "hold_max_s=60")
+    ended = [
+        shell.run("candidates", "add", "no-such-shop", *change),
+        shell.run("golden", "create", "no-such-shop", "s"),
+        shell.run("backtest", "--account", "no-such-shop", *change),
+    ]
+
+    assert [each.code for each in ended] == [1, 1, 1]
+    assert all("got 'no-such-shop'" in each.err for each in ended)
+    assert shell.run("candidates", "list", "no-such-shop").rows == []
 
 
 def test_decisions_become_items_with_what_was_seen(engine: Running, shell: Shell) -> None:

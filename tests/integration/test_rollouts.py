@@ -16,7 +16,12 @@ from psycopg.rows import dict_row
 
 from db import accounts
 from db.candidates import rollout_steps, rollouts
-from db.candidates.candidates import CandidateSource, SettingsCandidate, add_candidate
+from db.candidates.candidates import (
+    CandidateSource,
+    SettingsCandidate,
+    add_candidate,
+    withdraw_candidate,
+)
 from db.candidates.rollout_figures import PLACE, load_figures
 from db.candidates.rollout_records import Author, Plan, Rollout, RolloutRefused
 from db.pool import WORKER_ROLE, Pool, create_pool
@@ -217,6 +222,26 @@ def test_settings_that_are_saved_end_the_rollout(database_url: str) -> None:
 
     assert state(url, rollout) == "returned"
     assert [(each.kind, each.made_by, each.version) for each in steps][1:] == [("return", "lee", 2)]
+
+
+@pytest.mark.parametrize("step", ["watch", "step", "finish"])
+def test_a_rollout_whose_candidate_was_withdrawn_is_returned(database_url: str, step: str) -> None:
+    """By beat, and by a step, which is refused; the settings in force stay."""
+    url, shop = database_url, shop_at(database_url)
+    found = candidate(url, shop, {"prompt": "Be brief."})
+    rollout = started(url, found.candidate_id, 0.5, "blocks<=0.5")
+    call(url, lambda source: withdraw_candidate(source, found.candidate_id, datetime.now(UTC)))
+    if step == "watch":
+        call(url, lambda source: watch_rollouts(source, datetime.now(UTC)), role=WORKER_ROLE)
+    elif step == "step":
+        with pytest.raises(RolloutRefused, match="withdrew"):
+            call(url, lambda source: rollout_steps.step_rollout(source, rollout.rollout_id, 1, author()))
+    else:
+        with pytest.raises(RolloutRefused, match="withdrew"):
+            call(url, lambda source: rollout_steps.finish_rollout(source, rollout.rollout_id, author()))
+
+    assert state(url, rollout) == "returned"
+    assert call(url, lambda source: accounts.current_account(source, shop)).version == found.base_version
 
 
 def test_the_place_of_a_conversation_is_the_same_in_sql(database_url: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -383,7 +384,11 @@ def test_an_erased_author_leaves_nothing_with_shadows(
         "SELECT author_id, decision_id, reply FROM shadow_results WHERE user_id = %s ORDER BY decision_at"
     )
     before = engine.rows(stored, user_id)
-    found = asyncio.run(erasing.erase(engine.url, redis_url, user_id, ErasureKind.AUTHOR, gone))
+    erasure = asyncio.run(erasing.request(engine.url, user_id, ErasureKind.AUTHOR, gone))
+    asyncio.run(erasing.advance(engine.url, redis_url))
+    preview = asyncio.run(erasing.confirm(engine.url, erasure)).preview or {}
+    asyncio.run(erasing.advance(engine.url, redis_url))
+    found = asyncio.run(erasing.load(engine.url, erasure))
     late = shadow_results.ShadowFinding(
         decision_id=before[0]["decision_id"], kind="newly_released", before_code="FLAGGED_RULE",
         decision="respond", reason_code="REPLIED", reason="", matched_rule=None, reply="a late reply",
@@ -398,10 +403,41 @@ def test_an_erased_author_leaves_nothing_with_shadows(
     assert [row["author_id"] for row in before] == [author for author, _ in places]
     assert all("weekdays" in row["reply"] for row in before)
     assert found.phase == "finished"
-    assert found.erased["shadow_results"] == 2
+    for table in ("shadow_results", "recordings"):
+        assert preview[table] == found.erased[table] == 2, table
     assert moved
     assert [row["author_id"] for row in engine.rows(stored, user_id)] == ["held", "other"]
     assert erasing.places(engine.url, engine.redis, gone, "a late reply") == []
+
+
+def _advance_to(url: str, redis_url: str, erasure: UUID, phase: str) -> None:
+    while asyncio.run(erasing.load(url, erasure)).phase != phase:
+        with contextlib.suppress(erasing.Interrupted):
+            asyncio.run(erasing.advance_one_step(url, redis_url))
+
+
+def test_a_recording_that_was_stored_during_an_erasure_goes_in_its_second_pass(
+    engine: Running, redis_url: str
+) -> None:
+    """Of another author's decision, which read the conversation before its first pass."""
+    gone, user_id = "author-blorp-8813", engine.account(documents=HOURS)
+    engine.decide(user_id, QUESTION, author_id=gone, conversation_id="talk")
+    beside = engine.decide(user_id, QUESTION, author_id="beside", conversation_id="talk")["id"]
+    (kept,) = engine.rows("SELECT * FROM recordings WHERE decision_id = %s", beside)
+    erasure = asyncio.run(erasing.request(engine.url, user_id, ErasureKind.AUTHOR, gone))
+    asyncio.run(erasing.advance(engine.url, redis_url))
+    asyncio.run(erasing.confirm(engine.url, erasure))
+    _advance_to(engine.url, redis_url, erasure, "conversations")
+    stored = "SELECT decision_id FROM recordings WHERE user_id = %s"
+    between = engine.rows(stored, user_id)
+    engine.database.execute(
+        f"INSERT INTO recordings ({', '.join(kept)}) VALUES ({', '.join(['%s'] * len(kept))})",
+        tuple(kept.values()),
+    )
+    _advance_to(engine.url, redis_url, erasure, "finished")
+
+    assert between == []
+    assert engine.rows(stored, user_id) == []
 
 
 def test_the_thread_of_beat_runs_shadows(engine: Running, sandbox: SandboxHandle) -> None:
