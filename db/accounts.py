@@ -45,6 +45,7 @@ USED: Final = """
     SELECT EXISTS (SELECT FROM ai_rules WHERE user_id = %(user_id)s)
         OR EXISTS (SELECT FROM event_keys WHERE user_id = %(user_id)s)
         OR EXISTS (SELECT FROM documents WHERE user_id = %(user_id)s)
+        OR EXISTS (SELECT FROM ai_decisions WHERE user_id = %(user_id)s)
 """
 STORE: Final = (
     f"INSERT INTO ai_rules ({', '.join(SETTABLE)}, changed_by)"

@@ -166,7 +166,8 @@ def _print(found: Backtest, examples: Sequence[Mapping[str, Any]], columns: Sequ
     ]
     more = {"waits": counts.get("waits", 0), "usd": counts.get("usd", 0.0)}
     if not stdout_is_terminal():
-        emit_json({"backtest_id": found.backtest_id, "decisions": found.done, "groups": rows, **more,
+        emit_json({"backtest_id": found.backtest_id, "since": found.since, "until": found.until,
+                   "decisions": found.done, "groups": rows, **more,
                    "examples": list(examples)})  # fmt: skip
         return
     screen.print(table(rows, COLUMNS))

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cli.learn.changes import require_used
 from cli.options import database_url, own_connections, read_lists, time_of
 from cli.output import emit, emit_json, fail, print_message, stdout_is_terminal
 from db.accounts import current_account
@@ -54,8 +55,8 @@ def calibration(
     start, end = time_of("--since", since), time_of("--until", until) or datetime.now(UTC)
     assert start is not None  # --since has a default
     selected = ErrorSelection(accounts=None, account=account, since=start, until=end, now=datetime.now(UTC))
-    sample = read_lists(lambda connection: calibration_sample(connection, selected))
     settings = asyncio.run(_account(account))
+    sample = read_lists(lambda connection: calibration_sample(connection, selected))
     bins = reliability_bins(draft_observations(sample.readings, policy=policy, label=label))
     proposals = [confidence_proposal(settings, sample.readings, precision)]
     proposals += category_proposals(settings, sample.readings, precision)
@@ -64,6 +65,7 @@ def calibration(
 
 async def _account(user_id: str) -> Account:
     async with own_connections(database_url()) as source:
+        await require_used(source, user_id)
         return await current_account(source, user_id)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +12,8 @@ from typing import Annotated, Any, Final
 import typer
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from cli.options import read_lists, time_of
+from cli.learn.changes import require_used
+from cli.options import database_url, own_connections, read_lists, time_of
 from cli.output import emit, fail, print_message, printable
 from db.figures import dashboard
 from db.figures.error_rates import ErrorDimension, ErrorSelection, error_rates, sample_designs
@@ -62,6 +64,8 @@ def errors(
     if not start < end <= start + LONGEST:
         raise fail(f"--since: expected at most {LONGEST.days} days before --until, got {since!r}")
     dimensions = _dimensions(by)
+    if account is not None:
+        asyncio.run(_require_used(account))
     report = read_lists(lambda connection: load_report(connection, account, start, end))
     for design in report.designs:
         print_message(f"{design.name}: {design_text(design)}", style="dim")
@@ -74,6 +78,11 @@ def errors(
         _print_csv(lines, COLUMNS)
     else:
         emit(lines, SHOWN)
+
+
+async def _require_used(account: str) -> None:
+    async with own_connections(database_url()) as source:
+        await require_used(source, account, option="--account")
 
 
 async def load_report(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
@@ -12,6 +12,7 @@ import typer
 
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
+from cli.learn.changes import require_used
 from cli.options import database_url, own_connections
 from cli.output import emit, fail
 from db.candidates import shadows
@@ -67,7 +68,7 @@ def stop(shadow: ShadowId, reason: ShadowReason) -> None:
 @app.command("list")
 def list_(account: Annotated[str, typer.Argument(help="The account.")]) -> None:
     """Print the shadows of an account, the newest first."""
-    emit(map(_row, _run(lambda source: shadows.list_shadows(source, account))), COLUMNS)
+    emit(map(_row, _run(lambda source: _shadows_of(source, account))), COLUMNS)
 
 
 @app.command()
@@ -85,6 +86,11 @@ def show(shadow: ShadowId) -> None:
         for group, number in sorted(found.counts.items(), key=lambda each: (-each[1], each[0]))
     ]
     emit(rows, GROUP_COLUMNS)
+
+
+async def _shadows_of(source: Pool, account: str) -> Sequence[Shadow]:
+    await require_used(source, account)
+    return await shadows.list_shadows(source, account)
 
 
 def _row(shadow: Shadow) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cli.learn.changes import require_used
 from cli.options import database_url
 from cli.output import emit, errors
 from db.pool import check_reachable
@@ -43,6 +44,7 @@ async def _load(user_id: str, *, compute: bool) -> AccountSuggestions:
     url = database_url()
     await check_reachable(url)
     async with Store(url, size=1) as store:
+        await require_used(store.pool, user_id)
         if compute:
             await compute_suggestions(store, user_id, datetime.now(UTC))
         return await load_suggestions_of(store.pool, user_id)

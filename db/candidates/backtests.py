@@ -11,7 +11,7 @@ from uuid import UUID
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from db.identifiers import uuid_at
+from db.identifiers import uuid_at, uuid_time
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows, fetch_value
 
 COLUMNS: Final = (
@@ -27,7 +27,7 @@ INSERT: Final = f"""
 UNFINISHED: Final = f"""
     SELECT {COLUMNS} FROM backtests
     WHERE user_id = %(user_id)s AND base_version = %(base_version)s AND changes = %(changes)s
-        AND finished_at IS NULL AND until - since = %(span)s
+        AND finished_at IS NULL AND until - since = %(span)s AND until > %(until)s - interval '1 day'
     ORDER BY id DESC LIMIT 1
 """
 GET: Final = f"SELECT {COLUMNS} FROM backtests WHERE id = %s"
@@ -96,7 +96,7 @@ async def begin_backtest(
     until: datetime,
     created_by: str,
 ) -> Backtest:
-    """The same backtest that a killed run left, or a new one that ends ``until``."""
+    """The same backtest that a run of the last day left unfinished, or a new one that ends ``until``."""
     values = {
         "id": uuid_at(until),
         "user_id": user_id,
@@ -121,6 +121,7 @@ async def next_chunk(source: Pool, found: Backtest, most: int) -> tuple[UUID, ..
     after_at = None
     if found.position is not None:
         after_at = await fetch_value(source, TIME_OF, (found.position, found.user_id, found.since))
+        after_at = after_at or uuid_time(found.position)  # retention may have deleted that decision
     values = {
         "user_id": found.user_id,
         "since": found.since,

@@ -64,7 +64,9 @@ async def start_rollout(source: Pool, candidate_id: UUID, plan: Plan, author: Au
         AccountRejected: this release cannot use the candidate.
     """
     candidate = await get_candidate(source, candidate_id)
-    if candidate is None or candidate.withdrawn_at is not None:
+    if candidate is None:
+        raise RolloutRefused(f"candidate: expected the id of one, got {candidate_id}")
+    if candidate.withdrawn_at is not None:
         raise RolloutRefused(f"candidate: expected one that is not withdrawn, got {candidate_id}")
     _check_plan(plan, author)
     checked_account(await current_account(source, candidate.user_id), candidate.changes)

@@ -126,7 +126,9 @@ async def start_shadow(
     """
     _check(step, usd_a_day)
     candidate = await get_candidate(source, candidate_id)
-    if candidate is None or candidate.withdrawn_at is not None:
+    if candidate is None:
+        raise ShadowRefused(f"candidate: expected the id of one, got {candidate_id}")
+    if candidate.withdrawn_at is not None:
         raise ShadowRefused(f"candidate: expected one that is not withdrawn, got {candidate_id}")
     checked_account(await current_account(source, candidate.user_id), candidate.changes)
     values = {

@@ -201,10 +201,12 @@ def test_page_file_and_command_show_the_same(filled: Desk, tmp_path: Path) -> No
 
 
 def test_the_command_says_what_is_missing(desk: Desk, tmp_path: Path) -> None:
-    """No sample, an unknown line, too long a period."""
+    """No sample, a misspelt account, an unknown line, too long a period."""
+    store(desk.url, [decided(DAY, **sent(user_id="unreviewed"))])
     shell = Shell(environment={"DATABASE_URL": desk.url}, folder=tmp_path)
 
-    assert "open a queue of kind sample" in shell.run("errors", "--account", "nothing").err
+    assert "open a queue of kind sample" in shell.run("errors", "--account", "unreviewed").err
+    assert "got 'nothing'" in shell.run("errors", "--account", "nothing").err
     assert "--by: expected some of all" in shell.run("errors", "--by", "colour").err
     assert "366 days" in shell.run("errors", "--since", "2020-01-01").err
 
@@ -245,12 +247,13 @@ def calibrated(desk: Desk) -> None:
 def test_calibration_shows_bins_and_a_threshold(desk: Desk, tmp_path: Path) -> None:
     """On the page and on the command line; few reviews propose nothing and say how many are needed."""
     calibrated(desk)
+    store(desk.url, [decided(DAY, **sent(user_id="few"))])
     lead = add_person(desk.url, Role.LEAD)
     shell = Shell(environment={"DATABASE_URL": desk.url}, folder=tmp_path)
     lines = shell.run("calibration", "even", "--precision", "0.7").rows
     proposal = next(each["proposal"] for each in lines if "proposal" in each)
     summary = next(each["summary"] for each in lines if "summary" in each)
-    few = shell.run("calibration", "other")
+    few = shell.run("calibration", "few")
     with site(desk.url) as running:
         person = running()
         person.sign_in(lead)

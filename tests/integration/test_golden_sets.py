@@ -166,16 +166,20 @@ def test_what_cannot_be_measured_never_passes(engine: Running, shell: Shell) -> 
     assert "f1" in wrong.err
 
 
-def test_a_misspelt_account_gets_no_candidate_set_or_backtest(shell: Shell) -> None:
+def test_a_misspelt_account_is_named(shell: Shell) -> None:
     """Each command names the account and stores nothing."""
     change = ("--set", "hold_max_s=60")
     ended = [
         shell.run("candidates", "add", "no-such-shop", *change),
         shell.run("golden", "create", "no-such-shop", "s"),
         shell.run("backtest", "--account", "no-such-shop", *change),
+        shell.run("shadow", "list", "no-such-shop"),
+        shell.run("suggestions", "no-such-shop"),
+        shell.run("errors", "--account", "no-such-shop"),
+        shell.run("calibration", "no-such-shop"),
     ]
 
-    assert [each.code for each in ended] == [1, 1, 1]
+    assert [each.code for each in ended] == [1] * 7
     assert all("got 'no-such-shop'" in each.err for each in ended)
     assert shell.run("candidates", "list", "no-such-shop").rows == []
 

@@ -161,6 +161,52 @@ def test_examples_of_a_backtest_are_shown_side_by_side(engine: Running, shell: S
     assert released["why"]
 
 
+def left_unfinished(engine: Running, shop: str, position: object) -> None:
+    """Make the backtest of this account look killed after its first decision."""
+    engine.database.execute(
+        "UPDATE backtests SET finished_at = NULL, done = 1, position = %s, counts = '{\"unchanged\": 1}'"
+        " WHERE user_id = %s",
+        (position, shop),
+    )
+
+
+def test_a_backtest_continues_after_a_decision_that_retention_deleted(engine: Running, shell: Shell) -> None:
+    """The decision at which a killed run stopped is gone; those after it are counted."""
+    shop = engine.account(documents=HOURS)
+    ids = [engine.decide(shop, f"{QUESTION} {each}")["id"] for each in ("Please.", "Thanks.", "Now.")]
+    asked = ("backtest", "--account", shop, "--days", "1", "--processes", "1", *STOPS)
+    first = shell.run(*asked).rows[0]
+    left_unfinished(engine, shop, ids[0])
+    with engine.database.transaction():
+        engine.database.execute("SET LOCAL hushgate.erasing = on")
+        engine.database.execute("DELETE FROM ai_decisions WHERE id = %s", (ids[0],))
+    second = shell.run(*asked).rows[0]
+
+    assert first["decisions"] == 3
+    assert second["backtest_id"] == first["backtest_id"]
+    assert second["decisions"] == 3
+    assert {each["group"]: each["decisions"] for each in second["groups"]} == {
+        "newly_stopped": 2,
+        "unchanged": 1,
+    }
+
+
+def test_a_backtest_that_was_left_days_ago_is_not_continued(engine: Running, shell: Shell) -> None:
+    """The last day is not the day of an old run; the output names the range."""
+    shop = engine.account(documents=HOURS)
+    decided = engine.decide(shop, QUESTION)["id"]
+    asked = ("backtest", "--account", shop, "--days", "1", "--processes", "1", *STOPS)
+    first = shell.run(*asked).rows[0]
+    left_unfinished(engine, shop, decided)
+    moved = "since = since - interval '2 days', until = until - interval '2 days'"
+    engine.database.execute(f"UPDATE backtests SET {moved} WHERE user_id = %s", (shop,))
+    second = shell.run(*asked).rows[0]
+
+    assert second["backtest_id"] != first["backtest_id"]
+    assert second["since"] > first["since"]
+    assert second["decisions"] == 1
+
+
 def test_what_names_decisions_is_one_thing(engine: Running, shell: Shell) -> None:
     """Ids with filters, an unknown view, and days beside a view."""
     both = shell.run("replay", str(uuid4()), "--account", "acme")
