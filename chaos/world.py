@@ -42,7 +42,7 @@ REDIS, POSTGRES, UPSTREAM = "valkey", "postgres", "upstream"
 LINKS: Final = {
     Role.WORKER: (REDIS, POSTGRES, UPSTREAM),
     Role.DELIVERER: (REDIS, POSTGRES, UPSTREAM),
-    Role.BEAT: (REDIS,),
+    Role.BEAT: (REDIS, POSTGRES),
     Role.GATEWAY: (REDIS, POSTGRES),
     Role.REVIEW: (REDIS, POSTGRES),
 }
@@ -150,7 +150,7 @@ class World:
     def _environment(self, name: str, role: Role) -> dict[str, str]:
         redis_port = self.link(name, REDIS).port
         redis = urlsplit(self.stack.redis_url)
-        service = Service.WORKER if role in {Role.WORKER, Role.DELIVERER} else Service.REVIEW
+        service = Service.REVIEW if role in {Role.GATEWAY, Role.REVIEW} else Service.WORKER
         login = urlsplit(self.worker_urls[service])
         postgres_port = self.link(name, POSTGRES).port if POSTGRES in LINKS[role] else 1
         upstream = f"http://127.0.0.1:{self.link(name, UPSTREAM).port if UPSTREAM in LINKS[role] else 1}/v1"

@@ -11,6 +11,7 @@ from tasks import consumer, logs, telemetry
 from tasks.alerts.watch import AlertWatch
 from tasks.broker import use_losable_channels
 from tasks.fleet.beats import sign_beat
+from tasks.garbage import collect_garbage_on_a_thread
 from tasks.maintenance import SCHEDULE
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.process import ProcessMetrics
@@ -62,6 +63,7 @@ def _configure_logging(**_signal: object) -> None:
 @beat_init.connect(weak=False)
 def _start_beat(**_signal: object) -> None:
     settings = app.hushgate_settings
+    collect_garbage_on_a_thread()
     sign_beat(settings.redis_url.get_secret_value(), settings.stream)
     if settings.metrics_port is not None:
         serve_metrics(ProcessMetrics("beat").registry, settings)

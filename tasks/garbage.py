@@ -1,9 +1,11 @@
-"""When a worker looks for garbage in cycles."""
+"""When workers and beat look for garbage in cycles."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import threading
+import time
 from typing import Final
 
 COLLECT_AFTER: Final = (20_000, 20, 20)
@@ -26,4 +28,20 @@ async def collect_garbage() -> None:
     """Look through all that came after ``spare_the_collector``, until cancelled."""
     while True:
         await asyncio.sleep(COLLECT_EVERY_S)
+        gc.collect()
+
+
+def collect_garbage_on_a_thread() -> None:
+    """Look every minute until the process ends; for beat, whose threads each have a loop of their own.
+
+    A check that could not reach Postgres leaves 450 objects in cycles: 3 MB an hour in a soak.
+    """
+    gc.collect()
+    gc.freeze()
+    threading.Thread(target=_collect, name="garbage", daemon=True).start()
+
+
+def _collect() -> None:
+    while True:
+        time.sleep(COLLECT_EVERY_S)
         gc.collect()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import threading
 from collections.abc import Mapping
 from typing import Final
@@ -69,7 +68,6 @@ class AlertWatch:
             except Exception as error:  # a bug in one condition must not end the others' checks
                 log.exception("alerts_not_judged", exc_info=error)
                 telemetry.report(error)
-            gc.collect()  # a check leaves 450 objects in cycles; Python would look for them after hours
 
     def _known(self) -> Mapping[str, AlertState] | None:
         redis_url = self._settings.redis_url.get_secret_value()
