@@ -152,7 +152,7 @@ def test_while_moderation_is_down_few_events_are_held_and_other_accounts_go_on(f
 
 def test_an_unfair_load_is_shared_through_kills(fleet: Fleet) -> None:
     """One account floods, three send a little: workers die, and the few events do not wait for the flood."""
-    fleet.publish(10 * IN_FLIGHT, [f"flood-{number}" for number in range(300)])
+    fleet.publish(25 * IN_FLIGHT, [f"flood-{number}" for number in range(300)])
     for kills in range(2):
         for account in FEW:
             fleet.publish(5, [f"{account}-{kills}"], account=account)

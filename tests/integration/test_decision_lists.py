@@ -147,11 +147,11 @@ BAD = (
     ("confidence_from=0.5&confidence_to=0.1", "Confidence to", "at least 0.5", "0.1"),
     ("stage=moderation", "Stage outcome", "a stage (scope, rules,", "moderation"),
     ("stage=scope:burnt", "Stage outcome", "a stage (scope, rules,", "scope:burnt"),
-    ("degraded=perhaps", "Degraded", "yes or no", "perhaps"),
+    ("degraded=perhaps", "Degraded", "one of yes, no", "perhaps"),
     ("review=nice", "Review", "one of open, reviewed,", "nice"),
     ("text=" + "x" * 10_000, "Text", "at most 500 characters", "x" * 60 + "… (10,000 characters)"),
     ("colour=red", "Unknown filter", "one of since, until, account,", "colour"),
-    ("scope=chat&scope=comment", "Scope", "one value", "chat and comment"),
+    ("scope=chat&scope=comment", "Scope", "one value", "chat, comment"),
 )
 
 
