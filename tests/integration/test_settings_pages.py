@@ -94,7 +94,7 @@ def test_changes_are_reviewed_before_they_are_stored(database_url: str, admin: V
         ("moderator_1_policy", "x" * 20_001, "expected at most 20000 characters, got &#34;xxx"),
         ("moderation_combination", "some", "expected"),
         ("business_hours", "mon 09:00", "expected lines such as mon = 09:00-12:00, 13:00-17:00"),
-        ("business_hours", "mon = 9-17", "mon: expected hours such as 09:00-12:00, 13:00-17:00, got &#34;9-17&#34;"),
+        ("business_hours", "mon = 9-17", "mon: expected hours such as 09:00-12:00, 13:00-17:00, got"),
         ("escalation_queues", "* = a\n* = b", "expected each name once"),
         ("escalation_actions", "REPLIED = escalate", "expected matched rules such as"),
         ("time_zone", "Mars", "expected a time zone such as Europe/Berlin, got &#34;Mars&#34;"),
