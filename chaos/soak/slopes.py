@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean, linear_regression
 from typing import Final
 
@@ -12,7 +13,8 @@ from worker.statistics.binomial import incomplete_beta
 
 HOUR_S: Final = 3_600.0
 BLOCK_S: Final = 300.0
-"""Samples follow each other closely and are alike; means of five minutes nearly are not."""
+"""Samples follow each other closely and are alike; means of five minutes are less so."""
+MOST_ALIKE: Final = 0.95
 FEWEST_BLOCKS: Final = 6
 FLAT_SHARE: Final = 0.01
 """A figure that grows by less than this share of its mean in an hour is called flat."""
@@ -25,7 +27,7 @@ class Slope:
     """Growth an hour of a figure, in its unit, by least squares over means of ``BLOCK_S``.
 
     Attributes:
-        low, high: 95 % interval by Student's t.
+        low, high: 95 % interval by Student's t, wider where neighbouring means err alike.
         mean: of the figure.
         blocks: how many means.
     """
@@ -50,10 +52,11 @@ def slope(points: Sequence[tuple[float, float]]) -> Slope | None:
     hours, figures = [at / HOUR_S for at, _ in means], [figure for _, figure in means]
     found = linear_regression(hours, figures)
     middle = fmean(hours)
-    left = sum((y - found.intercept - found.slope * x) ** 2 for x, y in zip(hours, figures, strict=True))
+    errors = [y - found.intercept - found.slope * x for x, y in zip(hours, figures, strict=True)]
     spread = sum((x - middle) ** 2 for x in hours)
     freedom = len(means) - 2
-    off = _student_quantile(freedom) * math.sqrt(left / freedom / spread)
+    variance = sum(error**2 for error in errors) / freedom / spread
+    off = _student_quantile(freedom) * math.sqrt(variance * _fewer(errors))
     return Slope(
         per_hour=found.slope,
         low=found.slope - off,
@@ -61,6 +64,20 @@ def slope(points: Sequence[tuple[float, float]]) -> Slope | None:
         mean=fmean(figures),
         blocks=len(means),
     )
+
+
+def _fewer(errors: Sequence[float]) -> float:
+    """How many means say as much as one independent mean, for errors of an autoregression of order one.
+
+    Connections and sessions follow the load in waves of half an hour; means of five minutes of a wave
+    look like many witnesses of a slope and are few. ``(1 + r) / (1 - r)``: Bayley and Hammersley 1946.
+    """
+    whole = sum(error**2 for error in errors)
+    if not whole:
+        return 1.0
+    alike = sum(one * next_one for one, next_one in pairwise(errors)) / whole
+    alike = min(max(alike, 0.0), MOST_ALIKE)
+    return (1 + alike) / (1 - alike)
 
 
 def _block_means(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

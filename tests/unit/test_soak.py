@@ -16,12 +16,12 @@ PLAN = SoakPlan(hours=2.0, load=0.6, workers=2, faults=4, seed=7, sample_s=30.0)
 
 
 def series(
-    per_hour: float, *, start: float = 200_000.0, noise: float = 800.0, seed: int = 1
+    per_hour: float, *, start: float = 200_000.0, noise: float = 800.0, lasting: float = 0.8, seed: int = 1
 ) -> list[tuple[float, float]]:
-    """Two hours of samples of a figure whose noise lasts for a minute or two."""
+    """Two hours of samples of a figure whose noise lasts for a minute or two, or for longer."""
     rng, off, found = random.Random(seed), 0.0, []
     for number in range(240):
-        off = 0.8 * off + rng.gauss(0, noise)
+        off = lasting * off + rng.gauss(0, noise)
         found.append((number * 30.0, start + per_hour * number * 30.0 / 3_600 + off))
     return found
 
@@ -40,6 +40,17 @@ def test_a_flat_figure_is_seldom_called_a_leak() -> None:
 
     assert sum(each.grows for each in found) <= 2
     assert sum(each.low <= 0 <= each.high for each in found) >= 85
+
+
+def test_waves_are_seldom_called_a_leak_and_a_leak_under_waves_is() -> None:
+    """Connections rise and fall with the load for a quarter of an hour or more."""
+    flat, leaking = (
+        [slope(series(growth, start=70.0, noise=0.6, lasting=0.97, seed=seed)) for seed in range(200)]
+        for growth in (0, 12)
+    )
+
+    assert sum(each is not None and each.grows for each in flat) <= 10  # 17 with means taken as independent
+    assert sum(each is not None and each.grows for each in leaking) >= 190
 
 
 def test_half_an_hour_is_the_least() -> None:
