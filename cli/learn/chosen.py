@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,8 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.decisions.filter_options import FilteredCommand
 from cli.exit_codes import ExitCode
-from cli.learn.changes import id_of
-from cli.options import read_audit, read_lists
+from cli.learn.changes import id_of, require_used
+from cli.options import database_url, own_connections, read_audit, read_lists
 from cli.output import fail
 from db.audit import decision_list, saved_views
 from db.audit.filters import Filters
@@ -51,7 +52,16 @@ def chosen_ids(
         return list(dict.fromkeys(id_of("id", each) for each in ids))
     if file is not None:
         return ids_of_file(file)
-    return ids_of_filters(context.obj if view is None else filters_of_view(view), limit)
+    filters = context.obj if view is None else filters_of_view(view)
+    found = ids_of_filters(filters, limit)
+    if not found and filters.user_id is not None:
+        asyncio.run(_require_used(filters.user_id))
+    return found
+
+
+async def _require_used(account: str) -> None:
+    async with own_connections(database_url()) as source:
+        await require_used(source, account)
 
 
 def ids_of_file(file: Path) -> list[UUID]:

@@ -113,6 +113,19 @@ def test_what_is_not_stored_and_what_lacks_answers_is_counted(engine: Running, s
     assert ended.code == 1
 
 
+def test_filters_without_a_decision_are_no_error_and_a_misspelt_account_is(
+    engine: Running, shell: Shell
+) -> None:
+    """An account without decisions that match is fine; one of which nothing is stored is named."""
+    shop = engine.account(documents=HOURS)
+    known = shell.run("replay", "--account", shop, "--author", "nobody")
+    misspelt = shell.run("replay", "--account", f"{shop}x")
+
+    assert (known.code, known.out, known.err.strip()) == (0, "", "no decision")
+    assert (misspelt.code, misspelt.out) == (1, "")
+    assert f"decisions or documents, got '{shop}x'" in " ".join(misspelt.err.split())
+
+
 def test_a_saved_view_names_the_decisions(engine: Running, shell: Shell) -> None:
     """Of replays and backtests; a name of two people needs the login, another account is refused."""
     shop, other = engine.account(documents=HOURS), engine.account(documents=HOURS)
