@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -28,7 +29,8 @@ class Plan:
     Attributes:
         backlog: unfinished entries at which publishing pauses.
         rate_per_s: accepted entries a second; 0: as many as the backlog allows.
-        counts: how often each kind of fault is injected.
+        counts: how often each kind of fault is injected, over the whole load.
+        warm_counts: how often each kind comes besides, within the first ``warm_share`` of the load.
         ttl_s: life of a worker's heartbeat.
         fault_s: longest duration of a fault that lasts.
         disk_mb: size of the disk of Postgres and Valkey, in memory; 0: the folder for temporary files.
@@ -45,6 +47,13 @@ class Plan:
     disk_mb: int = 0
     patience_s: float = 120.0
     shards: int = 1
+    warm_counts: Mapping[FaultKind, int] = field(default_factory=dict)
+    warm_share: float = 0.0
+
+    @property
+    def planned(self) -> Counter[FaultKind]:
+        """How often each kind of fault is injected in all."""
+        return Counter(self.counts) + Counter(self.warm_counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +68,11 @@ def schedule(plan: Plan) -> dict[FaultThread, tuple[Appointment, ...]]:
     """The faults of each thread, spread evenly over the load, with a jitter drawn from the seed."""
     rng = random.Random(plan.seed)
     found: dict[FaultThread, list[Appointment]] = {thread: [] for thread in FaultThread}
-    for kind, count in sorted(plan.counts.items()):
-        for number in range(count):
-            share = (number + rng.random()) / count * LAST_AT
-            found[thread_of(kind)].append(Appointment(kind=kind, after=int(share * plan.events)))
+    for counts, until in ((plan.counts, LAST_AT), (plan.warm_counts, plan.warm_share)):
+        for kind, count in sorted(counts.items()):
+            for number in range(count):
+                share = (number + rng.random()) / count * until
+                found[thread_of(kind)].append(Appointment(kind=kind, after=int(share * plan.events)))
     return {
         thread: tuple(sorted(appointments, key=lambda each: each.after))
         for thread, appointments in found.items()

@@ -181,13 +181,13 @@ def judged(parts: Run, seen: Observations, command: str, seconds: float) -> Repo
         figures=_figures(parts, seen),
         faults={
             str(kind): FaultCount(
-                planned=plan.counts[kind],
+                planned=plan.planned[kind],
                 injected=injector.injected[kind],
                 happened=injector.happened[kind],
                 recovery=recovery(parts.recoveries.took_s[kind]),
             )
             for kind in FaultKind
-            if plan.counts.get(kind)
+            if plan.planned[kind]
         },
         breaches=found,
         violations={law: len(sentences) for law, sentences in found.items()},

@@ -13,12 +13,10 @@ from rich.console import Console
 from rich.table import Table
 
 from chaos.report import show as show_report
-from chaos.soak.run import SoakResult
+from chaos.soak.run import WARM_SHARE, SoakResult
 from chaos.soak.samples import Sample
 from chaos.soak.slopes import Slope, slope
 
-WARM_SHARE: Final = 1 / 8
-"""Of the planned time, a process fills its caches; a figure is judged after that."""
 KEPT: Final = re.compile(
     r"^(?:table |Postgres: database|Valkey: memory|Valkey: keys \{hushgate:(?:replies|escalations)\}:sent)"
 )

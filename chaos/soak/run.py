@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,6 +28,11 @@ LIVING: Final = (
     *(FaultKind.UPSTREAM_HALF, FaultKind.CLOCK_JUMP, FaultKind.READ_ONLY),
 )
 """Faults that every process survives, so that what it gathers stays to be seen."""
+WARM_SHARE: Final = 1 / 8
+"""Of the planned time: processes fill their caches and meet each fault; a figure is judged after that."""
+WARM_FAULTS: Final = 3
+"""Of each kind within ``WARM_SHARE``. A fault raises what a process holds at once to a new height, and
+Python's allocator keeps that height, in arenas of 1 MiB."""
 CAPACITY_EVENTS: Final = 6_000
 DRAINED: Final = 100
 DRAIN_S: Final = 600.0
@@ -42,7 +47,7 @@ class SoakPlan:
 
     Attributes:
         load: share of the capacity that is published.
-        faults: of each kind in ``LIVING``.
+        faults: of each kind in ``LIVING``, over the whole time; ``WARM_FAULTS`` come besides, or none.
         sample_s: between two samples.
     """
 
@@ -69,7 +74,7 @@ class SoakResult:
 def soak(plan: SoakPlan, command: str, say: Callable[[str], None]) -> SoakResult:
     """Run a soak; Ctrl-C ends the load, and what was seen until then is judged."""
     result, began = SoakResult(plan=plan), time.monotonic()
-    with world(_plan(plan, CAPACITY_EVENTS, {}), say) as found:
+    with world(_plan(plan, CAPACITY_EVENTS, faults=0), say) as found:
         await_start(found, say)
         parts = _parts(found, say)
         try:
@@ -87,8 +92,16 @@ def soak(plan: SoakPlan, command: str, say: Callable[[str], None]) -> SoakResult
     return result
 
 
-def _plan(plan: SoakPlan, events: int, counts: Mapping[FaultKind, int], rate_per_s: float = 0.0) -> Plan:
-    return Plan(events=events, workers=plan.workers, seed=plan.seed, counts=counts, rate_per_s=rate_per_s)
+def _plan(plan: SoakPlan, events: int, faults: int, rate_per_s: float = 0.0) -> Plan:
+    return Plan(
+        events=events,
+        workers=plan.workers,
+        seed=plan.seed,
+        counts=dict.fromkeys(LIVING, faults) if faults else {},
+        rate_per_s=rate_per_s,
+        warm_counts=dict.fromkeys(LIVING, WARM_FAULTS) if faults else {},
+        warm_share=WARM_SHARE,
+    )
 
 
 def _parts(found: World, say: Callable[[str], None]) -> Run:
@@ -129,8 +142,7 @@ def _load(parts: Run, result: SoakResult) -> None:
     plan, before = result.plan, len(parts.publisher.ledger.entries)
     seconds = plan.hours * 3_600
     events = before + int(seconds * result.rate_per_s)
-    counts = dict.fromkeys(LIVING, plan.faults) if plan.faults else {}
-    parts.world.plan = _plan(plan, events, counts, result.rate_per_s)
+    parts.world.plan = _plan(plan, events, plan.faults, result.rate_per_s)
     parts.world.until(lambda: unfinished(parts.world)["entries on the stream"] <= DRAINED, DRAIN_S, 1.0)
     publisher = parts.publisher = Publisher(parts.world, parts.publisher.ledger)
     parts.injector = Injector(

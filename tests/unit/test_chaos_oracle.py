@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
@@ -281,3 +282,17 @@ def test_a_schedule_is_spread_and_repeatable() -> None:
     assert [len(found[thread]) for thread in FaultThread] == [5, 2]
     assert all(0 <= each.after < 1000 for appointments in found.values() for each in appointments)
     assert {thread_of(kind) for kind in FaultKind} == set(FaultThread)
+
+
+def test_faults_of_the_warm_up_come_in_its_share() -> None:
+    """They come besides the others, which stay where they were."""
+    counts = {FaultKind.WORKER_KILL: 5, FaultKind.RESET: 2}
+    plan = Plan(events=1000, workers=2, seed=3, counts=counts)
+    warm = replace(plan, warm_counts={FaultKind.RESET: 4}, warm_share=0.1)
+    alone, both = (Counter(schedule(each)[FaultThread.SURROUNDINGS]) for each in (plan, warm))
+    early = both - alone
+
+    assert early.total() == 4
+    assert all(each.after < 100 for each in early)
+    assert alone <= both
+    assert warm.planned == {FaultKind.WORKER_KILL: 5, FaultKind.RESET: 6}
