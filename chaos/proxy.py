@@ -14,6 +14,8 @@ from typing import Final, TypeAlias, TypeVar, cast
 
 import uvloop
 
+from chaos.statements import PreparedStatements
+
 Value = TypeVar("Value")
 Target: TypeAlias = "str | tuple[str, int]"
 """The path of a Unix socket, or host and port."""
@@ -47,6 +49,8 @@ class Side(asyncio.Protocol):
         if self.pair.forgotten:
             link.dropped_bytes += len(data)
             return
+        if self.pair.statements is not None and self is self.pair.client:
+            self.pair.statements.feed(data)
         self.other.queue.append((link.loop.time() + link.latency_s, data))
         if link.latency_s:
             link.slowed_bytes += len(data)
@@ -101,6 +105,7 @@ class Pair:
         self.link = link
         self.client, self.server = Side(self), Side(self)
         self.forgotten = False
+        self.statements = PreparedStatements() if link.to_postgres else None
         self._opening: asyncio.Task[None] | None = None
         link.pairs.add(self)
 
@@ -146,6 +151,7 @@ class Link:
 
     Attributes:
         target: where the server listens now.
+        to_postgres: the prepared statements of its connections are counted.
         holds_answers: what the server sends is kept back; with ``holds_requests`` the other direction too.
         held_bytes, slowed_bytes, dropped_bytes: what faults did, as evidence.
     """
@@ -153,6 +159,7 @@ class Link:
     name: str
     target: Callable[[], Target]
     loop: asyncio.AbstractEventLoop
+    to_postgres: bool = False
     port: int = 0
     latency_s: float = 0.0
     holds_answers: bool = False
@@ -161,6 +168,12 @@ class Link:
     slowed_bytes: int = 0
     dropped_bytes: int = 0
     pairs: set[Pair] = field(default_factory=set)
+
+    def prepared_statements(self) -> tuple[int, ...]:
+        """How many each connection has prepared."""
+        return tuple(
+            len(pair.statements.names) for pair in self.pairs if pair.statements and not pair.forgotten
+        )
 
     def open_again(self) -> None:
         """End every fault of the link; forgotten connections get RST, as from a peer without them."""
@@ -197,9 +210,9 @@ class Network:
         self._listening: list[asyncio.Server] = []
         self.links: dict[str, Link] = {}
 
-    def open_link(self, name: str, target: Callable[[], Target]) -> Link:
+    def open_link(self, name: str, target: Callable[[], Target], *, to_postgres: bool = False) -> Link:
         """Listen on a free port for a process's connections to a server."""
-        link = Link(name=name, target=target, loop=self._loop)
+        link = Link(name=name, target=target, loop=self._loop, to_postgres=to_postgres)
 
         async def listen() -> int:
             made = await self._loop.create_server(lambda: Pair(link).client, "127.0.0.1", 0)

@@ -135,7 +135,7 @@ class World:
 
     def _add(self, name: str, role: Role, command: tuple[str, ...], more: dict[str, str]) -> None:
         for server in LINKS[role]:
-            self.network.open_link(f"{name} {server}", self._target(server))
+            self.network.open_link(f"{name} {server}", self._target(server), to_postgres=server == POSTGRES)
         self.processes.add(name, role, command, self._environment(name, role) | more)
 
     def _target(self, server: str) -> Callable[[], Target]:

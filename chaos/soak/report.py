@@ -14,13 +14,16 @@ from rich.table import Table
 
 from chaos.report import show as show_report
 from chaos.soak.run import WARM_SHARE, SoakResult
-from chaos.soak.samples import Sample
+from chaos.soak.samples import MOST_PREPARED, Sample
 from chaos.soak.slopes import Slope, slope
 
 KEPT: Final = re.compile(
     r"^(?:table |Postgres: database|Valkey: memory|Valkey: keys \{hushgate:(?:replies|escalations)\}:sent)"
 )
 """What stays by intention until retention deletes it: rows, streams, marks of what was sent."""
+LIMITS: Final = {MOST_PREPARED: 110.0}
+"""What may rise to a limit of its own. psycopg keeps 100 prepared statements of a connection
+(``prepared_max``), and closes the oldest with the statement that follows."""
 SHADES: Final = "▁▂▃▄▅▆▇█"
 PLOT_COLUMNS: Final = 24
 
@@ -44,16 +47,20 @@ class Grown:
     @property
     def leaks(self) -> bool:
         """Whether it grows and should not."""
+        if self.name in LIMITS:
+            return any(figure > LIMITS[self.name] for _, figure in self.points)
         return not self.kept and self.slope is not None and self.slope.grows
 
     @property
     def verdict(self) -> str:
-        """One word."""
+        """What it does, in a word or a few."""
+        if self.leaks:
+            return "GROWS"
         if self.slope is None:
             return "too few samples"
         if self.kept:
             return "kept"
-        return "GROWS" if self.leaks else "flat"
+        return f"within {LIMITS[self.name]:.0f}" if self.name in LIMITS else "flat"
 
 
 def grown(result: SoakResult) -> tuple[Grown, ...]:

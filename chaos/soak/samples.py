@@ -37,6 +37,7 @@ TABLES: Final = """
     FROM pg_stat_user_tables s LEFT JOIN pg_inherits i ON i.inhrelid = s.relid
     WHERE coalesce(i.inhparent, s.relid)::regclass::text = ANY(%s) GROUP BY 1
 """
+MOST_PREPARED: Final = "Postgres: prepared statements, most of a connection"
 DATABASE: Final = "SELECT pg_database_size(current_database()) / 1024"
 AWAY: Final = (
     *(redis_errors.ConnectionError, redis_errors.TimeoutError),
@@ -66,7 +67,7 @@ def take(world: World) -> dict[str, float]:
 
     Memory is what a process has for itself: pages that it shares with others depend on how many they are.
     """
-    found = dict(_processes(world))
+    found = dict(_processes(world)) | {MOST_PREPARED: _most_prepared(world)}
     for part in (_valkey, _postgres):
         with suppress(*AWAY):
             found |= dict(part(world))
@@ -131,3 +132,9 @@ def _sessions_kb(world: World) -> float:
         with suppress(psutil.Error):
             total += psutil.Process(pid).memory_full_info().uss / 1024
     return total
+
+
+def _most_prepared(world: World) -> int:
+    links = [each for each in world.network.links.values() if each.to_postgres]
+    counts = world.network.call(lambda: [each.prepared_statements() for each in links])
+    return max((count for each in counts for count in each), default=0)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import cast
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
 from chaos.plan import Plan
-from chaos.soak.samples import take
+from chaos.proxy import Network
+from chaos.soak.samples import MOST_PREPARED, take
 from chaos.world import World
 from cli.stack import Stack
 
@@ -30,10 +33,19 @@ class Servers(World):
         }
         self.plan, self.stack = PLAN, cast("Stack", SimpleNamespace(**pids))
         self.processes = SimpleNamespace(managed={})  # type: ignore[assignment]
+        self.network = Network()
+
+
+@pytest.fixture
+def servers(stack: Stack, database_url: str) -> Iterator[Servers]:
+    """The servers, with links of their own."""
+    made = Servers(stack, database_url)
+    yield made
+    made.network.stop()
 
 
 @pytest.mark.usefixtures("redis_url")
-def test_a_sample_holds_the_figures_of_both_servers(stack: Stack, database_url: str) -> None:
+def test_a_sample_holds_the_figures_of_both_servers(servers: Servers, database_url: str) -> None:
     """Rows, updates in place and the share of dead rows of a table included."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(
@@ -43,18 +55,39 @@ def test_a_sample_holds_the_figures_of_both_servers(stack: Stack, database_url: 
         )
         connection.execute("DELETE FROM event_keys WHERE event_id LIKE 'event-1%'")
         connection.execute("SELECT pg_stat_force_next_flush()")
-    figures = take(Servers(stack, database_url))
+    figures = take(servers)
 
     assert {*FAMILIES, *DATABASE} <= figures.keys()
     assert figures["table event_keys: rows"] == 12_000 - 3_112
     assert figures["dead rows of event_keys, %"] == pytest.approx(100 * 3_112 / 12_000)
 
 
-def test_a_server_that_is_away_has_no_figures_and_the_other_has(stack: Stack, database_url: str) -> None:
+def test_a_server_that_is_away_has_no_figures_and_the_other_has(servers: Servers) -> None:
     """A wrong port refuses the connection."""
-    away = Servers(stack, database_url)
-    away.stack.redis_url = "redis://127.0.0.1:1/0"
-    figures = take(away)
+    servers.stack.redis_url = "redis://127.0.0.1:1/0"
+    figures = take(servers)
 
     assert figures.keys() & DATABASE
     assert not figures.keys() & FAMILIES
+
+
+def test_a_sample_holds_the_prepared_statements_that_postgres_holds(
+    servers: Servers, database_url: str
+) -> None:
+    """Counted in the links: the same number as the session's own view, also above what psycopg keeps."""
+    url = urlsplit(database_url)
+    path = f"{url.query.partition('=')[2]}/.s.PGSQL.5432"
+    link = servers.network.open_link("worker postgres", lambda: path, to_postgres=True)
+    through = f"host=127.0.0.1 port={link.port} user=postgres dbname={url.path[1:]} sslmode=disable"
+    with psycopg.connect(through + " gssencmode=disable", autocommit=True) as connection:
+        for number in range(105):
+            connection.execute(f"SELECT {number}", prepare=True)
+        connection.execute("SELECT 1", prepare=False)
+        held = connection.execute("SELECT count(*) FROM pg_prepared_statements", prepare=False).fetchone()
+
+        assert held == (100,)
+        assert take(servers)[MOST_PREPARED] == 100
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            connection.execute("SELECT 1/(%s - 1)", (1,), prepare=True)
+        held = connection.execute("SELECT count(*) FROM pg_prepared_statements", prepare=False).fetchone()
+        assert held == (take(servers)[MOST_PREPARED],)

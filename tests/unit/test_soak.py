@@ -9,7 +9,7 @@ import pytest
 
 from chaos.soak.report import Grown, grown, plot
 from chaos.soak.run import SoakPlan, SoakResult
-from chaos.soak.samples import Sample, open_files
+from chaos.soak.samples import MOST_PREPARED, Sample, open_files
 from chaos.soak.slopes import slope
 
 PLAN = SoakPlan(hours=2.0, load=0.6, workers=2, faults=4, seed=7, sample_s=30.0)
@@ -111,6 +111,17 @@ def test_rows_may_grow_and_memory_may_not() -> None:
         "Valkey: keys {hushgate:events}:lane": "GROWS",
     }
     assert found["table messages: rows"].per_1000 == pytest.approx(100_000 / 144, rel=1e-3)
+
+
+@pytest.mark.parametrize(("per_hour", "verdict"), [(30.0, "within 110"), (60.0, "GROWS")])
+def test_prepared_statements_may_rise_to_their_limit(per_hour: float, verdict: str) -> None:
+    """A connection meets new statements for long, and keeps at most a number of them."""
+    held = result({MOST_PREPARED: per_hour})
+    for each in held.samples:
+        assert isinstance(each.figures, dict)
+        each.figures[MOST_PREPARED] -= 970
+
+    assert [each.verdict for each in grown(held)] == [verdict]
 
 
 def test_a_restarted_process_is_a_figure_of_its_own_with_its_own_warm_up() -> None:
