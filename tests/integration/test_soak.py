@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import cast
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
+from chaos.collect import stuck
 from chaos.plan import Plan
 from chaos.proxy import Network
 from chaos.soak.samples import MOST_PREPARED, take
@@ -91,3 +93,24 @@ def test_a_sample_holds_the_prepared_statements_that_postgres_holds(
             connection.execute("SELECT 1/(%s - 1)", (1,), prepare=True)
         held = connection.execute("SELECT count(*) FROM pg_prepared_statements", prepare=False).fetchone()
         assert held == (take(servers)[MOST_PREPARED],)
+
+
+@pytest.mark.usefixtures("redis_url")
+def test_a_row_that_a_sweep_adds_late_is_not_stuck_and_one_that_stays_is(
+    servers: Servers, database_url: str
+) -> None:
+    """A row is added when all the others are sent, and the relay sends it a moment later."""
+    servers.stopping = threading.Event()
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO outgoing_events (user_id, conversation_id, type, key, body, created_at)"
+            " VALUES ('shop', 'c1', 'escalation.closed', 'k1', '{}', now())"
+        )
+        assert stuck(servers, patience_s=0.2)["outgoing events that wait"] == 1
+
+        relay = threading.Timer(0.3, connection.execute, ["UPDATE outgoing_events SET streamed_at = now()"])
+        relay.start()
+        left = stuck(servers, patience_s=20)
+        relay.join()
+
+    assert not any(left.values())
