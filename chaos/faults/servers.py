@@ -165,20 +165,30 @@ def _answer(world: World) -> bool:
 def let_clock_jump(injection: Injection) -> tuple[bool, list[str]]:
     """The wall clock of one worker jumps and comes back; the seed says where to."""
     world, entries = injection.world, injection.recoveries.pending()
-    offset = injection.rng.choice(JUMPS_S)
+    offset, since = injection.rng.choice(JUMPS_S), world.rows(NEXT_TRANSACTION)[0][0]
     clock.set_offset(world.clock_file, offset)
     try:
         world.pause(injection.duration_s())
-        happened = bool(world.until(lambda: world.rows(SHIFTED, offset, offset)[0][0], SEEN_S, 0.2))
+        happened = bool(world.until(lambda: shifted(world, offset, since), SEEN_S, 0.2))
     finally:
         clock.set_offset(world.clock_file, 0)
     return happened, entries
 
 
+def shifted(world: World, offset_s: int, since: int) -> int:
+    """Events decided by a clock that is off by so much, committed from a transaction on.
+
+    Without the transaction, every decision of a minute ago would look like one of a clock a minute behind.
+    """
+    return int(world.rows(SHIFTED, since, offset_s, offset_s)[0][0])
+
+
+NEXT_TRANSACTION: Final = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
 SHIFTED: Final = """
-    SELECT count(*) FROM ai_decisions
-    WHERE created_at BETWEEN now() + make_interval(secs => %s) - interval '20 seconds'
-        AND now() + make_interval(secs => %s) + interval '2 seconds'
+    SELECT count(*) FROM event_keys
+    WHERE xmin::text::bigint >= %s
+        AND created_at BETWEEN now() + make_interval(secs => %s) - interval '20 seconds'
+            AND now() + make_interval(secs => %s) + interval '2 seconds'
 """
 
 FAULTS: Final[dict[FaultKind, Fault]] = {

@@ -63,10 +63,12 @@ def power_failure(nodes: list[RedisNode], postgres: Durability) -> DoctorCheck:
 def failover(nodes: list[RedisNode], postgres: Durability) -> DoctorCheck:
     """The loss when a replica is promoted; without replicas there is none to promote."""
     parts, safe = [], True
-    if all(node.replicas for node in nodes):
-        lag_s = max(node.most_lag_s for node in nodes)
-        limit = f", at most {lag_s} s of it" if lag_s and all(node.most_lag_s for node in nodes) else ""
+    if copied := [node for node in nodes if node.replicas]:
+        lag_s = max(node.most_lag_s for node in copied)
+        limit = f", at most {lag_s} s of it" if all(node.most_lag_s for node in copied) else ""
         parts.append(f"Redis loses what its replica does not have yet{limit}")
+        if len(copied) < len(nodes):
+            parts.append(f"{len(nodes) - len(copied)} of {len(nodes)} Redis primaries have no replica")
         safe = False
     else:
         parts.append("Redis has no replica")

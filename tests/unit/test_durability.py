@@ -86,3 +86,14 @@ def test_the_loss_by_a_failover_is_named(
     check = failover([replace(ALWAYS, **redis)], replace(POSTGRES, **postgres))
 
     assert (check.state, check.found) == (state, found)
+
+
+def test_a_cluster_loses_what_the_replicas_of_some_primaries_lack() -> None:
+    """A primary without a replica is named beside those that have one."""
+    check = failover([ALWAYS, replace(ALWAYS, replicas=1, most_lag_s=10)], POSTGRES)
+
+    assert check.state == "warn"
+    assert check.found == (
+        "Redis loses what its replica does not have yet, at most 10 s of it;"
+        " 1 of 2 Redis primaries have no replica; Postgres has no standby"
+    )
