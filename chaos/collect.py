@@ -27,6 +27,9 @@ PAGE: Final = 5_000
 LEFT: Final = {
     "replies that wait": "SELECT count(*) FROM outbox WHERE delivered_at IS NULL AND NOT cancel_settled",
     "outgoing events that wait": "SELECT count(*) FROM outgoing_events WHERE streamed_at IS NULL",
+    "outgoing events without webhooks": "SELECT count(*) FROM outgoing_events WHERE fanned_out_at IS NULL",
+    "webhooks that are due": "SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting'"
+    " AND next_attempt_at < now() - interval '10 seconds' AND (lease_until IS NULL OR lease_until < now())",
     "review jobs that do not end": "SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')",
 }
 SWEPT_S: Final = 20.0
