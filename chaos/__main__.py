@@ -97,7 +97,7 @@ def _end(report: Report, out: Path, console: Console) -> NoReturn:
     half.write_bytes(orjson.dumps(report.json(), option=orjson.OPT_INDENT_2))
     half.replace(out)
     unfinished = any(each.state != "finished" for each in report.slices)
-    raise typer.Exit(1 if report.total_violations or unfinished else 0)
+    raise typer.Exit(1 if report.total_violations or report.interrupted or unfinished else 0)
 
 
 if __name__ == "__main__":

@@ -135,16 +135,20 @@ def planted(mutation: Mutation, *, events: int = 500) -> list[str]:
         faults = mutation.options or ("--only", "latency", "--others", "1")
         out = copy / "chaos.json"
         more = ("--fault-s", "1", "--patience-s", "15", "--out", str(out))
-        subprocess.run(
-            [*command, *faults, *more],
-            cwd=copy,
-            env={**os.environ, "PYTHONPATH": str(copy)},
-            timeout=RUN_S,
-            check=False,
-            stdout=subprocess.DEVNULL,
-        )
+        _run([*command, *faults, *more], copy)
         found: list[str] = orjson.loads(out.read_bytes())["breaches"][mutation.law]
         return found
+
+
+def _run(command: list[str], copy: Path) -> None:
+    """Run in the copy; a run that takes too long gets SIGTERM, and ends its servers."""
+    environment = {**os.environ, "PYTHONPATH": str(copy)}
+    with subprocess.Popen(command, cwd=copy, env=environment, stdout=subprocess.DEVNULL) as process:
+        try:
+            process.wait(RUN_S)
+        finally:
+            process.terminate()
+            process.wait()
 
 
 @contextmanager

@@ -78,6 +78,8 @@ class Processes:
             if self.stopping:
                 return
             each = self.managed[name]
+            if each.lives:  # two threads may both find it ended: the first copy would never be stopped
+                return
             with (self.logs / f"{name}.log").open("ab") as log:
                 each.process = subprocess.Popen(
                     [sys.executable, *each.command],

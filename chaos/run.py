@@ -74,6 +74,8 @@ def run(plan: Plan, command: str, say: Callable[[str], None]) -> Report:
         except KeyboardInterrupt:
             parts.interrupted = True
             say("interrupted: what was seen until now is judged")
+        finally:
+            found.stopping.set()  # no thread may start a server again while the world is taken down
         heal(parts)
         settle(parts)
         seen = observe(found, publisher.ledger, parts.witness, clerk, parts.growth)

@@ -85,6 +85,8 @@ def soak(plan: SoakPlan, command: str, say: Callable[[str], None]) -> SoakResult
         except KeyboardInterrupt:
             parts.interrupted = True
             say("interrupted: what was seen until now is judged")
+        finally:
+            found.stopping.set()  # no thread may start a server again while the world is taken down
         heal(parts)
         settle(parts)
         seen = observe(found, parts.publisher.ledger, parts.witness, parts.clerk, parts.growth)

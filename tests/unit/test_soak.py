@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import math
 import random
+from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
-from chaos.soak.report import Grown, grown, plot
+from chaos.report import Report
+from chaos.soak.report import Grown, grown, plot, show
 from chaos.soak.run import SoakPlan, SoakResult
 from chaos.soak.samples import MOST_PREPARED, Sample, open_files
 from chaos.soak.slopes import slope
 
+EMPTY = Report(
+    command="make soak",
+    seed=7,
+    interrupted=False,
+    seconds=7_200.0,
+    load_average=2.0,
+    figures={},
+    faults={},
+    breaches={},
+    violations={},
+    grown={},
+    failed=(),
+)
 PLAN = SoakPlan(hours=2.0, load=0.6, workers=2, faults=4, seed=7, sample_s=30.0)
 
 
@@ -158,3 +175,21 @@ def test_the_plot_goes_from_the_smallest_to_the_largest() -> None:
     assert plot([3.0, 3.0]) == "▁▁"
     assert plot([]) == ""
     assert len(plot([float(number) for number in range(240)])) == 24
+
+
+@pytest.mark.parametrize(("hours", "is_whole"), [(2.0, True), (0.4, False)])
+def test_a_soak_that_judged_nothing_does_not_pass(hours: float, is_whole: bool) -> None:
+    """After the warm-up there must be half an hour of samples of some figure."""
+    held = result({"worker-1 (start 1): memory kB": 0.0, "table messages: rows": 100.0})
+    held.samples = [each for each in held.samples if each.at_s <= hours * 3_600]
+    held.report = EMPTY
+
+    assert show(held, Console(file=io.StringIO())) is is_whole
+
+
+def test_an_interrupted_soak_does_not_pass() -> None:
+    """What was seen until then says nothing of the rest."""
+    held = result({"worker-1 (start 1): memory kB": 0.0})
+    held.report = replace(EMPTY, interrupted=True)
+
+    assert not show(held, Console(file=io.StringIO()))
