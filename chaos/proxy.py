@@ -47,7 +47,6 @@ class Side(asyncio.Protocol):
         """Queue for the other end."""
         link = self.pair.link
         if self.pair.forgotten:
-            link.dropped_bytes += len(data)
             return
         if self.pair.statements is not None and self is self.pair.client:
             self.pair.statements.feed(data)
@@ -153,7 +152,7 @@ class Link:
         target: where the server listens now.
         to_postgres: the prepared statements of its connections are counted.
         holds_answers: what the server sends is kept back; with ``holds_requests`` the other direction too.
-        held_bytes, slowed_bytes, dropped_bytes: what faults did, as evidence.
+        held_bytes, slowed_bytes: what faults did, as evidence.
     """
 
     name: str
@@ -166,13 +165,14 @@ class Link:
     holds_requests: bool = False
     held_bytes: int = 0
     slowed_bytes: int = 0
-    dropped_bytes: int = 0
     pairs: set[Pair] = field(default_factory=set)
 
     def prepared_statements(self) -> tuple[int, ...]:
         """How many each connection has prepared."""
         return tuple(
-            len(pair.statements.names) for pair in self.pairs if pair.statements and not pair.forgotten
+            len(pair.statements.names)
+            for pair in self.pairs
+            if pair.statements is not None and not pair.forgotten
         )
 
     def open_again(self) -> None:

@@ -122,16 +122,12 @@ def show(result: SoakResult, console: Console) -> bool:
         f" load {result.rate_per_s}/s for {result.seconds:,.0f} s;"
         f" {sum(each.leaks for each in figures)} figures grow that should not"
     )
-    if not _is_whole(result, figures):
+    report = result.report
+    is_judged = any(each.slope is not None and not each.kept for each in figures)
+    if report is None or report.interrupted or not is_judged:
         console.print("not a whole soak: it was interrupted, or too short to judge growth")
         return False
-    violations = result.report.total_violations if result.report else 1
-    return not violations and not any(each.leaks for each in figures)
-
-
-def _is_whole(result: SoakResult, figures: Sequence[Grown]) -> bool:
-    judged = any(each.slope is not None and not each.kept for each in figures)
-    return judged and result.report is not None and not result.report.interrupted
+    return not report.total_violations and not any(each.leaks for each in figures)
 
 
 def _cells(each: Grown) -> Iterator[str]:
