@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -24,6 +25,10 @@ from sandbox.server import SandboxHandle, start
 pytest_plugins = ("tests.scheduling",)
 TEMPLATE = "hushgate_template"
 NUMBERS = count(1)
+
+# A shell starts background jobs with SIGINT ignored, and programs that tests interrupt would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The machine may be busy, and the first draw builds tables of Unicode: neither is a defect of ours.
 settings.register_profile("hushgate", deadline=None, suppress_health_check=[HealthCheck.too_slow])
