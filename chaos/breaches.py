@@ -82,6 +82,24 @@ MUTATIONS: Final = (
         wrong="redis.call('EXISTS', KEYS[i]) == 2",
     ),
     Mutation(
+        law=Law.NOT_SENT,
+        file="db/webhooks/queue.py",
+        right="FROM wanted ORDER BY event_row",
+        wrong="FROM wanted WHERE event_row % 10 <> 0 ORDER BY event_row",
+    ),
+    Mutation(
+        law=Law.NOT_SENT,
+        file="db/webhooks/queue.py",
+        right="WHEN {OVERTAKEN} THEN 'taken_over'",
+        wrong="WHEN {OVERTAKEN} OR e.id %% 10 = 0 THEN 'taken_over'",
+    ),
+    Mutation(
+        law=Law.NOT_SENT,
+        file="db/outbox.py",
+        right="            AND (send_before < %(now)s OR {OVERTAKEN})\n",
+        wrong="            AND (send_before < %(now)s OR o.id %% 10 = 0 OR {OVERTAKEN})\n",
+    ),
+    Mutation(
         law=Law.UNAPPROVED,
         file="worker/pipeline.py",
         right="return guards.rule_hit(run, text, REPLY) or await guards.moderation_hit(run, text, REPLY)",

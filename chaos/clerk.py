@@ -18,6 +18,7 @@ from cli.stack import loopback
 from review.http.visit import SESSION_COOKIE, csrf_token
 
 ANSWER_S: Final = 20.0
+DOWNLOAD_S: Final = 60.0
 REVIEWED_AT_ONCE: Final = 200
 """The most that may be ticked: two steps of a bulk review."""
 UNTICKED: Final = """
@@ -59,6 +60,7 @@ class Clerk:
 
     def __init__(self, world: World) -> None:
         self.asked: list[AskedJob] = []
+        self._acknowledged: set[str] = set()
         self._world = world
 
     def is_served(self) -> bool:
@@ -84,6 +86,7 @@ class Clerk:
                 job, path, fields = prepared
                 self.asked.append(job)
                 self._post(path, fields)
+                self._acknowledged.add(job.mark)
                 return job
         return None
 
@@ -93,12 +96,15 @@ class Clerk:
         return str(found[0][1]) if found else ""
 
     def seen(self) -> tuple[SeenJob, ...]:
-        """What became of each job that was stored."""
+        """What became of each job that was stored, or whose request was answered."""
         return tuple(self._seen())
 
     def _seen(self) -> Iterator[SeenJob]:
         for job in self.asked:
-            for job_id, state in self._world.rows(JOB, job.kind, job.mark):
+            stored = self._world.rows(JOB, job.kind, job.mark)
+            if not stored and job.mark in self._acknowledged:
+                yield SeenJob(name=job.mark, state="lost", expected=job.expected, allowed=job.expected)
+            for job_id, state in stored:
                 allowed = job.expected
                 if job.until is not None:
                     allowed |= {row[0] for row in self._world.rows(OLDER, job.until)}
@@ -112,7 +118,8 @@ class Clerk:
 
     def _processed(self, job: AskedJob, job_id: str) -> tuple[str, ...]:
         if job.kind is JobKind.EXPORT:
-            lines = self._request("GET", f"/jobs/{job_id}/file").splitlines()
+            files = self._world.until(lambda: [self._request("GET", f"/jobs/{job_id}/file")], DOWNLOAD_S)
+            lines = files[0].splitlines() if files else ()
             return tuple(orjson.loads(line)["id"] for line in lines)
         undone = job.kind is JobKind.BULK_UNDO
         return tuple(row[0] for row in self._world.rows(REVIEWED, job_id, undone))

@@ -34,10 +34,21 @@ LEFT: Final = {
 }
 SWEPT_S: Final = 20.0
 """A row that a sweep added is sent within this time, also on a busy machine."""
-EXCUSED: Final = """
-    SELECT e.body->>'event_id' FROM outgoing_events e LEFT JOIN webhook_deliveries d ON d.event_row = e.id
-    WHERE e.type = 'reply.created' AND d.state IS DISTINCT FROM 'succeeded'
+LATER: Final = """
+    SELECT e.body->>'event_id' FROM outgoing_events e JOIN webhook_deliveries d ON d.event_row = e.id
+    WHERE e.type = 'reply.created' AND d.state = 'waiting' AND EXISTS (
+        SELECT FROM webhook_deliveries first
+        WHERE first.endpoint_id = d.endpoint_id AND first.user_id = d.user_id
+            AND first.conversation_id = d.conversation_id AND first.state = 'waiting'
+            AND first.event_row <= d.event_row AND first.next_attempt_at > now())
 """
+"""Webhooks of a conversation are sent one after the other: all wait for the attempt of the first one."""
+CANCELLED: Final = """
+    SELECT e.body->>'event_id', d.cancel_reason
+    FROM outgoing_events e JOIN webhook_deliveries d ON d.event_row = e.id
+    WHERE e.type = 'reply.created' AND d.state = 'cancelled'
+"""
+CANCELLED_REPLY: Final = "CASE WHEN cancelled_at IS NULL THEN '' ELSE coalesce(cancel_reason, 'asked') END"
 SENDING: Final = (
     "SELECT (SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting'"
     " AND (next_attempt_at IS NULL OR next_attempt_at < now() + interval '40 seconds'))"
@@ -48,10 +59,14 @@ SENDING: Final = (
 
 def unfinished(world: World) -> dict[str, int]:
     """What is not finished now: entries on the stream, and rows that wait to be sent."""
-    with world.redis as redis:
-        waiting = sum(cast("int", redis.xlen(each.name)) for each in world.layout.current())
-    left = {"entries on the stream": waiting}
+    left = {"entries on the stream": unfinished_entries(world)}
     return left | {what: int(world.rows(query)[0][0]) for what, query in LEFT.items()}
+
+
+def unfinished_entries(world: World) -> int:
+    """How many entries the streams of events have."""
+    with world.redis as redis:
+        return sum(cast("int", redis.xlen(each.name)) for each in world.layout.current())
 
 
 def stuck(world: World, patience_s: float = SWEPT_S) -> dict[str, int]:
@@ -91,13 +106,14 @@ def observe(
         outbox=tuple(
             OutboxRow(name=name, handoff=handoff, cancelled=cancelled)
             for name, handoff, cancelled in world.rows(
-                "SELECT event_id, origin = 'handoff', cancelled_at IS NOT NULL FROM outbox"
+                f"SELECT event_id, origin = 'handoff', {CANCELLED_REPLY} FROM outbox"
             )
         ),
         replies=replies,
         escalations=escalations,
         webhooks=tuple(world.receiver.taken.values()),
-        webhooks_excused=frozenset(row[0] for row in world.rows(EXCUSED)),
+        webhooks_later=frozenset(row[0] for row in world.rows(LATER)),
+        webhooks_cancelled=dict(world.rows(CANCELLED)),
         residue=tuple(witness.residue),
         prompts_missed=witness.missed,
         jobs=clerk.seen(),

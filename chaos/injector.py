@@ -9,9 +9,6 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-import psycopg
-from redis.exceptions import RedisError
-
 from chaos.clerk import Clerk
 from chaos.faults import FAULTS, Injection
 from chaos.kinds import FaultKind
@@ -69,10 +66,13 @@ class Injector:
         began = datetime.now(UTC)
         try:
             happened, entries = FAULTS[kind](injection)
-        except (OSError, RedisError, psycopg.Error) as error:  # a server of another fault was away
+        except Interrupted:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever it is: the next fault comes all the same
             self.failed.append(f"{kind}: {type(error).__name__}: {error}"[:200])
             return
         finally:
             self.timeline.append(f"{began:%H:%M:%S.%f} to {datetime.now(UTC):%H:%M:%S.%f} {kind}")
         self.happened[kind] += happened
-        self._recoveries.watch(kind, entries)
+        if happened:
+            self._recoveries.watch(kind, entries)

@@ -20,12 +20,18 @@ MOST_POSTGRES: Final = {
     Role.WORKER: POOL + 5,
     Role.DELIVERER: POOL + 5,
     Role.BEAT: 0,
-    Role.GATEWAY: 15,
-    Role.REVIEW: 25,
+    Role.GATEWAY: POOL,
+    Role.REVIEW: POOL,
 }
+"""In sum below ``max_connections`` of Postgres, 100, for up to three workers; 39 are usual then."""
 MOST_VALKEY: Final = 60
 """Connections of one process to Valkey: Celery's threads and the engine's."""
-SENT: Final = ":sent:"
+OWN_POSTGRES: Final = 5
+"""Connections of the run itself."""
+MARKS: Final = ":sent"
+"""Family of the marks of what is on a stream, one for each reply and escalation."""
+MOST_KEYS: Final = 100
+"""Of all other families, when nothing is unfinished; 26 are usual."""
 WARM_S: Final = 60.0
 GROWTH: Final = 1.5
 """A process that has this many times the memory of its first minute leaks; texts and caches come first."""
@@ -52,9 +58,12 @@ class Growth:
         self.postgres = int(world.rows(CONNECTIONS)[0][0])
         self.memory_mb = {str(role): _memory(found) for role, found in world.processes.memory_mb.items()}
         living = [each.role for each in world.processes.managed.values()]
-        most = sum(MOST_POSTGRES[role] for role in living) + 10
+        most = sum(MOST_POSTGRES[role] for role in living) + OWN_POSTGRES
+        passing = sum(count for family, count in self.keys.items() if not family.endswith(MARKS))
         found = [f"{self.lanes} lanes without entries"] if self.lanes else []
         found += [f"{dead} lanes owned by processes that ended"] if dead else []
+        if passing > MOST_KEYS:
+            found.append(f"{passing} keys of Valkey besides marks, {MOST_KEYS} at most")
         if self.postgres > most:
             found.append(f"{self.postgres} connections to Postgres, {most} at most")
         if self.valkey > MOST_VALKEY * len(living):

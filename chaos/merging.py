@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from chaos.kinds import Law
-from chaos.report import FaultCount, Recovery, Report, SliceResult
+from chaos.report import FaultCount, Report, SliceResult, recovery
 
 
 def merged(found: Mapping[int, Report | None], command: str) -> Report:
@@ -14,6 +14,7 @@ def merged(found: Mapping[int, Report | None], command: str) -> Report:
     reports = {seed: report for seed, report in found.items() if report is not None}
     return Report(
         command=command,
+        commit=" ".join(dict.fromkeys(each.commit for each in reports.values())),
         seed=min(found),
         interrupted=len(reports) < len(found) or any(each.interrupted for each in reports.values()),
         seconds=round(sum(each.seconds for each in reports.values()), 1),
@@ -58,18 +59,10 @@ def _faults(slices: Sequence[Mapping[str, FaultCount]]) -> dict[str, FaultCount]
 
 
 def _fault(counts: Sequence[FaultCount]) -> FaultCount:
-    """Counts summed; recovery times are those of the worst slice."""
-    recoveries = [each.recovery for each in counts if each.recovery is not None]
+    """Counts summed; recovery times are those of all slices."""
     return FaultCount(
         planned=sum(each.planned for each in counts),
         injected=sum(each.injected for each in counts),
         happened=sum(each.happened for each in counts),
-        recovery=Recovery(
-            faults=sum(each.faults for each in recoveries),
-            p50_s=max(each.p50_s for each in recoveries),
-            p99_s=max(each.p99_s for each in recoveries),
-            max_s=max(each.max_s for each in recoveries),
-        )
-        if recoveries
-        else None,
+        recovery=recovery(took for each in counts if each.recovery for took in each.recovery.took_s),
     )

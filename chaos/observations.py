@@ -71,11 +71,11 @@ class HistoryRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboxRow:
-    """A raw row of the outbox."""
+    """A raw row of the outbox; ``cancelled``: why the reply is not sent, empty when it is to be sent."""
 
     name: str
     handoff: bool
-    cancelled: bool
+    cancelled: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,8 @@ class Observations:
         taken: conversation -> id on the reply stream after which nothing of the AI may follow.
         duplicates: raw rows, as stream entry and name.
         dead: raw dead letters, as stream entry and name.
-        webhooks_excused: names of replies that no webhook must have brought: it waits, or was withdrawn.
+        webhooks_later: names of replies whose next attempt at a webhook is in the future.
+        webhooks_cancelled: name -> why the webhook of a reply is not sent; judged, not believed.
         residue: marks of earlier events that a model or a judge was sent.
         prompts_missed: requests to the models that were not looked at.
         jobs: review jobs that were asked for.
@@ -164,7 +165,8 @@ class Observations:
     replies: tuple[SeenReply, ...] = ()
     escalations: tuple[SeenEscalation, ...] = ()
     webhooks: tuple[SeenWebhook, ...] = ()
-    webhooks_excused: frozenset[str] = frozenset()
+    webhooks_later: frozenset[str] = frozenset()
+    webhooks_cancelled: Mapping[str, str] = field(default_factory=dict)
     residue: tuple[str, ...] = ()
     prompts_missed: int = 0
     jobs: tuple[SeenJob, ...] = ()

@@ -18,6 +18,9 @@ from chaos.observations import (
     SeenWebhook,
 )
 
+TAKEN_OVER: Final = "taken_over"
+"""The only reason to keep a reply back: nothing is deleted, edited or too old for a reply in a run."""
+
 
 def breaches(seen: Observations) -> dict[Law, tuple[str, ...]]:
     """A sentence for each breach, by law; every law is in it."""
@@ -95,9 +98,18 @@ def _order(seen: Observations) -> Iterator[str]:
 
 
 def _not_sent(seen: Observations) -> Iterator[str]:
-    """Every approved reply is on its stream, and every escalation; each reply on the stream was a webhook."""
+    """Every approved reply is on its stream, and every escalation; each reply on the stream was a webhook.
+
+    Only people keep a reply back here, where the run itself called them, or a webhook that waits.
+    """
     on_stream = {(reply.name, reply.handoff) for reply in seen.replies}
-    due = {(row.name, row.handoff) for row in seen.outbox if not row.cancelled}
+    people = _owned_by_people(seen)
+
+    def is_kept_back(name: str, reason: str) -> bool:
+        event = seen.published.get(name)
+        return reason == TAKEN_OVER and event is not None and event.conversation in people
+
+    due = {(row.name, row.handoff) for row in seen.outbox if not is_kept_back(row.name, row.cancelled)}
     yield from _each("reply that is not on the stream", due - on_stream)
     stored = {row.name for row in seen.outbox}
     respond = {row.name for row in seen.decisions if row.decision == "respond"}
@@ -106,8 +118,9 @@ def _not_sent(seen: Observations) -> Iterator[str]:
     opened = {each.decision_id for each in seen.escalations if not each.closed}
     yield from _each("escalation that is not on the stream", escalated - opened)
     received = {(each.name, each.handoff) for each in seen.webhooks}
-    missing = {(name, handoff) for name, handoff in on_stream - received if name not in seen.webhooks_excused}
-    yield from _each("reply that no webhook brought", missing)
+    missing = {name for name, _ in on_stream - received} - seen.webhooks_later
+    excused = {name for name in missing if is_kept_back(name, seen.webhooks_cancelled.get(name, ""))}
+    yield from _each("reply that no webhook brought", missing - excused)
 
 
 def _unapproved(seen: Observations) -> Iterator[str]:
@@ -172,8 +185,7 @@ def _residue(seen: Observations) -> Iterator[str]:
     Where people own the conversation, only rules flag. A message whose draft would be flagged is clean: it
     stays when the model gave no answer.
     """
-    escalated = {row.name for row in seen.decisions if row.decision == "escalate"}
-    people = {seen.published[name].conversation for name in escalated if name in seen.published}
+    people = _escalated(seen)
     undrafted = {row.name for row in seen.decisions if row.reason == "LLM_ERROR"}
     flagged = {
         name
@@ -183,6 +195,8 @@ def _residue(seen: Observations) -> Iterator[str]:
     kept = {line.name for line in seen.history if line.name in flagged or MARK in line.text}
     yield from _each("flagged exchange in the history", kept & flagged)
     yield from _each("flagged text in a later prompt", set(seen.residue) & flagged)
+    if seen.prompts_missed:
+        yield f"{seen.prompts_missed} requests to models that nobody looked at"
 
 
 def _jobs(seen: Observations) -> Iterator[str]:
@@ -237,6 +251,18 @@ def _kind(seen: Observations, name: str) -> EventKind | None:
 
 def _is_event(seen: Observations, name: str) -> bool:
     return _kind(seen, name) not in {None, EventKind.MALFORMED}
+
+
+def _escalated(seen: Observations) -> set[str]:
+    """Conversations with an escalation."""
+    names = {row.name for row in seen.decisions if row.decision == "escalate"}
+    return {seen.published[name].conversation for name in names if name in seen.published}
+
+
+def _owned_by_people(seen: Observations) -> set[str]:
+    """Conversations that people had at some time: by an escalation, a takeover, or a message of theirs."""
+    written = {each.conversation for each in seen.published.values() if each.kind is EventKind.AGENT}
+    return _escalated(seen) | written | set(seen.taken)
 
 
 def _is_flagged(event: PublishedEvent, people: set[str]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
@@ -18,12 +18,13 @@ STORED: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """How long entries that a fault hit needed after it, in seconds; of slices: the longest of each."""
+    """How long entries that a fault hit needed after its end; ``took_s``: of each fault, ascending."""
 
     faults: int
     p50_s: float
     p99_s: float
     max_s: float
+    took_s: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,7 @@ class Report:
 
     Attributes:
         command: repeats it.
+        commit: of the code; ``+`` after it: with changed files.
         load_average: of the last five minutes at the end; of slices, the highest.
         figures: published, accepted, decided and the rest of the counts, by name.
         breaches: sentences by law; all laws are in it. A stored report has the first ones.
@@ -63,6 +65,7 @@ class Report:
     """
 
     command: str
+    commit: str
     seed: int
     interrupted: bool
     seconds: float
@@ -114,19 +117,20 @@ def report_of(body: Mapping[str, Any]) -> Report:
 
 def _fault_count(body: Mapping[str, Any]) -> FaultCount:
     found = body["recovery"]
-    return FaultCount(**{**body, "recovery": None if found is None else Recovery(**found)})
+    return FaultCount(**{**body, "recovery": recovery(found["took_s"] if found else ())})
 
 
-def recovery(took_s: list[float]) -> Recovery | None:
+def recovery(took_s: Iterable[float]) -> Recovery | None:
     """The figures of one kind; None when nothing was being decided at its faults."""
-    if not took_s:
+    ordered = tuple(sorted(round(each, 2) for each in took_s))
+    if not ordered:
         return None
-    ordered = sorted(took_s)
     return Recovery(
         faults=len(ordered),
-        p50_s=round(ordered[len(ordered) // 2], 2),
-        p99_s=round(ordered[int(len(ordered) * 0.99)], 2),
-        max_s=round(ordered[-1], 2),
+        p50_s=ordered[len(ordered) // 2],
+        p99_s=ordered[int(len(ordered) * 0.99)],
+        max_s=ordered[-1],
+        took_s=ordered,
     )
 
 
@@ -138,12 +142,15 @@ def show(report: Report, console: Console) -> None:
         console.print(_slices(report))
     else:
         console.print(f"grown: {dict(report.grown)}", soft_wrap=True)
+    if report.failed:
+        console.print(f"{len(report.failed)} failures of the tool or of processes: {report.failed[0][:400]}")
     for law, found in report.breaches.items():
         for sentence in found[:SHOWN]:
             console.print(f"[bold red]{law}[/]: {sentence}", soft_wrap=True)
     state = "interrupted, " if report.interrupted else ""
+    code = report.commit or "no commit"
     console.print(
-        f"{state}{report.total_violations} violations in {report.seconds:.0f} s: {report.command}",
+        f"{state}{report.total_violations} violations in {report.seconds:.0f} s, {code}: {report.command}",
         soft_wrap=True,
     )
 
@@ -172,8 +179,7 @@ def _slices(report: Report) -> Table:
 
 
 def _faults(report: Report) -> Table:
-    whose = "worst slice's recovery" if report.slices else "recovery"
-    table = Table("fault", "planned", "injected", "happened", f"{whose} p50 s", "p99 s", "max s")
+    table = Table("fault", "planned", "injected", "happened", "recovery p50 s", "p99 s", "max s")
     for column in table.columns[1:]:
         column.justify = "right"
     for name, each in report.faults.items():

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 import psycopg
@@ -14,7 +14,8 @@ from redis.exceptions import RedisError
 
 from chaos import oracle
 from chaos.clerk import Clerk
-from chaos.collect import SENDING, observe, unfinished
+from chaos.collect import SENDING, observe, unfinished, unfinished_entries
+from chaos.commit import commit_of_the_code
 from chaos.evidence import evidence
 from chaos.injector import Injector
 from chaos.kinds import FaultKind, Role
@@ -49,6 +50,7 @@ class Run:
     growth: Growth
     say: Callable[[str], None]
     interrupted: bool = False
+    stalled: bool = False
     said_s: float = 0.0
 
 
@@ -78,8 +80,7 @@ def run(plan: Plan, command: str, say: Callable[[str], None]) -> Report:
             found.stopping.set()  # no thread may start a server again while the world is taken down
         heal(parts)
         settle(parts)
-        seen = observe(found, publisher.ledger, parts.witness, clerk, parts.growth)
-        return judged(parts, seen, command, time.monotonic() - began)
+        return judged(parts, observed(parts), command, time.monotonic() - began)
 
 
 def await_start(found: World, say: Callable[[str], None]) -> None:
@@ -106,9 +107,38 @@ def _load(parts: Run) -> None:
     parts.publisher.thread.start()
     for thread in parts.injector.threads:
         thread.start()
+    progress = Progress(parts)
     while parts.publisher.thread.is_alive() or parts.injector.is_alive:
         time.sleep(LOOK_S)
         look_after(parts)
+        if progress.is_missing():
+            return
+
+
+class Progress:
+    """Whether a run moves on: something is accepted, finished, or another fault begins."""
+
+    def __init__(self, parts: Run) -> None:
+        self._parts = parts
+        self._seen: tuple[int, ...] = ()
+        self._since_s = time.monotonic()
+
+    def is_missing(self) -> bool:
+        """Whether nothing changed for the plan's patience; the load is then to be ended as stalled."""
+        parts, now_s = self._parts, time.monotonic()
+        with suppress(RedisError, OSError):
+            seen = (
+                len(parts.publisher.ledger.entries),
+                parts.injector.injected.total(),
+                unfinished_entries(parts.world),
+            )
+            if seen != self._seen:
+                self._seen, self._since_s = seen, now_s
+        if now_s - self._since_s <= parts.world.plan.patience_s:
+            return False
+        parts.say(f"no progress for {parts.world.plan.patience_s:.0f} s: the load ends here")
+        parts.stalled = True
+        return True
 
 
 def look_after(parts: Run) -> None:
@@ -170,12 +200,19 @@ def _await_webhooks(parts: Run) -> None:
             return
 
 
+def observed(parts: Run) -> Observations:
+    """What a run saw; a load that had to be ended is stuck."""
+    seen = observe(parts.world, parts.publisher.ledger, parts.witness, parts.clerk, parts.growth)
+    return replace(seen, left={**seen.left, "load that made no progress": int(parts.stalled)})
+
+
 def judged(parts: Run, seen: Observations, command: str, seconds: float) -> Report:
     """The report of what a run saw."""
     plan, injector = parts.world.plan, parts.injector
     found = oracle.breaches(seen)
     return Report(
         command=command,
+        commit=commit_of_the_code(),
         seed=plan.seed,
         interrupted=parts.interrupted,
         seconds=round(seconds, 1),
@@ -215,9 +252,11 @@ def _figures(parts: Run, seen: Observations) -> dict[str, int]:
         "takeovers": len(seen.taken),
         "webhooks": len(seen.webhooks),
         "webhooks that came again": parts.world.receiver.again,
-        "webhooks waiting or withdrawn": len(seen.webhooks_excused),
+        "webhooks for a later attempt": len(seen.webhooks_later),
+        "webhooks cancelled": len(seen.webhooks_cancelled),
         "review jobs": len(seen.jobs),
         "prompts looked at": parts.witness.looked_at,
         "prompts missed": seen.prompts_missed,
+        "processes that ended by themselves": parts.world.processes.ended.total(),
         "faults": parts.injector.happened.total(),
     }

@@ -37,6 +37,8 @@ PARAGRAPHS: Final = (
 )
 PERSON: Final = "chaos"
 LIFE: Final = timedelta(days=30)
+BEFORE: Final = timedelta(days=1)
+"""The endpoint is older than every event, also than those of a clock that jumped back."""
 ACCOUNT: Final = """
     INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s, stale_reply,
         flagged_keywords, people_idle_s, handoff_texts)
@@ -74,7 +76,7 @@ async def seed_rest(database_url: str, webhook_url: str) -> Access:
         )
         logged = LogEntry(person=PERSON, action=LoggedAction.WEBHOOK, detail={"changed": "added"})
         key = secrets.token_bytes(32)
-        await endpoints.add_endpoint(source, new, key, datetime.now(UTC), logged=logged)
+        await endpoints.add_endpoint(source, new, key, datetime.now(UTC) - BEFORE, logged=logged)
     async with Store(database_url, size=1) as store:
         return await _add_person(store)
 

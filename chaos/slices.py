@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import orjson
 
+from chaos.commit import commit_of_the_code
 from chaos.merging import merged
 from chaos.report import Report, report_of
 
@@ -54,14 +55,15 @@ class Slices:
         return None if report is None or report.interrupted else report
 
     def _report(self, plan: Options) -> Report | None:
-        """The report of a slice of this very plan."""
+        """The report of a slice of this very plan, by this very code."""
         try:
             report = report_of(orjson.loads(Path(plan["out"]).read_bytes()))
         except (OSError, ValueError, KeyError, TypeError):
             return None
         # make chaos ARGS='--events ...'
         words = shlex.split(shlex.split(report.command)[2].removeprefix("ARGS="))
-        return report if _same(self.parse(words), plan) else None
+        is_same = report.commit == commit_of_the_code() and _same(self.parse(words), plan)
+        return report if is_same else None
 
 
 def divided(options: Mapping[str, Any]) -> list[Options]:

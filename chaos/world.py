@@ -35,6 +35,7 @@ STREAM: Final = "hushgate:events"
 REPLIES: Final = "hushgate:replies"
 ESCALATIONS: Final = "hushgate:escalations"
 KEEP_REQUESTS: Final = 4_000
+SANDBOX: Final = ("--keep-requests", str(KEEP_REQUESTS))
 LATENCY: Final = {"moderations": {"low_s": 0.01, "high_s": 0.1}, "chat": {"low_s": 0.05, "high_s": 0.3}}
 WORKER: Final = ("-m", "celery", "-A", "tasks.app", "worker")
 BEAT: Final = ("-m", "celery", "-A", "tasks.app", "beat", "--pidfile=")
@@ -131,7 +132,7 @@ class World:
     def restart_sandbox(self) -> None:
         """Start the sandbox again on its port; it ends with this process."""
         self.sandbox.stop()
-        self.sandbox = start_sandbox(urlsplit(self.sandbox.url).port or 0)
+        self.sandbox = start_sandbox(urlsplit(self.sandbox.url).port or 0, options=SANDBOX)
 
     def _add(self, name: str, role: Role, command: tuple[str, ...], more: dict[str, str]) -> None:
         for server in LINKS[role]:
@@ -192,7 +193,7 @@ def world(plan: Plan, say: Callable[[str], None]) -> Iterator[World]:
         receiver = stack.enter_context(receiving())
         seeding.seed_accounts(servers.database_url)
         folder = volume.logs
-        sandbox = stack.enter_context(start_sandbox(options=("--keep-requests", str(KEEP_REQUESTS))))
+        sandbox = stack.enter_context(start_sandbox(options=SANDBOX))
         sandbox.set_latency(**LATENCY)
         network = Network()
         stack.callback(network.stop)

@@ -69,6 +69,10 @@ class SandboxHandle:
         rules = self.control("POST", "rules", {"route": route, "fault": fault, **more})["rules"]
         return str(rules[0]["rule_id"])  # type: ignore[index]  # one rule in, one rule out
 
+    def rules(self) -> list[Mapping[str, object]]:
+        """The rules in force; ``times`` is how often each still applies, None without a limit."""
+        return self.control("GET", "rules")["rules"]  # type: ignore[return-value]  # a list of objects
+
     @contextmanager
     def faulty(self, rules: Sequence[Mapping[str, object]]) -> Iterator[None]:
         """Keep these rules in force until the block ends."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -12,31 +13,27 @@ ROUTES: Final = ("moderations", "chat")
 SHARE: Final = 0.8
 PATIENCE_S: Final = 10.0
 """A storm lasts until one call was hit."""
+MOST: Final = 1_000_000
+"""Failures of one rule: more than a storm has calls."""
 WAIT: Final[dict[str, Any]] = {"retry_after_s": 0.5}
 
 
 def storm(outcome: str, more: dict[str, Any], injection: Injection) -> tuple[bool, list[str]]:
     """Most calls of both routes fail in one way for a while."""
     sandbox, entries = injection.world.sandbox, injection.recoveries.pending()
-    before = _failures(sandbox.stats(), outcome)
-    rules = [sandbox.add_rule(route, outcome, probability=SHARE, **more) for route in ROUTES]
+    rules = [sandbox.add_rule(route, outcome, probability=SHARE, times=MOST, **more) for route in ROUTES]
     try:
         injection.world.pause(injection.duration_s())
-        happened = injection.world.until(lambda: _failures(sandbox.stats(), outcome) > before, PATIENCE_S)
+        happened = injection.world.until(lambda: hits(sandbox.rules(), rules), PATIENCE_S)
     finally:
         for rule in rules:
             sandbox.drop_rules(rule)
     return bool(happened), entries
 
 
-def _failures(stats: Any, outcome: str) -> int:
-    """Calls that ended so, or, of those that hang, that were given up."""
-    names = (outcome, "abandoned") if outcome == "hang" else (outcome,)
-    found = sum(
-        stats["outcomes"].get(route, {}).get(name, 0) for route in stats["outcomes"] for name in names
-    )
-    hanging = sum(stats["in_flight"].values()) if outcome == "hang" else 0
-    return int(found + hanging)
+def hits(rules: Iterable[Mapping[str, Any]], ids: Collection[str]) -> int:
+    """Calls that these rules made fail; each rule began with ``MOST``."""
+    return sum(MOST - int(rule["times"]) for rule in rules if rule["rule_id"] in ids)
 
 
 FAULTS: Final[dict[FaultKind, Fault]] = {

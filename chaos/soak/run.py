@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chaos.clerk import Clerk
-from chaos.collect import observe, unfinished
+from chaos.collect import unfinished_entries
 from chaos.injector import Injector
 from chaos.kinds import FaultKind
 from chaos.leaks import Growth
@@ -16,7 +16,7 @@ from chaos.load import Publisher
 from chaos.plan import Plan
 from chaos.recovery import Recoveries
 from chaos.report import Report
-from chaos.run import LOOK_S, Run, await_start, heal, judged, look_after, settle
+from chaos.run import LOOK_S, Progress, Run, await_start, heal, judged, look_after, observed, settle
 from chaos.soak.samples import Sample, take
 from chaos.witness import Witness
 from chaos.world import World, world
@@ -89,8 +89,7 @@ def soak(plan: SoakPlan, command: str, say: Callable[[str], None]) -> SoakResult
             found.stopping.set()  # no thread may start a server again while the world is taken down
         heal(parts)
         settle(parts)
-        seen = observe(found, parts.publisher.ledger, parts.witness, parts.clerk, parts.growth)
-        result.report = judged(parts, seen, command, time.monotonic() - began)
+        result.report = judged(parts, observed(parts), command, time.monotonic() - began)
     return result
 
 
@@ -125,14 +124,15 @@ def _capacity(parts: Run) -> float:
     """Events a second that the fleet finishes while it always has more to do."""
     publisher, backlog = parts.publisher, parts.world.plan.backlog
     publisher.thread.start()
+    progress = Progress(parts)
     first: tuple[float, int] | None = None
     last = (0.0, 0)
-    while publisher.thread.is_alive():
+    while publisher.thread.is_alive() and not progress.is_missing():
         time.sleep(LOOK_S)
         look_after(parts)
         published = len(publisher.ledger.entries)
         if published > backlog:
-            last = (time.monotonic(), published - unfinished(parts.world)["entries on the stream"])
+            last = (time.monotonic(), published - unfinished_entries(parts.world))
             first = first or last
     if first is None or last[1] <= first[1]:
         raise RuntimeError("the capacity could not be measured: nothing was finished under a full backlog")
@@ -145,12 +145,13 @@ def _load(parts: Run, result: SoakResult) -> None:
     seconds = plan.hours * 3_600
     events = before + int(seconds * result.rate_per_s)
     parts.world.plan = _plan(plan, events, plan.faults, result.rate_per_s)
-    parts.world.until(lambda: unfinished(parts.world)["entries on the stream"] <= DRAINED, DRAIN_S, 1.0)
+    parts.world.until(lambda: unfinished_entries(parts.world) <= DRAINED, DRAIN_S, 1.0)
     publisher = parts.publisher = Publisher(parts.world, parts.publisher.ledger)
     parts.injector = Injector(
         parts.world, parts.recoveries, parts.clerk, lambda: len(publisher.ledger.entries)
     )
     began = next_s = time.monotonic()
+    progress = Progress(parts)
     for thread in (publisher.thread, *parts.injector.threads):
         thread.start()
     while publisher.thread.is_alive() and time.monotonic() - began < MOST_LONGER * seconds:
@@ -161,3 +162,5 @@ def _load(parts: Run, result: SoakResult) -> None:
             at_s, published = time.monotonic() - began, len(publisher.ledger.entries) - before
             result.samples.append(Sample(at_s=at_s, published=published, figures=take(parts.world)))
         result.seconds = time.monotonic() - began
+        if progress.is_missing():
+            return

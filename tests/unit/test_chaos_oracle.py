@@ -59,6 +59,10 @@ def with_job(seen: Observations, **changes: Any) -> Observations:
     return replace(seen, jobs=(replace(seen.jobs[0], **changes),))
 
 
+def with_reason(seen: Observations, reason: str) -> tuple[OutboxRow, ...]:
+    return (replace(seen.outbox[0], cancelled=reason), *seen.outbox[1:])
+
+
 def decision(name: str, kind: str, reason: str = "") -> DecisionRow:
     return DecisionRow(decision_id=f"d-{name}", name=name, decision=kind, reason=reason)
 
@@ -96,9 +100,9 @@ RIGHT: Final = Observations(
     dead=(("10-0", BROKEN),),
     history=(line("c", ANSWERED, "When?"), line("c", SECOND, "Where?"), line("h", HANDED, "A human")),
     outbox=(
-        OutboxRow(name=ANSWERED, handoff=False, cancelled=False),
-        OutboxRow(name=SECOND, handoff=False, cancelled=False),
-        OutboxRow(name=HANDED, handoff=True, cancelled=False),
+        OutboxRow(name=ANSWERED, handoff=False),
+        OutboxRow(name=SECOND, handoff=False),
+        OutboxRow(name=HANDED, handoff=True),
     ),
     replies=(
         reply("50-0", ANSWERED, "c"),
@@ -153,6 +157,26 @@ BREACHES: Final[tuple[tuple[Law, str, Change], ...]] = (
     (Law.NOT_SENT, "an escalation", lambda o: replace(o, escalations=())),
     (Law.NOT_SENT, "a webhook", lambda o: replace(o, webhooks=o.webhooks[1:])),
     (
+        Law.NOT_SENT,
+        "cancelled for people who never came",
+        lambda o: replace(o, taken={}, replies=o.replies[1:], outbox=with_reason(o, "taken_over")),
+    ),
+    (
+        Law.NOT_SENT,
+        "cancelled as too late",
+        lambda o: replace(o, replies=o.replies[1:], outbox=with_reason(o, "too_late")),
+    ),
+    (
+        Law.NOT_SENT,
+        "a webhook cancelled for people who never came",
+        lambda o: replace(o, taken={}, webhooks=o.webhooks[1:], webhooks_cancelled={ANSWERED: "taken_over"}),
+    ),
+    (
+        Law.NOT_SENT,
+        "a webhook cancelled as too late",
+        lambda o: replace(o, webhooks=o.webhooks[1:], webhooks_cancelled={ANSWERED: "too_late"}),
+    ),
+    (
         Law.UNAPPROVED,
         "a blocked one",
         lambda o: replace(o, replies=(*o.replies, reply("53-0", FLAGGED, "m"))),
@@ -177,6 +201,7 @@ BREACHES: Final[tuple[tuple[Law, str, Change], ...]] = (
     ),
     (Law.RESIDUE, "in the history", lambda o: replace(o, history=(*o.history, line("m", FLAGGED, "zqf3q")))),
     (Law.RESIDUE, "in a prompt", lambda o: replace(o, residue=(FLAGGED,))),
+    (Law.RESIDUE, "prompts unseen", lambda o: replace(o, prompts_missed=1)),
     (Law.JOBS, "failed", lambda o: with_job(o, state="failed", processed=())),
     (Law.JOBS, "left out", lambda o: with_job(o, processed=("d-e2",))),
     (Law.JOBS, "twice", lambda o: with_job(o, processed=("d-e1", "d-e1"))),
@@ -232,6 +257,17 @@ def test_each_breach_is_reported(law: Law, change: Change) -> None:
     assert breaches(change(RIGHT))[law]
 
 
+def test_people_and_waiting_webhooks_keep_a_reply_back() -> None:
+    """A reply cancelled by a takeover that the run itself made, its webhook, and one with a later attempt."""
+    cancelled = replace(RIGHT, replies=RIGHT.replies[1:], outbox=with_reason(RIGHT, "taken_over"))
+    without_webhook = replace(cancelled, webhooks=RIGHT.webhooks[1:])
+    by_webhook = replace(RIGHT, webhooks=RIGHT.webhooks[1:], webhooks_cancelled={ANSWERED: "taken_over"})
+    later = replace(RIGHT, taken={}, webhooks=RIGHT.webhooks[1:], webhooks_later=frozenset({ANSWERED}))
+
+    for seen in (without_webhook, by_webhook, later):
+        assert not breaches(seen)[Law.NOT_SENT]
+
+
 def test_every_law_has_a_planted_breach() -> None:
     """The table of breaches is total."""
     assert {law for law, _, _ in BREACHES} == set(Law)
@@ -239,9 +275,10 @@ def test_every_law_has_a_planted_breach() -> None:
 
 def test_every_law_has_a_defect_to_plant_in_the_code() -> None:
     """Each replaces one text that the code has once."""
-    places = {each.law: (PROJECT / each.file).read_text().count(each.right) for each in MUTATIONS}
+    places = [(PROJECT / each.file).read_text().count(each.right) for each in MUTATIONS]
 
-    assert places == dict.fromkeys(Law, 1)
+    assert {each.law for each in MUTATIONS} == set(Law)
+    assert places == [1] * len(MUTATIONS)
 
 
 def test_an_attempt_without_an_answer_may_have_been_an_entry() -> None:

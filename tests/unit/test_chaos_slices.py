@@ -10,9 +10,10 @@ import orjson
 import pytest
 
 from chaos.__main__ import options_of
+from chaos.commit import commit_of_the_code
 from chaos.kinds import Law
 from chaos.merging import merged
-from chaos.report import FaultCount, Recovery, Report, recovery, report_of
+from chaos.report import FaultCount, Report, recovery, report_of
 from chaos.slices import Slices, arguments, divided
 
 SLICE = "--worker-kills 4 --redis-kills 1 --postgres-kills 0 --others 1 --seed 7"
@@ -22,6 +23,7 @@ WHOLE = "--slices 3 --events 1000 --worker-kills 10 --redis-kills 1 --postgres-k
 def report(seed: int, *, command: str = "", took_s: float = 1.0, lost: int = 0, **more: Any) -> Report:
     values: dict[str, Any] = {
         "command": command,
+        "commit": commit_of_the_code(),
         "seed": seed,
         "interrupted": False,
         "seconds": 60.0,
@@ -81,6 +83,17 @@ def test_only_a_finished_slice_of_the_same_plan_is_kept(
     assert (slices._finished(plan) is not None) == expected
 
 
+def test_a_slice_of_other_code_is_repeated(tmp_path: Path) -> None:
+    """A report says which commit it tested."""
+    slices = Slices(options=options_of([*WHOLE.split(), "--slice-dir", str(tmp_path)]), parse=options_of)
+    plan = divided(slices.options)[0]
+    command = f"make chaos ARGS={shlex.quote(f'--events 334 {SLICE}')}"
+    stored = report(7, command=command, commit="0123456789ab")
+    Path(plan["out"]).write_bytes(orjson.dumps(stored.json()))
+
+    assert slices._finished(plan) is None
+
+
 def test_a_half_written_slice_is_repeated(tmp_path: Path) -> None:
     """As after a reboot."""
     slices = Slices(options=options_of([*WHOLE.split(), "--slice-dir", str(tmp_path)]), parse=options_of)
@@ -97,13 +110,13 @@ def test_a_report_is_read_as_it_was_written() -> None:
     assert report_of(orjson.loads(orjson.dumps(written.json()))) == written
 
 
-def test_slices_are_summed_and_recovery_is_that_of_the_worst() -> None:
+def test_slices_are_summed_and_recovery_is_that_of_all_faults() -> None:
     """Violations count although a stored report has only the first sentences of them."""
     whole = merged({7: report(7, took_s=1.0), 8: report(8, took_s=5.0, lost=300)}, "make chaos")
 
     assert whole.figures == {"accepted entries": 200, "faults": 8}
     assert whole.faults["worker_kill"] == FaultCount(
-        planned=8, injected=8, happened=8, recovery=Recovery(faults=8, p50_s=5.0, p99_s=5.0, max_s=5.0)
+        planned=8, injected=8, happened=8, recovery=recovery([1.0] * 4 + [5.0] * 4)
     )
     assert whole.faults["only in 8"].planned == 1
     assert (whole.total_violations, whole.violations[Law.LOST]) == (300, 300)

@@ -17,6 +17,7 @@ from chaos.soak.samples import MOST_PREPARED, Sample, open_files
 from chaos.soak.slopes import slope
 
 EMPTY = Report(
+    commit="",
     command="make soak",
     seed=7,
     interrupted=False,
