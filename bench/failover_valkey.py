@@ -41,9 +41,9 @@ def stored_by(client: Redis, wait: Wait) -> Callable[[int], str | None]:
     return store
 
 
-def missing(client: Redis, acknowledged: Sequence[str]) -> int:
+def missing(client: Redis, acknowledged: Sequence[str], stream: str = STREAM) -> int:
     """Acknowledged entries that a server does not have."""
-    rows: Any = client.xrange(STREAM)
+    rows: Any = client.xrange(stream)
     stored = {entry_id for entry_id, _ in rows}
     return sum(entry_id not in stored for entry_id in acknowledged)
 
@@ -129,6 +129,11 @@ class Pair:
         """A connection that publishes on the primary."""
         return stored_by(Redis(port=self._ports[0], decode_responses=True, socket_timeout=5), wait)
 
+    @property
+    def url(self) -> str:
+        """REDIS_URL of the primary."""
+        return f"redis://127.0.0.1:{self._ports[0]}/0"
+
     def part(self) -> None:
         """What the primary sends is on its way from now on, and does not reach the replica."""
         self._link.hold()
@@ -138,11 +143,11 @@ class Pair:
         self._processes[0].kill()
         self._processes[0].wait()
 
-    def promote(self, acknowledged: Sequence[str]) -> int:
+    def promote(self, acknowledged: Sequence[str], stream: str = STREAM) -> int:
         """Make the replica the primary; how many entries it lacks."""
         with Redis(port=self._ports[1], decode_responses=True) as client:
             client.replicaof("NO", "ONE")
-            return missing(client, acknowledged)
+            return missing(client, acknowledged, stream)
 
 
 class ClusterShard:

@@ -8,14 +8,15 @@ from typing import Final
 import structlog
 from redis.exceptions import OutOfMemoryError, RedisError
 
-from gateway.intake import RETRY_S, redis_full
+from gateway.intake import RETRY_S, not_replicated, redis_full
 from review.first_run.services import EventPlace
 from review.http.visit import Refused
 from review.languages import gettext as _
 from tasks.entry_lookup import locate_entry
 from tasks.publish import publish
+from tasks.replicated import Replication
 from tasks.shards.clients import connect_sync
-from worker.errors import PayloadRejected, StreamFull, StreamSealed
+from worker.errors import NotReplicated, PayloadRejected, StreamFull, StreamSealed
 from worker.settings import IngestSettings
 
 log = structlog.get_logger(__name__)
@@ -38,11 +39,19 @@ class RedisEventStream:
         """
         known = self._settings
         try:
-            return publish(self._redis, event, stream=known.stream, most_bytes=known.payload_bytes)
+            return publish(
+                self._redis,
+                event,
+                stream=known.stream,
+                most_bytes=known.payload_bytes,
+                replication=Replication.of(known),
+            )
         except PayloadRejected as error:
             raise Refused(400, _("Message"), str(error)) from error
         except (StreamFull, OutOfMemoryError) as error:
             raise redis_full(error) from None
+        except NotReplicated:
+            raise not_replicated() from None
         except (StreamSealed, RedisError, OSError) as error:
             log.warning("test_message_refused", error=type(error).__name__)
             text = _("Redis does not answer. Check REDIS_URL and that the server runs, then send again.")

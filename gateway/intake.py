@@ -22,8 +22,9 @@ from review.http.field_problems import FieldProblem
 from review.http.page_routes import PageRoute
 from review.http.visit import Refused, Visit
 from tasks.publish import append, open_shards
+from tasks.replicated import Replication
 from tasks.shards.clients import connect_sync
-from worker.errors import StreamFull, StreamSealed
+from worker.errors import NotReplicated, StreamFull, StreamSealed
 from worker.payload import EventPayload
 from worker.settings import IngestSettings
 
@@ -120,17 +121,26 @@ class Intake:
         """Append the events, in one step for each shard; the ids of their entries.
 
         Raises:
-            Refused: 429, too many a second; 503, Redis is full, or away and the outcome is unknown.
+            Refused: 429, too many a second; 503, Redis is full, or away and the outcome is unknown, or too
+                few replicas have the events.
         """
         try:
             if self._settings.shards is not None and not self._agreed:
                 open_shards(self.redis, self._settings.stream, self._settings.shards)
                 self._agreed = True
             self._require_rate(token, Counter(event.user_id for event in found.events))
-            return append(self.redis, [event.payload for event in found.events], stream=self._settings.stream)
+            return append(
+                self.redis,
+                [event.payload for event in found.events],
+                stream=self._settings.stream,
+                replication=Replication.of(self._settings),
+            )
         except (StreamFull, OutOfMemoryError) as error:
             log.warning("events_refused", cause="redis_full")
             raise redis_full(error) from None
+        except NotReplicated:
+            log.warning("events_refused", cause="not_replicated")
+            raise not_replicated() from None
         except StreamSealed:
             log.warning("events_refused", cause="shards_doubled")
             text = "The stream is being enlarged. Publish the same events again: each id is decided once."
@@ -152,6 +162,12 @@ def redis_full(error: StreamFull | OutOfMemoryError) -> Refused:
     if isinstance(error, StreamFull) and error.published:
         text = "Redis is full. Publish the same events again: each id is decided once."
     return Refused(503, "Redis is full", text, retry_after_s=RETRY_S)
+
+
+def not_replicated() -> Refused:
+    """The answer when a failover could still lose the events."""
+    text = "Too few replicas have the events yet. Publish the same events again: each id is decided once."
+    return Refused(503, "Too few replicas", text, retry_after_s=RETRY_S)
 
 
 def _require_rights(visit: Visit, found: Batch) -> None:

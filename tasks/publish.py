@@ -14,30 +14,32 @@ import orjson
 from redis import Redis
 from redis.exceptions import OutOfMemoryError, ResponseError
 
+from tasks.replicated import APPEND, Replication, append_replicated
 from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import is_cluster_client
 from tasks.shards.layout import Shard, ShardLayout
-from worker.errors import PayloadRejected, StreamFull, StreamSealed
+from worker.errors import NotReplicated, PayloadRejected, StreamFull, StreamSealed
 from worker.payload import PAYLOAD_BYTES, Arrival, check_storable, parse
 
 STREAM: Final = "hushgate:events"
 BATCH: Final = 500
 """Events appended in one Redis transaction, which blocks the server for about a millisecond."""
+PRIMARY: Final = Replication()
+"""An entry counts as published when the primary has it."""
 SEALED_S: Final = 10.0
 """How long a publisher waits while the shards are doubled, which takes milliseconds."""
 LOOK_S: Final = 0.02
-APPEND: Final = """#!lua
--- KEYS[1] stream; ARGV payloads. Redis checks its memory at the start only: it adds all or none.
-local ids = {}
-for i, payload in ipairs(ARGV) do ids[i] = redis.call('XADD', KEYS[1], '*', 'data', payload) end
-return ids
-"""
 LAYOUTS: Final[WeakKeyDictionary[Redis, dict[str, ShardLayout]]] = WeakKeyDictionary()
 """The layouts that clients of this process have seen."""
 
 
 def publish(
-    redis: Redis, event: Mapping[str, Any] | bytes, *, stream: str = STREAM, most_bytes: int = PAYLOAD_BYTES
+    redis: Redis,
+    event: Mapping[str, Any] | bytes,
+    *,
+    stream: str = STREAM,
+    most_bytes: int = PAYLOAD_BYTES,
+    replication: Replication = PRIMARY,
 ) -> str:
     """Append one event; the id of its stream entry.
 
@@ -46,13 +48,16 @@ def publish(
         event: the event as an object, or as JSON in UTF-8.
         stream: HUSHGATE_STREAM of the workers.
         most_bytes: HUSHGATE_PAYLOAD_BYTES of the workers.
+        replication: when the event counts as published; by default when the primary has it.
 
     Raises:
         PayloadRejected: a worker could not read the event; names field, expectation and what came. Nothing
             was appended.
         StreamFull: Redis has no memory left; keep the event and publish it later.
+        NotReplicated: too few replicas have it yet; publish the same event again.
     """
-    return append(redis, [checked(event, most_bytes=most_bytes)], stream=stream)[0]
+    payload = checked(event, most_bytes=most_bytes)
+    return append(redis, [payload], stream=stream, replication=replication)[0]
 
 
 def publish_many(
@@ -61,6 +66,7 @@ def publish_many(
     *,
     stream: str = STREAM,
     most_bytes: int = PAYLOAD_BYTES,
+    replication: Replication = PRIMARY,
 ) -> Sequence[str]:
     """Append events in order; the ids of their entries.
 
@@ -68,6 +74,7 @@ def publish_many(
         PayloadRejected: one of them is no event, such as ``2.text`` of the third. Nothing was appended.
         StreamFull: Redis has no memory left; ``published`` holds the ids of the first events. Keep the
             others and publish them later.
+        NotReplicated: too few replicas have the others yet; publish the same events again.
     """
     payloads = []
     for number, event in enumerate(events):
@@ -77,7 +84,7 @@ def publish_many(
             raise PayloadRejected(
                 code=error.code, field=f"{number}.{error.field}", expected=error.expected, got=error.got
             ) from error
-    return append(redis, payloads, stream=stream)
+    return append(redis, payloads, stream=stream, replication=replication)
 
 
 def open_shards(redis: Redis, stream: str, shards: int | None) -> None:
@@ -89,7 +96,9 @@ def open_shards(redis: Redis, stream: str, shards: int | None) -> None:
     LAYOUTS.setdefault(redis, {})[stream] = agree(redis, stream, shards)
 
 
-def append(redis: Redis, payloads: Iterable[bytes], *, stream: str = STREAM) -> Sequence[str]:
+def append(
+    redis: Redis, payloads: Iterable[bytes], *, stream: str = STREAM, replication: Replication = PRIMARY
+) -> Sequence[str]:
     """Append payloads unchecked and in order; a payload that is no event becomes a dead letter.
 
     The events of a ``BATCH`` that belong to one shard are appended completely or not at all. Publishers that
@@ -98,12 +107,21 @@ def append(redis: Redis, payloads: Iterable[bytes], *, stream: str = STREAM) -> 
     Raises:
         StreamFull: Redis has no memory left; ``published`` holds the ids of the payloads that were published.
         StreamSealed: the shards are being doubled for more than ``SEALED_S``; ``published`` as above.
+        NotReplicated: too few replicas had the entries in time; ``published`` holds the ids of the others.
     """
     ids: list[str] = []
     for batch in _batches(iter(payloads)):
         found: list[str] = [""] * len(batch)
         try:
-            _append_batch(redis, batch, stream, found)
+            _append_batch(redis, batch, stream, found, replication)
+        except _TooFewReplicas as error:
+            ids += filter(None, found)
+            raise NotReplicated(
+                f"{stream}: expected {replication.replicas} replicas with the entries within"
+                f" {replication.wait_s:g} s, got {error}; {len(ids)} events were published before; publish"
+                " the others again",
+                published=ids,
+            ) from None
         except OutOfMemoryError:  # no cause: it quotes the command, which holds user text
             ids += filter(None, found)
             raise StreamFull(
@@ -122,7 +140,9 @@ def append(redis: Redis, payloads: Iterable[bytes], *, stream: str = STREAM) -> 
     return ids
 
 
-def _append_batch(redis: Redis, batch: Sequence[bytes], stream: str, ids: list[str]) -> None:
+def _append_batch(
+    redis: Redis, batch: Sequence[bytes], stream: str, ids: list[str], replication: Replication
+) -> None:
     """Append to the shards of a layout until each payload has its id in ``ids``."""
     known = LAYOUTS.setdefault(redis, {})
     deadline = time.monotonic() + SEALED_S
@@ -133,7 +153,7 @@ def _append_batch(redis: Redis, batch: Sequence[bytes], stream: str, ids: list[s
             by_shard.setdefault(layout.shard_of(batch[number]), []).append(number)
         sealed = False
         for shard, numbers in by_shard.items():
-            added = _append_to(redis, shard, [batch[number] for number in numbers])
+            added = _append_to(redis, shard, [batch[number] for number in numbers], replication)
             sealed = sealed or added is None
             for number, entry_id in zip(numbers, added or (), strict=False):
                 ids[number] = entry_id
@@ -149,10 +169,12 @@ def _wait(deadline: float) -> None:
     time.sleep(LOOK_S)
 
 
-def _append_to(redis: Redis, shard: Shard, payloads: Sequence[bytes]) -> list[str] | None:
+def _append_to(
+    redis: Redis, shard: Shard, payloads: Sequence[bytes], replication: Replication
+) -> list[str] | None:
     """The ids of the entries; None when the shard is sealed, and nothing was appended."""
     try:
-        added = _appended(redis, shard.name, payloads)
+        added = _appended(redis, shard.name, payloads, replication)
     except OutOfMemoryError:
         raise
     except ResponseError as error:
@@ -162,11 +184,20 @@ def _append_to(redis: Redis, shard: Shard, payloads: Sequence[bytes]) -> list[st
     return [(each.decode() if isinstance(each, bytes) else str(each)) + shard.mark for each in added]
 
 
-def _appended(redis: Redis, stream: str, payloads: Sequence[bytes]) -> list[Any]:
+class _TooFewReplicas(Exception):
+    """How many replicas have the entries."""
+
+
+def _appended(redis: Redis, stream: str, payloads: Sequence[bytes], replication: Replication) -> list[Any]:
     """Append all payloads or none; the answers.
 
     A transaction of redis-py does not look for a new primary, so a cluster gets a script.
     """
+    if replication.replicas:
+        added, reached = append_replicated(redis, stream, payloads, replication)
+        if reached < replication.replicas:
+            raise _TooFewReplicas(reached)
+        return added
     if is_cluster_client(redis):
         answer: Any = redis.eval(APPEND, 1, stream, *payloads)
         return list(answer)

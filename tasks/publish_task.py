@@ -13,8 +13,9 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from tasks.publish import append, checked, open_shards
+from tasks.replicated import Replication
 from tasks.shards.clients import connect_sync
-from worker.errors import ConfigurationError, StreamFull, StreamSealed
+from worker.errors import ConfigurationError, NotReplicated, StreamFull, StreamSealed
 from worker.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -55,7 +56,7 @@ def _append_patiently(settings: Settings, payload: bytes) -> str:
         try:
             with connect_sync(settings.redis_url.get_secret_value()) as redis:
                 return _append(redis, settings, payload)
-        except (StreamFull, StreamSealed, RedisError, OSError) as error:
+        except (StreamFull, StreamSealed, NotReplicated, RedisError, OSError) as error:
             log.warning("event_not_published", error=type(error).__name__)
             pause_s = next(pauses, None)
             if pause_s is None:  # no cause: it may quote the event
@@ -70,5 +71,6 @@ def _append(redis: Redis, settings: Settings, payload: bytes) -> str:
             open_shards(redis, settings.stream, settings.shards)
         except ConfigurationError as error:  # the stored number counts: the event must not be lost
             log.warning("shards_differ", error=str(error))
-    (entry_id,) = append(redis, [payload], stream=settings.stream)
+    replication = Replication.of(settings)
+    (entry_id,) = append(redis, [payload], stream=settings.stream, replication=replication)
     return entry_id

@@ -8,7 +8,8 @@
     │   ├── IdentityUnavailable
     │   ├── StorageUnavailable
     │   ├── StreamFull
-    │   └── StreamSealed
+    │   ├── StreamSealed
+    │   └── NotReplicated
     ├── RejectedError          a person: the input can never succeed as it is
     │   ├── PayloadRejected
     │   ├── ModerationRejected
@@ -98,6 +99,18 @@ class StreamSealed(RetryableError):
 
     def __init__(self, message: str, *, published: Sequence[str] = ()) -> None:
         super().__init__(message, kind="sealed")
+        self.published = tuple(published)
+
+
+class NotReplicated(RetryableError):
+    """Too few replicas had new entries in time; publish the same events again, each id is decided once.
+
+    Attributes:
+        published: ids of the entries that enough replicas have, in order.
+    """
+
+    def __init__(self, message: str, *, published: Sequence[str] = ()) -> None:
+        super().__init__(message, kind="not_replicated")
         self.published = tuple(published)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from cli.doctor.check import DoctorCheck, warned
+from cli.doctor.check import DoctorCheck, failed, warned
 from db.sessions.durability import Durability, load_durability
 from tasks.shards.clients import connect_sync, is_cluster_client
 from worker.settings import Settings
@@ -45,7 +45,7 @@ def durability_checks(settings: Settings) -> Iterator[DoctorCheck]:
         nodes = list(_nodes(redis))
     postgres = load_durability(settings.database_url.get_secret_value())
     yield power_failure(nodes, postgres)
-    yield failover(nodes, postgres)
+    yield failover(nodes, postgres, settings.publish_replicas)
 
 
 def power_failure(nodes: list[RedisNode], postgres: Durability) -> DoctorCheck:
@@ -60,13 +60,20 @@ def power_failure(nodes: list[RedisNode], postgres: Durability) -> DoctorCheck:
     return warned("power failure", found, f"{fix}; {GUIDE}", unless=safe)
 
 
-def failover(nodes: list[RedisNode], postgres: Durability) -> DoctorCheck:
-    """The loss when a replica is promoted; without replicas there is none to promote."""
+def failover(nodes: list[RedisNode], postgres: Durability, awaited: int) -> DoctorCheck:
+    """The loss when a replica is promoted, if there is one; ``awaited``: HUSHGATE_PUBLISH_REPLICAS."""
+    fewest = min((node.replicas for node in nodes), default=0)
+    if awaited > fewest:
+        found = f"HUSHGATE_PUBLISH_REPLICAS is {awaited}, a Redis primary has {fewest} replicas"
+        return failed("failover", f"{found}: publishers are refused", "add replicas, or lower the setting")
     parts, safe = [], True
     if copied := [node for node in nodes if node.replicas]:
         lag_s = max(node.most_lag_s for node in copied)
         limit = f", at most {lag_s} s of it" if all(node.most_lag_s for node in copied) else ""
-        parts.append(f"Redis loses what its replica does not have yet{limit}")
+        what = "replies that" if awaited else "what"
+        parts.append(f"Redis loses {what} its replica does not have yet{limit}")
+        if awaited:
+            parts.append(f"accepted events wait for replicas (HUSHGATE_PUBLISH_REPLICAS {awaited})")
         if len(copied) < len(nodes):
             parts.append(f"{len(nodes) - len(copied)} of {len(nodes)} Redis primaries have no replica")
         safe = False
@@ -79,7 +86,8 @@ def failover(nodes: list[RedisNode], postgres: Durability) -> DoctorCheck:
         safe = False
     else:
         parts.append("Postgres has no standby")
-    fix = "publishers: WAITAOF 1 1 after XADD; Postgres: synchronous_standby_names"
+    fix = "hushgate repair after a failover" if awaited else "HUSHGATE_PUBLISH_REPLICAS 1 or WAIT 1"
+    fix += "; Postgres: synchronous_standby_names"
     return warned("failover", "; ".join(parts), f"{fix}; {GUIDE}", unless=safe)
 
 

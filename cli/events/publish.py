@@ -17,9 +17,11 @@ from cli.exit_codes import ExitCode, code_of
 from cli.options import stream_settings
 from cli.output import emit, fail, print_message, progress_bar
 from tasks.publish import append, checked, open_shards
+from tasks.replicated import Replication
 from tasks.shards.agreement import current_layout
 from tasks.shards.clients import connect_sync
-from worker.errors import PayloadRejected, StreamFull, StreamSealed
+from worker.errors import NotReplicated, PayloadRejected, StreamFull, StreamSealed
+from worker.settings import StreamSettings
 
 BATCH: Final = 500
 SHOWN_ERRORS: Final = 20
@@ -77,7 +79,7 @@ def publish(
     try:
         with connect_sync(settings.redis_url.get_secret_value(), timeout_s=30) as redis:
             open_shards(redis, settings.stream, settings.shards)
-            _send(redis, settings.stream, events, rate, ids)
+            _send(redis, settings, events, rate, ids)
             unfinished = _wait(redis, settings.stream, ids, timeout) if wait else 0
     except StreamFull as error:
         raise fail(
@@ -89,6 +91,13 @@ def publish(
         raise fail(
             f"the shards are being doubled: {len(ids)} of {len(events)} were published; run hushgate shards"
             " double again, then publish the others",
+            code=ExitCode.UNAVAILABLE,
+        ) from error
+    except NotReplicated as error:
+        raise fail(
+            f"too few replicas answered within {settings.publish_wait_s:g} s (HUSHGATE_PUBLISH_REPLICAS is"
+            f" {settings.publish_replicas}): {len(ids)} of {len(events)} were published; publish the others"
+            " again, each event_id is decided once",
             code=ExitCode.UNAVAILABLE,
         ) from error
     except RedisError as error:
@@ -124,15 +133,17 @@ def _bad(lines: dict[int, bytes], most_bytes: int) -> list[BadEventLine]:
     return problems
 
 
-def _send(redis: Redis, stream: str, events: list[bytes], rate: float, ids: list[str]) -> None:
+def _send(redis: Redis, settings: StreamSettings, events: list[bytes], rate: float, ids: list[str]) -> None:
     """Append events at the given rate; their entry ids are added to ``ids``, also when an error follows."""
+    replication = Replication.of(settings)
     started, size = time.monotonic(), max(1, min(BATCH, int(rate / 10))) if rate else BATCH
     with progress_bar(TimeElapsedColumn()) as progress:
         task = progress.add_task("published", total=len(events))
         for first in range(0, len(events), size):
             try:
-                ids += append(redis, events[first : first + size], stream=stream)
-            except (StreamFull, StreamSealed) as error:
+                batch = events[first : first + size]
+                ids += append(redis, batch, stream=settings.stream, replication=replication)
+            except (StreamFull, StreamSealed, NotReplicated) as error:
                 ids += error.published
                 raise
             progress.update(task, completed=len(ids))

@@ -83,17 +83,33 @@ def test_the_loss_by_a_failover_is_named(
     redis: dict[str, Any], postgres: dict[str, Any], state: str, found: str
 ) -> None:
     """Of each server by its own settings."""
-    check = failover([replace(ALWAYS, **redis)], replace(POSTGRES, **postgres))
+    check = failover([replace(ALWAYS, **redis)], replace(POSTGRES, **postgres), 0)
 
     assert (check.state, check.found) == (state, found)
 
 
 def test_a_cluster_loses_what_the_replicas_of_some_primaries_lack() -> None:
     """A primary without a replica is named beside those that have one."""
-    check = failover([ALWAYS, replace(ALWAYS, replicas=1, most_lag_s=10)], POSTGRES)
+    check = failover([ALWAYS, replace(ALWAYS, replicas=1, most_lag_s=10)], POSTGRES, 0)
 
     assert check.state == "warn"
     assert check.found == (
         "Redis loses what its replica does not have yet, at most 10 s of it;"
         " 1 of 2 Redis primaries have no replica; Postgres has no standby"
+    )
+
+
+def test_publishers_that_wait_for_replicas_lose_no_event() -> None:
+    """Replies may still be lost, and more replicas than there are refuse every publisher."""
+    copied = replace(ALWAYS, replicas=1)
+    safe, refused = (failover([copied], POSTGRES, awaited) for awaited in (1, 2))
+
+    assert (safe.state, safe.found) == (
+        "warn",
+        "Redis loses replies that its replica does not have yet;"
+        " accepted events wait for replicas (HUSHGATE_PUBLISH_REPLICAS 1); Postgres has no standby",
+    )
+    assert (refused.state, refused.found) == (
+        "fail",
+        "HUSHGATE_PUBLISH_REPLICAS is 2, a Redis primary has 1 replicas: publishers are refused",
     )

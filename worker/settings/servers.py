@@ -93,6 +93,21 @@ class StreamSettings(Environment):
         description="Streams that share the events; fixed at the first use of HUSHGATE_STREAM, see"
         " docs/scale.md. None: as many as it has, 1 for a new one.",
     )
+    publish_replicas: int = Field(
+        default=0,
+        ge=0,
+        le=10,
+        alias="HUSHGATE_PUBLISH_REPLICAS",
+        description="Replicas of Redis that must have an event before POST /api/v1/events, hushgate publish"
+        " or the Celery task accepts it; 0: a failover may lose the newest events, see docs/recovery.md.",
+    )
+    publish_wait_s: float = Field(
+        default=1.0,
+        gt=0,
+        le=4,
+        alias="HUSHGATE_PUBLISH_WAIT_S",
+        description="How long a publisher waits for these replicas before it refuses.",
+    )
     reply_stream: str = Field(
         default="hushgate:replies",
         alias="HUSHGATE_REPLY_STREAM",

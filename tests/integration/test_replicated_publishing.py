@@ -1,0 +1,134 @@
+"""Publishers that wait for replicas: what they accepted survives a failover, the rest is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+from redis.exceptions import RedisError
+
+from bench.failover_valkey import Pair
+from db.people.api_tokens import TokenScope
+from tasks import publish_task
+from tasks.publish import append, publish
+from tasks.replicated import Replication
+from tasks.shards.clients import connect_sync
+from tests.integration.test_publishing import GOOD, eager_task
+from tests.support.cluster import Cluster
+from tests.support.publishing import gateway_at, new_event, token
+from tests.support.running import eventually
+from tests.support.terminal import Shell
+from worker.errors import NotReplicated
+
+STREAM = "hushgate:events"
+ONE = Replication(replicas=1, wait_s=0.3)
+WAITING = {"HUSHGATE_PUBLISH_REPLICAS": "1", "HUSHGATE_PUBLISH_WAIT_S": "0.3"}
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    """A primary and its replica."""
+    with Pair({}) as servers:
+        yield servers
+
+
+def test_what_http_accepted_survives_a_failover(pair: Pair, database_url: str) -> None:
+    """202 only when the replica has the events; 503 says to publish them again."""
+    key = {"authorization": f"Bearer {token(database_url, TokenScope.PUBLISH)}"}
+    with gateway_at(database_url, pair.url, **WAITING) as gateway:
+        accepted = gateway.post("/api/v1/events", json=[new_event(), new_event()], headers=key)
+        pair.part()
+        refused = gateway.post("/api/v1/events", json=new_event(), headers=key)
+    pair.kill_primary()
+
+    assert accepted.status_code == 202
+    assert (refused.status_code, refused.json()["title"]) == (503, "Too few replicas")
+    assert refused.headers["retry-after"] == "5"
+    assert pair.promote([each["entry_id"] for each in accepted.json()["events"]], STREAM) == 0
+
+
+def test_without_the_setting_a_failover_loses_what_was_accepted(pair: Pair, database_url: str) -> None:
+    """The reason for the setting: a primary accepts what its replica does not have."""
+    key = {"authorization": f"Bearer {token(database_url, TokenScope.PUBLISH)}"}
+    with gateway_at(database_url, pair.url) as gateway:
+        pair.part()
+        accepted = gateway.post("/api/v1/events", json=new_event(), headers=key)
+    pair.kill_primary()
+
+    assert accepted.status_code == 202
+    assert pair.promote([each["entry_id"] for each in accepted.json()["events"]], STREAM) == 1
+
+
+def test_the_function_says_what_enough_replicas_have(redis_url: str) -> None:
+    """A server without replicas takes the entry, and the publisher learns that nobody else has it."""
+    with Redis.from_url(redis_url) as redis:
+        with pytest.raises(NotReplicated) as refused:
+            publish(redis, GOOD, replication=ONE)
+
+        assert refused.value.published == ()
+        assert "expected 1 replicas with the entries within 0.3 s, got 0" in str(refused.value)
+        assert redis.xlen(STREAM) == 1
+
+
+def test_the_task_goes_back_to_the_broker(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a Redis that is full: the same id is published again."""
+    monkeypatch.setattr(publish_task, "PAUSES_S", (0.0,))
+    ended = eager_task(redis_url, GOOD, **WAITING)
+
+    assert (ended.state, ended.result.args) == ("REJECTED", ("NotReplicated", True))
+
+
+def test_the_command_says_how_many_were_published(redis_url: str, tmp_path: Path) -> None:
+    """Exit code 4, and what to do."""
+    file = tmp_path / "events.ndjson"
+    file.write_text(json.dumps(GOOD))
+    shell = Shell(environment={"REDIS_URL": redis_url, **WAITING}, folder=tmp_path)
+    ended = shell.run("publish", str(file))
+
+    assert ended.code == 4
+    assert "0 of 1 were published; publish the others again" in ended.err
+
+
+def test_a_publisher_to_a_cluster_waits_for_the_replica_of_the_shard() -> None:
+    """It is refused while that replica hangs, and goes on with the promoted one."""
+    bodies = [json.dumps({"user_id": "u", "conversation_id": "c", "n": n}).encode() for n in range(3)]
+    with Cluster() as cluster, connect_sync(cluster.url) as client:
+        cluster.settle()
+        ids = append(client, bodies, replication=ONE)
+        primary = cluster.primary_of(STREAM)
+        replica = _replica_pid(cluster, primary)
+        os.kill(replica, signal.SIGSTOP)
+        try:
+            with pytest.raises(NotReplicated):
+                append(client, bodies, replication=ONE)
+        finally:
+            os.kill(replica, signal.SIGCONT)
+        cluster.settle()
+        cluster.kill(primary)
+        cluster.until_promoted(STREAM, primary)
+        cluster.restart(primary)  # it follows the promoted one, and refuses to write
+        eventually(lambda: _published(client, bodies), "a publisher that found the new primary")
+        with cluster.node(cluster.primary_of(STREAM)) as node:
+            stored: Any = node.xrange(STREAM)
+
+        assert set(ids) <= {entry_id for entry_id, _ in stored}
+
+
+def _replica_pid(cluster: Cluster, primary: int) -> int:
+    with cluster.node(primary) as node:
+        found: Any = node.info("replication")
+    with cluster.node(int(found["slave0"]["port"])) as node:
+        return int(node.info("server")["process_id"])
+
+
+def _published(client: Redis, bodies: list[bytes]) -> bool:
+    with suppress(NotReplicated, RedisError, OSError):
+        return bool(append(client, bodies, replication=ONE))
+    return False
