@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Final, cast
@@ -58,8 +59,7 @@ class Growth:
         self.postgres = int(world.rows(CONNECTIONS)[0][0])
         self.memory_mb = {str(role): _memory(found) for role, found in world.processes.memory_mb.items()}
         living = [each.role for each in world.processes.managed.values()]
-        most = sum(MOST_POSTGRES[role] for role in living) + OWN_POSTGRES
-        passing = sum(count for family, count in self.keys.items() if not family.endswith(MARKS))
+        most, passing = most_postgres(living), passing_keys(self.keys)
         found = [f"{self.lanes} lanes without entries"] if self.lanes else []
         found += [f"{dead} lanes owned by processes that ended"] if dead else []
         if passing > MOST_KEYS:
@@ -76,6 +76,16 @@ class Growth:
             for role, figures in self.memory_mb.items()
             if figures["late"] > GROWTH * figures["warm"] > 0
         )
+
+
+def most_postgres(living: Iterable[Role]) -> int:
+    """How many connections to Postgres such processes and the run itself may have."""
+    return sum(MOST_POSTGRES[role] for role in living) + OWN_POSTGRES
+
+
+def passing_keys(keys: Mapping[str, int]) -> int:
+    """Keys that do not grow with what was sent, of all families."""
+    return sum(count for family, count in keys.items() if not family.endswith(MARKS))
 
 
 def families(redis: Redis) -> Counter[str]:

@@ -1,17 +1,23 @@
-"""What counts as evidence that a fault of a chaos run happened."""
+"""What counts as evidence that a fault of a chaos run happened, and what excuses a webhook."""
 
 from __future__ import annotations
 
+import urllib.error
+import urllib.request
 from types import SimpleNamespace
 from typing import cast
 
+import orjson
 import psycopg
 import pytest
 
+from chaos.collect import CANCELLED, LATER
 from chaos.faults.servers import NEXT_TRANSACTION, shifted
+from chaos.faults.upstream import MOST, hits
 from chaos.plan import Plan
 from chaos.world import World
 from cli.stack import Stack
+from sandbox.server import start as start_sandbox
 
 DECIDED = (
     "INSERT INTO event_keys (user_id, event_id, entry_id, created_at)"
@@ -43,3 +49,70 @@ def test_a_clock_jump_is_seen_in_decisions_since_the_jump_only(database_url: str
         connection.execute(DECIDED, ("shifted", "3-0", offset_s))
 
     assert shifted(world, offset_s, since) == 1
+
+
+ENDPOINT = """
+    INSERT INTO webhook_endpoints (id, user_id, url, types, secret, secret_hint, created_by, created_at)
+    VALUES (gen_random_uuid(), '*', 'http://127.0.0.1:1/', ARRAY['reply.created'], 's', 's', 'x', now())
+    RETURNING id
+"""
+REPLY = """
+    INSERT INTO outgoing_events (user_id, conversation_id, type, key, body, created_at)
+    VALUES ('shop', %(conversation)s, 'reply.created', %(name)s,
+        jsonb_build_object('event_id', %(name)s::text), now())
+    RETURNING id
+"""
+DELIVERY = """
+    INSERT INTO webhook_deliveries (endpoint_id, event_row, user_id, conversation_id, state, next_attempt_at,
+        cancel_reason, ended_at, created_at)
+    VALUES (%(endpoint)s, %(event)s, 'shop', %(conversation)s, %(state)s,
+        now() + make_interval(secs => %(in_s)s), %(reason)s,
+        CASE WHEN %(state)s <> 'waiting' THEN now() END, now())
+"""
+
+
+def test_only_webhooks_with_a_later_attempt_or_a_known_cause_are_excused(database_url: str) -> None:
+    """One without a delivery, a failed one and one that is due are not; nor are those behind the due one."""
+    rows: tuple[tuple[str, str, str, float | None, str | None], ...] = (
+        ("later", "a", "waiting", 300.0, None),
+        ("behind it", "a", "waiting", None, None),
+        ("due", "b", "waiting", -5.0, None),
+        ("behind the due one", "b", "waiting", None, None),
+        ("failed", "c", "failed", None, None),
+        ("cancelled", "d", "cancelled", None, "too_late"),
+    )
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("TRUNCATE outgoing_events, webhook_endpoints CASCADE")
+        ((endpoint,),) = connection.execute(ENDPOINT).fetchall()
+        connection.execute(REPLY, {"name": "no delivery", "conversation": "e"})
+        for name, conversation, state, in_s, reason in rows:
+            reply = {"name": name, "conversation": conversation}
+            ((event,),) = connection.execute(REPLY, reply).fetchall()
+            values = {"endpoint": endpoint, "event": event, "state": state, "in_s": in_s, "reason": reason}
+            connection.execute(DELIVERY, reply | values)
+    world = Database(database_url)
+
+    assert {row[0] for row in world.rows(LATER)} == {"later", "behind it"}
+    assert dict(world.rows(CANCELLED)) == {"cancelled": "too_late"}
+
+
+def test_a_storm_counts_only_the_calls_that_its_own_rules_failed() -> None:
+    """A call that fails for another reason is no evidence."""
+    with start_sandbox() as sandbox:
+        own = sandbox.add_rule("moderations", "500", times=MOST)
+        other = sandbox.add_rule("chat", "500", times=MOST)
+        before = hits(sandbox.rules(), [own, other])
+        for _ in range(2):
+            with pytest.raises(urllib.error.HTTPError):
+                _post(f"{sandbox.url}/v1/moderations", {"model": "m", "input": "hello"})
+
+        assert before == 0
+        assert hits(sandbox.rules(), [own, other]) == 2
+        assert hits(sandbox.rules(), [other]) == 0
+
+
+def _post(url: str, body: object) -> None:
+    request = urllib.request.Request(
+        url, orjson.dumps(body), {"Content-Type": "application/json", "Authorization": "Bearer k"}
+    )
+    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10).close()

@@ -1,0 +1,108 @@
+"""A chaos run ends by itself, and misses nothing that was broken or lost."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from chaos import run
+from chaos.clerk import AskedJob, Clerk
+from chaos.faults import FAULTS
+from chaos.injector import Injector
+from chaos.kinds import FaultKind, Role
+from chaos.leaks import MOST_KEYS, most_postgres, passing_keys
+from chaos.observations import JobKind
+from chaos.plan import Plan
+from chaos.run import Progress, Run
+from chaos.world import World
+
+MAX_CONNECTIONS = 100
+"""Of Postgres by default, three of them for its superusers."""
+
+
+class Parts:
+    """A run of which the test sets what was accepted, broken and left."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_s, self.left, self.entries = 0.0, 10, 0
+        monkeypatch.setattr("chaos.run.time.monotonic", lambda: self.now_s)
+        monkeypatch.setattr(run, "unfinished_entries", lambda _: self.left)
+        ledger = SimpleNamespace(entries=[])
+        self.run = SimpleNamespace(
+            publisher=SimpleNamespace(ledger=ledger),
+            injector=SimpleNamespace(injected=SimpleNamespace(total=lambda: 0)),
+            world=SimpleNamespace(plan=SimpleNamespace(patience_s=120.0)),
+            say=lambda _: None,
+            stalled=False,
+        )
+        self.progress = Progress(cast("Run", self.run))
+
+
+def test_a_load_without_progress_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entries that nobody finishes are stuck also while the load lasts."""
+    parts = Parts(monkeypatch)
+    found = []
+    for parts.now_s in (0.0, 119.0, 121.0):
+        found.append(parts.progress.is_missing())
+
+    assert found == [False, False, True]
+    assert parts.run.stalled
+
+
+def test_each_finished_entry_is_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow fleet is not a stuck one."""
+    parts = Parts(monkeypatch)
+    for parts.now_s, parts.left in ((0.0, 10), (119.0, 9), (238.0, 8)):
+        assert not parts.progress.is_missing()
+
+
+def test_a_fault_that_cannot_be_made_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its error is; it is reported, and it did not happen."""
+
+    def break_tool(_: Any) -> tuple[bool, list[str]]:
+        raise LookupError("no such process")
+
+    monkeypatch.setitem(FAULTS, FaultKind.RESET, break_tool)
+    monkeypatch.setitem(FAULTS, FaultKind.LATENCY, lambda _: (True, []))
+    counts = {FaultKind.RESET: 3, FaultKind.LATENCY: 2}
+    world = SimpleNamespace(
+        plan=Plan(events=10, workers=1, seed=1, counts=counts), stopping=threading.Event()
+    )
+    recoveries = SimpleNamespace(watch=lambda *_: None)
+    made = Injector(cast("World", world), cast("Any", recoveries), cast("Any", None), lambda: 10)
+    for thread in made.threads:
+        thread.start()
+        thread.join(10)
+
+    assert made.injected == counts
+    assert made.happened == {FaultKind.LATENCY: 2}
+    assert made.failed == ["connection_reset: LookupError: no such process"] * 3
+
+
+@pytest.mark.parametrize("is_acknowledged", [True, False])
+def test_a_job_whose_request_was_answered_must_be_stored(*, is_acknowledged: bool) -> None:
+    """One without an answer may have been lost."""
+    clerk = Clerk(cast("World", SimpleNamespace(rows=lambda *_: [])))
+    clerk.asked.append(AskedJob(kind=JobKind.BULK_REVIEW, mark="m", expected=frozenset({"d"})))
+    if is_acknowledged:
+        clerk._acknowledged.add("m")
+
+    assert [each.state for each in clerk.seen()] == ["lost"] * is_acknowledged
+
+
+def test_more_connections_than_allowed_can_be_reached() -> None:
+    """Otherwise Postgres would refuse the connection before the law were broken."""
+    fleet = [*[Role.WORKER] * 3, Role.DELIVERER, Role.BEAT, Role.GATEWAY, Role.REVIEW]
+
+    assert most_postgres(fleet) < MAX_CONNECTIONS - 3
+
+
+def test_keys_of_what_was_sent_are_no_leak() -> None:
+    """They are deleted by age; all others are few when nothing is unfinished."""
+    keys = {"{hushgate:replies}:sent": 9_000, "{hushgate:events}:workers": 1, "hushgate": 3}
+
+    assert passing_keys(keys) == 4
+    assert passing_keys(keys | {"{hushgate:events}:lane": MOST_KEYS}) > MOST_KEYS
