@@ -9,7 +9,6 @@ import orjson
 from redis import Redis
 
 from chaos import leaks
-from chaos.clerk import Clerk
 from chaos.ledger import Ledger
 from chaos.observations import (
     DecisionRow,
@@ -20,7 +19,8 @@ from chaos.observations import (
     SeenEscalation,
     SeenReply,
 )
-from chaos.witness import Witness
+from chaos.prompt_watch import PromptWatch
+from chaos.review_client import ReviewClient
 from chaos.world import ESCALATIONS, REPLIES, World
 
 PAGE: Final = 5_000
@@ -80,7 +80,7 @@ def stuck(world: World, patience_s: float = SWEPT_S) -> dict[str, int]:
 
 
 def observe(
-    world: World, ledger: Ledger, witness: Witness, clerk: Clerk, growth: leaks.Growth
+    world: World, ledger: Ledger, prompts: PromptWatch, review_client: ReviewClient, growth: leaks.Growth
 ) -> Observations:
     """Everything that the oracle judges."""
     with world.redis as redis:
@@ -114,9 +114,9 @@ def observe(
         webhooks=tuple(world.receiver.taken.values()),
         webhooks_later=frozenset(row[0] for row in world.rows(LATER)),
         webhooks_cancelled=dict(world.rows(CANCELLED)),
-        residue=tuple(witness.residue),
-        prompts_missed=witness.missed,
-        jobs=clerk.seen(),
+        residue=tuple(prompts.residue),
+        prompts_missed=prompts.missed,
+        jobs=review_client.seen(),
         left=stuck(world),
         leaks=growth.breaches(world),
     )

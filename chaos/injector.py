@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from chaos.clerk import Clerk
 from chaos.faults import FAULTS, Injection
 from chaos.kinds import FaultKind
-from chaos.plan import Appointment, FaultThread, schedule
+from chaos.plan import FaultThread, ScheduledFault, schedule
 from chaos.recovery import Recoveries
+from chaos.review_client import ReviewClient
 from chaos.world import Interrupted, World
 
 LOOK_S: Final = 0.05
@@ -30,7 +30,7 @@ class Injector:
     """
 
     def __init__(
-        self, world: World, recoveries: Recoveries, clerk: Clerk, published: Callable[[], int]
+        self, world: World, recoveries: Recoveries, review_client: ReviewClient, published: Callable[[], int]
     ) -> None:
         self.injected = Counter[FaultKind]()
         self.happened = Counter[FaultKind]()
@@ -38,11 +38,11 @@ class Injector:
         self.timeline: list[str] = []
         self._world = world
         self._recoveries = recoveries
-        self._clerk = clerk
+        self._review_client = review_client
         self._published = published
         self.threads = [
-            threading.Thread(target=self._run, args=(thread, appointments), name=thread, daemon=True)
-            for thread, appointments in schedule(world.plan).items()
+            threading.Thread(target=self._run, args=(thread, scheduled), name=thread, daemon=True)
+            for thread, scheduled in schedule(world.plan).items()
         ]
 
     @property
@@ -50,11 +50,13 @@ class Injector:
         """Whether further faults come."""
         return any(thread.is_alive() for thread in self.threads)
 
-    def _run(self, thread: FaultThread, appointments: Sequence[Appointment]) -> None:
+    def _run(self, thread: FaultThread, scheduled: Sequence[ScheduledFault]) -> None:
         rng = random.Random(f"{self._world.plan.seed}/{thread}")
-        injection = Injection(world=self._world, rng=rng, recoveries=self._recoveries, clerk=self._clerk)
+        injection = Injection(
+            world=self._world, rng=rng, recoveries=self._recoveries, review_client=self._review_client
+        )
         try:
-            for each in appointments:
+            for each in scheduled:
                 while self._published() < each.after:
                     self._world.pause(LOOK_S)
                 self._inject(each.kind, injection)

@@ -7,7 +7,7 @@ from typing import Final
 
 
 class Role(StrEnum):
-    """A process of the fleet; ``DELIVERER`` is a worker without engine: relay, webhooks, Celery tasks."""
+    """A process of the fleet; the deliverer is a worker without engine: it sends replies and webhooks."""
 
     WORKER = "worker"
     DELIVERER = "deliverer"

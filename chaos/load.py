@@ -160,8 +160,7 @@ class Publisher:
         path = f"/api/v1/accounts/{DESK}/conversations/{quote(conversation)}/take"
         while self._post(Role.REVIEW, path, b"{}")[0] != 200:  # 404: no event of it is stored yet
             self._world.pause(RETRY_S)
-        if (limit := self._now()) is not None:
-            self.ledger.taken[conversation] = limit
+        self.ledger.taken[conversation] = self._now()
         kind = EventKind.AFTER_TAKEOVER
         self._publish([self._new(kind, conversation, DESK) for _ in range(2)], by_http=False)
 
@@ -171,7 +170,7 @@ class Publisher:
         kinds = (EventKind.QUESTION, EventKind.AGENT, EventKind.AFTER_TAKEOVER)
         self._publish([self._new(kind, conversation, DESK) for kind in kinds], by_http=False)
 
-    def _now(self) -> str | None:
+    def _now(self) -> str:
         """An id that every later entry of the reply stream exceeds."""
         while True:
             try:

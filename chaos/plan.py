@@ -57,25 +57,24 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Appointment:
+class ScheduledFault:
     """A fault and when it comes: after so many published events."""
 
     kind: FaultKind
     after: int
 
 
-def schedule(plan: Plan) -> dict[FaultThread, tuple[Appointment, ...]]:
+def schedule(plan: Plan) -> dict[FaultThread, tuple[ScheduledFault, ...]]:
     """The faults of each thread, spread evenly over the load, with a jitter drawn from the seed."""
     rng = random.Random(plan.seed)
-    found: dict[FaultThread, list[Appointment]] = {thread: [] for thread in FaultThread}
+    found: dict[FaultThread, list[ScheduledFault]] = {thread: [] for thread in FaultThread}
     for counts, until in ((plan.counts, LAST_AT), (plan.warm_counts, plan.warm_share)):
         for kind, count in sorted(counts.items()):
             for number in range(count):
                 share = (number + rng.random()) / count * until
-                found[thread_of(kind)].append(Appointment(kind=kind, after=int(share * plan.events)))
+                found[thread_of(kind)].append(ScheduledFault(kind=kind, after=int(share * plan.events)))
     return {
-        thread: tuple(sorted(appointments, key=lambda each: each.after))
-        for thread, appointments in found.items()
+        thread: tuple(sorted(scheduled, key=lambda each: each.after)) for thread, scheduled in found.items()
     }
 
 

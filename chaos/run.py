@@ -13,7 +13,6 @@ import psycopg
 from redis.exceptions import RedisError
 
 from chaos import oracle
-from chaos.clerk import Clerk
 from chaos.collect import SENDING, observe, unfinished, unfinished_entries
 from chaos.commit import commit_of_the_code
 from chaos.evidence import evidence
@@ -23,9 +22,10 @@ from chaos.leaks import Growth
 from chaos.load import Publisher
 from chaos.observations import EventKind, Observations
 from chaos.plan import Plan
+from chaos.prompt_watch import PromptWatch
 from chaos.recovery import Recoveries
 from chaos.report import FaultCount, Report, recovery
-from chaos.witness import Witness
+from chaos.review_client import ReviewClient
 from chaos.world import World, world
 from cli.stack import loopback
 
@@ -44,8 +44,8 @@ class Run:
     world: World
     publisher: Publisher
     recoveries: Recoveries
-    witness: Witness
-    clerk: Clerk
+    prompts: PromptWatch
+    review_client: ReviewClient
     injector: Injector
     growth: Growth
     say: Callable[[str], None]
@@ -59,14 +59,14 @@ def run(plan: Plan, command: str, say: Callable[[str], None]) -> Report:
     began = time.monotonic()
     with world(plan, say) as found:
         await_start(found, say)
-        publisher, recoveries, clerk = Publisher(found), Recoveries(found), Clerk(found)
-        injector = Injector(found, recoveries, clerk, lambda: len(publisher.ledger.entries))
+        publisher, recoveries, review_client = Publisher(found), Recoveries(found), ReviewClient(found)
+        injector = Injector(found, recoveries, review_client, lambda: len(publisher.ledger.entries))
         parts = Run(
             world=found,
             publisher=publisher,
             recoveries=recoveries,
-            witness=Witness(found),
-            clerk=clerk,
+            prompts=PromptWatch(found),
+            review_client=review_client,
             injector=injector,
             growth=Growth(),
             say=say,
@@ -188,7 +188,7 @@ def settle(parts: Run) -> None:
         time.sleep(LOOK_S)
     _await_webhooks(parts)
     parts.recoveries.stop()
-    parts.witness.stop()
+    parts.prompts.stop()
 
 
 def _await_webhooks(parts: Run) -> None:
@@ -202,7 +202,7 @@ def _await_webhooks(parts: Run) -> None:
 
 def observed(parts: Run) -> Observations:
     """What a run saw; a load that had to be ended is stuck."""
-    seen = observe(parts.world, parts.publisher.ledger, parts.witness, parts.clerk, parts.growth)
+    seen = observe(parts.world, parts.publisher.ledger, parts.prompts, parts.review_client, parts.growth)
     return replace(seen, left={**seen.left, "load that made no progress": int(parts.stalled)})
 
 
@@ -255,7 +255,7 @@ def _figures(parts: Run, seen: Observations) -> dict[str, int]:
         "webhooks for a later attempt": len(seen.webhooks_later),
         "webhooks cancelled": len(seen.webhooks_cancelled),
         "review jobs": len(seen.jobs),
-        "prompts looked at": parts.witness.looked_at,
+        "prompts looked at": parts.prompts.looked_at,
         "prompts missed": seen.prompts_missed,
         "processes that ended by themselves": parts.world.processes.ended.total(),
         "faults": parts.injector.happened.total(),

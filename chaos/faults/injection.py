@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from chaos.clerk import Clerk
 from chaos.recovery import Recoveries
+from chaos.review_client import ReviewClient
 from chaos.world import World
 
 
@@ -19,7 +19,7 @@ class Injection:
     world: World
     rng: random.Random
     recoveries: Recoveries
-    clerk: Clerk
+    review_client: ReviewClient
 
     def duration_s(self) -> float:
         """How long a fault lasts."""

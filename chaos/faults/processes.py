@@ -50,7 +50,7 @@ def stop_process(role: Role, injection: Injection) -> tuple[bool, list[str]]:
 
 
 def kill_cut_off(injection: Injection) -> tuple[bool, list[str]]:
-    """SIGKILL to a worker that no longer hears Postgres: unknown commits, replies sent and not marked."""
+    """SIGKILL to a worker that receives no answers from Postgres any more: it committed and does not know."""
     victim = _victim(Role.WORKER, injection)
     if victim is None:
         return False, []

@@ -7,9 +7,9 @@ import signal
 from functools import partial
 from typing import Final
 
-from chaos.clerk import AskedJob
 from chaos.faults.injection import Fault, Injection
 from chaos.kinds import JOB_SIGNALS, FaultKind, Role
+from chaos.review_client import AskedJob
 
 BEGUN_S: Final = 30.0
 LOOK_S: Final = 0.01
@@ -21,16 +21,16 @@ SIGNALS: Final = {"kill": signal.SIGKILL, "term": signal.SIGTERM}
 def break_job(way: str, injection: Injection) -> tuple[bool, list[str]]:
     """Ask for a job, and signal its server when it runs; it happened if the job had not ended by then."""
     world = injection.world
-    world.until(injection.clerk.is_served, BEGUN_S)
+    world.until(injection.review_client.is_served, BEGUN_S)
     victim = next(iter(world.processes.of(Role.REVIEW)), None)
-    job = None if victim is None else injection.clerk.ask()
+    job = None if victim is None else injection.review_client.ask()
     if victim is None or job is None or not _runs(injection, job):
         return False, []
     world.pause(injection.rng.uniform(0, MOST_PAUSE_S))
     if way == "stop":
         os.kill(victim.pid, signal.SIGSTOP)
         try:
-            happened = injection.clerk.state(job) == RUNNING
+            happened = injection.review_client.state(job) == RUNNING
             world.pause(world.plan.ttl_s + injection.duration_s())
         finally:
             os.kill(victim.pid, signal.SIGCONT)
@@ -38,14 +38,14 @@ def break_job(way: str, injection: Injection) -> tuple[bool, list[str]]:
     number = SIGNALS[way]
     try:
         code = world.processes.end(victim.name, number)
-        happened = injection.clerk.state(job) == RUNNING
+        happened = injection.review_client.state(job) == RUNNING
     finally:
         world.processes.start(victim.name)
     return happened and code in (0, -number), []
 
 
 def _runs(injection: Injection, job: AskedJob) -> bool:
-    state = injection.clerk.state
+    state = injection.review_client.state
     return bool(injection.world.until(lambda: state(job) == RUNNING, BEGUN_S, LOOK_S))
 
 

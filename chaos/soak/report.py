@@ -24,7 +24,7 @@ KEPT: Final = re.compile(
 LIMITS: Final = {MOST_PREPARED: 110.0}
 """What may rise to a limit of its own. psycopg keeps 100 prepared statements of a connection
 (``prepared_max``), and closes the oldest with the statement that follows."""
-SHADES: Final = "▁▂▃▄▅▆▇█"
+PLOT_BLOCKS: Final = "▁▂▃▄▅▆▇█"
 PLOT_COLUMNS: Final = 24
 
 
@@ -152,4 +152,6 @@ def plot(figures: Sequence[float]) -> str:
     means = [fmean(figures[a:b]) for a, b in pairwise(cuts)]
     low, high = min(means), max(means)
     span = (high - low) or 1.0
-    return "".join(SHADES[min(len(SHADES) - 1, int((each - low) / span * len(SHADES)))] for each in means)
+    return "".join(
+        PLOT_BLOCKS[min(len(PLOT_BLOCKS) - 1, int((each - low) / span * len(PLOT_BLOCKS)))] for each in means
+    )

@@ -7,21 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from chaos.clerk import Clerk
 from chaos.collect import unfinished_entries
 from chaos.injector import Injector
 from chaos.kinds import FaultKind
 from chaos.leaks import Growth
 from chaos.load import Publisher
 from chaos.plan import Plan
+from chaos.prompt_watch import PromptWatch
 from chaos.recovery import Recoveries
 from chaos.report import Report
+from chaos.review_client import ReviewClient
 from chaos.run import LOOK_S, Progress, Run, await_start, heal, judged, look_after, observed, settle
 from chaos.soak.samples import Sample, take
-from chaos.witness import Witness
 from chaos.world import World, world
 
-LIVING: Final = (
+SURVIVABLE: Final = (
     *(FaultKind.WORKER_STOP, FaultKind.DELIVERER_STOP, FaultKind.GATEWAY_STOP, FaultKind.REVIEW_STOP),
     *(FaultKind.RESET, FaultKind.LOST_ANSWERS, FaultKind.FROZEN, FaultKind.LATENCY, FaultKind.HALF_OPEN),
     *(FaultKind.PARTITION, FaultKind.UPSTREAM_429, FaultKind.UPSTREAM_500, FaultKind.UPSTREAM_HANG),
@@ -47,7 +47,7 @@ class SoakPlan:
 
     Attributes:
         load: share of the capacity that is published.
-        faults: of each kind in ``LIVING``, over the whole time; ``WARM_FAULTS`` come besides, or none.
+        faults: of each kind in ``SURVIVABLE``, over the whole time; ``WARM_FAULTS`` come besides, or none.
         sample_s: between two samples.
     """
 
@@ -98,22 +98,22 @@ def _plan(plan: SoakPlan, events: int, faults: int, rate_per_s: float = 0.0) -> 
         events=events,
         workers=plan.workers,
         seed=plan.seed,
-        counts=dict.fromkeys(LIVING, faults) if faults else {},
+        counts=dict.fromkeys(SURVIVABLE, faults) if faults else {},
         rate_per_s=rate_per_s,
-        warm_counts=dict.fromkeys(LIVING, WARM_FAULTS) if faults else {},
+        warm_counts=dict.fromkeys(SURVIVABLE, WARM_FAULTS) if faults else {},
         warm_share=WARM_SHARE,
     )
 
 
 def _parts(found: World, say: Callable[[str], None]) -> Run:
-    publisher, recoveries, clerk = Publisher(found), Recoveries(found), Clerk(found)
-    injector = Injector(found, recoveries, clerk, lambda: 0)
+    publisher, recoveries, review_client = Publisher(found), Recoveries(found), ReviewClient(found)
+    injector = Injector(found, recoveries, review_client, lambda: 0)
     return Run(
         world=found,
         publisher=publisher,
         recoveries=recoveries,
-        witness=Witness(found),
-        clerk=clerk,
+        prompts=PromptWatch(found),
+        review_client=review_client,
         injector=injector,
         growth=Growth(),
         say=say,
@@ -148,7 +148,7 @@ def _load(parts: Run, result: SoakResult) -> None:
     parts.world.until(lambda: unfinished_entries(parts.world) <= DRAINED, DRAIN_S, 1.0)
     publisher = parts.publisher = Publisher(parts.world, parts.publisher.ledger)
     parts.injector = Injector(
-        parts.world, parts.recoveries, parts.clerk, lambda: len(publisher.ledger.entries)
+        parts.world, parts.recoveries, parts.review_client, lambda: len(publisher.ledger.entries)
     )
     began = next_s = time.monotonic()
     progress = Progress(parts)

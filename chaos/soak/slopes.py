@@ -13,8 +13,8 @@ from worker.statistics.binomial import incomplete_beta
 
 HOUR_S: Final = 3_600.0
 BLOCK_S: Final = 300.0
-"""Samples follow each other closely and are alike; means of five minutes are less so."""
-MOST_ALIKE: Final = 0.95
+"""Neighbouring samples are strongly correlated; means of five minutes are less so."""
+MOST_CORRELATED: Final = 0.95
 FEWEST_BLOCKS: Final = 6
 FLAT_SHARE: Final = 0.01
 """A figure that grows by less than this share of its mean in an hour is called flat."""
@@ -27,7 +27,7 @@ class Slope:
     """Growth an hour of a figure, in its unit, by least squares over means of ``BLOCK_S``.
 
     Attributes:
-        low, high: 95 % interval by Student's t, wider where neighbouring means err alike.
+        low, high: 95 % interval by Student's t, wider where the errors of neighbouring means are correlated.
         mean: of the figure.
         blocks: how many means.
     """
@@ -56,28 +56,29 @@ def slope(points: Sequence[tuple[float, float]]) -> Slope | None:
     spread = sum((x - middle) ** 2 for x in hours)
     freedom = len(means) - 2
     variance = sum(error**2 for error in errors) / freedom / spread
-    off = _student_quantile(freedom) * math.sqrt(variance * _fewer(errors))
+    margin = _student_quantile(freedom) * math.sqrt(variance * _variance_inflation(errors))
     return Slope(
         per_hour=found.slope,
-        low=found.slope - off,
-        high=found.slope + off,
+        low=found.slope - margin,
+        high=found.slope + margin,
         mean=fmean(figures),
         blocks=len(means),
     )
 
 
-def _fewer(errors: Sequence[float]) -> float:
-    """How many means say as much as one independent mean, for errors of an autoregression of order one.
+def _variance_inflation(errors: Sequence[float]) -> float:
+    """By how much autocorrelation enlarges the variance of the slope: ``(1 + r) / (1 - r)``.
 
-    Connections and sessions follow the load in waves of half an hour; means of five minutes of a wave
-    look like many witnesses of a slope and are few. ``(1 + r) / (1 - r)``: Bayley and Hammersley 1946.
+    Connections and sessions follow the load in waves of half an hour, so the errors of neighbouring means are
+    correlated and the means tell less than independent ones would. ``r`` is their lag-one autocorrelation, for
+    an autoregression of order one (Bayley and Hammersley 1946).
     """
-    whole = sum(error**2 for error in errors)
-    if not whole:
+    total = sum(error**2 for error in errors)
+    if not total:
         return 1.0
-    alike = sum(one * next_one for one, next_one in pairwise(errors)) / whole
-    alike = min(max(alike, 0.0), MOST_ALIKE)
-    return (1 + alike) / (1 - alike)
+    correlation = sum(one * next_one for one, next_one in pairwise(errors)) / total
+    correlation = min(max(correlation, 0.0), MOST_CORRELATED)
+    return (1 + correlation) / (1 - correlation)
 
 
 def _block_means(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -26,7 +26,7 @@ from chaos.observations import (
 )
 from chaos.oracle import breaches
 from chaos.plan import FaultThread, Plan, schedule, thread_of
-from chaos.witness import foreign_marks
+from chaos.prompt_watch import foreign_marks
 
 ANSWERED, SECOND, FLAGGED, HANDED, AFTER, BROKEN = "e1", "e2", "e3", "e4", "e5", "e6"
 
@@ -317,7 +317,7 @@ def test_a_schedule_is_spread_and_repeatable() -> None:
 
     assert found == schedule(plan)
     assert [len(found[thread]) for thread in FaultThread] == [5, 2]
-    assert all(0 <= each.after < 1000 for appointments in found.values() for each in appointments)
+    assert all(0 <= each.after < 1000 for scheduled in found.values() for each in scheduled)
     assert {thread_of(kind) for kind in FaultKind} == set(FaultThread)
 
 

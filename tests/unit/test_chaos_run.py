@@ -9,13 +9,13 @@ from typing import Any, cast
 import pytest
 
 from chaos import run
-from chaos.clerk import AskedJob, Clerk
 from chaos.faults import FAULTS
 from chaos.injector import Injector
 from chaos.kinds import FaultKind, Role
 from chaos.leaks import MOST_KEYS, most_postgres, passing_keys
 from chaos.observations import JobKind
 from chaos.plan import Plan
+from chaos.review_client import AskedJob, ReviewClient
 from chaos.run import Progress, Run
 from chaos.world import World
 
@@ -85,12 +85,12 @@ def test_a_fault_that_cannot_be_made_does_not_end_the_others(monkeypatch: pytest
 @pytest.mark.parametrize("is_acknowledged", [True, False])
 def test_a_job_whose_request_was_answered_must_be_stored(*, is_acknowledged: bool) -> None:
     """One without an answer may have been lost."""
-    clerk = Clerk(cast("World", SimpleNamespace(rows=lambda *_: [])))
-    clerk.asked.append(AskedJob(kind=JobKind.BULK_REVIEW, mark="m", expected=frozenset({"d"})))
+    review_client = ReviewClient(cast("World", SimpleNamespace(rows=lambda *_: [])))
+    review_client.asked.append(AskedJob(kind=JobKind.BULK_REVIEW, mark="m", expected=frozenset({"d"})))
     if is_acknowledged:
-        clerk._acknowledged.add("m")
+        review_client._acknowledged.add("m")
 
-    assert [each.state for each in clerk.seen()] == ["lost"] * is_acknowledged
+    assert [each.state for each in review_client.seen()] == ["lost"] * is_acknowledged
 
 
 def test_more_connections_than_allowed_can_be_reached() -> None:

@@ -1,4 +1,4 @@
-"""A person who gives the review pages work: bulk reviews, their undo and exports, over HTTP."""
+"""A client of the review pages that asks for jobs: bulk reviews, their undo and exports, over HTTP."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Request: TypeAlias = tuple[AskedJob, str, Fields]
 """A job, and the path and the form that ask for it."""
 
 
-class Clerk:
+class ReviewClient:
     """Asks for one job at a time; kinds take turns."""
 
     def __init__(self, world: World) -> None:
@@ -130,7 +130,7 @@ class Clerk:
         ids = [row[0] for row in self._world.rows(UNTICKED, ticked, REVIEWED_AT_ONCE)]
         if len(ids) <= REVIEWED_AT_ONCE / 2:
             return None
-        mark = f"bulk review {len(self.asked)} of the clerk"
+        mark = f"bulk review {len(self.asked)} of the chaos run"
         count = str(len(ids))
         fields: Fields = {
             "query": "",

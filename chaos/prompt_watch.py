@@ -16,7 +16,7 @@ MARKED: Final = re.compile(rf"{MARK}(\d+)q")
 MODELS: Final = frozenset({"chat", "judge"})
 
 
-class Witness:
+class PromptWatch:
     """Reads the sandbox's newest requests every second.
 
     Attributes:
@@ -30,7 +30,7 @@ class Witness:
         self.looked_at = self.missed = self._newest = 0
         self._world = world
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="witness", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="prompts", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
