@@ -119,6 +119,10 @@ class Processes:
                     self.last_lines.append(f"{each.name}: {self._tail(each.name)}")
                     self.start(each.name)
 
+    def tails(self) -> list[str]:
+        """The end of each log, by process."""
+        return [f"{name}: {self._tail(name)}" for name in self.managed]
+
     def _tail(self, name: str) -> str:
         """The last errors of a log, then its last lines."""
         lines = (self.logs / f"{name}.log").read_text(errors="replace")[-TAIL_CHARS:].splitlines()

@@ -95,7 +95,8 @@ def await_start(found: World, say: Callable[[str], None]) -> None:
         )
 
     if not found.until(ready, START_S, 0.2):
-        raise RuntimeError(f"the fleet did not start within {START_S:.0f} s; logs: {found.folder}")
+        tails = "\n".join(found.processes.tails())  # the files are deleted with the servers
+        raise RuntimeError(f"the fleet did not start within {START_S:.0f} s:\n{tails}")
 
 
 def _answers(address: str) -> bool:

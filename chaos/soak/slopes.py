@@ -69,9 +69,9 @@ def slope(points: Sequence[tuple[float, float]]) -> Slope | None:
 def _variance_inflation(errors: Sequence[float]) -> float:
     """By how much autocorrelation enlarges the variance of the slope: ``(1 + r) / (1 - r)``.
 
-    Connections and sessions follow the load in waves of half an hour, so the errors of neighbouring means are
-    correlated and the means tell less than independent ones would. ``r`` is their lag-one autocorrelation, for
-    an autoregression of order one (Bayley and Hammersley 1946).
+    Connections and sessions follow the load in waves of half an hour, so the errors of neighbouring means
+    are correlated, and the means tell less than independent ones would. ``r`` is their correlation, of an
+    autoregression of order one (Bayley and Hammersley 1946).
     """
     total = sum(error**2 for error in errors)
     if not total:
