@@ -120,7 +120,7 @@ def test_a_torn_last_write_costs_that_write_only(servers: Stack) -> None:
 
 
 def test_a_damaged_middle_stops_the_server_with_a_reason_and_can_be_cut(servers: Stack) -> None:
-    """Events before the damage are there after `valkey-check-aof --fix`; doctor says where to look."""
+    """Events before the damage are there after `valkey-check-aof --fix`."""
     with redis_of(servers) as redis:
         empty(redis, "always")
         before = publish(redis, 5)
@@ -234,3 +234,32 @@ def test_a_damaged_log_loses_what_comes_after_it_and_doctor_says_so(servers: Sta
     assert lines["power failure"] == {
         "check": "power failure", "state": "ok", "found": "Redis loses nothing, Postgres nothing", "fix": ""
     }  # fmt: skip
+
+
+def test_a_log_damaged_at_its_last_checkpoint_stops_postgres_with_a_reason(servers: Stack) -> None:
+    """It does not start as if nothing had happened; with the file of before it starts and lacks nothing."""
+    url = servers.database_url
+    clear(url)
+    record(url, 5)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CHECKPOINT")
+        row = connection.execute(
+            "SELECT current_setting('data_directory'), f.file_name, f.file_offset"
+            " FROM pg_control_checkpoint() AS c, pg_walfile_name_offset(c.checkpoint_lsn) AS f"
+        ).fetchone()
+    assert row is not None
+    file, place = Path(row[0]) / "pg_wal" / row[1], int(row[2])
+    servers.kill_postgres()
+    undamaged = file.read_bytes()
+    file.write_bytes(undamaged[:place] + bytes(512) + undamaged[place + 512 :])
+    try:
+        with pytest.raises(subprocess.CalledProcessError):
+            servers.start_postgres()
+    finally:
+        file.write_bytes(undamaged)
+    servers.start_postgres()
+
+    with psycopg.connect(url) as connection:
+        found = connection.execute("SELECT count(*) FROM ai_decisions").fetchone()
+    assert "could not locate a valid checkpoint record" in (Path(row[0]) / "log").read_text()
+    assert found == (5,)
