@@ -12,6 +12,7 @@ import pytest
 from chaos.__main__ import options_of
 from chaos.commit import commit_of_the_code
 from chaos.kinds import Law
+from chaos.markdown import lines
 from chaos.merging import merged
 from chaos.report import FaultCount, Report, recovery, report_of
 from chaos.slices import Slices, arguments, divided
@@ -130,3 +131,14 @@ def test_a_slice_that_did_not_run_is_named() -> None:
 
     assert whole.interrupted
     assert [(each.seed, each.state) for each in whole.slices] == [(7, "finished"), (8, "not run")]
+
+
+def test_a_report_is_shown_as_tables_for_a_document() -> None:
+    """Every figure, every law and every kind of fault; a kind without a recovery has empty cells."""
+    found = list(lines(report(7, command="make chaos", lost=3)))
+
+    assert "| accepted entries | 100 |" in found
+    assert "| lost | 3 |" in found
+    assert sum(line in {f"| {law} | 0 |" for law in Law} for line in found) == len(Law) - 1
+    assert "| worker_kill | 4 | 4 | 4 | 1.0 | 1.0 | 1.0 |" in found
+    assert "| only in 7 | 1 | 0 | 0 |  |  |  |" in found
