@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
+from redis.asyncio import Redis
+
 from db.repair.finding import Window
 from tasks.once_stream import MARK_TTL_S
 from tasks.repair.scene import Scene
@@ -21,11 +23,11 @@ def window_of_marks(scene: Scene) -> Window:
     return Window(since=since, until=scene.window.until, limit=scene.limit)
 
 
-async def existing(scene: Scene, keys: Sequence[str]) -> list[bool]:
+async def existing(redis: Redis, keys: Sequence[str]) -> list[bool]:
     """Of each key of a mark whether it exists."""
     found: list[bool] = []
     for first in range(0, len(keys), PAGE):
-        pipe = scene.redis.pipeline(transaction=False)
+        pipe = redis.pipeline(transaction=False)
         for key in keys[first : first + PAGE]:
             pipe.exists(key)
         found += map(bool, await pipe.execute())

@@ -44,10 +44,10 @@ async def send_again(scene: Scene, each: FoundBreach) -> bool:
 
 async def _lost(scene: Scene, sent: Sequence[SentEvent]) -> list[SentEvent]:
     """Those without a mark, but no opening whose closing is on the stream: it would seem open again."""
-    own = await marks.existing(scene, [_mark_key(scene, each.type, each.key) for each in sent])
+    own = await marks.existing(scene.redis, [_mark_key(scene, each.type, each.key) for each in sent])
     lost = [each for each, is_there in zip(sent, own, strict=True) if not is_there]
     closings = [_mark_key(scene, OutgoingEventType.ESCALATION_CLOSED, each.key) for each in lost]
-    closed = await marks.existing(scene, closings)
+    closed = await marks.existing(scene.redis, closings)
     return [each for each, is_closed in zip(lost, closed, strict=True) if not is_closed]
 
 

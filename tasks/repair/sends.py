@@ -131,7 +131,7 @@ async def _is_sent(scene: Scene, decision_id: str) -> bool:
 async def _marks(scene: Scene, decisions: Sequence[str]) -> list[tuple[str, bool]]:
     """Of each decision whether its reply was put on the stream."""
     start = marks_of(scene.settings.reply_stream)
-    found = await marks.existing(scene, [start + decision_id for decision_id in decisions])
+    found = await marks.existing(scene.redis, [start + decision_id for decision_id in decisions])
     return list(zip(decisions, found, strict=True))
 
 
