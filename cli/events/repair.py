@@ -41,7 +41,7 @@ def repair(
     ] = 60.0,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most breaches of each kind.")] = 1000,
 ) -> None:
-    """Report where an entry, a decision or a reply is missing, stored twice or stuck; repair with --fix.
+    """Report entries, decisions, replies, escalations and retractions: missing, stored twice or stuck.
 
     Without --fix nothing is changed. Each breach is looked at twice; workers may run. A repair checks again,
     adds a line to the access log and logs `breach_repaired`. --fix needs the owner of the database. Exit 1

@@ -30,6 +30,8 @@ LOCK: Final = f"""
     SELECT pg_try_advisory_xact_lock(hashtextextended('hushgate outgoing events', 0)),
         set_config('idle_in_transaction_session_timeout', '{round(HOLD_S * 1000)}', true)
 """
+LOCK_AND_WAIT: Final = LOCK.replace("pg_try_advisory_xact_lock", "pg_advisory_xact_lock")
+"""Blocks relays of these events until this transaction ends."""
 IS_WAITING: Final = "SELECT EXISTS (SELECT FROM outgoing_events WHERE streamed_at IS NULL)"
 WAITING: Final = """
     SELECT id AS row_id, user_id, conversation_id, type, key, body, created_at
@@ -43,6 +45,10 @@ class OutgoingEventType(StrEnum):
 
     ESCALATION_OPENED = "escalation.opened"
     ESCALATION_CLOSED = "escalation.closed"
+
+
+STREAM_TYPES: Final = ", ".join(f"'{each.value}'" for each in OutgoingEventType)
+"""For SQL: the types that have a stream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

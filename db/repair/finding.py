@@ -7,9 +7,11 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
+from db.outgoing.events import STREAM_TYPES
 from db.people.sample_data import SAMPLE_ACCOUNT
 from db.pool import Pool, fetch_dicts, fetch_value
 from db.repair.model import Breach, FoundBreach
+from worker.webhooks.types import WebhookType
 
 QUERIES: Final = MappingProxyType(
     {
@@ -100,6 +102,29 @@ DELIVERED: Final = f"""
     WHERE delivered_at >= %(since)s AND delivered_at < %(until)s AND user_id <> '{SAMPLE_ACCOUNT}' ORDER BY id
 """
 """Replies to samples count as delivered, and never are."""
+SENT: Final = f"""
+    SELECT type, key, user_id AS account FROM (
+        SELECT id, type, key, user_id FROM outgoing_events
+        WHERE streamed_at >= %(since)s AND streamed_at < %(until)s AND type IN ({STREAM_TYPES})
+            AND withdrawn IS NULL
+        UNION ALL
+        SELECT id, '{WebhookType.REPLY_RETRACTED}', review_id::text, user_id FROM retractions
+        WHERE delivered_at >= %(since)s AND delivered_at < %(until)s AND conversation_id <> ''
+    ) AS sent ORDER BY id
+"""
+"""A withdrawn event counts as streamed, and perhaps never was: its text leaves no more.
+
+An erased retraction has no conversation.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentEvent:
+    """An event that counts as sent; a retraction has the type and the key of its webhook."""
+
+    type: str
+    key: str
+    account: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +161,11 @@ async def delivered_replies(source: Pool, window: Window) -> dict[str, str]:
     """Replies that the outbox counts as delivered: account by decision."""
     rows = await fetch_dicts(source, DELIVERED, window.values())
     return {row["decision_id"]: row["user_id"] for row in rows}
+
+
+async def sent_events(source: Pool, window: Window) -> list[SentEvent]:
+    """Outgoing events and retractions that count as sent on their streams, those of a stream oldest first."""
+    return [SentEvent(**row) for row in await fetch_dicts(source, SENT, window.values())]
 
 
 async def unfinished_retries(source: Pool, window: Window) -> dict[str, str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
 from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.outbox import LOCK_AND_WAIT
+from db.outgoing import events
 from db.pool import Pool, checkout
 from db.repair.model import Breach, FoundBreach
+from worker.webhooks.types import WebhookType
 
 DECISION: Final = "d.id = %(subject)s::uuid AND d.created_at >= %(since)s AND d.created_at <= %(now)s"
 COUNT_LOST: Final = """
@@ -64,6 +67,23 @@ FIXES: Final = MappingProxyType(
             UPDATE outbox SET delivered_at = NULL
             WHERE decision_id = %(subject)s::uuid AND delivered_at >= %(since)s RETURNING 1
         """,
+        Breach.OUTGOING_NOT_ON_STREAM: f"""
+            WITH named AS (
+                SELECT split_part(%(subject)s, ' ', 1) AS type, split_part(%(subject)s, ' ', 2) AS key
+            ), event AS (
+                UPDATE outgoing_events e SET streamed_at = NULL FROM named
+                WHERE e.user_id = %(account)s AND e.type = named.type AND e.key = named.key
+                    AND e.type IN ({events.STREAM_TYPES}) AND e.withdrawn IS NULL
+                    AND e.streamed_at IS NOT NULL
+                RETURNING 1
+            ), retraction AS (
+                UPDATE retractions r SET delivered_at = NULL FROM named
+                WHERE named.type = '{WebhookType.REPLY_RETRACTED}' AND r.review_id = named.key::uuid
+                    AND r.delivered_at IS NOT NULL AND r.conversation_id <> ''
+                RETURNING 1
+            )
+            SELECT 1 FROM event UNION ALL SELECT 1 FROM retraction
+        """,
         Breach.UNSENT_REPLY_IN_HISTORY: """
             DELETE FROM messages m USING outbox o
             WHERE o.decision_id = %(subject)s::uuid AND o.user_id = %(account)s AND o.created_at >= %(since)s
@@ -87,17 +107,28 @@ FIXES: Final = MappingProxyType(
 
 
 async def fix(
-    source: Pool, finding: FoundBreach, *, person: str, since: datetime, now: datetime, sent: bool = False
+    source: Pool,
+    finding: FoundBreach,
+    *,
+    person: str,
+    since: datetime,
+    now: datetime,
+    sent: bool = False,
+    is_wrong: Callable[[], Awaitable[bool]] | None = None,
 ) -> bool:
     """Put one breach right; False when it is gone meanwhile.
 
-    Relays wait until it is done. ``sent``: the reply of the decision is on the reply stream.
+    Relays wait until it is done. ``sent``: the reply of the decision is on the reply stream. ``is_wrong``:
+    whether Redis still shows the breach, asked while the relays wait.
     """
     values: dict[str, Any] = {
         "subject": finding.subject, "account": finding.account, "since": since, "now": now, "sent": sent
     }  # fmt: skip
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(LOCK_AND_WAIT)
+        await connection.execute(events.LOCK_AND_WAIT)
+        if is_wrong is not None and not await is_wrong():
+            return False
         rows = await (await connection.execute(FIXES[finding.breach], values)).fetchall()
         if rows:
             await append_entry_psycopg(connection, log_entry(finding, person))

@@ -20,6 +20,7 @@ class Breach(StrEnum):
     DECISION_WITHOUT_REPLY = "decision-without-reply"
     REPLY_SENT_UNMARKED = "reply-sent-unmarked"
     REPLY_NOT_ON_STREAM = "reply-not-on-stream"
+    OUTGOING_NOT_ON_STREAM = "outgoing-not-on-stream"
     SENT_TWICE = "sent-twice"
     UNSENT_REPLY_IN_HISTORY = "unsent-reply-in-history"
     ORPHANED_HOLD = "orphaned-hold"

@@ -22,12 +22,17 @@ def decision_link(pages: str | None, decision_id: str) -> str | None:
     return f"{pages.rstrip('/')}/decisions/{decision_id}" if pages else None
 
 
+def entry_mark(key: str, event_type: str) -> str:
+    """The id of an event's entry within the escalation stream."""
+    return f"{key}:{event_type}"
+
+
 def escalation_entry(event: OutgoingEvent, pages: str | None) -> Outgoing:
     """The stream entry of a stored event of an escalation.
 
     The mark and the key name the type: both entries of an escalation are on one stream.
     """
-    mark, key = f"{event.key}:{event.type}", f"{event.user_id}/{event.body['event_id']}/{event.type}"
+    mark, key = entry_mark(event.key, event.type), f"{event.user_id}/{event.body['event_id']}/{event.type}"
     match OutgoingEventType(event.type):
         case OutgoingEventType.ESCALATION_OPENED:
             opened = opened_entry(event, pages)

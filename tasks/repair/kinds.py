@@ -10,7 +10,7 @@ import structlog
 
 from db.repair import finding, fixing
 from db.repair.model import Breach, FoundBreach
-from tasks.repair import counts, lanes, sends
+from tasks.repair import counts, lanes, outgoing, sends
 from tasks.repair.scene import Scene
 
 log = structlog.get_logger(__name__)
@@ -108,6 +108,12 @@ KINDS: Final = (
         sends.replies_not_on_stream,
         _each(sends.send_again),
         "let the relay send it, unless it is too late by now",
+    ),
+    _between(
+        Breach.OUTGOING_NOT_ON_STREAM,
+        outgoing.outgoing_not_on_stream,
+        _each(outgoing.send_again),
+        "let the relays put it on its stream; webhooks are not repeated",
     ),
     _between(
         Breach.SENT_TWICE,

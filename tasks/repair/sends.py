@@ -8,16 +8,14 @@ from typing import Final, cast
 
 from db.repair import finding, fixing
 from db.repair.model import Breach, FoundBreach
-from tasks.once_stream import MARK_TTL_S, OnceStream
+from tasks.once_stream import marks_of
 from tasks.relay import mark_sent
-from tasks.repair import retry
+from tasks.repair import marks, retry
+from tasks.repair.marks import PAGE
 from tasks.repair.scene import Scene
 from tasks.shards.backlog import load_layout
 
-PAGE: Final = 500
 MOST_WAITING: Final = 100_000
-MARGIN: Final = timedelta(hours=12)
-"""A mark ends before its reply is so old; a reply near that age proves nothing."""
 
 
 async def replies_sent_unmarked(scene: Scene) -> list[FoundBreach]:
@@ -37,9 +35,7 @@ async def replies_sent_unmarked(scene: Scene) -> list[FoundBreach]:
 
 async def replies_not_on_stream(scene: Scene) -> list[FoundBreach]:
     """Replies that the outbox counts as delivered, and that Redis has lost."""
-    since = max(scene.since, scene.now - timedelta(seconds=MARK_TTL_S) + MARGIN)
-    window = finding.Window(since=since, until=scene.window.until, limit=scene.limit)
-    delivered = await finding.delivered_replies(scene.pool, window)
+    delivered = await finding.delivered_replies(scene.pool, marks.window_of_marks(scene))
     return [
         FoundBreach(
             breach=Breach.REPLY_NOT_ON_STREAM,
@@ -134,14 +130,9 @@ async def _is_sent(scene: Scene, decision_id: str) -> bool:
 
 async def _marks(scene: Scene, decisions: Sequence[str]) -> list[tuple[str, bool]]:
     """Of each decision whether its reply was put on the stream."""
-    stream, found = OnceStream(scene.redis, scene.settings.reply_stream), []
-    for first in range(0, len(decisions), PAGE):
-        page = decisions[first : first + PAGE]
-        pipe = scene.redis.pipeline(transaction=False)
-        for decision_id in page:
-            pipe.exists(stream.mark_key(decision_id))
-        found += list(zip(page, map(bool, await pipe.execute()), strict=True))
-    return found
+    start = marks_of(scene.settings.reply_stream)
+    found = await marks.existing(scene.redis, [start + decision_id for decision_id in decisions])
+    return list(zip(decisions, found, strict=True))
 
 
 async def _entries(scene: Scene, name: str) -> AsyncIterator[tuple[str, dict[bytes, bytes]]]:

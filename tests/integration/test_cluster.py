@@ -23,9 +23,10 @@ from tasks.engine import Engine
 from tasks.fleet.state import load_stream_state
 from tasks.lane_upkeep import EngineLimits
 from tasks.memory import memory
-from tasks.once_stream import OnceStream, Outgoing
+from tasks.once_stream import OnceStream, Outgoing, marks_of
 from tasks.places import Places
 from tasks.publish import append, open_shards
+from tasks.repair.marks import existing
 from tasks.shards.agreement import current_layout, double
 from tasks.shards.clients import close, connect, connect_sync
 from tasks.shards.engines import ShardEngines
@@ -251,11 +252,14 @@ async def test_the_other_keys_work_on_a_cluster(cluster: Cluster, redis: Redis) 
             entries = [Outgoing(mark=mark, key=mark, body={}) for mark in ("one", "two")]
             assert await lease.put(entries) == await lease.put(entries) == 2
             assert await lease.sent(["one", "three"]) == frozenset({"one"})
+        marks = [marks_of(name) + "one" for name in ("hushgate:replies", "hushgate:escalations")]
+        were_sent = await existing(client, marks)
         found = await load_figures(client, "reply", "hushgate:replies")
         trimmed = await trim(client, "hushgate:replies", Keep(read_ms=0, groupless_ms=0))
         used = await memory(client, "hushgate:replies")
         state = await load_stream_state(client, STREAM)
 
+    assert were_sent == [True, False]
     assert (found.entries, trimmed.entries) == (2, 2)
     assert used.used_bytes > 0
     assert (state.accepted, [each.up for each in state.shards]) == (CONVERSATIONS, [True] * 3)

@@ -5,74 +5,57 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from itertools import count
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import psycopg
 import pytest
-from psycopg.rows import dict_row
 from redis import Redis
 
 from cli.events import repair
 from cli.stack import Stack
-from db import dead_letters, decisions
+from db import dead_letters
 from db.dead_letters import DeadLetter
 from db.pool import create_pool
-from db.repair.model import Breach, FoundBreach
+from db.repair.model import Breach
 from sandbox.server import SandboxHandle
 from tasks.publish import append
-from tasks.relay import Relay
-from tasks.repair.kinds import BY_NAME, find_all
-from tasks.repair.kinds import repair as put_right
-from tasks.repair.scene import Scene
-from tasks.shards.agreement import agree, current_layout
+from tasks.repair.kinds import BY_NAME
 from tasks.shards.clients import connect
-from tasks.shards.layout import ShardStream, lane_of
+from tasks.shards.layout import lane_of
 from tasks.stream import EntryGrant, Lanes
-from tests.conftest import create_database, database_at
+from tests.support.repairs import (
+    ESCALATIONS,
+    REPLIES,
+    RETRACTIONS,
+    STREAM,
+    World,
+    accept,
+    close,
+    deliver,
+    delivered,
+    escalated,
+    fixed,
+    looked,
+    lose,
+    lose_entry,
+    marks,
+    new_database,
+    opened_world,
+    place,
+    record,
+    retract,
+)
 from tests.support.running import eventually, running
-from tests.support.samples import event as sample
-from tests.support.terminal import Ended, Shell
 from worker.errors import PayloadRejected
-from worker.model import Decision, DecisionKind
-from worker.reasons import Reason
-from worker.settings import StreamSettings
-
-STREAM, REPLIES = "hushgate:events", "hushgate:replies"
-NUMBERS = count(1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """Both servers of one test, and a shell of the owner."""
-
-    url: str
-    redis: Redis
-    shell: Shell
-
-    def sql(self, statement: str, *values: object) -> list[dict[str, Any]]:
-        """Execute as the owner; the rows of a query."""
-        with psycopg.connect(self.url, autocommit=True, row_factory=dict_row) as connection:
-            cursor = connection.execute(statement.encode(), values)
-            return cursor.fetchall() if cursor.description else []
-
-    def repair(self, *words: str) -> Ended:
-        """Run the command over rows and entries of any age."""
-        return self.shell.run("repair", "--older-than", "0", *words)
 
 
 @pytest.fixture
 def url(stack: Stack, template: str) -> str:
     """A database of the test's own."""
-    name = f"hushgate_{uuid4().hex}"
-    create_database(stack.database_url, name, template)
-    return database_at(stack.database_url, name)
+    return new_database(stack, template)
 
 
 @pytest.fixture(params=[1, 2], ids=["one stream", "two shards"])
@@ -85,72 +68,11 @@ def world(
 ) -> Iterator[World]:
     """An empty Redis whose stream has this number of shards."""
     monkeypatch.setattr(repair, "SECOND_LOOK_S", 0.0)
-    environment = {
-        "PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "DATABASE_URL": url, "REDIS_URL": redis_url
-    }  # fmt: skip
-    with Redis.from_url(redis_url, decode_responses=True) as redis:
-        agree(redis, STREAM, request.param)
-        yield World(url=url, redis=redis, shell=Shell(environment=environment, folder=tmp_path))
+    with opened_world(url, redis_url, tmp_path, shards=request.param) as made:
+        yield made
 
 
 # --- what workers leave behind
-
-
-def accept(world: World) -> None:
-    """An entry that has left the stream."""
-    key = place(world).key
-    entry_id: Any = world.redis.xadd(key, {"data": "{}"})
-    world.redis.xdel(key, entry_id)
-
-
-def record(world: World) -> Decision:
-    """A decision with an approved reply, stored as a worker stores it."""
-    number = next(NUMBERS)
-    accept(world)
-    event = sample(event_id=f"e{number}", entry_id=f"{number}-0", conversation_id=f"c{number}")
-    made = Decision(
-        decision_id=uuid4(), decided_at=datetime.now(UTC), event=event, kind=DecisionKind.RESPOND,
-        reason_code=Reason.REPLIED, reason="every check passed", confidence=1.0, rules_version=1,
-        reply="a reply", remember=True,
-    )  # fmt: skip
-
-    async def run() -> None:
-        async with create_pool(world.url, size=1, application="test") as source:
-            await decisions.record_decision(source, made)
-
-    asyncio.run(run())
-    return made
-
-
-def deliver(world: World) -> None:
-    """Run one batch of a relay."""
-
-    async def run() -> None:
-        redis = connect(world.shell.environment["REDIS_URL"])
-        async with create_pool(world.url, size=1, application="test") as source, redis:
-            await Relay(source, redis, stream=REPLIES, now=lambda: datetime.now(UTC)).deliver_batch()
-
-    asyncio.run(run())
-
-
-def replies(world: World) -> list[str]:
-    """The ids of the replies on the stream."""
-    entries: Any = world.redis.xrange(REPLIES)
-    return [fields["ce_id"] for _, fields in entries]
-
-
-def delivered(world: World) -> Decision:
-    """A decision whose reply is on the stream."""
-    made = record(world)
-    deliver(world)
-    return made
-
-
-def place(world: World) -> ShardStream:
-    """The shard of the conversation ``c`` of ``acme``."""
-    layout = current_layout(world.redis, STREAM)
-    shard = layout.shard_of(json.dumps({"user_id": "acme", "conversation_id": "c"}).encode())
-    return ShardStream(shard=shard, key=shard.name)
 
 
 def lanes(world: World, redis: Any, worker: str) -> Lanes:
@@ -297,8 +219,19 @@ def reply_sent_unmarked(world: World) -> set[str]:
 def reply_not_on_stream(world: World) -> set[str]:
     """Redis lost its last second, with entry and mark."""
     made = delivered(world)
-    world.redis.delete(REPLIES, *world.redis.scan_iter(f"{{{REPLIES}}}:*"))
+    lose(world, REPLIES)
     return {str(made.decision_id)}
+
+
+def outgoing_not_on_stream(world: World) -> set[str]:
+    """Redis lost its last second, with an escalation, its end, and a retraction."""
+    handed, reply = escalated(world), delivered(world)
+    close(world, handed)
+    review = retract(world, reply)
+    deliver(world)
+    lose(world, ESCALATIONS, RETRACTIONS)
+    sent = {f"escalation.opened {handed.decision_id}", f"escalation.closed {handed.decision_id}"}
+    return sent | {f"reply.retracted {review}"}
 
 
 def sent_twice(world: World) -> set[str]:
@@ -364,6 +297,7 @@ MAKERS: Mapping[Breach, Callable[[World], set[str]]] = {
     Breach.DECISION_WITHOUT_REPLY: decision_without_reply,
     Breach.REPLY_SENT_UNMARKED: reply_sent_unmarked,
     Breach.REPLY_NOT_ON_STREAM: reply_not_on_stream,
+    Breach.OUTGOING_NOT_ON_STREAM: outgoing_not_on_stream,
     Breach.SENT_TWICE: sent_twice,
     Breach.UNSENT_REPLY_IN_HISTORY: unsent_reply_in_history,
     Breach.ORPHANED_HOLD: orphaned_hold,
@@ -447,35 +381,9 @@ def test_a_breach_that_is_gone_meanwhile_is_not_repaired(world: World, breach: B
     assert contents(world) == before
 
 
-@asynccontextmanager
-async def scene_of(world: World) -> AsyncIterator[Scene]:
-    """As the command has it."""
-    environment = world.shell.environment
-    settings = StreamSettings.model_validate(environment)
-    redis = connect(environment["REDIS_URL"])
-    async with create_pool(world.url, size=2, application="test", role=None) as source, redis:
-        now = datetime.now(UTC)
-        yield Scene(
-            pool=source, redis=redis, settings=settings, now=now, since=now - timedelta(days=6),
-            older_than=timedelta(0), limit=100, person="ann",
-        )  # fmt: skip
-
-
-async def looked(world: World, breach: Breach) -> list[FoundBreach]:
-    """The breaches of a kind."""
-    async with scene_of(world) as scene:
-        return [each for each in await find_all(scene) if each.breach is breach]
-
-
-async def fixed(world: World, breach: Breach, found: list[FoundBreach]) -> set[str]:
-    """What the repair of these findings says that it changed."""
-    async with scene_of(world) as scene:
-        return set(await put_right(scene, BY_NAME[breach], found))
-
-
 TABLES = (
     "ai_decisions", "event_keys", "duplicates", "dead_letters", "outbox", "outgoing_events", "messages",
-    "held_drafts", "purged",
+    "held_drafts", "purged", "escalations", "retractions", "webhook_deliveries",
 )  # fmt: skip
 
 
@@ -496,13 +404,11 @@ def test_a_reply_that_redis_lost_is_sent_once(world: World) -> None:
     """And one that it still has is not sent again."""
     kept = delivered(world)
     lost = delivered(world)
-    entries: Any = world.redis.xrange(REPLIES)
-    world.redis.xdel(REPLIES, entries[1][0])
-    world.redis.delete(f"{{{REPLIES}}}:sent:{lost.decision_id}")
+    lose_entry(world, REPLIES, str(lost.decision_id))
     world.repair("--fix", Breach.REPLY_NOT_ON_STREAM, "--yes")
     deliver(world)
 
-    assert replies(world) == [str(kept.decision_id), str(lost.decision_id)]
+    assert marks(world, REPLIES) == [str(kept.decision_id), str(lost.decision_id)]
 
 
 @pytest.mark.parametrize("world", [1], indirect=True)
@@ -517,7 +423,7 @@ def test_a_restored_reply_is_never_sent(world: World, *, was_sent: bool) -> None
     history = world.sql("SELECT text FROM messages WHERE role = 'assistant'")
 
     assert row == {"text": "a reply", "sent": was_sent, "cancel_settled": not was_sent}
-    assert (len(replies(world)), len(history)) == (int(was_sent), int(was_sent))
+    assert (len(marks(world, REPLIES)), len(history)) == (int(was_sent), int(was_sent))
 
 
 @pytest.mark.parametrize("world", [1], indirect=True)
@@ -553,7 +459,7 @@ def test_running_workers_have_no_breach(
 
         def ended() -> bool:
             found.extend(world.repair().rows)
-            return engine.redis.xlen(STREAM) == 0 and len(replies(world)) == len(published)
+            return engine.redis.xlen(STREAM) == 0 and len(marks(world, REPLIES)) == len(published)
 
         eventually(ended, "all replies")
 

@@ -1,0 +1,34 @@
+"""What the marks of the outgoing streams prove: an entry was sent, also where a reader deleted it since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from redis.asyncio import Redis
+
+from db.repair.finding import Window
+from tasks.once_stream import MARK_TTL_S
+from tasks.repair.scene import Scene
+
+PAGE: Final = 500
+MARGIN: Final = timedelta(hours=12)
+"""A mark ends before its row is so old; a row near that age proves nothing."""
+
+
+def window_of_marks(scene: Scene) -> Window:
+    """The rows whose marks exist if their entries were sent."""
+    since = max(scene.since, scene.now - timedelta(seconds=MARK_TTL_S) + MARGIN)
+    return Window(since=since, until=scene.window.until, limit=scene.limit)
+
+
+async def existing(redis: Redis, keys: Sequence[str]) -> list[bool]:
+    """Of each key of a mark whether it exists."""
+    found: list[bool] = []
+    for first in range(0, len(keys), PAGE):
+        pipe = redis.pipeline(transaction=False)
+        for key in keys[first : first + PAGE]:
+            pipe.exists(key)
+        found += map(bool, await pipe.execute())
+    return found

@@ -1,0 +1,57 @@
+"""Breaches between Postgres and the streams of escalations and retractions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from db.outgoing.events import OutgoingEventType
+from db.repair import finding, fixing
+from db.repair.finding import SentEvent
+from db.repair.model import Breach, FoundBreach
+from tasks.escalations.entries import entry_mark
+from tasks.once_stream import marks_of
+from tasks.repair import marks
+from tasks.repair.scene import Scene
+from worker.webhooks.types import WebhookType
+
+
+async def outgoing_not_on_stream(scene: Scene) -> list[FoundBreach]:
+    """Escalations and retractions that Postgres counts as sent, and that Redis has lost; oldest first."""
+    sent = await finding.sent_events(scene.pool, marks.window_of_marks(scene))
+    return [
+        FoundBreach(
+            breach=Breach.OUTGOING_NOT_ON_STREAM,
+            subject=f"{each.type} {each.key}",
+            account=each.account,
+            found="Postgres counts it as sent, and Redis has no mark of its sending",
+        )
+        for each in await _lost(scene, sent)
+    ][: scene.limit]
+
+
+async def send_again(scene: Scene, each: FoundBreach) -> bool:
+    """Let the relays send an entry that Redis has lost, unless it is there again; no webhook repeats it."""
+    event_type, _, key = each.subject.partition(" ")
+    sent = SentEvent(type=event_type, key=key, account=each.account or "")
+
+    async def is_lost() -> bool:
+        return bool(await _lost(scene, [sent]))
+
+    return await fixing.fix(
+        scene.pool, each, person=scene.person, since=scene.since, now=scene.now, is_wrong=is_lost
+    )
+
+
+async def _lost(scene: Scene, sent: Sequence[SentEvent]) -> list[SentEvent]:
+    """Those without a mark, but no opening whose closing is on the stream: it would seem open again."""
+    own = await marks.existing(scene.redis, [_mark_key(scene, each.type, each.key) for each in sent])
+    lost = [each for each, is_there in zip(sent, own, strict=True) if not is_there]
+    closings = [_mark_key(scene, OutgoingEventType.ESCALATION_CLOSED, each.key) for each in lost]
+    closed = await marks.existing(scene.redis, closings)
+    return [each for each, is_closed in zip(lost, closed, strict=True) if not is_closed]
+
+
+def _mark_key(scene: Scene, event_type: str, key: str) -> str:
+    if event_type == WebhookType.REPLY_RETRACTED:
+        return marks_of(scene.settings.retraction_stream) + key
+    return marks_of(scene.settings.escalation_stream) + entry_mark(key, event_type)
