@@ -97,9 +97,19 @@ WAITING: Final = """
     WHERE delivered_at IS NULL AND NOT cancel_settled AND created_at >= %(since)s AND created_at < %(until)s
     ORDER BY id
 """
+TAKEN_BACK: Final = """
+    (EXISTS (SELECT FROM retractions r WHERE r.decision_id = o.decision_id AND r.cancelled_at IS NULL)
+    OR EXISTS (SELECT FROM ai_decisions d
+        WHERE d.user_id = o.user_id AND d.conversation_id = o.conversation_id AND d.message_id = o.message_id
+            AND d.created_at >= o.created_at AND d.id <> o.decision_id
+            AND (d.reason_code = 'MESSAGE_DELETED' OR (d.snapshot_json ->> 'quarantined')::boolean)))
+"""
+"""True of a reply that was retracted, whose message was deleted, or an edit of whose message was flagged."""
 DELIVERED: Final = f"""
-    SELECT decision_id::text AS decision_id, user_id FROM outbox
-    WHERE delivered_at >= %(since)s AND delivered_at < %(until)s AND user_id <> '{SAMPLE_ACCOUNT}' ORDER BY id
+    SELECT decision_id::text AS decision_id, user_id FROM outbox o
+    WHERE delivered_at >= %(since)s AND delivered_at < %(until)s AND user_id <> '{SAMPLE_ACCOUNT}'
+        AND NOT {TAKEN_BACK}
+    ORDER BY id
 """
 """Replies to samples count as delivered, and never are."""
 SENT: Final = f"""

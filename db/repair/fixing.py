@@ -11,6 +11,7 @@ from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.outbox import LOCK_AND_WAIT
 from db.outgoing import events
 from db.pool import Pool, checkout
+from db.repair.finding import TAKEN_BACK
 from db.repair.model import Breach, FoundBreach
 from worker.webhooks.types import WebhookType
 
@@ -63,9 +64,10 @@ FIXES: Final = MappingProxyType(
             )
             SELECT 1 FROM made
         """,
-        Breach.REPLY_NOT_ON_STREAM: """
-            UPDATE outbox SET delivered_at = NULL
-            WHERE decision_id = %(subject)s::uuid AND delivered_at >= %(since)s RETURNING 1
+        Breach.REPLY_NOT_ON_STREAM: f"""
+            UPDATE outbox o SET delivered_at = NULL
+            WHERE decision_id = %(subject)s::uuid AND delivered_at >= %(since)s AND NOT {TAKEN_BACK}
+            RETURNING 1
         """,
         Breach.OUTGOING_NOT_ON_STREAM: f"""
             WITH named AS (

@@ -1,0 +1,95 @@
+"""A reply that was taken back since Redis lost it is not sent again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cli.events import repair
+from cli.stack import Stack
+from db.repair.model import Breach, FoundBreach
+from tests.support.repairs import (
+    REPLIES,
+    World,
+    deliver,
+    delivered,
+    fixed,
+    lose,
+    marks,
+    new_database,
+    opened_world,
+    record,
+    retract,
+)
+from worker.model import Decision, DecisionKind, EventType
+from worker.reasons import Reason
+
+KIND = Breach.REPLY_NOT_ON_STREAM
+
+
+@pytest.fixture
+def world(
+    stack: Stack, template: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[World]:
+    """A new database and an empty Redis."""
+    monkeypatch.setattr(repair, "SECOND_LOOK_S", 0.0)
+    with opened_world(new_database(stack, template), redis_url, tmp_path) as made:
+        yield made
+
+
+def retracted(world: World, made: Decision) -> None:
+    """A reviewer took the reply back."""
+    retract(world, made)
+    deliver(world)
+
+
+def deleted(world: World, made: Decision) -> None:
+    """The author deleted the message, and replies to deleted messages are not retracted."""
+    later = replace(made.event, event_id="gone", entry_id="90-0", type=EventType.MESSAGE_DELETED)
+    record(
+        world,
+        event=later,
+        kind=DecisionKind.IGNORE,
+        reason_code=Reason.MESSAGE_DELETED,
+        reply=None,
+        remember=False,
+    )
+
+
+def flagged_edit(world: World, made: Decision) -> None:
+    """A rule flagged an edit of the message, so the exchange left the history."""
+    later = replace(made.event, event_id="edit", entry_id="91-0", type=EventType.MESSAGE_EDITED)
+    record(
+        world,
+        event=later,
+        kind=DecisionKind.IGNORE,
+        reason_code=Reason.FLAGGED_RULE,
+        reply=None,
+        remember=False,
+        quarantine=True,
+    )
+
+
+CHANGES: Mapping[str, Callable[[World, Decision], None]] = {
+    each.__name__: each for each in (retracted, deleted, flagged_edit)
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_reply_taken_back_since_is_neither_found_nor_sent(world: World, name: str) -> None:
+    """Also when it is named: it was taken back between the report and the repair."""
+    made = delivered(world)
+    lose(world, REPLIES)
+    before = world.repair()
+    CHANGES[name](world, made)
+    named = FoundBreach(breach=KIND, subject=str(made.decision_id), found="as before", account="acme")
+
+    assert [row["breach"] for row in before.rows] == [KIND]
+    assert [row for row in world.repair().rows if row["breach"] == KIND] == []
+    assert asyncio.run(fixed(world, KIND, [named])) == set()
+    deliver(world)
+    assert marks(world, REPLIES) == []
