@@ -2,6 +2,7 @@
 
 An input that breaks a property is in ``out/fuzz/NAME``: correct the product, then add the input to the table
 in ``tests/unit/fuzz``. Inputs that reach new code are merged into ``fuzz/corpus/NAME``, the smallest first.
+The results are in ``out/fuzz.json``, the output of each child process in ``out/fuzz/NAME.log``.
 """
 
 from __future__ import annotations
@@ -9,50 +10,44 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import re
+import shlex
 import shutil
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
+import orjson
+
+from chaos.commit import commit_of_the_code
+from cli.output import emit, print_message
+from fuzz.children import Children
+from fuzz.outcome import Outcome, State, outcome_of
 from fuzz.target import Target
 from fuzz.targets import BY_NAME, TARGETS
 
 OUT: Final = Path("out/fuzz")
+RESULTS: Final = Path("out/fuzz.json")
+SHOWN: Final = ("target", "state", "seconds", "runs", "coverage", "features", "detail")
 MOST_MB: Final = 1024
 """Memory of one process, the address space that a reader of documents gets."""
 HANG_S: Final = 20
 CORPUS_BYTES: Final = 12_000
 """Stored inputs of one target; all together stay below 200 kB."""
-FOUND: Final = re.compile(rb"^#(\d+)\s.*?cov: (\d+)", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """One target's run: seconds, inputs tried, places in the code reached, and inputs that broke it."""
-
-    name: str
-    seconds: float
-    runs: int
-    reached: int
-    broken: tuple[Path, ...]
-
-    def __str__(self) -> str:
-        broken = ", ".join(map(str, self.broken)) or "none"
-        return f"{self.name:13} {self.seconds:8.0f} {self.runs:12,} {self.reached:8,}  {broken}"
 
 
 def main() -> int:
-    """Run what the arguments name; 1 when a property was broken."""
+    """Run what the arguments name; 1 unless every target passed."""
     arguments = _arguments()
     targets = [BY_NAME[name] for name in arguments.target] or list(TARGETS)
     os.nice(19 - os.nice(0))
-    outcomes = asyncio.run(_all(targets, arguments.seconds, arguments.at_once))
-    print(f"{'target':13} {'seconds':>8} {'inputs':>12} {'reached':>8}  broken by")
-    print("\n".join(map(str, outcomes)))
-    return int(any(each.broken for each in outcomes))
+    children, commit = Children(), commit_of_the_code()  # before a merge changes stored inputs
+    outcomes = asyncio.run(_all(targets, arguments.seconds, arguments.at_once, children))
+    _store(outcomes, commit, interrupted=children.interrupted)
+    emit(map(asdict, outcomes), SHOWN)
+    return int(children.interrupted or any(each.state is not State.PASSED for each in outcomes))
 
 
 def _arguments() -> argparse.Namespace:
@@ -60,26 +55,55 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--target", action="append", default=[], choices=sorted(BY_NAME), help="all unless given"
     )
-    parser.add_argument("--seconds", type=int, default=600, help="of each target")
-    parser.add_argument("--at-once", type=int, default=max(1, (os.cpu_count() or 2) - 1), help="processes")
+    parser.add_argument("--seconds", type=_at_least_1, default=600, help="of each target")
+    parser.add_argument(
+        "--at-once", type=_at_least_1, default=max(1, (os.cpu_count() or 2) - 1), help="processes"
+    )
     return parser.parse_args()
 
 
-async def _all(targets: list[Target], seconds: int, at_once: int) -> list[Outcome]:
+def _at_least_1(text: str) -> int:
+    """A count; 0 seconds would be no limit for libFuzzer, and 0 processes would wait without end."""
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected at least 1, got {text}")
+    return int(text)
+
+
+def _store(outcomes: Sequence[Outcome], commit: str, *, interrupted: bool) -> None:
+    """Write the results as JSON; the file is replaced in one step."""
+    document = {
+        "command": f"make fuzz ARGS={shlex.quote(shlex.join(sys.argv[1:]))}",
+        "commit": commit,
+        "interrupted": interrupted,
+        "load_average": round(os.getloadavg()[1], 1),
+        "targets": [asdict(each) for each in outcomes],
+    }
+    RESULTS.parent.mkdir(exist_ok=True)
+    half = RESULTS.with_suffix(".part")
+    half.write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2))
+    half.replace(RESULTS)
+
+
+async def _all(targets: list[Target], seconds: int, at_once: int, children: Children) -> list[Outcome]:
     places = asyncio.Semaphore(at_once)
+    children.end_on_signals()
 
     async def one(target: Target) -> Outcome:
         async with places:
-            found = await _fuzz(target, seconds)
-            print(found, file=sys.stderr, flush=True)
-            return found
+            if children.interrupted:
+                return Outcome(
+                    target=target.name, state=State.NOT_RUN, detail="interrupted before it started"
+                )
+            outcome = await _fuzz(target, seconds, children)
+            print_message(f"{target.name}: {outcome.state}", style="")
+            return outcome
 
     return list(await asyncio.gather(*map(one, targets)))
 
 
-async def _fuzz(target: Target, seconds: int) -> Outcome:
+async def _fuzz(target: Target, seconds: int, children: Children) -> Outcome:
     """Fuzz, then store the smallest inputs that reach what all of them reach."""
-    folder, words = OUT / target.name, OUT / f"{target.name}.dict"
+    folder, words, log = (OUT / f"{target.name}{suffix}" for suffix in ("", ".dict", ".log"))
     found = folder / "found"
     found.mkdir(parents=True, exist_ok=True)
     target.corpus.mkdir(parents=True, exist_ok=True)
@@ -87,33 +111,35 @@ async def _fuzz(target: Target, seconds: int) -> Outcome:
         (found / f"seed-{number}").write_bytes(seed)
     words.write_text("".join(f'"{_escaped(word)}"\n' for word in target.words))
     started = time.monotonic()
-    said = await _child(
-        target, str(found), str(target.corpus), f"-max_total_time={seconds}", f"-dict={words}",
+    code = await children.run(
+        log, target.name, str(found), str(target.corpus), f"-max_total_time={seconds}", f"-dict={words}",
         f"-artifact_prefix={folder}/", f"-timeout={HANG_S}", f"-rss_limit_mb={MOST_MB}",
         "-print_final_stats=1",
         f"-max_len={target.most_bytes}", "-verbosity=1",
     )  # fmt: skip
-    seconds_spent = time.monotonic() - started
-    (OUT / f"{target.name}.log").write_bytes(said)
-    await _merge(target, found)
-    counts = FOUND.findall(said)
-    return Outcome(
-        name=target.name,
-        seconds=seconds_spent,
-        runs=max((int(runs) for runs, _ in counts), default=0),
-        reached=max((int(reached) for _, reached in counts), default=0),
-        broken=tuple(sorted(path for path in folder.iterdir() if path.is_file())),
+    outcome = outcome_of(
+        target.name,
+        seconds=time.monotonic() - started,
+        code=code,
+        log=log.read_bytes(),
+        interrupted=children.interrupted,
     )
+    if outcome.state is State.PASSED and (code := await _merge(target, found, children)):
+        return replace(outcome, detail=f"stored inputs are unchanged: the merge ended with exit code {code}")
+    return outcome
 
 
-async def _merge(target: Target, found: Path) -> None:
-    """Replace the corpus by a small one: the merge takes smaller inputs first."""
-    merged = OUT / f"{target.name}.merged"
+async def _merge(target: Target, found: Path, children: Children) -> int:
+    """Replace the corpus by a small one: the merge takes smaller inputs first. Returns its exit code."""
+    merged, log = (OUT / f"{target.name}.merged{suffix}" for suffix in ("", ".log"))
     shutil.rmtree(merged, ignore_errors=True)
     merged.mkdir()
-    await _child(target, "-merge=1", str(merged), str(target.corpus), str(found))
-    if not any(merged.iterdir()):  # the merge was ended
-        return
+    code = await children.run(
+        log, target.name, "-merge=1", f"-artifact_prefix={found.parent}/",
+        str(merged), str(target.corpus), str(found),
+    )  # fmt: skip
+    if code or not any(merged.iterdir()):
+        return code
     for old in target.corpus.iterdir():
         old.unlink()
     left = CORPUS_BYTES
@@ -122,15 +148,7 @@ async def _merge(target: Target, found: Path) -> None:
         if left < 0:
             break
         shutil.copy(path, target.corpus)
-
-
-async def _child(target: Target, *options: str) -> bytes:
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "fuzz.run", target.name, *options,
-        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    _, said = await child.communicate()
-    return said
+    return code
 
 
 def _escaped(word: str) -> str:
