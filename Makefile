@@ -183,7 +183,7 @@ bench-peers: $(PEERS)/openai_guardrails/.ready $(PEERS)/nemo/.ready ## compare w
 	@$(BIN)/python -m bench.peers --environments $(PEERS) $(ARGS)
 
 .PHONY: fuzz
-fuzz: $(FUZZ_READY) ## fuzz what reads foreign bytes; JSON in out/, inputs that break it in out/fuzz (10 minutes a target)
+fuzz: $(FUZZ_READY) ## fuzz parsers of untrusted input; JSON in out/, inputs that break it in out/fuzz (10 minutes a target)
 	@$(BIN)/python -m fuzz $(ARGS)
 
 .PHONY: schema

@@ -1,1 +1,1 @@
-"""Fuzzing of what reads foreign bytes: ``make fuzz`` with coverage, ``tests/unit/fuzz`` without."""
+"""Fuzzing of parsers of untrusted input: ``make fuzz`` with coverage, ``tests/unit/fuzz`` without."""

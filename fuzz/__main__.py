@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m fuzz", description="Fuzz what reads foreign bytes.")
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description="Fuzz parsers of untrusted input.")
     parser.add_argument(
         "--target", action="append", default=[], choices=sorted(BY_NAME), help="all unless given"
     )

@@ -20,7 +20,7 @@ class Broken(AssertionError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One reader of foreign bytes and its property.
+    """One parser of untrusted input and its property.
 
     Attributes:
         name: of the target and of its folder in ``fuzz/corpus``.
