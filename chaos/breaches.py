@@ -39,10 +39,10 @@ class Mutation:
     options: tuple[str, ...] = ()
 
 
-RECORD: Final = (
+RECORDED: Final = (
     "        recorded = await self._stored(lambda: decisions.record_decision(self._pool, decision))\n"
-    "        if recorded is Recorded.OVERTAKEN:"
 )
+RECORD: Final = f"{RECORDED}        if recorded is Recorded.OVERTAKEN:"
 MUTATIONS: Final = (
     Mutation(
         law=Law.LOST,
@@ -125,6 +125,12 @@ MUTATIONS: Final = (
         wrong='"remember": decision.remember or decision.quarantine,',
     ),
     Mutation(
+        law=Law.ENDING,
+        file="worker/endings.py",
+        right="if assessment.action in (Action.SEND, Action.RECHECK):",
+        wrong="if assessment.action is Action.RECHECK:",
+    ),
+    Mutation(
         law=Law.JOBS,
         file="review/queues/bulk_jobs.py",
         right="position=str(after), finished=done.cursor is None)",
@@ -142,6 +148,13 @@ MUTATIONS: Final = (
         file="tasks/lua/finish.lua",
         right="forget_starts(id)\n",
         wrong="forget_starts(id)\nredis.call('ZADD', lane_key('of ' .. id), 0, id)\n",
+    ),
+    Mutation(
+        law=Law.CRASH,
+        file="tasks/handler.py",
+        right=RECORD,
+        wrong=f"{RECORDED}        if recorded is Recorded.NEW and decision.event.entry_id.endswith('-3'):\n"
+        f"            __import__('os')._exit(3)\n        if recorded is Recorded.OVERTAKEN:",
     ),
 )
 

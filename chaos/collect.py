@@ -40,9 +40,11 @@ LATER: Final = """
         SELECT FROM webhook_deliveries first
         WHERE first.endpoint_id = d.endpoint_id AND first.user_id = d.user_id
             AND first.conversation_id = d.conversation_id AND first.state = 'waiting'
-            AND first.event_row <= d.event_row AND first.next_attempt_at > now())
+            AND first.event_row <= d.event_row
+            AND first.next_attempt_at BETWEEN now() AND now() + interval '6 minutes')
 """
-"""Webhooks of a conversation are sent one after the other: all wait for the attempt of the first one."""
+"""Webhooks of a conversation are sent one after the other: all wait for the attempt of the first one. After a
+second lost answer the next attempt follows in 5 minutes and at most a tenth."""
 CANCELLED: Final = """
     SELECT e.body->>'event_id', d.cancel_reason
     FROM outgoing_events e JOIN webhook_deliveries d ON d.event_row = e.id
@@ -123,7 +125,7 @@ def observe(
 
 
 def _keys(world: World) -> tuple[KeyRow, ...]:
-    """The keys with the number of the transaction that wrote them: the order of commits."""
+    """The keys with the number of the transaction that wrote them: the order in which they began to write."""
     found = world.rows("SELECT event_id, entry_id, decision_id, xmin::text::bigint FROM event_keys")
     return tuple(
         KeyRow(name=name, entry_id=entry, decision_id=key and str(key), commit=commit)

@@ -65,7 +65,7 @@ JOB_SIGNALS: Final = {FaultKind(f"review_job_{way}"): way for way in ("kill", "s
 
 
 class Law(StrEnum):
-    """What must hold whatever happens; the value is its name in the report."""
+    """What must hold under every fault; the value is its name in the report."""
 
     LOST = "lost"
     TWICE = "twice"
@@ -77,6 +77,8 @@ class Law(StrEnum):
     SENT_TWICE = "sent twice"
     AFTER_TAKEOVER = "sent after takeover"
     RESIDUE = "residue of flagged exchanges"
+    ENDING = "wrong endings"
     JOBS = "review jobs not whole"
     STUCK = "stuck"
     LEAK = "leaks"
+    CRASH = "crashes"

@@ -25,7 +25,7 @@ MOST_POSTGRES: Final = {
     Role.REVIEW: POOL,
 }
 """In sum below ``max_connections`` of Postgres, 100, for up to three workers; 39 are usual then."""
-MOST_VALKEY: Final = 60
+MOST_VALKEY: Final = 30
 """Connections of one process to Valkey: Celery's threads and the engine's."""
 OWN_POSTGRES: Final = 5
 """Connections of the run itself."""

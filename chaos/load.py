@@ -29,18 +29,21 @@ RETRY_S: Final = 0.3
 BEHIND_S: Final = 30.0
 """How far a publisher with a rate catches up after an outage; what it is behind more is left out."""
 EVENTS_PER_CONVERSATION: Final = 40
-QUESTIONS: Final = ("What are your opening hours?", "Can I return a purchase after thirty days?")
+QUESTION: Final = "What are your opening hours?"
 TEXTS: Final = {
+    EventKind.DOUBTFUL: "Can I return a purchase after thirty days?",
+    EventKind.SLOW: "[[sandbox:llm=500:1]] opening hours?",
     EventKind.RULE: f"this is {KEYWORD} {{mark}}",
     EventKind.MODERATED: "I will kill you {mark}",
     EventKind.BAD_DRAFT: "[[sandbox:llm=flagged]] What are your opening hours? {mark}",
     EventKind.HANDOFF: "I want to speak to a human",
     EventKind.AGENT: "Hello, this is Kim. I will look after it.",
 }
-SLOW_QUESTION: Final = "[[sandbox:llm=500:1]] opening hours?"
 SHARES: Final = {
     EventKind.RULE: 0.50,
-    EventKind.QUESTION: 0.25,
+    EventKind.QUESTION: 0.19,
+    EventKind.DOUBTFUL: 0.05,
+    EventKind.SLOW: 0.01,
     EventKind.MODERATED: 0.08,
     EventKind.BAD_DRAFT: 0.04,
     EventKind.HANDOFF: 0.05,
@@ -49,6 +52,8 @@ SHARES: Final = {
     EventKind.MALFORMED: 0.03,
 }
 """Half of them end at the rules, so that thousands of events take a minute and not five."""
+DOUBTFUL_APART: Final = frozenset({EventKind.DOUBTFUL, EventKind.SLOW})
+"""People get their conversations now and then; no message calls people into those of other questions."""
 MODERATED_APART: Final = frozenset({EventKind.MODERATED, EventKind.BAD_DRAFT})
 """Their conversations have the question only that is answered: where people own one, nothing is moderated."""
 MALFORMED: Final = ('{{bad "{}"', "[]{}", '{{"user_id":"u","x":"{}"}}', '{{"text":"\\ud800{}"}}')
@@ -117,6 +122,8 @@ class Publisher:
         window = len(self.ledger.published) // (EVENTS_PER_CONVERSATION * 100)
         if kind is EventKind.HANDOFF or (kind is EventKind.RULE and self._rng.random() < 0.05):
             return f"h{window}.{self._rng.randrange(12)}"
+        if kind in DOUBTFUL_APART or (kind is EventKind.QUESTION and self._rng.random() < 0.15):
+            return f"d{window}.{self._rng.randrange(50)}"
         family = "off" if kind is EventKind.OFF else "m" if kind in MODERATED_APART else "c"
         if kind in {EventKind.RULE, EventKind.QUESTION} and self._rng.random() < 0.4:
             family = "m"
@@ -137,20 +144,13 @@ class Publisher:
             "conversation_id": conversation,
             "message_id": name,
             "author_id": "a",
-            "text": self._text(kind, conversation, number),
+            "text": TEXTS.get(kind, QUESTION).format(mark=f"{MARK}{number}q"),
             "created_at": (datetime.now(UTC) - timedelta(days=days)).isoformat(),
         }
         if kind is EventKind.AGENT:
             body["type"] = "agent_message"
         self._bodies[name] = orjson.dumps(body)
         return name
-
-    def _text(self, kind: EventKind, conversation: str, number: int) -> str:
-        if kind in TEXTS:
-            return TEXTS[kind].format(mark=f"{MARK}{number}q")
-        if conversation.startswith("m"):
-            return QUESTIONS[0]
-        return SLOW_QUESTION if self._rng.random() < 0.02 else self._rng.choice(QUESTIONS)
 
     def _takeover(self) -> None:
         """Two questions, then a person takes the conversation, then two questions without an answer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -9,12 +10,16 @@ from typing import Final
 
 MARK: Final = "zqf"
 """Begins the mark in every text that must not stay in the history; no other text has it."""
+MARKED: Final = re.compile(rf"{MARK}(\d+)q")
+"""A mark, with the number of its event."""
 
 
 class EventKind(StrEnum):
     """The ending that an event is made for; only the publisher knows it."""
 
     QUESTION = "question"
+    DOUBTFUL = "question with a doubtful answer"
+    SLOW = "question at which the model fails once"
     RULE = "flagged by a rule"
     MODERATED = "flagged by moderation"
     BAD_DRAFT = "flagged draft"
@@ -26,7 +31,7 @@ class EventKind(StrEnum):
     MALFORMED = "malformed"
 
 
-ANSWERABLE: Final = frozenset({EventKind.QUESTION, EventKind.HANDOFF})
+ANSWERABLE: Final = frozenset({EventKind.QUESTION, EventKind.DOUBTFUL, EventKind.SLOW, EventKind.HANDOFF})
 """The only kinds that may have a reply, or a text at a handoff."""
 
 
@@ -98,12 +103,13 @@ class SeenEscalation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenWebhook:
-    """A request that the receiver took."""
+    """A request that the receiver took; ``last_ms``: the newest arrival, by the wall clock of the machine."""
 
     identifier: str
     name: str
     conversation: str
     handoff: bool
+    last_ms: int = 0
 
 
 class JobKind(StrEnum):
@@ -150,6 +156,7 @@ class Observations:
         jobs: review jobs that were asked for.
         left: what is not finished at the end, name -> count.
         leaks: what grew, as sentences.
+        ended: role and exit code of processes that ended without a signal of the run, and how often.
     """
 
     published: Mapping[str, PublishedEvent] = field(default_factory=dict)
@@ -172,6 +179,7 @@ class Observations:
     jobs: tuple[SeenJob, ...] = ()
     left: Mapping[str, int] = field(default_factory=dict)
     leaks: tuple[str, ...] = ()
+    ended: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def unacknowledged_total(self) -> int:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
+from chaos.endings import called_conversations, wrong_endings
 from chaos.kinds import Law
 from chaos.observations import (
     ANSWERABLE,
-    MARK,
+    MARKED,
     EventKind,
     Observations,
     PublishedEvent,
@@ -18,6 +19,11 @@ from chaos.observations import (
     SeenWebhook,
 )
 
+MOST_LATER: Final = 0.01
+"""Share of the replies; 3 of 12,000 are usual."""
+FEW: Final = 5
+GRACE_MS: Final = 5_000
+"""A webhook that was being sent when people took its conversation may arrive so much later."""
 TAKEN_OVER: Final = "taken_over"
 """The only reason to keep a reply back: nothing is deleted, edited or too old for a reply in a run."""
 
@@ -103,7 +109,7 @@ def _not_sent(seen: Observations) -> Iterator[str]:
     Only people keep a reply back here, where the run itself called them, or a webhook that waits.
     """
     on_stream = {(reply.name, reply.handoff) for reply in seen.replies}
-    people = _owned_by_people(seen)
+    people = called_conversations(seen)
 
     def is_kept_back(name: str, reason: str) -> bool:
         event = seen.published.get(name)
@@ -118,9 +124,12 @@ def _not_sent(seen: Observations) -> Iterator[str]:
     opened = {each.decision_id for each in seen.escalations if not each.closed}
     yield from _each("escalation that is not on the stream", escalated - opened)
     received = {(each.name, each.handoff) for each in seen.webhooks}
-    missing = {name for name, _ in on_stream - received} - seen.webhooks_later
-    excused = {name for name in missing if is_kept_back(name, seen.webhooks_cancelled.get(name, ""))}
-    yield from _each("reply that no webhook brought", missing - excused)
+    missing = {name for name, _ in on_stream - received}
+    kept_back = {name for name in missing if is_kept_back(name, seen.webhooks_cancelled.get(name, ""))}
+    later = missing & seen.webhooks_later
+    yield from _each("reply that no webhook brought", missing - kept_back - later)
+    if len(later) > max(FEW, MOST_LATER * len(on_stream)):
+        yield f"{len(later)} of {len(on_stream)} webhooks wait for a later attempt"
 
 
 def _unapproved(seen: Observations) -> Iterator[str]:
@@ -177,6 +186,10 @@ def _after_takeover(seen: Observations) -> Iterator[str]:
         event = seen.published.get(answered.name)
         if event is not None and event.kind is later:
             yield f"reply to an event after the takeover: {answered.name}"
+    for webhook in seen.webhooks:
+        limit = seen.taken.get(webhook.conversation)
+        if limit and not webhook.handoff and webhook.last_ms > stream_order(limit)[0] + GRACE_MS:
+            yield f"webhook after the takeover: {webhook.name}"
 
 
 def _residue(seen: Observations) -> Iterator[str]:
@@ -185,18 +198,20 @@ def _residue(seen: Observations) -> Iterator[str]:
     Where people own the conversation, only rules flag. A message whose draft would be flagged is clean: it
     stays when the model gave no answer.
     """
-    people = _escalated(seen)
+    people = called_conversations(seen)
     undrafted = {row.name for row in seen.decisions if row.reason == "LLM_ERROR"}
     flagged = {
         name
         for name, event in seen.published.items()
         if _is_flagged(event, people) and not (event.kind is EventKind.BAD_DRAFT and name in undrafted)
     }
-    kept = {line.name for line in seen.history if line.name in flagged or MARK in line.text}
-    yield from _each("flagged exchange in the history", kept & flagged)
+    kept = {line.name for line in seen.history} & flagged
+    marks = {mark for line in seen.history for mark in MARKED.findall(line.text)}
+    kept |= {name for name in flagged if name.rpartition(".")[2].lstrip("e") in marks}
+    yield from _each("flagged exchange in the history", kept)
     yield from _each("flagged text in a later prompt", set(seen.residue) & flagged)
     if seen.prompts_missed:
-        yield f"{seen.prompts_missed} requests to models that nobody looked at"
+        yield f"{seen.prompts_missed} unread requests to models"
 
 
 def _jobs(seen: Observations) -> Iterator[str]:
@@ -219,6 +234,11 @@ def _leak(seen: Observations) -> Iterator[str]:
     return iter(seen.leaks)
 
 
+def _crash(seen: Observations) -> Iterator[str]:
+    """Processes end only by a signal of the run, and on SIGTERM in time."""
+    return (f"{count} times {what}" for what, count in seen.ended.items())
+
+
 JUDGES: Final[Mapping[Law, Callable[[Observations], Iterator[str]]]] = {
     Law.LOST: _lost,
     Law.TWICE: _twice,
@@ -230,9 +250,11 @@ JUDGES: Final[Mapping[Law, Callable[[Observations], Iterator[str]]]] = {
     Law.SENT_TWICE: _sent_twice,
     Law.AFTER_TAKEOVER: _after_takeover,
     Law.RESIDUE: _residue,
+    Law.ENDING: wrong_endings,
     Law.JOBS: _jobs,
     Law.STUCK: _stuck,
     Law.LEAK: _leak,
+    Law.CRASH: _crash,
 }
 
 
@@ -251,18 +273,6 @@ def _kind(seen: Observations, name: str) -> EventKind | None:
 
 def _is_event(seen: Observations, name: str) -> bool:
     return _kind(seen, name) not in {None, EventKind.MALFORMED}
-
-
-def _escalated(seen: Observations) -> set[str]:
-    """Conversations with an escalation."""
-    names = {row.name for row in seen.decisions if row.decision == "escalate"}
-    return {seen.published[name].conversation for name in names if name in seen.published}
-
-
-def _owned_by_people(seen: Observations) -> set[str]:
-    """Conversations that people had at some time: by an escalation, a takeover, or a message of theirs."""
-    written = {each.conversation for each in seen.published.values() if each.kind is EventKind.AGENT}
-    return _escalated(seen) | written | set(seen.taken)
 
 
 def _is_flagged(event: PublishedEvent, people: set[str]) -> bool:

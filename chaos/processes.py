@@ -54,7 +54,7 @@ class Processes:
     """All of them.
 
     Attributes:
-        ended: exit codes of processes that ended without a signal of ours, by role.
+        ended: role and exit code of processes that ended without a signal of ours, or not in time after one.
         last_lines: the end of their logs.
         memory_mb: role -> (age in seconds, resident megabytes) of living processes, sampled.
     """
@@ -108,7 +108,8 @@ class Processes:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            return 1  # it did not end in time
+            self.ended[f"{each.role} did not end within {END_S:.0f} s of {number.name}"] += 1
+            return 1
 
     def restart_ended(self) -> None:
         """Restart each process that ended without a fault of this run."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
 
-from chaos.observations import MARK
+from chaos.observations import MARK, MARKED
 from chaos.world import KEEP_REQUESTS, World
 
 LOOK_S: Final = 1.0
-MARKED: Final = re.compile(rf"{MARK}(\d+)q")
 MODELS: Final = frozenset({"chat", "judge"})
 
 

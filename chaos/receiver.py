@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ class Receiver:
             name=data["event_id"],
             conversation=data["conversation_id"],
             handoff=bool(data.get("handoff")),
+            last_ms=time.time_ns() // 1_000_000,
         )
         with self.lock:
             is_new = identifier not in self.taken

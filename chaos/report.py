@@ -14,6 +14,9 @@ from chaos.kinds import Law
 SHOWN: Final = 5
 """Breaches of a law that the table shows; the JSON has more."""
 STORED: Final = 200
+FEW: Final = 5
+LEAST_SEEN: Final = 0.5
+"""A link may have no traffic while it is held; half of the faults of a kind must be seen nevertheless."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +87,15 @@ class Report:
         """Breaches of all laws."""
         return sum(self.violations.values())
 
+    @property
+    def undemonstrated(self) -> tuple[str, ...]:
+        """Kinds of faults that were seen in less than ``LEAST_SEEN`` of ``FEW`` or more planned ones."""
+        return tuple(
+            name
+            for name, each in self.faults.items()
+            if each.planned >= FEW and each.happened < LEAST_SEEN * each.planned
+        )
+
     def json(self) -> dict[str, Any]:
         """As JSON."""
         shortened = {str(law): list(found[:STORED]) for law, found in self.breaches.items()}
@@ -142,6 +154,8 @@ def show(report: Report, console: Console) -> None:
         console.print(_slices(report))
     else:
         console.print(f"grown: {dict(report.grown)}", soft_wrap=True)
+    if report.undemonstrated:
+        console.print(f"[bold red]too seldom seen to happen[/]: {', '.join(report.undemonstrated)}")
     if report.failed:
         console.print(f"{len(report.failed)} failures of the tool or of processes: {report.failed[0][:400]}")
     for law, found in report.breaches.items():

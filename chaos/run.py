@@ -33,6 +33,9 @@ START_S: Final = 180.0
 SERVERS_END_S: Final = 4.0
 SAY_S: Final = 10.0
 LOOK_S: Final = 0.2
+HEAL_S: Final = 120.0
+MOST_PATIENCES: Final = 10
+"""After so many patiences a run that moves without coming to its end is judged as it is."""
 WEBHOOKS_S: Final = 35.0
 """The lease of a killed poller lives 30 s."""
 
@@ -162,7 +165,9 @@ def heal(parts: Run) -> None:
     parts.world.stopping.set()
     for thread in (*parts.injector.threads, parts.publisher.thread):
         if thread.ident is not None:
-            thread.join(60)
+            thread.join(HEAL_S)
+            if thread.is_alive():
+                parts.injector.failed.append(f"{thread.name}: it did not end within {HEAL_S:.0f} s")
     parts.world.disk.free()
     if parts.interrupted:  # Ctrl-C is for every process of the terminal: servers and sandbox are ending
         time.sleep(SERVERS_END_S)
@@ -177,8 +182,10 @@ def heal(parts: Run) -> None:
 
 def settle(parts: Run) -> None:
     """Wait while the fleet makes progress; what is left after a long time without any is stuck."""
-    before, moved_s = {"": 0}, time.monotonic()
-    while time.monotonic() - moved_s < parts.world.plan.patience_s:
+    patience_s = parts.world.plan.patience_s
+    before, began_s = {"": 0}, time.monotonic()
+    moved_s = began_s
+    while time.monotonic() < min(moved_s + patience_s, began_s + MOST_PATIENCES * patience_s):
         look_after(parts)
         with suppress(RedisError, psycopg.Error, OSError):
             left = unfinished(parts.world)
@@ -194,8 +201,8 @@ def settle(parts: Run) -> None:
 
 def _await_webhooks(parts: Run) -> None:
     """Wait while webhooks that are due arrive."""
-    before = -1
-    while (requests := parts.world.receiver.requests) != before:
+    before, end_s = -1, time.monotonic() + MOST_PATIENCES * parts.world.plan.patience_s
+    while (requests := parts.world.receiver.requests) != before and time.monotonic() < end_s:
         before = requests
         if parts.world.until(lambda: parts.world.rows(SENDING)[0][0] == 0, WEBHOOKS_S):
             return
@@ -204,7 +211,8 @@ def _await_webhooks(parts: Run) -> None:
 def observed(parts: Run) -> Observations:
     """What a run saw; a load that had to be ended is stuck."""
     seen = observe(parts.world, parts.publisher.ledger, parts.prompts, parts.review_client, parts.growth)
-    return replace(seen, left={**seen.left, "load that made no progress": int(parts.stalled)})
+    left = {**seen.left, "load that made no progress": int(parts.stalled)}
+    return replace(seen, left=left, ended=dict(parts.world.processes.ended))
 
 
 def judged(parts: Run, seen: Observations, command: str, seconds: float) -> Report:
@@ -258,6 +266,5 @@ def _figures(parts: Run, seen: Observations) -> dict[str, int]:
         "review jobs": len(seen.jobs),
         "prompts looked at": parts.prompts.looked_at,
         "prompts missed": seen.prompts_missed,
-        "processes that ended by themselves": parts.world.processes.ended.total(),
         "faults": parts.injector.happened.total(),
     }

@@ -89,10 +89,11 @@ def _alter(world: World, value: str) -> bool:
 
 def _refuses_writes(world: World) -> bool:
     try:
-        world.rows("CREATE TABLE chaos_probe ()")
-    except (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.DiskFull):
+        with psycopg.connect(world.stack.database_url, connect_timeout=5) as connection:
+            connection.execute("CREATE TABLE chaos_probe ()")
+            connection.rollback()
+    except psycopg.errors.ReadOnlySqlTransaction:
         return True
-    world.rows("SELECT 1")
     return False
 
 
@@ -147,8 +148,8 @@ def _no_space(world: World) -> bool:
             connection.execute(
                 "CREATE TEMPORARY TABLE probe AS SELECT repeat('x', 1000) FROM generate_series(1, 999)"
             )
-    except (psycopg.errors.DiskFull, psycopg.OperationalError):
-        return True
+    except psycopg.OperationalError as error:  # DiskFull is one; a refused connection says it in its text
+        return "No space left" in str(error) or isinstance(error, psycopg.errors.DiskFull)
     return False
 
 

@@ -26,6 +26,8 @@ LIMITS: Final = {MOST_PREPARED: 110.0}
 (``prepared_max``), and closes the oldest with the statement that follows."""
 PLOT_BLOCKS: Final = "▁▂▃▄▅▆▇█"
 PLOT_COLUMNS: Final = 24
+LEAST_LOAD: Final = 0.95
+"""Share of the planned events that a whole soak has published."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,10 +126,18 @@ def show(result: SoakResult, console: Console) -> bool:
     )
     report = result.report
     is_judged = any(each.slope is not None and not each.kept for each in figures)
-    if report is None or report.interrupted or not is_judged:
-        console.print("not a whole soak: it was interrupted, or too short to judge growth")
+    if report is None or report.interrupted or not is_judged or not _is_loaded(result):
+        console.print(
+            "not a whole soak: it was interrupted, too short to judge growth, or had too little load"
+        )
         return False
-    return not report.total_violations and not any(each.leaks for each in figures)
+    return not (report.total_violations or report.undemonstrated or any(each.leaks for each in figures))
+
+
+def _is_loaded(result: SoakResult) -> bool:
+    """Whether the planned events were published."""
+    published = result.samples[-1].published if result.samples else 0
+    return published >= LEAST_LOAD * result.plan.hours * 3_600 * result.rate_per_s
 
 
 def _cells(each: Grown) -> Iterator[str]:

@@ -24,7 +24,7 @@ from chaos.observations import (
     SeenReply,
     SeenWebhook,
 )
-from chaos.oracle import breaches
+from chaos.oracle import GRACE_MS, breaches
 from chaos.plan import FaultThread, Plan, schedule, thread_of
 from chaos.prompt_watch import foreign_marks
 
@@ -59,6 +59,26 @@ def with_job(seen: Observations, **changes: Any) -> Observations:
     return replace(seen, jobs=(replace(seen.jobs[0], **changes),))
 
 
+def with_ending(seen: Observations, kind: str, reason: str) -> Observations:
+    return replace(seen, decisions=(decision(ANSWERED, kind, reason), *seen.decisions[1:]))
+
+
+def failures(seen: Observations, count: int) -> Observations:
+    """A run in which the model failed for so many further questions."""
+    names = [f"f{number}" for number in range(count)]
+    return replace(
+        seen,
+        published={**seen.published, **{name: event(name, name, EventKind.QUESTION) for name in names}},
+        entries={**seen.entries, **{f"{100 + n}-0": name for n, name in enumerate(names)}},
+        keys=(*seen.keys, *(key(name, f"{100 + n}-0", 100 + n) for n, name in enumerate(names))),
+        decisions=(*seen.decisions, *(decision(name, "ignore", "LLM_ERROR") for name in names)),
+    )
+
+
+def late_webhook(seen: Observations) -> SeenWebhook:
+    return replace(seen.webhooks[0], last_ms=70 + GRACE_MS + 1)
+
+
 def with_reason(seen: Observations, reason: str) -> tuple[OutboxRow, ...]:
     return (replace(seen.outbox[0], cancelled=reason), *seen.outbox[1:])
 
@@ -90,11 +110,11 @@ RIGHT: Final = Observations(
         key(AFTER, "4-0", 15),
     ),
     decisions=(
-        decision(ANSWERED, "respond"),
-        decision(SECOND, "respond"),
-        decision(FLAGGED, "ignore"),
-        decision(HANDED, "escalate"),
-        decision(AFTER, "ignore"),
+        decision(ANSWERED, "respond", "REPLIED"),
+        decision(SECOND, "respond", "REPLIED"),
+        decision(FLAGGED, "ignore", "MODERATION_FLAGGED"),
+        decision(HANDED, "escalate", "LOW_CONFIDENCE_ESCALATED"),
+        decision(AFTER, "ignore", "OWNED_BY_PEOPLE"),
     ),
     duplicates=(("1-3", SECOND),),
     dead=(("10-0", BROKEN),),
@@ -196,17 +216,35 @@ BREACHES: Final[tuple[tuple[Law, str, Change], ...]] = (
     (Law.AFTER_TAKEOVER, "a late reply", lambda o: replace(o, taken={"c": "50-0"})),
     (
         Law.AFTER_TAKEOVER,
+        "a late webhook",
+        lambda o: replace(o, taken={"c": "70-0"}, webhooks=(late_webhook(o), *o.webhooks[1:])),
+    ),
+    (
+        Law.AFTER_TAKEOVER,
         "a later event",
         lambda o: replace(o, replies=(*o.replies, reply("53-0", AFTER, "t"))),
     ),
     (Law.RESIDUE, "in the history", lambda o: replace(o, history=(*o.history, line("m", FLAGGED, "zqf3q")))),
     (Law.RESIDUE, "in a prompt", lambda o: replace(o, residue=(FLAGGED,))),
+    (
+        Law.RESIDUE,
+        "flagged text under another name",
+        lambda o: replace(o, history=(*o.history, line("c", "other", "zqf3q"))),
+    ),
     (Law.RESIDUE, "prompts unseen", lambda o: replace(o, prompts_missed=1)),
+    (Law.ENDING, "a question without an answer", lambda o: with_ending(o, "ignore", "NO_ANSWER")),
+    (
+        Law.ENDING,
+        "left to people whom nobody called",
+        lambda o: with_ending(replace(o, taken={}), "ignore", "OWNED_BY_PEOPLE"),
+    ),
+    (Law.ENDING, "most calls failed", lambda o: failures(o, 30)),
     (Law.JOBS, "failed", lambda o: with_job(o, state="failed", processed=())),
     (Law.JOBS, "left out", lambda o: with_job(o, processed=("d-e2",))),
     (Law.JOBS, "twice", lambda o: with_job(o, processed=("d-e1", "d-e1"))),
     (Law.JOBS, "beyond its list", lambda o: with_job(o, processed=("d-e1", "d-e3"))),
     (Law.STUCK, "an entry", lambda o: replace(o, left={"entries on the stream": 1})),
+    (Law.CRASH, "a worker", lambda o: replace(o, ended={"worker 1": 2})),
     (Law.LEAK, "a lane", lambda o: replace(o, leaks=("1 lane without entries",))),
 )
 
