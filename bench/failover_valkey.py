@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import kill
 from pathlib import Path
 from typing import Any, Final, Self
@@ -76,10 +76,23 @@ class SlowLink:
         """Forward nothing to the replica from now on."""
         self._held.set()
 
+    def close(self) -> None:
+        """Accept no further connection."""
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
     def _accept(self) -> None:
         while True:
-            replica, _ = self._listener.accept()
-            primary = socket.create_connection(("127.0.0.1", self._target))
+            try:
+                replica, _ = self._listener.accept()
+            except OSError:  # closed
+                return
+            try:
+                primary = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:  # killed
+                replica.close()
+                continue
             for each in (replica, primary):
                 each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for source, sink, drops in ((replica, primary, False), (primary, replica, True)):
@@ -92,6 +105,11 @@ class SlowLink:
                     sink.sendall(part)
         except OSError:
             return
+        finally:  # the other direction ends too
+            for each in (source, sink):
+                with suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
+            source.close()
 
 
 class Pair:
@@ -115,6 +133,7 @@ class Pair:
         for process in self._processes:
             process.kill()
             process.wait()
+        self._link.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self, port: int, words: Sequence[str]) -> subprocess.Popen[bytes]:

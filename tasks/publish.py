@@ -12,9 +12,10 @@ from weakref import WeakKeyDictionary
 
 import orjson
 from redis import Redis
-from redis.exceptions import OutOfMemoryError, ResponseError
+from redis.exceptions import ConnectionError as NotConnected
+from redis.exceptions import OutOfMemoryError, RedisClusterException, ResponseError
 
-from tasks.replicated import APPEND, Replication, append_replicated
+from tasks.replicated import APPEND, Replication, TooFewReplicas, append_replicated
 from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import is_cluster_client
 from tasks.shards.layout import Shard, ShardLayout
@@ -26,9 +27,12 @@ BATCH: Final = 500
 """Events appended in one Redis transaction, which blocks the server for about a millisecond."""
 PRIMARY: Final = Replication()
 """An entry counts as published when the primary has it."""
+NEEDED_ID: Final = "an id, as an event may be published again when too few replicas have it"
 SEALED_S: Final = 10.0
 """How long a publisher waits while the shards are doubled, which takes milliseconds."""
 LOOK_S: Final = 0.02
+CAUSE: Final = "caused error: "
+"""Before it redis-py quotes the command of a pipeline, which holds user text."""
 LAYOUTS: Final[WeakKeyDictionary[Redis, dict[str, ShardLayout]]] = WeakKeyDictionary()
 """The layouts that clients of this process have seen."""
 
@@ -56,7 +60,7 @@ def publish(
         StreamFull: Redis has no memory left; keep the event and publish it later.
         NotReplicated: too few replicas have it yet; publish the same event again.
     """
-    payload = checked(event, most_bytes=most_bytes)
+    payload = checked(event, most_bytes=most_bytes, needs_id=replication.replicas > 0)
     return append(redis, [payload], stream=stream, replication=replication)[0]
 
 
@@ -79,7 +83,7 @@ def publish_many(
     payloads = []
     for number, event in enumerate(events):
         try:
-            payloads.append(checked(event, most_bytes=most_bytes))
+            payloads.append(checked(event, most_bytes=most_bytes, needs_id=replication.replicas > 0))
         except PayloadRejected as error:
             raise PayloadRejected(
                 code=error.code, field=f"{number}.{error.field}", expected=error.expected, got=error.got
@@ -114,7 +118,7 @@ def append(
         found: list[str] = [""] * len(batch)
         try:
             _append_batch(redis, batch, stream, found, replication)
-        except _TooFewReplicas as error:
+        except TooFewReplicas as error:
             ids += filter(None, found)
             raise NotReplicated(
                 f"{stream}: expected {replication.replicas} replicas with the entries within"
@@ -178,14 +182,10 @@ def _append_to(
     except OutOfMemoryError:
         raise
     except ResponseError as error:
-        if "WRONGTYPE" in str(error):
+        if str(error).rpartition(CAUSE)[2].startswith("WRONGTYPE"):
             return None
         raise
     return [(each.decode() if isinstance(each, bytes) else str(each)) + shard.mark for each in added]
-
-
-class _TooFewReplicas(Exception):
-    """How many replicas have the entries."""
 
 
 def _appended(redis: Redis, stream: str, payloads: Sequence[bytes], replication: Replication) -> list[Any]:
@@ -194,12 +194,12 @@ def _appended(redis: Redis, stream: str, payloads: Sequence[bytes], replication:
     A transaction of redis-py does not look for a new primary, so a cluster gets a script.
     """
     if replication.replicas:
-        added, reached = append_replicated(redis, stream, payloads, replication)
-        if reached < replication.replicas:
-            raise _TooFewReplicas(reached)
-        return added
+        return append_replicated(redis, stream, payloads, replication)
     if is_cluster_client(redis):
-        answer: Any = redis.eval(APPEND, 1, stream, *payloads)
+        try:
+            answer: Any = redis.eval(APPEND, 1, stream, *payloads)
+        except RedisClusterException as error:  # it is no RedisError: no node answered
+            raise NotConnected(str(error)) from error
         return list(answer)
     pipe = redis.pipeline(transaction=True)
     for payload in payloads:
@@ -225,13 +225,18 @@ class CheckedEvent:
     user_id: str
 
 
-def checked(event: Mapping[str, Any] | bytes, *, most_bytes: int = PAYLOAD_BYTES) -> bytes:
+def checked(
+    event: Mapping[str, Any] | bytes, *, most_bytes: int = PAYLOAD_BYTES, needs_id: bool = False
+) -> bytes:
     """The payload of an event, checked by the parser that workers use.
 
     Raises:
-        PayloadRejected: a worker could not read the event.
+        PayloadRejected: a worker could not read the event, or it ``needs_id`` and has none.
     """
-    return checked_event(event, most_bytes=most_bytes).payload
+    found = checked_event(event, most_bytes=most_bytes)
+    if needs_id and not found.event_id:
+        raise PayloadRejected(code="bad_value", field="event_id", expected=NEEDED_ID, got="nothing")
+    return found.payload
 
 
 def checked_event(event: Mapping[str, Any] | bytes, *, most_bytes: int = PAYLOAD_BYTES) -> CheckedEvent:

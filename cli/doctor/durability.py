@@ -69,11 +69,13 @@ def failover(nodes: list[RedisNode], postgres: Durability, awaited: int) -> Doct
     parts, safe = [], True
     if copied := [node for node in nodes if node.replicas]:
         lag_s = max(node.most_lag_s for node in copied)
-        limit = f", at most {lag_s} s of it" if all(node.most_lag_s for node in copied) else ""
+        limit = f", at most the last {lag_s} s of writes" if all(node.most_lag_s for node in copied) else ""
         what = "replies that" if awaited else "what"
         parts.append(f"Redis loses {what} its replica does not have yet{limit}")
         if awaited:
-            parts.append(f"accepted events wait for replicas (HUSHGATE_PUBLISH_REPLICAS {awaited})")
+            parts.append(f"accepted events wait for {awaited} (HUSHGATE_PUBLISH_REPLICAS)")
+        if 0 < awaited < max(node.replicas for node in nodes):
+            parts.append("another replica may be promoted, which lacks accepted events")
         if len(copied) < len(nodes):
             parts.append(f"{len(nodes) - len(copied)} of {len(nodes)} Redis primaries have no replica")
         safe = False

@@ -64,7 +64,7 @@ def publish(
     """
     settings = stream_settings()
     lines = _lines(source)
-    bad = [] if raw else _bad(lines, settings.payload_bytes)
+    bad = [] if raw else _bad(lines, settings)
     for problem in bad[:SHOWN_ERRORS]:
         print_message(f"line {problem.line}: {problem.error}")
     if len(bad) > SHOWN_ERRORS:
@@ -122,12 +122,12 @@ def _lines(source: str) -> dict[int, bytes]:
     return {number: line for number, line in enumerate(body.split(b"\n"), 1) if line.strip()}
 
 
-def _bad(lines: dict[int, bytes], most_bytes: int) -> list[BadEventLine]:
+def _bad(lines: dict[int, bytes], settings: StreamSettings) -> list[BadEventLine]:
     """The lines that a worker would make dead letters of, with the same messages."""
     problems = []
     for number, line in lines.items():
         try:
-            checked(line, most_bytes=most_bytes)
+            checked(line, most_bytes=settings.payload_bytes, needs_id=settings.publish_replicas > 0)
         except PayloadRejected as error:
             problems.append(BadEventLine(line=number, error=error))
     return problems

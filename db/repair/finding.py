@@ -7,6 +7,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
+from db.outbox import OVERTAKEN
 from db.outgoing.events import STREAM_TYPES
 from db.people.sample_data import SAMPLE_ACCOUNT
 from db.pool import Pool, fetch_dicts, fetch_value
@@ -105,10 +106,15 @@ TAKEN_BACK: Final = """
             AND (d.reason_code = 'MESSAGE_DELETED' OR (d.snapshot_json ->> 'quarantined')::boolean)))
 """
 """True of a reply that was retracted, whose message was deleted, or an edit of whose message was flagged."""
+NO_LONGER_DUE: Final = f"""
+    ({TAKEN_BACK} OR o.send_before < now() OR {OVERTAKEN.replace("%(now)s", "now()")})
+"""
+"""True also of one that is too late or overtaken by people: a relay would cancel it, and take a reply that
+its author may have read out of the history."""
 DELIVERED: Final = f"""
     SELECT decision_id::text AS decision_id, user_id FROM outbox o
     WHERE delivered_at >= %(since)s AND delivered_at < %(until)s AND user_id <> '{SAMPLE_ACCOUNT}'
-        AND NOT {TAKEN_BACK}
+        AND NOT coalesce({NO_LONGER_DUE}, false)
     ORDER BY id
 """
 """Replies to samples count as delivered, and never are."""

@@ -11,7 +11,7 @@ from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.outbox import LOCK_AND_WAIT
 from db.outgoing import events
 from db.pool import Pool, checkout
-from db.repair.finding import TAKEN_BACK
+from db.repair.finding import NO_LONGER_DUE
 from db.repair.model import Breach, FoundBreach
 from worker.webhooks.types import WebhookType
 
@@ -66,7 +66,8 @@ FIXES: Final = MappingProxyType(
         """,
         Breach.REPLY_NOT_ON_STREAM: f"""
             UPDATE outbox o SET delivered_at = NULL
-            WHERE decision_id = %(subject)s::uuid AND delivered_at >= %(since)s AND NOT {TAKEN_BACK}
+            WHERE decision_id = %(subject)s::uuid AND delivered_at >= %(since)s
+                AND NOT coalesce({NO_LONGER_DUE}, false)
             RETURNING 1
         """,
         Breach.OUTGOING_NOT_ON_STREAM: f"""

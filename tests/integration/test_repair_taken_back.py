@@ -1,4 +1,4 @@
-"""A reply that was taken back since Redis lost it is not sent again."""
+"""A reply that was taken back since Redis lost it, or is no longer due, is not sent again."""
 
 from __future__ import annotations
 
@@ -74,8 +74,22 @@ def flagged_edit(world: World, made: Decision) -> None:
     )
 
 
+def too_late(world: World, made: Decision) -> None:
+    """Its latest time has passed."""
+    world.sql("UPDATE outbox SET send_before = now() - interval '1 minute'")
+
+
+def overtaken(world: World, made: Decision) -> None:
+    """People took the conversation."""
+    world.sql(
+        "INSERT INTO conversations (user_id, conversation_id, people_until, changed_at, changed_by, cause,"
+        " changes) VALUES ('acme', %s, now() + interval '1 hour', now(), 'ann', 'taken', 1)",
+        made.event.conversation_id,
+    )
+
+
 CHANGES: Mapping[str, Callable[[World, Decision], None]] = {
-    each.__name__: each for each in (retracted, deleted, flagged_edit)
+    each.__name__: each for each in (retracted, deleted, flagged_edit, too_late, overtaken)
 }
 
 
@@ -93,3 +107,5 @@ def test_a_reply_taken_back_since_is_neither_found_nor_sent(world: World, name: 
     assert asyncio.run(fixed(world, KIND, [named])) == set()
     deliver(world)
     assert marks(world, REPLIES) == []
+    if name in {"too_late", "overtaken"}:
+        assert [row["text"] for row in world.sql("SELECT text FROM messages WHERE role = 'assistant'")]

@@ -62,8 +62,8 @@ def test_the_loss_by_a_power_failure_is_named(
             {"replicas": 1, "most_lag_s": 10},
             {"standbys": 1},
             "warn",
-            "Redis loses what its replica does not have yet, at most 10 s of it; Postgres loses what its"
-            " standby does not have yet",
+            "Redis loses what its replica does not have yet, at most the last 10 s of writes; Postgres loses"
+            " what its standby does not have yet",
         ),
         (
             {},
@@ -94,7 +94,7 @@ def test_a_cluster_loses_what_the_replicas_of_some_primaries_lack() -> None:
 
     assert check.state == "warn"
     assert check.found == (
-        "Redis loses what its replica does not have yet, at most 10 s of it;"
+        "Redis loses what its replica does not have yet, at most the last 10 s of writes;"
         " 1 of 2 Redis primaries have no replica; Postgres has no standby"
     )
 
@@ -107,7 +107,7 @@ def test_publishers_that_wait_for_replicas_lose_no_event() -> None:
     assert (safe.state, safe.found) == (
         "warn",
         "Redis loses replies that its replica does not have yet;"
-        " accepted events wait for replicas (HUSHGATE_PUBLISH_REPLICAS 1); Postgres has no standby",
+        " accepted events wait for 1 (HUSHGATE_PUBLISH_REPLICAS); Postgres has no standby",
     )
     assert (refused.state, refused.found) == (
         "fail",
