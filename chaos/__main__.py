@@ -68,7 +68,7 @@ def main(
     command = f"make chaos ARGS={shlex.quote(shlex.join(sys.argv[1:]))}"
     if slices > 1:
         report = Slices(options=options_of(sys.argv[1:]), parse=options_of).run(command, console.print)
-        _end(report, out, console)
+        end(report, out, console)
     kills = {
         FaultKind.WORKER_KILL: worker_kills,
         FaultKind.VALKEY_KILL: redis_kills,
@@ -85,7 +85,7 @@ def main(
         patience_s=patience_s,
         shards=shards,
     )
-    _end(run(plan, command, console.print), out, console)
+    end(run(plan, command, console.print), out, console)
 
 
 def options_of(arguments: Sequence[str]) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def options_of(arguments: Sequence[str]) -> dict[str, Any]:
     return dict(typer.main.get_command(app).make_context("chaos", list(arguments)).params)
 
 
-def _end(report: Report, out: Path, console: Console) -> NoReturn:
+def end(report: Report, out: Path, console: Console) -> NoReturn:
     """Show and store a report; the file is replaced in one step."""
     show(report, console)
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -62,6 +62,7 @@ def run(plan: Plan, command: str, say: Callable[[str], None]) -> Report:
     began = time.monotonic()
     with world(plan, say) as found:
         await_start(found, say)
+        _leave_out_full_disks(found, say)
         publisher, recoveries, review_client = Publisher(found), Recoveries(found), ReviewClient(found)
         injector = Injector(found, recoveries, review_client, lambda: len(publisher.ledger.entries))
         parts = Run(
@@ -84,6 +85,15 @@ def run(plan: Plan, command: str, say: Callable[[str], None]) -> Report:
         heal(parts)
         settle(parts)
         return judged(parts, observed(parts), command, time.monotonic() - began)
+
+
+def _leave_out_full_disks(found: World, say: Callable[[str], None]) -> None:
+    """A disk of the run's own needs root; another one is not filled."""
+    if not found.disk.is_own and found.plan.counts.get(FaultKind.DISK_FULL):
+        say("full disks are left out: a disk of the run's own needs root and --disk-mb")
+        counts = dict(found.plan.counts)
+        del counts[FaultKind.DISK_FULL]
+        found.plan = replace(found.plan, counts=counts)
 
 
 def await_start(found: World, say: Callable[[str], None]) -> None:

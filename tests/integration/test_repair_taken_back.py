@@ -83,7 +83,7 @@ def overtaken(world: World, made: Decision) -> None:
     """People took the conversation."""
     world.sql(
         "INSERT INTO conversations (user_id, conversation_id, people_until, changed_at, changed_by, cause,"
-        " changes) VALUES ('acme', %s, now() + interval '1 hour', now(), 'ann', 'taken', 1)",
+        " changes) VALUES ('acme', %s, now() + interval '1 hour', now(), 'ann', 'command', 1)",
         made.event.conversation_id,
     )
 

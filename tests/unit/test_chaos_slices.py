@@ -8,8 +8,10 @@ from typing import Any
 
 import orjson
 import pytest
+import typer
+from rich.console import Console
 
-from chaos.__main__ import options_of
+from chaos.__main__ import end, options_of
 from chaos.commit import commit_of_the_code
 from chaos.kinds import Law
 from chaos.markdown import lines
@@ -142,3 +144,19 @@ def test_a_report_is_shown_as_tables_for_a_document() -> None:
     assert sum(line in {f"| {law} | 0 |" for law in Law} for line in found) == len(Law) - 1
     assert "| worker_kill | 4 | 4 | 4 | 1.0 | 1.0 | 1.0 |" in found
     assert "| only in 7 | 1 | 0 | 0 |  |  |  |" in found
+
+
+@pytest.mark.parametrize(
+    ("planned", "happened", "is_named"), [(5, 2, True), (5, 3, False), (4, 0, False), (20, 9, True)]
+)
+def test_a_kind_that_was_seldom_seen_to_happen_fails_the_run(
+    tmp_path: Path, planned: int, happened: int, *, is_named: bool
+) -> None:
+    """Of a few planned faults nothing follows: a link may have no traffic at that moment."""
+    count = FaultCount(planned=planned, injected=planned, happened=happened, recovery=None)
+    found = report(7, faults={"partition": count})
+
+    assert found.undemonstrated == ("partition",) * is_named
+    with pytest.raises(typer.Exit) as ended:
+        end(found, tmp_path / "report.json", Console(quiet=True))
+    assert ended.value.exit_code == int(is_named)

@@ -194,3 +194,12 @@ def test_an_interrupted_soak_does_not_pass() -> None:
     held.report = replace(EMPTY, interrupted=True)
 
     assert not show(held, Console(file=io.StringIO()))
+
+
+def test_a_soak_with_too_little_load_does_not_pass() -> None:
+    """A publisher that ended early leaves idle processes, whose memory does not grow."""
+    held = result({"worker-1 (start 1): memory kB": 0.0})
+    held.report = EMPTY
+    held.samples = [replace(each, published=each.published // 2) for each in held.samples]
+
+    assert not show(held, Console(file=io.StringIO()))
