@@ -24,7 +24,7 @@ from chaos.review_client import ReviewClient
 from chaos.world import ESCALATIONS, REPLIES, World
 
 PAGE: Final = 5_000
-LEFT: Final = {
+UNFINISHED: Final = {
     "replies that wait": "SELECT count(*) FROM outbox WHERE delivered_at IS NULL AND NOT cancel_settled",
     "outgoing events that wait": "SELECT count(*) FROM outgoing_events WHERE streamed_at IS NULL",
     "outgoing events without webhooks": "SELECT count(*) FROM outgoing_events WHERE fanned_out_at IS NULL",
@@ -34,7 +34,7 @@ LEFT: Final = {
 }
 SWEPT_S: Final = 20.0
 """A row that a sweep added is sent within this time, also on a busy machine."""
-LATER: Final = """
+LATER_WEBHOOKS: Final = """
     SELECT e.body->>'event_id' FROM outgoing_events e JOIN webhook_deliveries d ON d.event_row = e.id
     WHERE e.type = 'reply.created' AND d.state = 'waiting' AND EXISTS (
         SELECT FROM webhook_deliveries first
@@ -45,13 +45,13 @@ LATER: Final = """
 """
 """Webhooks of a conversation are sent one after the other: all wait for the attempt of the first one. After a
 second lost answer the next attempt follows in 5 minutes and at most a tenth."""
-CANCELLED: Final = """
+CANCELLED_WEBHOOKS: Final = """
     SELECT e.body->>'event_id', d.cancel_reason
     FROM outgoing_events e JOIN webhook_deliveries d ON d.event_row = e.id
     WHERE e.type = 'reply.created' AND d.state = 'cancelled'
 """
 CANCELLED_REPLY: Final = "CASE WHEN cancelled_at IS NULL THEN '' ELSE coalesce(cancel_reason, 'asked') END"
-SENDING: Final = (
+DUE_WEBHOOKS: Final = (
     "SELECT (SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting'"
     " AND (next_attempt_at IS NULL OR next_attempt_at < now() + interval '40 seconds'))"
     " + (SELECT count(*) FROM outgoing_events WHERE fanned_out_at IS NULL)"
@@ -62,7 +62,7 @@ SENDING: Final = (
 def unfinished(world: World) -> dict[str, int]:
     """What is not finished now: entries on the stream, and rows that wait to be sent."""
     left = {"entries on the stream": unfinished_entries(world)}
-    return left | {what: int(world.rows(query)[0][0]) for what, query in LEFT.items()}
+    return left | {what: int(world.rows(query)[0][0]) for what, query in UNFINISHED.items()}
 
 
 def unfinished_entries(world: World) -> int:
@@ -114,8 +114,8 @@ def observe(
         replies=replies,
         escalations=escalations,
         webhooks=tuple(world.receiver.taken.values()),
-        webhooks_later=frozenset(row[0] for row in world.rows(LATER)),
-        webhooks_cancelled=dict(world.rows(CANCELLED)),
+        webhooks_later=frozenset(row[0] for row in world.rows(LATER_WEBHOOKS)),
+        webhooks_cancelled=dict(world.rows(CANCELLED_WEBHOOKS)),
         residue=tuple(prompts.residue),
         prompts_missed=prompts.missed,
         jobs=review_client.seen(),

@@ -59,11 +59,11 @@ class Growth:
         self.postgres = int(world.rows(CONNECTIONS)[0][0])
         self.memory_mb = {str(role): _memory(found) for role, found in world.processes.memory_mb.items()}
         living = [each.role for each in world.processes.managed.values()]
-        most, passing = most_postgres(living), passing_keys(self.keys)
+        most, unmarked = most_postgres(living), unmarked_keys(self.keys)
         found = [f"{self.lanes} lanes without entries"] if self.lanes else []
         found += [f"{dead} lanes owned by processes that ended"] if dead else []
-        if passing > MOST_KEYS:
-            found.append(f"{passing} keys of Valkey besides marks, {MOST_KEYS} at most")
+        if unmarked > MOST_KEYS:
+            found.append(f"{unmarked} keys of Valkey besides marks, {MOST_KEYS} at most")
         if self.postgres > most:
             found.append(f"{self.postgres} connections to Postgres, {most} at most")
         if self.valkey > MOST_VALKEY * len(living):
@@ -83,7 +83,7 @@ def most_postgres(living: Iterable[Role]) -> int:
     return sum(MOST_POSTGRES[role] for role in living) + OWN_POSTGRES
 
 
-def passing_keys(keys: Mapping[str, int]) -> int:
+def unmarked_keys(keys: Mapping[str, int]) -> int:
     """Keys that do not grow with what was sent, of all families."""
     return sum(count for family, count in keys.items() if not family.endswith(MARKS))
 

@@ -13,7 +13,7 @@ import psycopg
 from redis.exceptions import RedisError
 
 from chaos import oracle
-from chaos.collect import SENDING, observe, unfinished, unfinished_entries
+from chaos.collect import DUE_WEBHOOKS, observe, unfinished, unfinished_entries
 from chaos.commit import commit_of_the_code
 from chaos.evidence import evidence
 from chaos.injector import Injector
@@ -214,7 +214,7 @@ def _await_webhooks(parts: Run) -> None:
     before, end_s = -1, time.monotonic() + MOST_PATIENCES * parts.world.plan.patience_s
     while (requests := parts.world.receiver.requests) != before and time.monotonic() < end_s:
         before = requests
-        if parts.world.until(lambda: parts.world.rows(SENDING)[0][0] == 0, WEBHOOKS_S):
+        if parts.world.until(lambda: parts.world.rows(DUE_WEBHOOKS)[0][0] == 0, WEBHOOKS_S):
             return
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import structlog
-from redis.exceptions import OutOfMemoryError, RedisError
+from redis.exceptions import OutOfMemoryError, RedisClusterException, RedisError
 
 from gateway.intake import RETRY_S, not_replicated, redis_full
 from review.first_run.services import EventPlace
@@ -52,7 +52,7 @@ class RedisEventStream:
             raise redis_full(error) from None
         except NotReplicated:
             raise not_replicated() from None
-        except (StreamSealed, RedisError, OSError) as error:
+        except (StreamSealed, RedisError, RedisClusterException, OSError) as error:
             log.warning("test_message_refused", error=type(error).__name__)
             text = _("Redis does not answer. Check REDIS_URL and that the server runs, then send again.")
             raise Refused(503, _("Redis does not answer"), text, retry_after_s=RETRY_S) from None

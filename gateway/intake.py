@@ -10,7 +10,7 @@ from typing import Final
 
 import orjson
 import structlog
-from redis.exceptions import OutOfMemoryError, RedisError
+from redis.exceptions import OutOfMemoryError, RedisClusterException, RedisError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
@@ -145,7 +145,7 @@ class Intake:
             log.warning("events_refused", cause="shards_doubled")
             text = "The stream is being enlarged. Publish the same events again: each id is decided once."
             raise Refused(503, "Stream is being enlarged", text, retry_after_s=RETRY_S) from None
-        except (RedisError, OSError) as error:
+        except (RedisError, RedisClusterException, OSError) as error:
             log.warning("events_refused", cause="redis_away", error=type(error).__name__)
             text = "Redis does not answer. Publish the same events again: each id is decided once."
             raise Refused(503, "Redis does not answer", text, retry_after_s=RETRY_S) from None

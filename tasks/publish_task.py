@@ -10,7 +10,7 @@ import structlog
 from celery import shared_task
 from celery.exceptions import Reject
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisClusterException, RedisError
 
 from tasks.publish import append, checked, open_shards
 from tasks.replicated import Replication
@@ -20,6 +20,11 @@ from worker.settings import Settings
 
 log = structlog.get_logger(__name__)
 
+PASSING: Final = (
+    *(StreamFull, StreamSealed, NotReplicated),
+    *(RedisError, RedisClusterException, OSError),  # the second is none of the first
+)
+"""Errors after which the event is published again."""
 PAUSES_S: Final = (0.5, 1.0, 2.0)
 """Before each further try in one run of the task; after the last one the broker has the task again."""
 
@@ -56,7 +61,7 @@ def _append_patiently(settings: Settings, payload: bytes) -> str:
         try:
             with connect_sync(settings.redis_url.get_secret_value()) as redis:
                 return _append(redis, settings, payload)
-        except (StreamFull, StreamSealed, NotReplicated, RedisError, OSError) as error:
+        except PASSING as error:
             log.warning("event_not_published", error=type(error).__name__)
             pause_s = next(pauses, None)
             if pause_s is None:  # no cause: it may quote the event

@@ -58,7 +58,7 @@ def slow(injection: Injection) -> tuple[bool, list[str]]:
     return link.slowed_bytes > before, entries
 
 
-def forget(injection: Injection) -> tuple[bool, list[str]]:
+def half_open(injection: Injection) -> tuple[bool, list[str]]:
     """Half-open connections: the server has lost them, the process learns it after a while by RST."""
     entries, link = injection.recoveries.pending(), _link(injection)
     forgotten = injection.world.network.call(link.forget)
@@ -104,5 +104,5 @@ FAULTS: Final[dict[FaultKind, Fault]] = {
     FaultKind.FROZEN: freeze,
     FaultKind.PARTITION: cut,
     FaultKind.LATENCY: slow,
-    FaultKind.HALF_OPEN: forget,
+    FaultKind.HALF_OPEN: half_open,
 }

@@ -12,7 +12,8 @@ from redis.asyncio.cluster import RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.cluster import RedisCluster as SyncRedisCluster
-from redis.exceptions import NoScriptError
+from redis.exceptions import ConnectionError as NotConnected
+from redis.exceptions import NoScriptError, RedisClusterException
 from redis.retry import Retry as SyncRetry
 
 from tasks.shards.connections import REPORTING, report_closed_of_nodes
@@ -62,16 +63,23 @@ def is_cluster_client(redis: object) -> bool:
 
 
 def connect_sync(url: str, *, timeout_s: float = 10.0, decode_responses: bool = False) -> SyncRedis:
-    """A client for threads, publishers and commands."""
+    """A client for threads, publishers and commands.
+
+    Raises:
+        ConnectionError: of redis-py, no node of a cluster answers.
+    """
     if is_cluster(url):
-        cluster = SyncRedisCluster.from_url(
-            url.replace(CLUSTER, "://"),
-            retry=SyncRetry(NoBackoff(), 0),
-            socket_timeout=timeout_s,
-            socket_connect_timeout=min(timeout_s, CONNECT_S),
-            decode_responses=decode_responses,
-            require_full_coverage=False,
-        )
+        try:
+            cluster = SyncRedisCluster.from_url(
+                url.replace(CLUSTER, "://"),
+                retry=SyncRetry(NoBackoff(), 0),
+                socket_timeout=timeout_s,
+                socket_connect_timeout=min(timeout_s, CONNECT_S),
+                decode_responses=decode_responses,
+                require_full_coverage=False,
+            )
+        except RedisClusterException as error:  # it is no RedisError
+            raise NotConnected(str(error)) from error
         return cast("SyncRedis", cluster)
     return SyncRedis.from_url(
         url,

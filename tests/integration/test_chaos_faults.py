@@ -11,7 +11,7 @@ import orjson
 import psycopg
 import pytest
 
-from chaos.collect import CANCELLED, LATER
+from chaos.collect import CANCELLED_WEBHOOKS, LATER_WEBHOOKS
 from chaos.faults.servers import NEXT_TRANSACTION, shifted
 from chaos.faults.upstream import MOST, hits
 from chaos.plan import Plan
@@ -92,8 +92,8 @@ def test_only_webhooks_with_a_later_attempt_or_a_known_cause_are_excused(databas
             connection.execute(DELIVERY, reply | values)
     world = Database(database_url)
 
-    assert {row[0] for row in world.rows(LATER)} == {"later", "behind it"}
-    assert dict(world.rows(CANCELLED)) == {"cancelled": "too_late"}
+    assert {row[0] for row in world.rows(LATER_WEBHOOKS)} == {"later", "behind it"}
+    assert dict(world.rows(CANCELLED_WEBHOOKS)) == {"cancelled": "too_late"}
 
 
 def test_a_storm_counts_only_the_calls_that_its_own_rules_failed() -> None:
