@@ -94,7 +94,8 @@ class SlowLink:
                 replica.close()
                 continue
             for each in (replica, primary):
-                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                with suppress(OSError):  # closed at once
+                    each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for source, sink, drops in ((replica, primary, False), (primary, replica, True)):
                 threading.Thread(target=self._forward, args=(source, sink, drops), daemon=True).start()
 

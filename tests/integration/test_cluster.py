@@ -118,9 +118,13 @@ def test_a_breach_in_a_cluster_is_found_and_repaired(
 
 
 class Worker:
-    """The engines of a worker on a thread of its own; events run while ``open`` is set."""
+    """The engines of a worker on a thread of its own; events run while ``open`` is set.
+
+    ``granted``: entries that it was given, waiting ones included.
+    """
 
     def __init__(self, url: str) -> None:
+        self.granted: set[str] = set()
         self.handled: dict[str, list[str]] = defaultdict(list)
         self.open = threading.Event()
         self._url = url
@@ -155,6 +159,7 @@ class Worker:
             await close(redis)
 
     async def _handle(self, grant: EntryGrant) -> None:
+        self.granted.add(grant.entry_id)
         if not self.open.is_set():
             await asyncio.to_thread(self.open.wait)
         self.handled[json.loads(grant.payload)["conversation_id"]].append(grant.entry_id)
@@ -167,6 +172,10 @@ def publish(redis: Redis, rounds: int) -> list[str]:
     return list(append(redis, payloads, stream=STREAM))
 
 
+def shard_mark(entry_id: str) -> str:
+    return entry_id.partition("@")[2]
+
+
 def of_shard(ids: list[str], mark: str) -> set[str]:
     return {each for each in ids if each.endswith(mark)}
 
@@ -176,6 +185,8 @@ def test_a_shard_whose_primary_dies_pauses_and_the_others_go_on(cluster: Cluster
     dead_shard = current_layout(redis, STREAM).current()[1]
     with Worker(cluster.url) as worker:
         ids = publish(redis, 10)
+        shards = set(map(shard_mark, ids))
+        eventually(lambda: shards == set(map(shard_mark, list(worker.granted))), "a grant of each shard")
         cluster.settle()
         cluster.hold_failover(hold=True)
         dead = cluster.primary_of(dead_shard.name)

@@ -82,7 +82,7 @@ def test_a_target_that_ran_to_its_end_passes(folder: Path) -> None:
     assert command.returncode == 0
     found = results(printed)[PASSED]
     seconds = found.pop("seconds")
-    assert seconds > 0
+    assert seconds >= 0
     assert found == {
         "target": PASSED,
         "state": "passed",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,7 @@ def deleted(world: World, made: Decision) -> None:
     record(
         world,
         event=later,
+        decided_at=made.decided_at - timedelta(minutes=1),  # by a worker whose clock is slow
         kind=DecisionKind.IGNORE,
         reason_code=Reason.MESSAGE_DELETED,
         reply=None,
