@@ -46,7 +46,7 @@ from tasks.shards.lanes import ShardedLanes
 from tasks.stream import Lanes, connect
 from tasks.takeovers import EarlyTakeovers
 from tasks.tracing.start import Traces
-from tasks.webhooks.poller import WebhookPoller
+from tasks.webhooks.poller import WebhookPoller, fleet_poller
 from worker.adapters import openai_client
 from worker.adapters.chat_classifier import ChatClassifier
 from worker.adapters.model_judge import ModelJudge
@@ -56,7 +56,6 @@ from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_http import ApiClient
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
-from worker.adapters.webhook_sender import WebhookSender
 from worker.assessment.non_answers import recogniser as non_answers
 from worker.assessment.promises import recogniser as promises
 from worker.holds import Holds
@@ -318,10 +317,9 @@ async def build_worker(
         relay=relay,
         retractor=Retractor(pool, redis, stream=settings.retraction_stream, now=clock.now),
         escalation_relay=escalation_relay,
-        webhooks=WebhookPoller(
+        webhooks=fleet_poller(
             pool,
-            WebhookSender(loopback=settings.webhook_loopback, now=clock.now),
-            now=clock.now,
+            loopback=settings.webhook_loopback,
             pages=settings.review_url,
             attempted=None if metrics is None else metrics.webhook_attempted,
         ),

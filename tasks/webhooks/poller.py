@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -12,6 +12,7 @@ from typing import Final
 import orjson
 import structlog
 
+from db.database_clock import DatabaseClock
 from db.pool import Pool
 from db.webhooks import endings, queue
 from db.webhooks.queue import ClaimedDelivery, QueueLimits
@@ -54,6 +55,7 @@ class WebhookPoller:
     """Any number of them run in a fleet; a killed one's deliveries are sent by the others after the lease.
 
     Args:
+        refresh: awaited before each look, for a ``now`` that must be read first.
         pages: URL of the review pages, for links; None without.
         draw: a random number from 0 to 1 for the jitter.
         seconds: a clock that counts while the process is stopped.
@@ -65,6 +67,7 @@ class WebhookPoller:
         sender: WebhookSender,
         *,
         now: Callable[[], datetime],
+        refresh: Callable[[], Awaitable[None]] | None = None,
         pages: str | None = None,
         draw: Callable[[], float] = random.random,
         limits: PollerLimits = PollerLimits(),
@@ -74,6 +77,7 @@ class WebhookPoller:
         self._pool = pool
         self._sender = sender
         self._now = now
+        self._refresh = refresh
         self._draw = draw
         self._pages = pages
         self._limits = limits
@@ -105,6 +109,8 @@ class WebhookPoller:
 
     async def look(self) -> int:
         """Make deliveries of new events and begin attempts; how many deliveries began or were cancelled."""
+        if self._refresh is not None:
+            await self._refresh()
         while await queue.fan_out(self._pool, BATCH, self._now()) == BATCH:
             pass
         free = self._limits.attempts - len(self._running)
@@ -161,6 +167,23 @@ class WebhookPoller:
             await endings.return_claim(self._pool, claimed, self._now())
         except StorageUnavailable as error:  # claimed again after the lease
             log.warning("webhooks_postponed", error=error.kind)
+
+
+def fleet_poller(
+    pool: Pool,
+    *,
+    loopback: bool,
+    pages: str | None,
+    attempted: Callable[[str], None] | None = None,
+) -> WebhookPoller:
+    """The poller of a worker, on the clock of Postgres.
+
+    With the clock of its machine, a worker whose clock is ten minutes fast would let an endpoint that failed
+    once wait for ten minutes, with all its deliveries.
+    """
+    clock = DatabaseClock(pool, seconds=seconds_since_boot)
+    sender = WebhookSender(loopback=loopback, now=clock.now)
+    return WebhookPoller(pool, sender, now=clock.now, refresh=clock.refresh, pages=pages, attempted=attempted)
 
 
 def request_body(claimed: ClaimedDelivery, pages: str | None = None) -> bytes:
