@@ -127,8 +127,8 @@ MUTATIONS: Final = (
     Mutation(
         law=Law.ENDING,
         file="worker/endings.py",
-        right="if assessment.action in (Action.SEND, Action.RECHECK):",
-        wrong="if assessment.action is Action.RECHECK:",
+        right="ending = _replied(Reason.REPLIED, candidate",
+        wrong="ending = _replied(Reason.PARTIAL_REPLY, candidate",
     ),
     Mutation(
         law=Law.JOBS,
