@@ -106,7 +106,7 @@ def _order(seen: Observations) -> Iterator[str]:
 def _not_sent(seen: Observations) -> Iterator[str]:
     """Every approved reply is on its stream, and every escalation; each reply on the stream was a webhook.
 
-    Only people keep a reply back here, where the run itself called them, or a webhook that waits.
+    A reply may be kept back only where the run called people; a few webhooks may wait for a later attempt.
     """
     on_stream = {(reply.name, reply.handoff) for reply in seen.replies}
     people = called_conversations(seen)

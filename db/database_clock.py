@@ -17,7 +17,7 @@ class DatabaseClock:
     """Where several processes compare stored times, a process with a wrong clock would delay the others.
 
     Args:
-        seconds: a clock that counts while the process is stopped, and that nobody sets.
+        seconds: a clock that counts while the process is stopped, and that is never set.
     """
 
     def __init__(self, pool: Pool, *, seconds: Callable[[], float]) -> None:

@@ -81,12 +81,12 @@ def test_what_redis_lost_is_sent_once(world: World) -> None:
     for mark in lost:
         lose_entry(world, ESCALATIONS, mark)
     lose_entry(world, RETRACTIONS, reviews[1])
-    mended = world.repair("--fix", KIND, "--yes")
+    repaired = world.repair("--fix", KIND, "--yes")
     for _ in range(2):
         deliver(world)
 
     assert healthy.rows == []
-    assert {row["subject"] for row in mended.rows} == {
+    assert {row["subject"] for row in repaired.rows} == {
         f"escalation.opened {handed[1].decision_id}",
         f"escalation.closed {handed[1].decision_id}",
         f"reply.retracted {reviews[1]}",

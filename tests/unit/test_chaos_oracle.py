@@ -235,7 +235,7 @@ BREACHES: Final[tuple[tuple[Law, str, Change], ...]] = (
     (Law.ENDING, "a question without an answer", lambda o: with_ending(o, "ignore", "NO_ANSWER")),
     (
         Law.ENDING,
-        "left to people whom nobody called",
+        "left to people who were not called",
         lambda o: with_ending(replace(o, taken={}), "ignore", "OWNED_BY_PEOPLE"),
     ),
     (Law.ENDING, "most calls failed", lambda o: failures(o, 30)),

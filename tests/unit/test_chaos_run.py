@@ -42,7 +42,7 @@ class Parts:
 
 
 def test_a_load_without_progress_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Entries that nobody finishes are stuck also while the load lasts."""
+    """Entries that are never finished are stuck also while the load lasts."""
     parts = Parts(monkeypatch)
     found = []
     for parts.now_s in (0.0, 119.0, 121.0):
