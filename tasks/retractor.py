@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Final
 
@@ -11,12 +11,14 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from db.database_clock import DatabaseClock
 from db.pool import Pool
 from db.reviews import retractions
 from db.reviews.retractions import Retraction
 from tasks.once_stream import OnceStream, Outgoing
 from tasks.outgoing import RETRACTION, RetractionEntry
 from tasks.relay import send_waiting
+from worker.adapters.boot_clock import seconds_since_boot
 from worker.errors import StorageUnavailable, StreamFull
 from worker.model import Scope
 from worker.webhooks.types import WebhookType
@@ -29,12 +31,25 @@ LOOK_S: Final = 5.0
 
 
 class Retractor:
-    """Asks channels to remove replies, one retractor at a time over the whole fleet."""
+    """Asks channels to remove replies, one retractor at a time over the whole fleet.
 
-    def __init__(self, pool: Pool, redis: Redis, *, stream: str, now: Callable[[], datetime]) -> None:
+    Args:
+        refresh: awaited before each look, for a ``now`` that must be read first.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        redis: Redis,
+        *,
+        stream: str,
+        now: Callable[[], datetime],
+        refresh: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         self._pool = pool
         self._stream = OnceStream(redis, stream)
         self._now = now
+        self._refresh = refresh
 
     async def run(self) -> None:
         """Look every ``LOOK_S``, until cancelled."""
@@ -48,6 +63,8 @@ class Retractor:
 
     async def deliver_batch(self) -> int | None:
         """Append up to ``BATCH`` due retractions; how many, None while another holds them."""
+        if self._refresh is not None:
+            await self._refresh()
         sent, complete = await send_waiting(
             self._stream,
             lambda _lease: retractions.due_retractions(self._pool, BATCH, self._now()),
@@ -58,6 +75,15 @@ class Retractor:
         for each in sent:
             log.info("reply_retracted", event_id=each.event_id, decision_id=str(each.decision_id))
         return len(sent) if complete else None
+
+
+def fleet_retractor(pool: Pool, redis: Redis, *, stream: str) -> Retractor:
+    """The retractor of a worker, on the clock of Postgres.
+
+    With the clock of its machine, a worker whose clock is fast would end the undo window early.
+    """
+    clock = DatabaseClock(pool, seconds=seconds_since_boot)
+    return Retractor(pool, redis, stream=stream, now=clock.now, refresh=clock.refresh)
 
 
 def _outgoing(retraction: Retraction) -> Outgoing:

@@ -39,7 +39,7 @@ from tasks.metrics import names
 from tasks.metrics.process import WorkerMetrics
 from tasks.places import Places
 from tasks.relay import Relay
-from tasks.retractor import Retractor
+from tasks.retractor import Retractor, fleet_retractor
 from tasks.shards.clients import is_cluster
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
@@ -315,7 +315,7 @@ async def build_worker(
         engine=engine,
         handler=handler,
         relay=relay,
-        retractor=Retractor(pool, redis, stream=settings.retraction_stream, now=clock.now),
+        retractor=fleet_retractor(pool, redis, stream=settings.retraction_stream),
         escalation_relay=escalation_relay,
         webhooks=fleet_poller(
             pool,

@@ -109,6 +109,8 @@ EDIT: Final = """, former AS (
     FROM former ORDER BY id
 )"""
 """Message and reply are stored anew in their order: workers may not change a stored line."""
+AT_ONCE: Final = "least(%(created_at)s, now())"
+"""Due now, also when the clock of the deciding worker is fast."""
 DELETION: Final = f""", deleted AS (
     DELETE FROM messages m USING key
     WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
@@ -117,14 +119,14 @@ DELETION: Final = f""", deleted AS (
     UPDATE outbox o SET cancel_reason = coalesce(o.cancel_reason, 'message_deleted'),
         cancelled_at = coalesce(o.cancelled_at, %(created_at)s),
         retraction_id = coalesce(o.retraction_id, CASE WHEN %(retract)s THEN gen_random_uuid() END),
-        retract_from = CASE WHEN %(retract)s THEN %(created_at)s ELSE o.retract_from END
+        retract_from = CASE WHEN %(retract)s THEN {AT_ONCE} ELSE o.retract_from END
     FROM key
     WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND (o.cancel_reason IS NULL OR NOT o.cancel_settled)
 ), retracted AS (
     INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
                              created_at, not_before)
     SELECT o.decision_id, gen_random_uuid(), o.user_id, o.event_id, o.conversation_id, o.message_id, o.scope,
-        %(created_at)s, %(created_at)s
+        %(created_at)s, {AT_ONCE}
     FROM outbox o, key
     WHERE %(retract)s AND {REPLY_TO_MESSAGE} AND o.delivered_at IS NOT NULL
         AND NOT EXISTS (

@@ -3,162 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from datetime import timedelta
-from itertools import count
-from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
-import psycopg
 import pytest
-from psycopg.rows import dict_row
-from redis.asyncio import Redis
 
-from db import decisions
-from db.access_log import LogEntry, LoggedAction
 from db.answers.held import count_held
-from db.answers.records import AnswerOutcome
-from db.answers.sending import AnsweredMessage, MessageGone, NewAnswer, store_answer
+from db.answers.sending import MessageGone
 from db.answers.waiting import list_waiting
 from db.conversation_owners import OwnerCause, Takeover, take_conversation
-from db.pool import WORKER_ROLE, Pool, create_pool
-from db.review_store import REVIEWER_ROLE
-from tasks.relay import Relay
-from tasks.retractor import Retractor
-from tasks.stream import connect
-from tests.support.relays import send_and_die
-from tests.support.samples import event
+from tests.support.shop import RETRACTIONS, Shop, opened
 from tests.support.webhooks import add_endpoint
 from worker.adapters.system_clock import SystemClock
-from worker.model import Decision, DecisionKind, Escalation, EventType, HeldDraft, HeldKind
-from worker.reasons import Reason
 from worker.webhooks.types import WebhookType
 
 CLOCK = SystemClock()
-NUMBERS = count(1)
-REPLIES, RETRACTIONS = "test:replies", "test:retractions"
 HOUR = timedelta(hours=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shop:
-    """An account's conversations, with the rights of workers and of reviewers."""
-
-    workers: Pool
-    people: Pool
-    redis: Redis
-    url: str
-
-    async def escalated(self, notice: str | None = "A colleague will answer here.") -> Decision:
-        """A message that people must answer; its author gets the text at a handoff."""
-        number, now = next(NUMBERS), CLOCK.now()
-        asked = event(
-            event_id=f"deleted-{number}",
-            entry_id=f"{number}-0",
-            user_id="corner-shop",
-            conversation_id=f"deleted-{number}",
-            message_id=f"message-{number}",
-            received_at=now,
-        )
-        made = Decision(
-            decision_id=CLOCK.new_id(now),
-            decided_at=now,
-            event=asked,
-            kind=DecisionKind.ESCALATE,
-            reason_code=Reason.MODEL_ESCALATED,
-            reason="a person must answer",
-            confidence=0.3,
-            rules_version=1,
-            escalation=Escalation(handoff_text=notice),
-            held=(HeldDraft(kind=HeldKind.DRAFT, text="From nine to six."),),
-            held_until=now + HOUR,
-            people_until=now + HOUR,
-            remember=True,
-        )
-        await decisions.record_decision(self.workers, made)
-        return made
-
-    async def delete(self, made: Decision, *, retract: bool = True) -> Decision:
-        """The author deletes the message."""
-        number, now = next(NUMBERS), CLOCK.now()
-        gone = replace(
-            made.event, event_id=f"gone-{number}", entry_id=f"{number}-1", type=EventType.MESSAGE_DELETED
-        )
-        deletion = Decision(
-            decision_id=CLOCK.new_id(now),
-            decided_at=now,
-            event=gone,
-            kind=DecisionKind.IGNORE,
-            reason_code=Reason.MESSAGE_DELETED,
-            reason="the author deleted an earlier message",
-            confidence=1.0,
-            rules_version=1,
-            retract_reply=retract,
-        )
-        await decisions.record_decision(self.workers, deletion)
-        return deletion
-
-    async def answer(self, made: Decision, text: str | None = "Your order left on Monday.") -> UUID:
-        """A person answers, or dismisses without a text."""
-        now = CLOCK.now()
-        message = AnsweredMessage(
-            decision_id=made.decision_id,
-            decided_at=made.decided_at,
-            user_id=made.event.user_id,
-            conversation_id=made.event.conversation_id,
-            message_id=made.event.message_id,
-            scope=made.event.scope.value,
-        )
-        new = NewAnswer(
-            answer_id=uuid4(),
-            message=message,
-            seen=None,
-            outcome=AnswerOutcome.DISMISSED if text is None else AnswerOutcome.WRITTEN,
-            text=text,
-            held=None,
-            person_id=None,
-            person="kim",
-            release=False,
-            people_until=now + HOUR,
-            rules_version=1,
-            checks={},
-        )
-        await store_answer(self.people, new, now, logged=LogEntry(action=LoggedAction.ANSWER, person="kim"))
-        return new.answer_id
-
-    async def send_and_die(self) -> None:
-        """A relay puts the waiting replies on the stream and is killed before it records them."""
-        await send_and_die(self.workers, self.redis, REPLIES, CLOCK.now())
-
-    async def relay(self) -> None:
-        """Another worker's relays deliver everything."""
-        await Relay(self.workers, self.redis, stream=REPLIES, now=CLOCK.now).drain()
-        await Retractor(self.workers, self.redis, stream=RETRACTIONS, now=CLOCK.now).deliver_batch()
-
-    def rows(self, query: str, *values: object) -> list[dict[str, Any]]:
-        """The rows of a query, with every right."""
-        with psycopg.connect(self.url, autocommit=True, row_factory=dict_row) as owner:
-            cursor = owner.execute(query.encode(), values)
-            return cursor.fetchall() if cursor.description else []
-
-    def retracted(self, made: Decision) -> list[UUID]:
-        """The replies to a message whose retractions are on their stream."""
-        query = """
-            SELECT decision_id FROM retractions WHERE message_id = %s AND delivered_at IS NOT NULL ORDER BY id
-        """
-        return [row["decision_id"] for row in self.rows(query, made.event.message_id)]
-
-
-@asynccontextmanager
-async def opened(url: str, redis_url: str) -> AsyncIterator[Shop]:
-    """A shop on these servers."""
-    async with (
-        create_pool(url, size=4, application="test", role=WORKER_ROLE) as workers,
-        create_pool(url, size=1, application="test", role=REVIEWER_ROLE) as people,
-        connect(redis_url) as redis,
-    ):
-        yield Shop(workers=workers, people=people, redis=redis, url=url)
 
 
 @pytest.fixture
