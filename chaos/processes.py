@@ -23,11 +23,22 @@ END_S: Final = 60.0
 TAIL_CHARS: Final = 1_000_000
 MOST_LINES: Final = 20
 LESSER: Final = re.compile(r'"level": "(?:debug|info|warning)"')
+CODES: Final = {
+    signal.SIGKILL: (-signal.SIGKILL,),
+    signal.SIGTERM: (0, -signal.SIGTERM),
+}
+"""Exit codes that each signal may have. Celery ends with 0. uvicorn shuts down, then ends by the signal; a
+process that has not installed its handlers yet ends by it at once."""
 
 
 @dataclass(slots=True)
 class Managed:
-    """One process and how to start it again; ``expected`` while we end it, ``starts``: how often it was."""
+    """One process and how to start it again.
+
+    Attributes:
+        expected: the tool is ending it.
+        starts: number of starts.
+    """
 
     name: str
     role: Role
@@ -54,7 +65,8 @@ class Processes:
     """All of them.
 
     Attributes:
-        ended: role and exit code of processes that ended without a signal of ours, or not in time after one.
+        ended: role and exit code of processes that ended without a signal of ours, or after one with a code
+            that is not in ``CODES``, or not in time.
         last_lines: the end of their logs.
         memory_mb: role -> (age in seconds, resident megabytes) of living processes, sampled.
     """
@@ -94,31 +106,39 @@ class Processes:
         """The living processes of a role."""
         return [each for each in self.managed.values() if each.role is role and each.lives]
 
-    def end(self, name: str, number: signal.Signals) -> int:
-        """End a process by a signal and wait for it; its exit code."""
+    def end(self, name: str, number: signal.Signals) -> bool:
+        """End a process by a signal and wait for it; whether the signal ended it, and as it should."""
         with self.lock:
             each = self.managed[name]
-            each.expected = True
-            process = each.process
+            process, lived, each.expected = each.process, each.lives, True
             if process is None:
-                return 0
+                return False
             process.send_signal(number)
         try:
-            return process.wait(END_S)
+            code = process.wait(END_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            self.ended[f"{each.role} did not end within {END_S:.0f} s of {number.name}"] += 1
-            return 1
+            self._count(each, f"did not end within {END_S:.0f} s of {number.name}")
+            return False
+        if not lived:
+            self._count(each, str(code))
+        elif code not in CODES[number]:
+            self._count(each, f"{code} after {number.name}")
+        return lived and code in CODES[number]
 
     def restart_ended(self) -> None:
-        """Restart each process that ended without a fault of this run."""
+        """Count and restart each process that ended without a fault of this run."""
         with self.lock:
             for each in self.managed.values():
                 if each.process is not None and not each.lives and not each.expected:
-                    self.ended[f"{each.role} {each.process.returncode}"] += 1
-                    self.last_lines.append(f"{each.name}: {self._tail(each.name)}")
+                    self._count(each, str(each.process.returncode))
                     self.start(each.name)
+
+    def _count(self, each: Managed, how: str) -> None:
+        with self.lock:
+            self.ended[f"{each.role} {how}"] += 1
+            self.last_lines.append(f"{each.name}: {self._tail(each.name)}")
 
     def tails(self) -> list[str]:
         """The end of each log, by process."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -173,11 +174,10 @@ def look_after(parts: Run) -> None:
 def heal(parts: Run) -> None:
     """End every fault and every thread that makes some."""
     parts.world.stopping.set()
+    parts.world.processes.restart_ended()
     for thread in (*parts.injector.threads, parts.publisher.thread):
         if thread.ident is not None:
-            thread.join(HEAL_S)
-            if thread.is_alive():
-                parts.injector.failed.append(f"{thread.name}: it did not end within {HEAL_S:.0f} s")
+            _join(parts, thread)
     parts.world.disk.free()
     if parts.interrupted:  # Ctrl-C is for every process of the terminal: servers and sandbox are ending
         time.sleep(SERVERS_END_S)
@@ -185,9 +185,20 @@ def heal(parts: Run) -> None:
     parts.world.stack.restart_ended()
     parts.world.network.heal()
     parts.world.sandbox.drop_rules()
+    parts.world.processes.restart_ended()
     for each in parts.world.processes.managed.values():
-        if not each.lives:
+        if not each.lives:  # a fault ended it, and was interrupted
             parts.world.processes.start(each.name)
+
+
+def _join(parts: Run, thread: threading.Thread) -> None:
+    """Wait for a thread's end; meanwhile, processes that crash are counted and restarted."""
+    end_s = time.monotonic() + HEAL_S
+    while thread.is_alive() and time.monotonic() < end_s:
+        thread.join(LOOK_S)
+        parts.world.processes.restart_ended()
+    if thread.is_alive():
+        parts.injector.failed.append(f"{thread.name}: it did not end within {HEAL_S:.0f} s")
 
 
 def settle(parts: Run) -> None:
@@ -211,10 +222,15 @@ def settle(parts: Run) -> None:
 
 def _await_webhooks(parts: Run) -> None:
     """Wait while webhooks that are due arrive."""
+
+    def none_due() -> bool:
+        look_after(parts)
+        return bool(parts.world.rows(DUE_WEBHOOKS)[0][0] == 0)
+
     before, end_s = -1, time.monotonic() + MOST_PATIENCES * parts.world.plan.patience_s
     while (requests := parts.world.receiver.requests) != before and time.monotonic() < end_s:
         before = requests
-        if parts.world.until(lambda: parts.world.rows(DUE_WEBHOOKS)[0][0] == 0, WEBHOOKS_S):
+        if parts.world.until(none_due, WEBHOOKS_S):
             return
 
 
@@ -222,6 +238,7 @@ def observed(parts: Run) -> Observations:
     """What a run saw; a load that had to be ended is stuck."""
     seen = observe(parts.world, parts.publisher.ledger, parts.prompts, parts.review_client, parts.growth)
     left = {**seen.left, "load that made no progress": int(parts.stalled)}
+    parts.world.processes.restart_ended()
     return replace(seen, left=left, ended=dict(parts.world.processes.ended))
 
 

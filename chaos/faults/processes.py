@@ -28,10 +28,9 @@ def end_process(role: Role, number: signal.Signals, injection: Injection) -> tup
     if victim is None:
         return False, []
     entries = injection.recoveries.pending(victim.pid)
-    code = injection.world.processes.end(victim.name, number)
+    happened = injection.world.processes.end(victim.name, number)
     injection.world.processes.start(victim.name)
-    asked = (0, -number) if number is signal.SIGTERM else (-number,)
-    return code in asked, entries
+    return happened, entries
 
 
 def stop_process(role: Role, injection: Injection) -> tuple[bool, list[str]]:
@@ -60,12 +59,12 @@ def kill_cut_off(injection: Injection) -> tuple[bool, list[str]]:
     try:
         network.call(partial(_hold_answers, link))
         injection.world.pause(CUT_OFF_S)
-        code = injection.world.processes.end(victim.name, signal.SIGKILL)
+        killed = injection.world.processes.end(victim.name, signal.SIGKILL)
     finally:
         held = link.held_bytes - before
         network.call(link.open_again)
     injection.world.processes.start(victim.name)
-    return code == -signal.SIGKILL and held > 0, entries
+    return killed and held > 0, entries
 
 
 def _hold_answers(link: Link) -> None:
