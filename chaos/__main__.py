@@ -50,8 +50,8 @@ def main(
         int,
         typer.Option(
             min=1,
-            help="Divide events and faults into so many runs, with the seed and those after it. Run again, it"
-            " goes on after the last finished one.",
+            help="Divide events and faults into so many runs, with the seed and those after it. Run again at"
+            " the same commit without changed files, it goes on after the last finished one.",
         ),
     ] = 1,
     slice_dir: Annotated[  # noqa: ARG001  # read by Slices, from the options

@@ -40,22 +40,29 @@ class Slices:
     def run(self, command: str, say: Callable[[str], None]) -> Report:
         """Run every slice that is not finished, and merge all; Ctrl-C ends it there."""
         plans = divided(self.options)
+        found = {plan["seed"]: self._finished(plan) for plan in plans}
         for number, plan in enumerate(plans, 1):
-            if self._finished(plan) is not None:
-                say(f"slice {number} of {len(plans)}, seed {plan['seed']}: finished before")
+            seed = plan["seed"]
+            if found[seed] is not None:
+                say(f"slice {number} of {len(plans)}, seed {seed}: finished before")
                 continue
-            say(f"slice {number} of {len(plans)}, seed {plan['seed']}: {shlex.join(arguments(plan))}")
-            if _interrupted(arguments(plan)):
+            say(f"slice {number} of {len(plans)}, seed {seed}: {shlex.join(arguments(plan))}")
+            Path(plan["out"]).unlink(missing_ok=True)  # a slice without a report has not run
+            interrupted = _interrupted(arguments(plan))
+            found[seed] = self._report(plan)
+            if interrupted:
                 break
-        found = {plan["seed"]: self._report(plan) for plan in plans}
         return merged(found, command)
 
     def _finished(self, plan: Options) -> Report | None:
+        """The report of an earlier command; None when it is incomplete, or no commit names its code."""
         report = self._report(plan)
-        return None if report is None or report.interrupted else report
+        if report is None or report.interrupted or not report.commit or report.commit.endswith("+"):
+            return None
+        return report
 
     def _report(self, plan: Options) -> Report | None:
-        """The report of a slice of this very plan, by this very code."""
+        """The report of a slice with the same plan and the same commit."""
         try:
             report = report_of(orjson.loads(Path(plan["out"]).read_bytes()))
         except (OSError, ValueError, KeyError, TypeError):

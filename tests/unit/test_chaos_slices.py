@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 import typer
 from rich.console import Console
 
+from chaos import slices as sliced
 from chaos.__main__ import end, options_of
-from chaos.commit import commit_of_the_code
 from chaos.kinds import Law
 from chaos.markdown import lines
 from chaos.merging import merged
@@ -21,12 +22,19 @@ from chaos.slices import Slices, arguments, divided
 
 SLICE = "--worker-kills 4 --redis-kills 1 --postgres-kills 0 --others 1 --seed 7"
 WHOLE = "--slices 3 --events 1000 --worker-kills 10 --redis-kills 1 --postgres-kills 0 --others 3 --seed 7"
+COMMIT = "d7bc1e8c0000"
+
+
+@pytest.fixture(autouse=True)
+def _committed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code is that of a commit, also while its files are being changed."""
+    monkeypatch.setattr(sliced, "commit_of_the_code", lambda: COMMIT)
 
 
 def report(seed: int, *, command: str = "", took_s: float = 1.0, lost: int = 0, **more: Any) -> Report:
     values: dict[str, Any] = {
         "command": command,
-        "commit": commit_of_the_code(),
+        "commit": COMMIT,
         "seed": seed,
         "interrupted": False,
         "seconds": 60.0,
@@ -95,6 +103,31 @@ def test_a_slice_of_other_code_is_repeated(tmp_path: Path) -> None:
     Path(plan["out"]).write_bytes(orjson.dumps(stored.json()))
 
     assert slices._finished(plan) is None
+
+
+@pytest.mark.parametrize("commit", [f"{COMMIT}+", ""], ids=["changed files", "no git"])
+def test_a_slice_whose_code_no_commit_names_is_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commit: str
+) -> None:
+    """Its files may have been changed since; what this command ran is merged nevertheless."""
+    slices = Slices(options=options_of([*WHOLE.split(), "--slice-dir", str(tmp_path)]), parse=options_of)
+    ran: list[Sequence[str]] = []
+
+    def stored(words: Sequence[str]) -> bool:
+        ran.append(words)
+        options = options_of(words)
+        command = f"make chaos ARGS={shlex.quote(shlex.join(words))}"
+        made = report(options["seed"], command=command, commit=commit)
+        options["out"].write_bytes(orjson.dumps(made.json()))
+        return len(ran) == 5
+
+    monkeypatch.setattr(sliced, "commit_of_the_code", lambda: commit)
+    monkeypatch.setattr(sliced, "_interrupted", stored)
+    first, second = (slices.run("make chaos", lambda _: None) for _ in range(2))
+
+    assert len(ran) == 5
+    assert [each.state for each in first.slices] == ["finished"] * 3
+    assert [each.state for each in second.slices] == ["finished", "finished", "not run"]
 
 
 def test_a_half_written_slice_is_repeated(tmp_path: Path) -> None:
