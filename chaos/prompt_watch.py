@@ -12,6 +12,7 @@ from chaos.world import KEEP_REQUESTS, World
 
 LOOK_S: Final = 1.0
 MODELS: Final = frozenset({"chat", "judge"})
+STORED: Final = f"requests?last={KEEP_REQUESTS}&contains={MARK}"
 
 
 class PromptWatch:
@@ -38,16 +39,14 @@ class PromptWatch:
 
     def look(self) -> None:
         """Look at the requests since the last look."""
-        sandbox = self._world.sandbox
-        newest = sandbox.requests(last=1)
-        number = cast("int", newest[0]["number"]) if newest else 0
-        self.missed += max(0, number - self._newest - KEEP_REQUESTS)
-        for request in sandbox.requests(last=KEEP_REQUESTS, contains=MARK):
-            if cast("int", request["number"]) > self._newest and request["route"] in MODELS:
+        stored = cast("Mapping[str, Any]", self._world.sandbox.control("GET", STORED))
+        self.missed += max(0, stored["oldest_number"] - self._newest - 1)
+        for request in stored["requests"]:
+            if request["number"] > self._newest and request["route"] in MODELS:
                 self.looked_at += 1
-                marks = foreign_marks(cast("Mapping[str, Any]", request["body"]))
+                marks = foreign_marks(request["body"])
                 self.residue |= {f"e{self._world.plan.seed}.{mark}" for mark in marks}
-        self._newest = number
+        self._newest = stored["newest_number"]
 
     def stop(self) -> None:
         """Look once more, and end the thread."""

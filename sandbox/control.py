@@ -75,7 +75,10 @@ async def _stats(sandbox: Sandbox, request: Request) -> object:
 
 
 async def _requests(sandbox: Sandbox, request: Request) -> object:
-    """The newest request bodies, newest first; ``route`` and ``contains`` filter the stored ones."""
+    """The newest request bodies, newest first; ``route`` and ``contains`` filter the stored ones.
+
+    ``oldest_number`` and ``newest_number`` are of all stored requests: older ones have left the ring.
+    """
     name = request.query_params.get("route")
     contains = request.query_params.get("contains", "")
     if name is not None and name not in ROUTE_NAMES:
@@ -86,7 +89,8 @@ async def _requests(sandbox: Sandbox, request: Request) -> object:
         if (name is None or record.route is ROUTE_NAMES[name]) and _contains(record, contains)
     )
     listed = [_record_json(record) for record in islice(chosen, _number(request, "last", NEWEST_REQUESTS))]
-    return {"count": len(listed), "requests": listed}
+    numbers = {"oldest_number": sandbox.ledger.oldest_number, "newest_number": sandbox.ledger.number}
+    return {"count": len(listed), **numbers, "requests": listed}
 
 
 async def _reset(sandbox: Sandbox, _: Request) -> object:

@@ -83,6 +83,11 @@ class Ledger:
         """Calls per route about exactly this text, with its markers."""
         return self.texts.get(text_key(text), {})
 
+    @property
+    def oldest_number(self) -> int:
+        """The number of the oldest call in the ring; that of the next call when the ring is empty."""
+        return self._ring[0].number if self._ring else self.number + 1
+
     def newest(self) -> Iterator[CallRecord]:
         """The calls in the ring, newest first."""
         return reversed(self._ring)

@@ -15,6 +15,7 @@ from chaos.collect import CANCELLED_WEBHOOKS, LATER_WEBHOOKS
 from chaos.faults.servers import NEXT_TRANSACTION, shifted
 from chaos.faults.upstream import MOST, hits
 from chaos.plan import Plan
+from chaos.prompt_watch import PromptWatch
 from chaos.world import World
 from cli.stack import Stack
 from sandbox.server import start as start_sandbox
@@ -109,6 +110,22 @@ def test_a_storm_counts_only_the_calls_that_its_own_rules_failed() -> None:
         assert before == 0
         assert hits(sandbox.rules(), [own, other]) == 2
         assert hits(sandbox.rules(), [other]) == 0
+
+
+def test_requests_that_left_the_ring_unread_are_missed() -> None:
+    """The ring may be full of bytes before it is full of requests: what counts is the oldest stored one."""
+    prompt = {"model": "m", "messages": [{"role": "user", "content": "zqf7q"}]}
+    with start_sandbox(options=("--keep-requests", "3")) as sandbox:
+        watch = PromptWatch(cast("World", SimpleNamespace(sandbox=sandbox)))
+        watch.stop()
+        found = []
+        for count in (3, 5, 0):
+            for _ in range(count):
+                _post(f"{sandbox.url}/v1/chat/completions", prompt)
+            watch.look()
+            found.append((watch.looked_at, watch.missed))
+
+    assert found == [(3, 0), (6, 2), (6, 2)]
 
 
 def _post(url: str, body: object) -> None:
