@@ -29,8 +29,7 @@ REVIEWED: Final = """
     SELECT decision_id::text FROM decision_reviews WHERE job_id = %s AND (ruling = 'withdrawn') = %s
 """
 JOB: Final = """
-    SELECT id::text, state FROM jobs WHERE kind = %s AND position(%s IN params::text) > 0
-    ORDER BY created_at LIMIT 1
+    SELECT id::text, state FROM jobs WHERE kind = %s AND position(%s IN params::text) > 0 ORDER BY created_at
 """
 
 
@@ -56,7 +55,7 @@ Request: TypeAlias = tuple[AskedJob, str, Fields]
 
 
 class ReviewClient:
-    """Asks for one job at a time; kinds take turns."""
+    """Asks for one job at a time, each time of the next kind."""
 
     def __init__(self, world: World) -> None:
         self.asked: list[AskedJob] = []
@@ -73,15 +72,15 @@ class ReviewClient:
         Raises:
             OSError: a server is away; the job may have been stored nevertheless.
         """
-        turns: dict[JobKind, Callable[[], Request | None]] = {
+        prepare: dict[JobKind, Callable[[], Request | None]] = {
             JobKind.BULK_REVIEW: self._review,
             JobKind.BULK_UNDO: self._undo,
             JobKind.EXPORT: self._export,
         }
-        kinds = list(turns)
+        kinds = list(prepare)
         last = kinds.index(self.asked[-1].kind) if self.asked else -1
-        for turn in range(1, len(kinds) + 1):
-            prepared = turns[kinds[(last + turn) % len(kinds)]]()
+        for step in range(1, len(kinds) + 1):
+            prepared = prepare[kinds[(last + step) % len(kinds)]]()
             if prepared is not None:
                 job, path, fields = prepared
                 self.asked.append(job)
@@ -104,6 +103,9 @@ class ReviewClient:
             stored = self._world.rows(JOB, job.kind, job.mark)
             if not stored and job.mark in self._acknowledged:
                 yield SeenJob(name=job.mark, state="lost", expected=job.expected, allowed=job.expected)
+            if len(stored) > 1:
+                state = f"{len(stored)} jobs"
+                yield SeenJob(name=job.mark, state=state, expected=job.expected, allowed=job.expected)
             for job_id, state in stored:
                 allowed = job.expected
                 if job.until is not None:

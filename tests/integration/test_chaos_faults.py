@@ -14,8 +14,12 @@ import pytest
 from chaos.collect import CANCELLED_WEBHOOKS, LATER_WEBHOOKS
 from chaos.faults.servers import NEXT_TRANSACTION, shifted
 from chaos.faults.upstream import MOST, hits
+from chaos.kinds import Law
+from chaos.observations import JobKind, Observations
+from chaos.oracle import breaches
 from chaos.plan import Plan
 from chaos.prompt_watch import PromptWatch
+from chaos.review_client import AskedJob, ReviewClient
 from chaos.world import World
 from cli.stack import Stack
 from sandbox.server import start as start_sandbox
@@ -95,6 +99,26 @@ def test_only_webhooks_with_a_later_attempt_or_a_known_cause_are_excused(databas
 
     assert {row[0] for row in world.rows(LATER_WEBHOOKS)} == {"later", "behind it"}
     assert dict(world.rows(CANCELLED_WEBHOOKS)) == {"cancelled": "too_late"}
+
+
+JOB = """
+    INSERT INTO jobs (id, person_id, kind, params, state)
+    SELECT gen_random_uuid(), id, 'bulk_review', jsonb_build_object('note', %s::text), 'done'
+    FROM people WHERE login = 'chaos'
+"""
+
+
+def test_a_job_that_is_stored_twice_is_a_breach(database_url: str) -> None:
+    """Also where each of the two processed all of its list."""
+    review_client, found = ReviewClient(Database(database_url)), []
+    review_client.asked.append(AskedJob(kind=JobKind.BULK_REVIEW, mark="note 1", expected=frozenset()))
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("INSERT INTO people (id, login) VALUES (gen_random_uuid(), 'chaos')")
+        for note in ("note 1", "note 2", "note 1"):
+            connection.execute(JOB, (note,))
+            found.append(breaches(Observations(jobs=review_client.seen()))[Law.JOBS])
+
+    assert found == [(), (), ("note 1 ended as 2 jobs",)]
 
 
 def test_a_storm_counts_only_the_calls_that_its_own_rules_failed() -> None:

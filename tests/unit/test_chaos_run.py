@@ -1,4 +1,4 @@
-"""A chaos run ends by itself, and misses nothing that was broken or lost."""
+"""A chaos run ends automatically, and misses nothing that was broken or lost."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_each_finished_entry_is_progress(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_fault_that_cannot_be_made_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever its error is; it is reported, and it did not happen."""
+    """Any error of the tool is reported, and the fault did not happen."""
 
     def break_tool(_: Any) -> tuple[bool, list[str]]:
         raise LookupError("no such process")
