@@ -30,6 +30,7 @@ def merged(found: Mapping[int, Report | None], command: str) -> Report:
         failed=tuple(f"seed {seed}: {what}" for seed, each in reports.items() for what in each.failed),
         evidence=tuple(f"seed {seed}: {what}" for seed, each in reports.items() for what in each.evidence),
         slices=tuple(_result(seed, report) for seed, report in found.items()),
+        unpublished=sum(each.unpublished for each in reports.values()),
     )
 
 

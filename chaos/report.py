@@ -65,6 +65,7 @@ class Report:
         violations: how many breaches, by law.
         grown: keys, connections and memory at the end; of slices, by seed.
         slices: of a long run.
+        unpublished: planned events that were not accepted; of slices, the sum.
     """
 
     command: str
@@ -81,6 +82,13 @@ class Report:
     failed: tuple[str, ...]
     evidence: tuple[str, ...] = ()
     slices: tuple[SliceResult, ...] = ()
+    unpublished: int = 0
+
+    @property
+    def passes(self) -> bool:
+        """Whether the whole load was published, the faults happened, and every law held."""
+        is_whole = not self.interrupted and all(each.state == "finished" for each in self.slices)
+        return is_whole and not (self.total_violations or self.undemonstrated or self.unpublished)
 
     @property
     def total_violations(self) -> int:
@@ -111,9 +119,8 @@ def report_of(body: Mapping[str, Any]) -> Report:
         TypeError: the value is not a report.
         ValueError: a law is not known.
     """
-    values = {
-        each.name: body[each.name] for each in fields(Report) if each.name not in {"slices", "evidence"}
-    }
+    later = {"slices", "evidence", "unpublished"}
+    values = {each.name: body[each.name] for each in fields(Report) if each.name not in later}
     return Report(
         **values
         | {
@@ -123,6 +130,7 @@ def report_of(body: Mapping[str, Any]) -> Report:
             "failed": tuple(body["failed"]),
             "evidence": tuple(body.get("evidence", ())),
             "slices": tuple(SliceResult(**each) for each in body.get("slices", ())),
+            "unpublished": body.get("unpublished", 0),
         }
     )
 
@@ -156,6 +164,9 @@ def show(report: Report, console: Console) -> None:
         console.print(f"grown: {dict(report.grown)}", soft_wrap=True)
     if report.undemonstrated:
         console.print(f"[bold red]too seldom seen to happen[/]: {', '.join(report.undemonstrated)}")
+    if report.unpublished:
+        count = f"{report.unpublished:,}"
+        console.print(f"[bold red]load incomplete[/]: {count} planned events were not accepted")
     if report.failed:
         console.print(f"{len(report.failed)} failures of the tool or of processes: {report.failed[0][:400]}")
     for law, found in report.breaches.items():

@@ -269,6 +269,7 @@ def judged(parts: Run, seen: Observations, command: str, seconds: float) -> Repo
         grown=asdict(parts.growth) | {"ended without a signal": dict(parts.world.processes.ended)},
         failed=(*injector.failed, *parts.world.processes.last_lines),
         evidence=tuple(evidence(parts.world, found, injector.timeline)),
+        unpublished=max(0, plan.events - len(seen.entries)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,11 +13,12 @@ from chaos import run
 from chaos.faults import FAULTS
 from chaos.injector import Injector
 from chaos.kinds import FaultKind, Role
-from chaos.leaks import MOST_KEYS, most_postgres, unmarked_keys
-from chaos.observations import JobKind
+from chaos.leaks import MOST_KEYS, Growth, most_postgres, unmarked_keys
+from chaos.ledger import Ledger
+from chaos.observations import EventKind, JobKind, Observations, PublishedEvent
 from chaos.plan import Plan
 from chaos.review_client import AskedJob, ReviewClient
-from chaos.run import Progress, Run
+from chaos.run import Progress, Run, judged
 from chaos.world import World
 
 MAX_CONNECTIONS = 100
@@ -57,6 +59,27 @@ def test_each_finished_entry_is_progress(monkeypatch: pytest.MonkeyPatch) -> Non
     parts = Parts(monkeypatch)
     for parts.now_s, parts.left in ((0.0, 10), (119.0, 9), (238.0, 8)):
         assert not parts.progress.is_missing()
+
+
+@pytest.mark.parametrize(("accepted", "unpublished"), [(480, 20), (500, 0), (539, 0)])
+def test_planned_events_that_were_not_published_are_reported(accepted: int, unpublished: int) -> None:
+    """A publisher that ends early tests less than planned; the last batch of one may exceed the plan."""
+    plan = Plan(events=500, workers=1, seed=1, counts={})
+    world = SimpleNamespace(
+        plan=plan, receiver=SimpleNamespace(again=0), processes=SimpleNamespace(ended={}, last_lines=[])
+    )
+    parts = SimpleNamespace(
+        world=world,
+        publisher=SimpleNamespace(ledger=Ledger()),
+        injector=SimpleNamespace(happened=Counter(), failed=[], timeline=[]),
+        prompts=SimpleNamespace(looked_at=0),
+        growth=Growth(),
+        interrupted=False,
+    )
+    question = PublishedEvent(name="e1", conversation="c", kind=EventKind.QUESTION)
+    seen = Observations(published={"e1": question}, entries={f"{n}-0": "e1" for n in range(accepted)})
+
+    assert judged(cast("Run", parts), seen, "make chaos", 1.0).unpublished == unpublished
 
 
 def test_a_fault_that_cannot_be_made_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

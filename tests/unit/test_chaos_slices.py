@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from chaos.__main__ import end, options_of
 from chaos.kinds import Law
 from chaos.markdown import lines
 from chaos.merging import merged
-from chaos.report import FaultCount, Report, recovery, report_of
+from chaos.report import FaultCount, Report, recovery, report_of, show
 from chaos.slices import Slices, arguments, divided
 
 SLICE = "--worker-kills 4 --redis-kills 1 --postgres-kills 0 --others 1 --seed 7"
@@ -190,6 +191,21 @@ def test_a_kind_that_was_seldom_seen_to_happen_fails_the_run(
     found = report(7, faults={"partition": count})
 
     assert found.undemonstrated == ("partition",) * is_named
+    assert exit_code(found, tmp_path) == int(is_named)
+
+
+def exit_code(found: Report, folder: Path) -> int:
     with pytest.raises(typer.Exit) as ended:
-        end(found, tmp_path / "report.json", Console(quiet=True))
-    assert ended.value.exit_code == int(is_named)
+        end(found, folder / "report.json", Console(quiet=True))
+    return ended.value.exit_code
+
+
+def test_a_run_whose_publisher_ended_early_fails(tmp_path: Path) -> None:
+    """Also one slice of several, where the others published a little more than planned."""
+    whole, short = report(7), report(8, unpublished=20)
+    sum_of_both = merged({7: whole, 8: report_of(orjson.loads(orjson.dumps(short.json())))}, "make chaos")
+    shown = Console(record=True, file=io.StringIO(), width=200)
+    show(sum_of_both, shown)
+
+    assert [exit_code(each, tmp_path) for each in (whole, short, sum_of_both)] == [0, 1, 1]
+    assert "load incomplete: 20 planned events were not accepted" in shown.export_text()
