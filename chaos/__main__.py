@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn
 
-import orjson
 import typer
 from rich.console import Console
 
+from chaos.json_file import write_json
 from chaos.kinds import FaultKind
 from chaos.plan import Plan
 from chaos.report import Report, show
@@ -94,12 +94,9 @@ def options_of(arguments: Sequence[str]) -> dict[str, Any]:
 
 
 def end(report: Report, out: Path, console: Console) -> NoReturn:
-    """Show and store a report; the file is replaced in one step."""
+    """Show and store a report; exit."""
     show(report, console)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    half = out.with_suffix(".part")
-    half.write_bytes(orjson.dumps(report.json(), option=orjson.OPT_INDENT_2))
-    half.replace(out)
+    write_json(out, report.json())
     raise typer.Exit(0 if report.passes else 1)
 
 

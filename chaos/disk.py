@@ -14,7 +14,6 @@ from typing import Final
 
 from cli.stack import Stack
 
-LEAVE_BYTES: Final = 0
 BLOCK: Final = 1 << 20
 
 
@@ -46,7 +45,7 @@ class Disk:
     def fill(self) -> None:
         """Leave no free block."""
         with (self.folder / "ballast").open("wb") as ballast, suppress(OSError):
-            os.posix_fallocate(ballast.fileno(), 0, max(BLOCK, self.free_bytes - LEAVE_BYTES))
+            os.posix_fallocate(ballast.fileno(), 0, max(BLOCK, self.free_bytes))
         with (self.folder / "rest").open("wb", buffering=0) as rest, suppress(OSError):
             while rest.write(b"0" * 4096):
                 pass

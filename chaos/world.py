@@ -84,11 +84,11 @@ class World:
 
     @property
     def redis(self) -> Redis:
-        """A client of its own, around the links."""
+        """A client with a direct connection, not through the proxies."""
         return Redis.from_url(self.stack.redis_url, socket_timeout=10, socket_connect_timeout=5)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """Rows of a query as the owner, around the links."""
+        """Rows of a query as the owner, on a direct connection, not through the proxies."""
         with psycopg.connect(self.stack.database_url, connect_timeout=5) as connection:
             return connection.execute(query, values).fetchall()
 
@@ -153,7 +153,7 @@ class World:
         redis = urlsplit(self.stack.redis_url)
         service = Service.REVIEW if role in {Role.GATEWAY, Role.REVIEW} else Service.WORKER
         login = urlsplit(self.worker_urls[service])
-        postgres_port = self.link(name, POSTGRES).port if POSTGRES in LINKS[role] else 1
+        postgres_port = self.link(name, POSTGRES).port
         upstream = f"http://127.0.0.1:{self.link(name, UPSTREAM).port if UPSTREAM in LINKS[role] else 1}/v1"
         credentials = login.netloc.rpartition("@")[0]
         return {

@@ -19,9 +19,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
-import orjson
-
 from chaos.commit import commit_of_the_code
+from chaos.json_file import write_json
 from cli.output import emit, print_message
 from fuzz.children import Children
 from fuzz.outcome import Outcome, State, outcome_of
@@ -70,7 +69,7 @@ def _at_least_1(text: str) -> int:
 
 
 def _store(outcomes: Sequence[Outcome], commit: str, *, interrupted: bool) -> None:
-    """Write the results as JSON; the file is replaced in one step."""
+    """Write the results as JSON."""
     document = {
         "command": f"make fuzz ARGS={shlex.quote(shlex.join(sys.argv[1:]))}",
         "commit": commit,
@@ -78,10 +77,7 @@ def _store(outcomes: Sequence[Outcome], commit: str, *, interrupted: bool) -> No
         "load_average": round(os.getloadavg()[1], 1),
         "targets": [asdict(each) for each in outcomes],
     }
-    RESULTS.parent.mkdir(exist_ok=True)
-    half = RESULTS.with_suffix(".part")
-    half.write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2))
-    half.replace(RESULTS)
+    write_json(RESULTS, document)
 
 
 async def _all(targets: list[Target], seconds: int, at_once: int, children: Children) -> list[Outcome]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Final
 
 from chaos.faults.injection import Fault, Injection
@@ -94,7 +93,7 @@ def _while_held(
         if end is not None:
             network.call(end)
         for link in links:
-            network.call(partial(link.open_again))
+            network.call(link.open_again)
     return held
 
 

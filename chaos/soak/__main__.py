@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import Annotated, Final
 
-import orjson
 import typer
 from rich.console import Console
 
+from chaos.json_file import write_json
 from chaos.soak.report import as_json, show
 from chaos.soak.run import SoakPlan, soak
 
@@ -35,10 +35,7 @@ def main(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     plan = SoakPlan(hours=hours, load=load, workers=workers, faults=faults, seed=seed, sample_s=sample_s)
     result = soak(plan, f"make soak ARGS={shlex.quote(shlex.join(sys.argv[1:]))}", console.print)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    half = out.with_suffix(".part")
-    half.write_bytes(orjson.dumps(as_json(result), option=orjson.OPT_INDENT_2))
-    half.replace(out)
+    write_json(out, as_json(result))
     raise typer.Exit(0 if show(result, console) else 1)
 
 
