@@ -1,7 +1,7 @@
 """``make chaos-breaches``: break each law in a copy of the code, and see that a small run reports it.
 
 Each mutation is one replacement of text in the product; a text that is no longer there is an error, so that
-the table stays true.
+the table stays true. A control run with the same options and without a mutation must report no breach.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 import orjson
+import psutil
 import typer
 from rich.console import Console
 
@@ -26,6 +27,10 @@ from chaos.kinds import Law
 PROJECT: Final = Path(__file__).resolve().parent.parent
 PACKAGES: Final = ("worker", "tasks", "db", "review", "gateway", "cli", "sandbox", "chaos")
 RUN_S: Final = 300.0
+END_S: Final = 300.0
+"""After SIGTERM a run ends its faults, settles for a while, and stops its servers."""
+EVENTS: Final = 500
+FEW_FAULTS: Final = ("--only", "latency", "--others", "1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +41,7 @@ class Mutation:
     file: str
     right: str
     wrong: str
-    options: tuple[str, ...] = ()
+    options: tuple[str, ...] = FEW_FAULTS
 
 
 RECORDED: Final = (
@@ -159,60 +164,115 @@ MUTATIONS: Final = (
 )
 
 
-def planted(mutation: Mutation, *, events: int = 500) -> list[str]:
-    """The breaches of the mutation's law that a run of a mutated copy reports."""
-    with mutated(mutation) as copy:
-        command = [sys.executable, "-m", "chaos", "--events", str(events), "--workers", "2"]
-        faults = mutation.options or ("--only", "latency", "--others", "1")
+Breaches: TypeAlias = Mapping[str, Sequence[str]]
+
+
+class Unfinished(Exception):
+    """A run that did not end in time, or left no report: it shows nothing."""
+
+
+def breaches(mutation: Mutation | None, options: Sequence[str]) -> Breaches:
+    """What a run of a mutated copy reports, by law; None: of a copy without a mutation.
+
+    Raises:
+        Unfinished: the run did not end in time, or left no report.
+    """
+    with copied(mutation) as copy:
         out = copy / "chaos.json"
+        command = [sys.executable, "-m", "chaos", "--events", str(EVENTS), "--workers", "2"]
         more = ("--fault-s", "1", "--patience-s", "15", "--out", str(out))
-        _run([*command, *faults, *more], copy)
-        found: list[str] = orjson.loads(out.read_bytes())["breaches"][mutation.law]
+        run_command([*command, *options, *more], copy)
+        try:
+            found: Breaches = orjson.loads(out.read_bytes())["breaches"]
+        except FileNotFoundError:
+            raise Unfinished("the run left no report") from None
         return found
 
 
-def _run(command: list[str], copy: Path) -> None:
-    """Run in the copy; a run that takes too long gets SIGTERM, and ends its servers."""
+def run_command(command: Sequence[str], copy: Path) -> None:
+    """Run in the copy; a run that takes too long gets SIGTERM, and ends its servers.
+
+    Raises:
+        Unfinished: it took too long.
+    """
     environment = {**os.environ, "PYTHONPATH": str(copy)}
     with subprocess.Popen(command, cwd=copy, env=environment, stdout=subprocess.DEVNULL) as process:
         try:
             process.wait(RUN_S)
+        except subprocess.TimeoutExpired:
+            raise Unfinished(f"the run did not end within {RUN_S:.0f} s") from None
         finally:
-            process.terminate()
-            process.wait()
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """SIGTERM; SIGKILL to the run and its servers when that does not end it."""
+    process.terminate()
+    try:
+        process.wait(END_S)
+    except subprocess.TimeoutExpired:
+        for each in psutil.Process(process.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+        process.kill()
 
 
 @contextmanager
-def mutated(mutation: Mutation) -> Iterator[Path]:
-    """A copy of the code with the mutation in it."""
+def copied(mutation: Mutation | None) -> Iterator[Path]:
+    """A copy of the code, with the mutation in it."""
     with tempfile.TemporaryDirectory(prefix="hushgate-mutated-") as folder:
         for package in PACKAGES:
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(PROJECT / package, Path(folder) / package, ignore=ignored)
-        file = Path(folder) / mutation.file
-        text = file.read_text()
-        if text.count(mutation.right) != 1:
-            raise ValueError(
-                f"{mutation.file}: expected once, got {text.count(mutation.right)} times: {mutation.right}"
-            )
-        file.write_text(text.replace(mutation.right, mutation.wrong))
+        if mutation is not None:
+            _mutate(Path(folder) / mutation.file, mutation)
         yield Path(folder)
+
+
+def _mutate(file: Path, mutation: Mutation) -> None:
+    text = file.read_text()
+    if text.count(mutation.right) != 1:
+        raise ValueError(
+            f"{mutation.file}: expected once, got {text.count(mutation.right)} times: {mutation.right}"
+        )
+    file.write_text(text.replace(mutation.right, mutation.wrong))
 
 
 def main(
     only: Annotated[list[Law] | None, typer.Option(help="Only these laws; repeatable.")] = None,
 ) -> None:
-    """Report whether each planted breach is found; exit code 1 when one is not."""
-    console, missed = Console(highlight=False), 0
-    for mutation in MUTATIONS:
-        if only and mutation.law not in only:
-            continue
-        found = planted(mutation)
-        missed += not found
-        console.print(
-            f"{mutation.law}: {len(found)} breaches found, {mutation.file}: {found[:1]}", soft_wrap=True
-        )
-    raise typer.Exit(1 if missed else 0)
+    """Report whether each planted breach is found; exit code 1 when one is not, or a control run has one."""
+    console = Console(highlight=False)
+    chosen = [each for each in MUTATIONS if not only or each.law in only]
+    failed = check(chosen, lambda line: console.print(line, soft_wrap=True, markup=False))
+    raise typer.Exit(1 if failed else 0)
+
+
+def check(mutations: Sequence[Mutation], say: Callable[[str], None]) -> int:
+    """Run the controls and the mutations; how many of them did not report what they should."""
+    controls = [_is_clean(options, say) for options in dict.fromkeys(each.options for each in mutations)]
+    return [*controls, *(_is_found(each, say) for each in mutations)].count(False)
+
+
+def _is_clean(options: Sequence[str], say: Callable[[str], None]) -> bool:
+    """Whether a run without a mutation reports nothing: otherwise a breach is no evidence of a mutation."""
+    try:
+        found = [f"{law}: {line}" for law, lines in breaches(None, options).items() for line in lines]
+    except Unfinished as error:
+        found = [str(error)]
+    say(f"no mutation, {' '.join(options)}: {len(found)} breaches found, expected 0: {found[:1]}")
+    return not found
+
+
+def _is_found(mutation: Mutation, say: Callable[[str], None]) -> bool:
+    """Whether a run with the mutation reports its law."""
+    try:
+        found = list(breaches(mutation, mutation.options)[mutation.law])
+    except Unfinished as error:
+        say(f"{mutation.law}: not found, {mutation.file}: {error}")
+        return False
+    say(f"{mutation.law}: {len(found)} breaches found, {mutation.file}: {found[:1]}")
+    return bool(found)
 
 
 if __name__ == "__main__":
