@@ -1,4 +1,4 @@
-"""The ending that each kind of event must have, whatever breaks."""
+"""The ending that each kind of event must have under every fault."""
 
 from __future__ import annotations
 

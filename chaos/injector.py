@@ -70,7 +70,7 @@ class Injector:
             happened, entries = FAULTS[kind](injection)
         except Interrupted:
             raise
-        except Exception as error:  # noqa: BLE001  # whatever it is: the next fault comes all the same
+        except Exception as error:  # noqa: BLE001  # any error of the tool: the next fault follows
             self.failed.append(f"{kind}: {type(error).__name__}: {error}"[:200])
             return
         finally:

@@ -108,7 +108,7 @@ def _owned_by_dead(redis: Redis, shard: Shard, living: set[int]) -> int:
 
 
 def _memory(samples: list[tuple[float, float]]) -> dict[str, float]:
-    """Resident megabytes: at most, in the second half minute of a process and after five."""
+    """Resident memory in MB: highest; median at age 30 to 60 s; median after 5 minutes."""
     warm = [size for age, size in samples if WARM_S / 2 <= age < WARM_S]
     late = [size for age, size in samples if age >= 5 * WARM_S]
     return {

@@ -161,7 +161,7 @@ class Processes:
                 self.memory_mb[each.role].append((time.monotonic() - each.started_s, resident))
 
     def stop(self) -> None:
-        """End all of them: SIGTERM at once for everyone, SIGKILL for those that do not end."""
+        """End all of them: SIGTERM to all at once, SIGKILL to those that do not end."""
         with self.lock:
             self.stopping = True
         living = [each for each in self.managed.values() if each.lives]

@@ -60,7 +60,7 @@ def check_request(data: bytes) -> None:
     except SignatureError:
         pass
     else:
-        require(False, "a signature that nobody made", headers)
+        require(False, "a forged signature was accepted", headers)
     status, answer = _receiver(channel).take({}, body)
     require(status in (200, 400), "no declared status", status)
     json.dumps(answer)

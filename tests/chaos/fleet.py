@@ -266,7 +266,7 @@ def _conservation(fleet: Fleet) -> Iterator[str]:
     if twice := [entry for entry, count in ends.items() if count > 1]:
         yield f"{len(twice)} entries with several ends: {twice[:3]}"
     if strange := set(ends) - fleet.published.entries:
-        yield f"{len(strange)} ends of entries that nobody published: {sorted(strange)[:3]}"
+        yield f"{len(strange)} ends of entries that were not published: {sorted(strange)[:3]}"
     dead = {row[0] for row in fleet.rows("SELECT entry_id FROM dead_letters")}
     if dead != fleet.published.malformed:
         yield f"dead letters differ: {sorted(dead ^ fleet.published.malformed)[:3]}"

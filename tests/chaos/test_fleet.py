@@ -47,7 +47,7 @@ def _small_latencies(fleet: Fleet) -> None:
 
 
 def all_alive(fleet: Fleet) -> bool:
-    """True when no worker ended by itself."""
+    """True when no worker ended without a signal."""
     return len(fleet.workers) >= 3 and all(process.poll() is None for process in fleet.workers.values())
 
 
