@@ -187,7 +187,7 @@ def heal(parts: Run) -> None:
     parts.world.sandbox.drop_rules()
     parts.world.processes.restart_ended()
     for each in parts.world.processes.managed.values():
-        if not each.lives:  # a fault ended it, and was interrupted
+        if each.expected and not each.lives:  # a fault ended it, and was interrupted
             parts.world.processes.start(each.name)
 
 

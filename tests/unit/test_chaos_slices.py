@@ -131,6 +131,20 @@ def test_a_slice_whose_code_no_commit_names_is_repeated(
     assert [each.state for each in second.slices] == ["finished", "finished", "not run"]
 
 
+def test_a_slice_that_leaves_no_report_did_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its report of an earlier command is not taken for one."""
+    slices = Slices(options=options_of([*WHOLE.split(), "--slice-dir", str(tmp_path)]), parse=options_of)
+    for plan in divided(slices.options):
+        command = f"make chaos ARGS={shlex.quote(shlex.join(arguments(plan)))}"
+        stored = report(plan["seed"], command=command, commit=f"{COMMIT}+")
+        Path(plan["out"]).write_bytes(orjson.dumps(stored.json()))
+    monkeypatch.setattr(sliced, "commit_of_the_code", lambda: f"{COMMIT}+")
+    monkeypatch.setattr(sliced, "_interrupted", lambda _: False)
+    found = slices.run("make chaos", lambda _: None)
+
+    assert [each.state for each in found.slices] == ["not run"] * 3
+
+
 def test_a_half_written_slice_is_repeated(tmp_path: Path) -> None:
     """As after a reboot."""
     slices = Slices(options=options_of([*WHOLE.split(), "--slice-dir", str(tmp_path)]), parse=options_of)
