@@ -14,9 +14,9 @@ from cli.exit_codes import ExitCode
 from cli.options import database_url, own_connections, settings_of, stream_settings, time_of
 from cli.output import emit, fail, print_message
 from db.repair.model import Breach, FoundBreach
+from tasks.repair.context import RepairContext
 from tasks.repair.kinds import BY_NAME, KINDS, SUMS, Kind, find_all
 from tasks.repair.kinds import repair as put_right
-from tasks.repair.scene import Scene
 from tasks.shards.clients import close, connect
 from worker.settings.retention import RetentionSettings
 
@@ -80,14 +80,14 @@ async def _run(
     kinds = KINDS if fix is None or fix in SUMS else (BY_NAME[fix],)
     try:
         async with own_connections(database_url()) as source:
-            scene = Scene(
+            context = RepairContext(
                 pool=source, redis=redis, settings=settings, now=datetime.now(UTC), since=_kept(since),
                 older_than=older_than, limit=limit, person=login(),
             )  # fmt: skip
-            found = await _twice(scene, kinds)
+            found = await _twice(context, kinds)
             chosen = [each for each in found if not subjects or each.subject in subjects]
             mine = [each for each in chosen if each.breach is fix]
-            done = await put_right(scene, BY_NAME[fix], mine) if fix and yes else frozenset()
+            done = await put_right(context, BY_NAME[fix], mine) if fix and yes else frozenset()
     finally:
         await close(redis)
     return [_row(each, BY_NAME[each.breach], repaired=each.subject in done) for each in chosen]
@@ -99,15 +99,16 @@ def _kept(since: datetime) -> datetime:
     return max(since, datetime.now(UTC) - timedelta(days=days - 1)) if days else since
 
 
-async def _twice(scene: Scene, kinds: Sequence[Kind]) -> list[FoundBreach]:
+async def _twice(context: RepairContext, kinds: Sequence[Kind]) -> list[FoundBreach]:
     """The breaches that two looks found."""
-    first = await find_all(scene, kinds)
+    first = await find_all(context, kinds)
     if not first:
         return []
     await asyncio.sleep(SECOND_LOOK_S)
     wrong = {each.breach for each in first}
     again = {
-        (each.breach, each.subject) for each in await find_all(scene, [k for k in kinds if k.breach in wrong])
+        (each.breach, each.subject)
+        for each in await find_all(context, [k for k in kinds if k.breach in wrong])
     }
     return [each for each in first if (each.breach, each.subject) in again]
 

@@ -7,7 +7,7 @@ from typing import Final
 from db.repair import fixing
 from db.repair.finding import count_ended
 from db.repair.model import Breach, FoundBreach
-from tasks.repair.scene import Scene
+from tasks.repair.context import RepairContext
 from tasks.shards.backlog import backlog, load_layout
 from tasks.shards.clients import LuaScript
 
@@ -21,46 +21,46 @@ return 1
 """
 
 
-async def entries_uncounted(scene: Scene) -> list[FoundBreach]:
+async def entries_uncounted(context: RepairContext) -> list[FoundBreach]:
     """More endings than entries: Redis lost its last writes, and the entries in them were decided."""
-    ended = await count_ended(scene.pool)
-    short = ended - (await _counted(scene))["accepted"]  # read after the endings: it only grows
+    ended = await count_ended(context.pool)
+    short = ended - (await _counted(context))["accepted"]  # read after the endings: it only grows
     words = f"{short} entries have an ending, and the stream does not count them"
-    return [_finding(scene, Breach.ENTRIES_UNCOUNTED, words)] if short > 0 else []
+    return [_finding(context, Breach.ENTRIES_UNCOUNTED, words)] if short > 0 else []
 
 
-async def endings_missing(scene: Scene) -> list[FoundBreach]:
+async def endings_missing(context: RepairContext) -> list[FoundBreach]:
     """Entries that left the stream, and have no ending."""
-    lost = await _missing(scene)
+    lost = await _missing(context)
     words = f"{lost} entries left the stream and have no decision, duplicate or dead letter"
-    return [_finding(scene, Breach.ENDINGS_MISSING, words)] if lost > 0 else []
+    return [_finding(context, Breach.ENDINGS_MISSING, words)] if lost > 0 else []
 
 
-async def count_entries(scene: Scene, each: FoundBreach) -> bool:
+async def count_entries(context: RepairContext, each: FoundBreach) -> bool:
     """Add to the stream's count what its endings prove."""
-    short = await count_ended(scene.pool) - (await _counted(scene))["accepted"]
+    short = await count_ended(context.pool) - (await _counted(context))["accepted"]
     if short <= 0:
         return False
-    await fixing.log_repair(scene.pool, each, scene.person)
-    layout = await load_layout(scene.redis, scene.settings.stream)
+    await fixing.log_repair(context.pool, each, context.person)
+    layout = await load_layout(context.redis, context.settings.stream)
     first = layout.current()[0].name
-    return bool(await LuaScript(scene.redis, ADD)(keys=[first], args=[str(short)]))
+    return bool(await LuaScript(context.redis, ADD)(keys=[first], args=[str(short)]))
 
 
-async def count_lost(scene: Scene, each: FoundBreach) -> bool:
+async def count_lost(context: RepairContext, each: FoundBreach) -> bool:
     """Count the entries as lost, so that the conservation check finds the next ones."""
-    lost = await _missing(scene)
-    return lost > 0 and await fixing.count_lost(scene.pool, each, lost, person=scene.person)
+    lost = await _missing(context)
+    return lost > 0 and await fixing.count_lost(context.pool, each, lost, person=context.person)
 
 
-async def _missing(scene: Scene) -> int:
-    before = await _counted(scene)
-    return before["accepted"] - before["unfinished"] - await count_ended(scene.pool)
+async def _missing(context: RepairContext) -> int:
+    before = await _counted(context)
+    return before["accepted"] - before["unfinished"] - await count_ended(context.pool)
 
 
-async def _counted(scene: Scene) -> dict[str, int]:
-    return await backlog(scene.redis, scene.settings.stream)
+async def _counted(context: RepairContext) -> dict[str, int]:
+    return await backlog(context.redis, context.settings.stream)
 
 
-def _finding(scene: Scene, breach: Breach, words: str) -> FoundBreach:
-    return FoundBreach(breach=breach, subject=scene.settings.stream, found=words)
+def _finding(context: RepairContext, breach: Breach, words: str) -> FoundBreach:
+    return FoundBreach(breach=breach, subject=context.settings.stream, found=words)

@@ -11,12 +11,12 @@ import structlog
 from db.repair import finding, fixing
 from db.repair.model import Breach, FoundBreach
 from tasks.repair import counts, lanes, outgoing, sends
-from tasks.repair.scene import Scene
+from tasks.repair.context import RepairContext
 
 log = structlog.get_logger(__name__)
 
-Find: TypeAlias = Callable[[Scene], Awaitable[list[FoundBreach]]]
-Fix: TypeAlias = Callable[[Scene, Sequence[FoundBreach]], Awaitable[frozenset[str]]]
+Find: TypeAlias = Callable[[RepairContext], Awaitable[list[FoundBreach]]]
+Fix: TypeAlias = Callable[[RepairContext, Sequence[FoundBreach]], Awaitable[frozenset[str]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,20 +34,20 @@ class Kind:
     fix: Fix | None
 
 
-def _each(change: Callable[[Scene, FoundBreach], Awaitable[bool]]) -> Fix:
-    async def fix(scene: Scene, found: Sequence[FoundBreach]) -> frozenset[str]:
-        return frozenset([each.subject for each in found if await change(scene, each)])
+def _each(change: Callable[[RepairContext, FoundBreach], Awaitable[bool]]) -> Fix:
+    async def fix(context: RepairContext, found: Sequence[FoundBreach]) -> frozenset[str]:
+        return frozenset([each.subject for each in found if await change(context, each)])
 
     return fix
 
 
-async def _restore(scene: Scene, each: FoundBreach) -> bool:
-    await fixing.log_repair(scene.pool, each, scene.person)
-    return await lanes.restore(scene, each)
+async def _restore(context: RepairContext, each: FoundBreach) -> bool:
+    await fixing.log_repair(context.pool, each, context.person)
+    return await lanes.restore(context, each)
 
 
-async def _change(scene: Scene, each: FoundBreach) -> bool:
-    return await fixing.fix(scene.pool, each, person=scene.person, since=scene.since, now=scene.now)
+async def _change(context: RepairContext, each: FoundBreach) -> bool:
+    return await fixing.fix(context.pool, each, person=context.person, since=context.since, now=context.now)
 
 
 def _of_lanes(breach: Breach, find: Find, repair: str) -> Kind:
@@ -55,18 +55,14 @@ def _of_lanes(breach: Breach, find: Find, repair: str) -> Kind:
 
 
 def _query(breach: Breach) -> Find:
-    async def find(scene: Scene) -> list[FoundBreach]:
-        return await finding.find(scene.pool, breach, scene.window)
+    async def find(context: RepairContext) -> list[FoundBreach]:
+        return await finding.find(context.pool, breach, context.window)
 
     return find
 
 
 def _stored(breach: Breach, repair: str) -> Kind:
     return Kind(breach=breach, repair=repair, find=_query(breach), fix=_each(_change))
-
-
-def _between(breach: Breach, find: Find, fix: Fix, repair: str) -> Kind:
-    return Kind(breach=breach, repair=repair, find=find, fix=fix)
 
 
 KINDS: Final = (
@@ -97,44 +93,49 @@ KINDS: Final = (
         find=_query(Breach.DECISION_WITHOUT_REPLY),
         fix=_each(sends.store_reply),
     ),
-    _between(
-        Breach.REPLY_SENT_UNMARKED,
-        sends.replies_sent_unmarked,
-        sends.mark_all_sent,
-        "record it as delivered; nothing is sent",
+    Kind(
+        breach=Breach.REPLY_SENT_UNMARKED,
+        repair="record it as delivered; nothing is sent",
+        find=sends.replies_sent_unmarked,
+        fix=sends.mark_all_sent,
     ),
-    _between(
-        Breach.REPLY_NOT_ON_STREAM,
-        sends.replies_not_on_stream,
-        _each(sends.send_again),
-        "let the relay send it, unless it is too late by now",
+    Kind(
+        breach=Breach.REPLY_NOT_ON_STREAM,
+        repair="let the relay send it, unless it is too late by now",
+        find=sends.replies_not_on_stream,
+        fix=_each(sends.send_again),
     ),
-    _between(
-        Breach.OUTGOING_NOT_ON_STREAM,
-        outgoing.outgoing_not_on_stream,
-        _each(outgoing.send_again),
-        "let the relays put it on its stream; webhooks are not repeated",
+    Kind(
+        breach=Breach.OUTGOING_NOT_ON_STREAM,
+        repair="let the relays put it on its stream; webhooks are not repeated",
+        find=outgoing.outgoing_not_on_stream,
+        fix=_each(outgoing.send_again),
     ),
-    _between(
-        Breach.SENT_TWICE,
-        sends.sent_twice,
-        _each(sends.remove_further_entry),
-        "delete the later entry from the stream; a reader that has read it must compare the key",
+    Kind(
+        breach=Breach.SENT_TWICE,
+        repair="delete the later entry from the stream; a reader that has read it must compare the key",
+        find=sends.sent_twice,
+        fix=_each(sends.remove_further_entry),
     ),
     _stored(Breach.UNSENT_REPLY_IN_HISTORY, "remove it from the history"),
     _stored(Breach.ORPHANED_HOLD, "delete the held draft, which no page can show"),
-    _between(Breach.RETRY_LOST, sends.lost_retries, _each(sends.allow_retry), "let it be published again"),
-    _between(
-        Breach.ENTRIES_UNCOUNTED,
-        counts.entries_uncounted,
-        _each(counts.count_entries),
-        "add them to the stream's count",
+    Kind(
+        breach=Breach.RETRY_LOST,
+        repair="let it be published again",
+        find=sends.lost_retries,
+        fix=_each(sends.allow_retry),
     ),
-    _between(
-        Breach.ENDINGS_MISSING,
-        counts.endings_missing,
-        _each(counts.count_lost),
-        "publish the events again from their source, then count these entries as lost",
+    Kind(
+        breach=Breach.ENTRIES_UNCOUNTED,
+        repair="add them to the stream's count",
+        find=counts.entries_uncounted,
+        fix=_each(counts.count_entries),
+    ),
+    Kind(
+        breach=Breach.ENDINGS_MISSING,
+        repair="publish the events again from their source, then count these entries as lost",
+        find=counts.endings_missing,
+        fix=_each(counts.count_lost),
     ),
 )
 """In the order in which they are repaired best: first what workers still have to decide."""
@@ -143,17 +144,17 @@ SUMS: Final = frozenset({Breach.ENTRIES_UNCOUNTED, Breach.ENDINGS_MISSING})
 BY_NAME: Final = {kind.breach: kind for kind in KINDS}
 
 
-async def find_all(scene: Scene, kinds: Sequence[Kind] = KINDS) -> list[FoundBreach]:
+async def find_all(context: RepairContext, kinds: Sequence[Kind] = KINDS) -> list[FoundBreach]:
     """Every breach of these kinds; the sums are looked at when nothing else explains them."""
-    found = [each for kind in kinds if kind.breach not in SUMS for each in await kind.find(scene)]
-    return found or [each for kind in kinds if kind.breach in SUMS for each in await kind.find(scene)]
+    found = [each for kind in kinds if kind.breach not in SUMS for each in await kind.find(context)]
+    return found or [each for kind in kinds if kind.breach in SUMS for each in await kind.find(context)]
 
 
-async def repair(scene: Scene, kind: Kind, found: Sequence[FoundBreach]) -> frozenset[str]:
+async def repair(context: RepairContext, kind: Kind, found: Sequence[FoundBreach]) -> frozenset[str]:
     """Put findings of one kind right; the subjects of those that were still there."""
     if kind.fix is None:
         return frozenset()
-    done = await kind.fix(scene, found)
+    done = await kind.fix(context, found)
     for each in found:
         if each.subject in done:
             log.warning("breach_repaired", breach=each.breach.value, subject=each.subject)

@@ -10,17 +10,17 @@ from redis.asyncio import Redis
 
 from db.repair.finding import Window
 from tasks.once_stream import MARK_TTL_S
-from tasks.repair.scene import Scene
+from tasks.repair.context import RepairContext
 
 PAGE: Final = 500
 MARGIN: Final = timedelta(hours=12)
 """A mark ends before its row is so old; a row near that age proves nothing."""
 
 
-def window_of_marks(scene: Scene) -> Window:
+def window_of_marks(context: RepairContext) -> Window:
     """The rows whose marks exist if their entries were sent."""
-    since = max(scene.since, scene.now - timedelta(seconds=MARK_TTL_S) + MARGIN)
-    return Window(since=since, until=scene.window.until, limit=scene.limit)
+    since = max(context.since, context.now - timedelta(seconds=MARK_TTL_S) + MARGIN)
+    return Window(since=since, until=context.window.until, limit=context.limit)
 
 
 async def existing(redis: Redis, keys: Sequence[str]) -> list[bool]:

@@ -11,13 +11,13 @@ from db.repair.model import Breach, FoundBreach
 from tasks.escalations.entries import entry_mark
 from tasks.once_stream import marks_of
 from tasks.repair import marks
-from tasks.repair.scene import Scene
+from tasks.repair.context import RepairContext
 from worker.webhooks.types import WebhookType
 
 
-async def outgoing_not_on_stream(scene: Scene) -> list[FoundBreach]:
+async def outgoing_not_on_stream(context: RepairContext) -> list[FoundBreach]:
     """Escalations and retractions that Postgres counts as sent, and that Redis has lost; oldest first."""
-    sent = await finding.sent_events(scene.pool, marks.window_of_marks(scene))
+    sent = await finding.sent_events(context.pool, marks.window_of_marks(context))
     return [
         FoundBreach(
             breach=Breach.OUTGOING_NOT_ON_STREAM,
@@ -25,33 +25,33 @@ async def outgoing_not_on_stream(scene: Scene) -> list[FoundBreach]:
             account=each.account,
             found="Postgres counts it as sent, and Redis has no mark of its sending",
         )
-        for each in await _lost(scene, sent)
-    ][: scene.limit]
+        for each in await _lost(context, sent)
+    ][: context.limit]
 
 
-async def send_again(scene: Scene, each: FoundBreach) -> bool:
+async def send_again(context: RepairContext, each: FoundBreach) -> bool:
     """Let the relays send an entry that Redis has lost, unless it is there again; no webhook repeats it."""
     event_type, _, key = each.subject.partition(" ")
     sent = SentEvent(type=event_type, key=key, account=each.account or "")
 
     async def is_lost() -> bool:
-        return bool(await _lost(scene, [sent]))
+        return bool(await _lost(context, [sent]))
 
     return await fixing.fix(
-        scene.pool, each, person=scene.person, since=scene.since, now=scene.now, is_wrong=is_lost
+        context.pool, each, person=context.person, since=context.since, now=context.now, is_wrong=is_lost
     )
 
 
-async def _lost(scene: Scene, sent: Sequence[SentEvent]) -> list[SentEvent]:
+async def _lost(context: RepairContext, sent: Sequence[SentEvent]) -> list[SentEvent]:
     """Those without a mark, but no opening whose closing is on the stream: it would seem open again."""
-    own = await marks.existing(scene.redis, [_mark_key(scene, each.type, each.key) for each in sent])
+    own = await marks.existing(context.redis, [_mark_key(context, each.type, each.key) for each in sent])
     lost = [each for each, is_there in zip(sent, own, strict=True) if not is_there]
-    closings = [_mark_key(scene, OutgoingEventType.ESCALATION_CLOSED, each.key) for each in lost]
-    closed = await marks.existing(scene.redis, closings)
+    closings = [_mark_key(context, OutgoingEventType.ESCALATION_CLOSED, each.key) for each in lost]
+    closed = await marks.existing(context.redis, closings)
     return [each for each, is_closed in zip(lost, closed, strict=True) if not is_closed]
 
 
-def _mark_key(scene: Scene, event_type: str, key: str) -> str:
+def _mark_key(context: RepairContext, event_type: str, key: str) -> str:
     if event_type == WebhookType.REPLY_RETRACTED:
-        return marks_of(scene.settings.retraction_stream) + key
-    return marks_of(scene.settings.escalation_stream) + entry_mark(key, event_type)
+        return marks_of(context.settings.retraction_stream) + key
+    return marks_of(context.settings.escalation_stream) + entry_mark(key, event_type)

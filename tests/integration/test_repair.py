@@ -76,7 +76,7 @@ def test_a_breach_is_found_and_repaired(
     clean = world.repair()
     subjects = MAKERS[breach](world)
     reports = [world.repair(), world.repair("--fix", breach)]
-    mended = world.repair("--fix", breach, "--yes")
+    repaired = world.repair("--fix", breach, "--yes")
     after = world.repair()
     logged = world.sql("SELECT detail FROM access_log WHERE action = 'repair' ORDER BY id")
 
@@ -86,10 +86,10 @@ def test_a_breach_is_found_and_repaired(
         assert [(row["breach"], row["state"]) for row in report.rows] == [(breach, "found")] * len(subjects)
         assert {row["subject"] for row in report.rows} == subjects
     if BY_NAME[breach].fix is None:
-        assert (mended.code, after.code, logged) == (1, 1, [])
+        assert (repaired.code, after.code, logged) == (1, 1, [])
         return
-    assert [row["state"] for row in mended.rows] == ["repaired"] * len(subjects)
-    assert mended.code == 0
+    assert [row["state"] for row in repaired.rows] == ["repaired"] * len(subjects)
+    assert repaired.code == 0
     assert [row["breach"] for row in after.rows] == [Breach.ENDINGS_MISSING] * (breach in LOSSES)
     assert {row["detail"]["subject"] for row in logged} == subjects
     assert caplog.text.count("breach_repaired") == len(subjects)

@@ -25,9 +25,9 @@ from db.repair.model import Breach, FoundBreach
 from db.webhooks.queue import fan_out
 from tasks.escalations.relay import EscalationRelay
 from tasks.relay import Relay
+from tasks.repair.context import RepairContext
 from tasks.repair.kinds import BY_NAME, find_all
 from tasks.repair.kinds import repair as put_right
-from tasks.repair.scene import Scene
 from tasks.retractor import Retractor
 from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import connect
@@ -196,14 +196,14 @@ def lose_entry(world: World, stream: str, mark: str) -> None:
 
 
 @asynccontextmanager
-async def scene_of(world: World) -> AsyncIterator[Scene]:
+async def context_of(world: World) -> AsyncIterator[RepairContext]:
     """As the command has it."""
     environment = world.shell.environment
     settings = StreamSettings.model_validate(environment)
     redis = connect(environment["REDIS_URL"])
     async with create_pool(world.url, size=2, application="test", role=None) as source, redis:
         now = datetime.now(UTC)
-        yield Scene(
+        yield RepairContext(
             pool=source, redis=redis, settings=settings, now=now, since=now - timedelta(days=6),
             older_than=timedelta(0), limit=100, person="ann",
         )  # fmt: skip
@@ -211,11 +211,11 @@ async def scene_of(world: World) -> AsyncIterator[Scene]:
 
 async def looked(world: World, breach: Breach) -> list[FoundBreach]:
     """The breaches of a kind."""
-    async with scene_of(world) as scene:
-        return [each for each in await find_all(scene) if each.breach is breach]
+    async with context_of(world) as context:
+        return [each for each in await find_all(context) if each.breach is breach]
 
 
 async def fixed(world: World, breach: Breach, found: list[FoundBreach]) -> set[str]:
     """What the repair of these findings says that it changed."""
-    async with scene_of(world) as scene:
-        return set(await put_right(scene, BY_NAME[breach], found))
+    async with context_of(world) as context:
+        return set(await put_right(context, BY_NAME[breach], found))

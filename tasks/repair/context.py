@@ -13,7 +13,7 @@ from worker.settings import StreamSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class RepairContext:
     """Both servers, and which rows and entries are looked at.
 
     Attributes:
