@@ -126,6 +126,10 @@ CANCEL_OF_CONVERSATION: Final = """
 
 ``keep`` is the decision whose text at a handoff stays, or null.
 """
+NAMED: Final = f"""
+    SELECT id, decision_id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) FROM outbox
+    WHERE decision_id = ANY(%(decisions)s) AND delivered_at IS NULL AND NOT cancel_settled
+"""
 SET_DELIVERED: Final = "UPDATE outbox SET delivered_at = %s WHERE id = ANY(%s::bigint[])"
 
 
@@ -191,6 +195,30 @@ async def waiting_replies(
         yield LockedBatch(connection, rows, SET_DELIVERED, complete=complete, sent_before=sent_before)
 
 
+@asynccontextmanager
+async def record_sent(
+    source: Pool, decisions: Sequence[UUID], now: datetime, were_sent: WereSent
+) -> AsyncIterator[LockedBatch[WaitingReply] | None]:
+    """Record the waiting replies of these decisions that are on the stream as delivered, in one transaction.
+
+    The batch has them in ``sent_before``. None while another relay acts. Every other reply stays as it is,
+    and a reply whose conversation is being taken over is left out.
+    """
+    async with checkout(source) as connection:  # which commits at its end
+        if not await begun(connection, LOCK_WITH_TIMEOUT):
+            yield None
+            return
+        found = await (await connection.execute(NAMED, {"decisions": list(decisions)})).fetchall()
+        named = {row_id: decision_id for row_id, decision_id, is_locked in found if is_locked}
+        sent = await were_sent(list(named.values()))
+        if sent is None:
+            yield None
+            return
+        kept = [row_id for row_id, decision_id in named.items() if decision_id in sent]
+        recorded = await _keep(connection, kept, now)
+        yield LockedBatch[WaitingReply](connection, (), SET_DELIVERED, sent_before=recorded)
+
+
 async def _replies(
     connection: PoolConnection, query: str, ids: Sequence[int], now: datetime
 ) -> list[WaitingReply]:
@@ -213,6 +241,11 @@ async def _settle(
         return None
     kept = [row_id for row_id, decision_id in cancelled.items() if decision_id in sent]
     await connection.execute(CANCEL, {"ids": [row_id for row_id in cancelled if row_id not in kept]})
-    replies = await _replies(connection, f"{REPLIES} ORDER BY id", kept, now)
-    await connection.execute(KEEP, {"ids": kept, "now": now})
+    return await _keep(connection, kept, now)
+
+
+async def _keep(connection: PoolConnection, ids: Sequence[int], now: datetime) -> list[WaitingReply]:
+    """Record replies that were sent before as delivered, and return them."""
+    replies = await _replies(connection, f"{REPLIES} ORDER BY id", ids, now)
+    await connection.execute(KEEP, {"ids": list(ids), "now": now})
     return replies

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import datetime
 from typing import Final, TypeVar
@@ -114,26 +114,36 @@ def _were_sent(lease: Lease) -> WereSent:
     return sent
 
 
-async def mark_sent(pool: Pool, redis: Redis, *, stream: str, now: datetime, limit: int) -> int | None:
-    """Record replies that are on the stream as delivered, and send none; how many.
+async def mark_sent(
+    pool: Pool,
+    redis: Redis,
+    *,
+    stream: str,
+    now: datetime,
+    decisions: Sequence[UUID],
+    recorded: Callable[[PoolConnection, UUID], Awaitable[None]],
+) -> frozenset[UUID]:
+    """Record the replies of these decisions that are on the stream as delivered, and send none.
 
-    None while another relay acts. Of the waiting replies the ``limit`` oldest are looked at.
+    Returns the decisions whose replies were recorded: none while another relay acts. ``recorded`` is called
+    with each of them in the same transaction.
     """
+    marked: set[UUID] = set()
 
     @asynccontextmanager
-    async def waiting(lease: Lease) -> AsyncIterator[LockedBatch[WaitingReply] | None]:
-        async with outbox.waiting_replies(pool, limit, now, _were_sent(lease)) as batch:
-            found = None if batch is None else await lease.sent([str(row.decision_id) for row in batch.rows])
-            if batch is None or found is None:
+    async def named(lease: Lease) -> AsyncIterator[LockedBatch[WaitingReply] | None]:
+        async with outbox.record_sent(pool, decisions, now, _were_sent(lease)) as batch:
+            if batch is None:
                 yield None
                 return
-            rows = [row for row in batch.rows if str(row.decision_id) in found]
-            yield LockedBatch(batch.connection, rows, outbox.SET_DELIVERED, sent_before=batch.sent_before)
+            for row in batch.sent_before:
+                await recorded(batch.connection, row.decision_id)
+            yield batch
+        marked.update(row.decision_id for row in batch.sent_before)
 
     name = OnceStream(redis, stream)
-    kind = WebhookType.REPLY_CREATED
-    marked, complete = await send_waiting(name, waiting, _outgoing, lambda: now, webhook=kind)
-    return len(marked) if complete else None
+    await send_waiting(name, named, _outgoing, lambda: now, webhook=WebhookType.REPLY_CREATED)
+    return frozenset(marked)
 
 
 async def send_waiting(

@@ -81,6 +81,7 @@ QUERIES: Final = MappingProxyType(
 RETRIED: Final = """
     SELECT l.entry_id, l.retried_as FROM dead_letters l
     WHERE l.retried_at >= %(since)s AND l.retried_at < %(until)s
+        AND (l.entry_id = %(letter)s OR %(letter)s::text IS NULL)
         AND NOT EXISTS (SELECT FROM dead_letters n WHERE n.entry_id = l.retried_as)
         AND NOT EXISTS (SELECT FROM duplicates n WHERE n.entry_id = l.retried_as)
         AND NOT EXISTS (
@@ -112,8 +113,10 @@ Clocks of workers differ: a deletion may seem to be older than its reply.
 NO_LONGER_DUE: Final = f"""
     ({TAKEN_BACK} OR o.send_before < now() OR {OVERTAKEN.replace("%(now)s", "now()")})
 """
-"""True also of one that is too late or overtaken by people: a relay would cancel it, and take a reply that
-its author may have read out of the history."""
+"""True also of one that is too late or overtaken by people.
+
+A relay would cancel it and delete from the history a reply that the author may have read.
+"""
 DELIVERED: Final = f"""
     SELECT decision_id::text AS decision_id, user_id FROM outbox o
     WHERE delivered_at >= %(since)s AND delivered_at < %(until)s AND user_id <> '{SAMPLE_ACCOUNT}'
@@ -131,7 +134,7 @@ SENT: Final = f"""
         WHERE delivered_at >= %(since)s AND delivered_at < %(until)s AND conversation_id <> ''
     ) AS sent ORDER BY id
 """
-"""A withdrawn event counts as streamed, and perhaps never was: its text leaves no more.
+"""A withdrawn event is marked as streamed, although it may never have been sent.
 
 An erased retraction has no conversation.
 """
@@ -187,7 +190,10 @@ async def sent_events(source: Pool, window: Window) -> list[SentEvent]:
     return [SentEvent(**row) for row in await fetch_dicts(source, SENT, window.values())]
 
 
-async def unfinished_retries(source: Pool, window: Window) -> dict[str, str]:
-    """Dead letters that were published again, whose new entry has no ending: that entry by letter."""
-    rows = await fetch_dicts(source, RETRIED, window.values())
+async def unfinished_retries(source: Pool, window: Window, *, letter: str | None) -> dict[str, str]:
+    """Dead letters that were published again, whose new entry has no ending: that entry by letter.
+
+    With ``letter``, of this one only.
+    """
+    rows = await fetch_dicts(source, RETRIED, window.values() | {"letter": letter})
     return {row["entry_id"]: row["retried_as"] for row in rows}

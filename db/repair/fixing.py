@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.outbox import LOCK_AND_WAIT
 from db.outgoing import events
-from db.pool import Pool, checkout
+from db.pool import Pool, PoolConnection, checkout
 from db.repair.finding import NO_LONGER_DUE
 from db.repair.model import Breach, FoundBreach
 from worker.webhooks.types import WebhookType
 
+Look: TypeAlias = Callable[[], Awaitable[bool]]
+LOCK_SUMS: Final = "SELECT pg_advisory_xact_lock(hashtextextended('hushgate repair of sums', 0))"
 DECISION: Final = "d.id = %(subject)s::uuid AND d.created_at >= %(since)s AND d.created_at <= %(now)s"
 COUNT_LOST: Final = """
     INSERT INTO purged AS p (table_name, rows) VALUES ('lost', %s)
@@ -116,40 +119,59 @@ async def fix(
     person: str,
     since: datetime,
     now: datetime,
-    sent: bool = False,
-    is_wrong: Callable[[], Awaitable[bool]] | None = None,
+    is_wrong: Look | None = None,
+    was_sent: Look | None = None,
 ) -> bool:
     """Put one breach right; False when it is gone meanwhile.
 
-    Relays wait until it is done. ``sent``: the reply of the decision is on the reply stream. ``is_wrong``:
-    whether Redis still shows the breach, asked while the relays wait.
+    Relays and other repairs wait until it is done. What Redis says is asked while they wait: ``is_wrong``,
+    whether it still shows the breach; ``was_sent``, whether the reply stream has the reply of the decision.
     """
     values: dict[str, Any] = {
-        "subject": finding.subject, "account": finding.account, "since": since, "now": now, "sent": sent
+        "subject": finding.subject, "account": finding.account, "since": since, "now": now
     }  # fmt: skip
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(LOCK_AND_WAIT)
         await connection.execute(events.LOCK_AND_WAIT)
         if is_wrong is not None and not await is_wrong():
             return False
+        values["sent"] = was_sent is not None and await was_sent()
         rows = await (await connection.execute(FIXES[finding.breach], values)).fetchall()
         if rows:
-            await append_entry_psycopg(connection, log_entry(finding, person))
+            await log_within(connection, finding, person)
     return bool(rows)
 
 
-async def count_lost(source: Pool, finding: FoundBreach, lost: int, *, person: str) -> bool:
-    """Count entries as gone without an ending."""
+@asynccontextmanager
+async def sums_locked(source: Pool) -> AsyncIterator[PoolConnection]:
+    """A transaction in which no other repair changes the sum of entries and endings."""
     async with checkout(source) as connection, connection.transaction():
+        await connection.execute(LOCK_SUMS)
+        yield connection
+
+
+async def count_lost(
+    source: Pool, finding: FoundBreach, missing: Callable[[], Awaitable[int]], *, person: str
+) -> bool:
+    """Count the entries that are missing now as gone without an ending; False when none is."""
+    async with sums_locked(source) as connection:
+        lost = await missing()
+        if lost <= 0:
+            return False
         await connection.execute(COUNT_LOST, (lost,))
-        await append_entry_psycopg(connection, log_entry(finding, person))
+        await log_within(connection, finding, person)
     return True
 
 
 async def log_repair(source: Pool, finding: FoundBreach, person: str) -> None:
     """Append the line of a repair in Redis, before it is made: nothing is repaired without one."""
     async with checkout(source) as connection:
-        await append_entry_psycopg(connection, log_entry(finding, person))
+        await log_within(connection, finding, person)
+
+
+async def log_within(connection: PoolConnection, finding: FoundBreach, person: str) -> None:
+    """Append the line of a repair in the transaction that makes it."""
+    await append_entry_psycopg(connection, log_entry(finding, person))
 
 
 def log_entry(finding: FoundBreach, person: str) -> LogEntry:

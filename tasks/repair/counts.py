@@ -23,8 +23,7 @@ return 1
 
 async def entries_uncounted(context: RepairContext) -> list[FoundBreach]:
     """More endings than entries: Redis lost its last writes, and the entries in them were decided."""
-    ended = await count_ended(context.pool)
-    short = ended - (await _counted(context))["accepted"]  # read after the endings: it only grows
+    short = await _uncounted(context)
     words = f"{short} entries have an ending, and the stream does not count them"
     return [_finding(context, Breach.ENTRIES_UNCOUNTED, words)] if short > 0 else []
 
@@ -38,19 +37,28 @@ async def endings_missing(context: RepairContext) -> list[FoundBreach]:
 
 async def count_entries(context: RepairContext, each: FoundBreach) -> bool:
     """Add to the stream's count what its endings prove."""
-    short = await count_ended(context.pool) - (await _counted(context))["accepted"]
-    if short <= 0:
-        return False
-    await fixing.log_repair(context.pool, each, context.person)
-    layout = await load_layout(context.redis, context.settings.stream)
-    first = layout.current()[0].name
-    return bool(await LuaScript(context.redis, ADD)(keys=[first], args=[str(short)]))
+    async with fixing.sums_locked(context.pool):
+        short = await _uncounted(context)
+        if short <= 0:
+            return False
+        await fixing.log_repair(context.pool, each, context.person)
+        layout = await load_layout(context.redis, context.settings.stream)
+        first = layout.current()[0].name
+        return bool(await LuaScript(context.redis, ADD)(keys=[first], args=[str(short)]))
 
 
 async def count_lost(context: RepairContext, each: FoundBreach) -> bool:
     """Count the entries as lost, so that the conservation check finds the next ones."""
-    lost = await _missing(context)
-    return lost > 0 and await fixing.count_lost(context.pool, each, lost, person=context.person)
+
+    async def missing() -> int:
+        return await _missing(context)
+
+    return await fixing.count_lost(context.pool, each, missing, person=context.person)
+
+
+async def _uncounted(context: RepairContext) -> int:
+    ended = await count_ended(context.pool)
+    return ended - (await _counted(context))["accepted"]  # read after the endings: it only grows
 
 
 async def _missing(context: RepairContext) -> int:

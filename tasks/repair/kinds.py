@@ -90,7 +90,7 @@ KINDS: Final = (
     Kind(
         breach=Breach.DECISION_WITHOUT_REPLY,
         repair="store the row: delivered when the stream has the reply, else cancelled; nothing is sent",
-        find=_query(Breach.DECISION_WITHOUT_REPLY),
+        find=sends.decisions_without_reply,
         fix=_each(sends.store_reply),
     ),
     Kind(
@@ -115,7 +115,7 @@ KINDS: Final = (
         breach=Breach.SENT_TWICE,
         repair="delete the later entry from the stream; a reader that has read it must compare the key",
         find=sends.sent_twice,
-        fix=_each(sends.remove_further_entry),
+        fix=sends.remove_further_entries,
     ),
     _stored(Breach.UNSENT_REPLY_IN_HISTORY, "remove it from the history"),
     _stored(Breach.ORPHANED_HOLD, "delete the held draft, which no page can show"),

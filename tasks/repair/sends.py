@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import timedelta
 from typing import Final, cast
+from uuid import UUID
 
+from db.pool import PoolConnection
 from db.repair import finding, fixing
 from db.repair.model import Breach, FoundBreach
 from tasks.once_stream import marks_of
@@ -14,8 +15,13 @@ from tasks.repair import marks, retry
 from tasks.repair.context import RepairContext
 from tasks.repair.marks import PAGE
 from tasks.shards.backlog import load_layout
+from tasks.shards.clients import LuaScript
 
-MOST_WAITING: Final = 100_000
+REMOVE: Final = """#!lua flags=allow-oom
+-- KEYS[1] stream; ARGV[1] further entry, ARGV[2] earlier entry. Returns 1 when the further entry was deleted.
+if #redis.call('XRANGE', KEYS[1], ARGV[2], ARGV[2]) == 0 then return 0 end
+return redis.call('XDEL', KEYS[1], ARGV[1])
+"""
 
 
 async def replies_sent_unmarked(context: RepairContext) -> list[FoundBreach]:
@@ -48,74 +54,113 @@ async def replies_not_on_stream(context: RepairContext) -> list[FoundBreach]:
     ][: context.limit]
 
 
+async def decisions_without_reply(context: RepairContext) -> list[FoundBreach]:
+    """Decisions to respond without a reply in the outbox, where the marks still say whether it was sent."""
+    return await finding.find(context.pool, Breach.DECISION_WITHOUT_REPLY, marks.window_of_marks(context))
+
+
 async def sent_twice(context: RepairContext) -> list[FoundBreach]:
     """Further entries of an outgoing stream with the id of an earlier one."""
-    found: list[FoundBreach] = []
-    for name in sorted(set(_outgoing_streams(context))):
-        seen: dict[bytes, str] = {}
-        async for entry_id, fields in _entries(context, name):
-            mark = fields.get(b"ce_id")
-            if mark is None:
-                continue
-            if mark in seen:
-                text = f"a further entry of {mark.decode()}, which is {seen[mark]}"
-                found.append(FoundBreach(breach=Breach.SENT_TWICE, subject=f"{name} {entry_id}", found=text))
-            seen.setdefault(mark, entry_id)
-    return found[: context.limit]
+    return [
+        FoundBreach(
+            breach=Breach.SENT_TWICE,
+            subject=f"{name} {further}",
+            found=f"a further entry of {mark}, which is {earlier}",
+        )
+        for name in sorted(set(_outgoing_streams(context)))
+        async for further, earlier, mark in _further_entries(context, name)
+    ][: context.limit]
 
 
 async def lost_retries(context: RepairContext) -> list[FoundBreach]:
     """Dead letters that were published again, whose new entry has no ending and is not in the stream."""
+    return await _lost_retries(context, letter=None)
+
+
+async def _lost_retries(context: RepairContext, *, letter: str | None) -> list[FoundBreach]:
+    """Of all dead letters, or of this one."""
     layout = await load_layout(context.redis, context.settings.stream)
+    retries = await finding.unfinished_retries(context.pool, context.window, letter=letter)
     found = []
-    for letter, made in (await finding.unfinished_retries(context.pool, context.window)).items():
-        place, entry_id = layout.place_of(made)
-        if not await context.redis.xrange(place.key, entry_id, entry_id):
+    for entry_id, made in retries.items():
+        place, made_id = layout.place_of(made)
+        if not await context.redis.xrange(place.key, made_id, made_id):
             text = f"it was published again as {made}, which has no ending and is not in the stream"
-            found.append(FoundBreach(breach=Breach.RETRY_LOST, subject=letter, found=text))
+            found.append(FoundBreach(breach=Breach.RETRY_LOST, subject=entry_id, found=text))
     return found
 
 
 async def mark_all_sent(context: RepairContext, found: Sequence[FoundBreach]) -> frozenset[str]:
-    """Record the replies as delivered, as a relay does; which of them were still unmarked."""
-    before = {each.subject for each in await replies_sent_unmarked(context)}
-    wrong = [each for each in found if each.subject in before]
-    for each in wrong:
-        await fixing.log_repair(context.pool, each, context.person)
-    stream = context.settings.reply_stream
-    await mark_sent(context.pool, context.redis, stream=stream, now=context.now, limit=MOST_WAITING)
-    left = {each.subject for each in await replies_sent_unmarked(context)}
-    return frozenset(each.subject for each in wrong if each.subject not in left)
+    """Record these replies as delivered, as a relay does; which of them were on the stream and unmarked."""
+    named = {UUID(each.subject): each for each in found}
+    done: set[UUID] = set()
+
+    async def recorded(connection: PoolConnection, decision_id: UUID) -> None:
+        await fixing.log_within(connection, named[decision_id], context.person)
+
+    decisions = list(named)
+    for first in range(0, len(decisions), PAGE):
+        done |= await mark_sent(
+            context.pool,
+            context.redis,
+            stream=context.settings.reply_stream,
+            now=context.now,
+            decisions=decisions[first : first + PAGE],
+            recorded=recorded,
+        )
+    return frozenset(map(str, done))
 
 
 async def send_again(context: RepairContext, each: FoundBreach) -> bool:
     """Let the relays send a reply that Redis has lost, unless it is there again."""
-    if await _is_sent(context, each.subject):
-        return False
+
+    async def is_lost() -> bool:
+        return not await _is_sent(context, each.subject)
+
+    since = marks.window_of_marks(context).since
     return await fixing.fix(
-        context.pool, each, person=context.person, since=context.since - timedelta(days=1), now=context.now
+        context.pool, each, person=context.person, since=since, now=context.now, is_wrong=is_lost
     )
 
 
 async def store_reply(context: RepairContext, each: FoundBreach) -> bool:
     """Store the missing row of a reply: delivered when the stream has it, else cancelled and never sent."""
-    sent = await _is_sent(context, each.subject)
+
+    async def was_sent() -> bool:
+        return await _is_sent(context, each.subject)
+
+    since = marks.window_of_marks(context).since
     return await fixing.fix(
-        context.pool, each, person=context.person, since=context.since, now=context.now, sent=sent
+        context.pool, each, person=context.person, since=since, now=context.now, was_sent=was_sent
     )
 
 
-async def remove_further_entry(context: RepairContext, each: FoundBreach) -> bool:
-    """Delete a further entry from its stream."""
-    await fixing.log_repair(context.pool, each, context.person)
-    name, _, entry_id = each.subject.rpartition(" ")
-    return bool(await context.redis.xdel(name, entry_id))
+async def remove_further_entries(context: RepairContext, found: Sequence[FoundBreach]) -> frozenset[str]:
+    """Delete further entries from their streams, while the earlier one is there; which were deleted."""
+    named = {each.subject: each for each in found}
+    remove, done = LuaScript(context.redis, REMOVE), set[str]()
+    for name in set(_outgoing_streams(context)):
+        async for further, earlier, _ in _further_entries(context, name):
+            subject = f"{name} {further}"
+            if subject in named:
+                await fixing.log_repair(context.pool, named[subject], context.person)
+                if await remove(keys=[name], args=[further, earlier]):
+                    done.add(subject)
+    return frozenset(done)
 
 
 async def allow_retry(context: RepairContext, each: FoundBreach) -> bool:
-    """Let a dead letter be published again."""
-    await retry.forget(context.redis, context.settings.stream, each.subject)
-    return await fixing.fix(context.pool, each, person=context.person, since=context.since, now=context.now)
+    """Let a dead letter be published again, unless its new entry was found or it was published anew."""
+
+    async def is_lost() -> bool:
+        if not await _lost_retries(context, letter=each.subject):
+            return False
+        await retry.forget(context.redis, context.settings.stream, each.subject)
+        return True
+
+    return await fixing.fix(
+        context.pool, each, person=context.person, since=context.since, now=context.now, is_wrong=is_lost
+    )
 
 
 def _outgoing_streams(context: RepairContext) -> tuple[str, ...]:
@@ -133,6 +178,18 @@ async def _marks(context: RepairContext, decisions: Sequence[str]) -> list[tuple
     start = marks_of(context.settings.reply_stream)
     found = await marks.existing(context.redis, [start + decision_id for decision_id in decisions])
     return list(zip(decisions, found, strict=True))
+
+
+async def _further_entries(context: RepairContext, name: str) -> AsyncIterator[tuple[str, str, str]]:
+    """Each further entry of a stream with the same id: its entry, the earlier entry, and the id."""
+    seen: dict[bytes, str] = {}
+    async for entry_id, fields in _entries(context, name):
+        mark = fields.get(b"ce_id")
+        if mark is None:
+            continue
+        if mark in seen:
+            yield entry_id, seen[mark], mark.decode()
+        seen.setdefault(mark, entry_id)
 
 
 async def _entries(context: RepairContext, name: str) -> AsyncIterator[tuple[str, dict[bytes, bytes]]]:
