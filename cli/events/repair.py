@@ -57,12 +57,14 @@ def repair(
     age = timedelta(seconds=older_than)
     rows = asyncio.run(_run(fix, start, age, limit, yes=yes, subjects=subject))
     emit(rows, COLUMNS)
-    left = [row for row in rows if row["state"] != "repaired"]
     if not rows:
         print_message("no breach found", style="dim")
+    elif fix is not None and all(row["breach"] != fix for row in rows):
+        text = f"--fix {fix}: not checked, as other breaches change this sum; repair the other breaches first"
+        raise fail(text, code=ExitCode.NEGATIVE)
     elif fix is not None and not yes:
         raise fail(f"--fix {fix}: {len(rows)} would be repaired; add --yes", code=ExitCode.NEGATIVE)
-    if left:
+    if any(row["state"] != "repaired" for row in rows):
         raise typer.Exit(ExitCode.NEGATIVE)
 
 
@@ -85,12 +87,22 @@ async def _run(
                 older_than=older_than, limit=limit, person=login(),
             )  # fmt: skip
             found = await _twice(context, kinds)
-            chosen = [each for each in found if not subjects or each.subject in subjects]
+            chosen = _chosen(found, fix, subjects)
             mine = [each for each in chosen if each.breach is fix]
             done = await put_right(context, BY_NAME[fix], mine) if fix and yes else frozenset()
     finally:
         await close(redis)
     return [_row(each, BY_NAME[each.breach], repaired=each.subject in done) for each in chosen]
+
+
+def _chosen(
+    found: Sequence[FoundBreach], fix: Breach | None, subjects: Sequence[str] | None
+) -> list[FoundBreach]:
+    """The named breaches; for a sum, the other breaches that keep it from being checked."""
+    if fix in SUMS and (others := [each for each in found if each.breach not in SUMS]):
+        return others
+    named = [each for each in found if fix is None or each.breach is fix]
+    return [each for each in named if not subjects or each.subject in subjects]
 
 
 def _kept(since: datetime) -> datetime:

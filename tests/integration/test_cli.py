@@ -858,7 +858,7 @@ def test_every_command_explains_itself(shell: Shell, words: tuple[str, ...], say
 # --- doctor
 
 
-def test_a_fit_deployment_has_nothing_to_mend(shell: Shell, fresh_url: str) -> None:
+def test_a_fit_deployment_has_nothing_to_repair(shell: Shell, fresh_url: str) -> None:
     """Everything is looked at; a warning is no failure."""
     sign_fleet(shell.environment["REDIS_URL"])
     ended = shell.spawn("doctor", env={"DATABASE_URL": fresh_url})

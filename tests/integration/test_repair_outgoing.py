@@ -12,7 +12,6 @@ import pytest
 from cli.events import repair
 from cli.stack import Stack
 from db.people.sample_data import SAMPLE_ACCOUNT
-from db.pool import create_pool
 from db.repair.model import Breach, FoundBreach
 from tests.support.repairs import (
     ESCALATIONS,
@@ -30,8 +29,8 @@ from tests.support.repairs import (
     new_database,
     opened_world,
     retract,
+    subscribe,
 )
-from tests.support.webhooks import add_endpoint
 
 KIND = Breach.OUTGOING_NOT_ON_STREAM
 
@@ -44,16 +43,6 @@ def world(
     monkeypatch.setattr(repair, "SECOND_LOOK_S", 0.0)
     with opened_world(new_database(stack, template), redis_url, tmp_path) as made:
         yield made
-
-
-def subscribe(world: World) -> None:
-    """An endpoint that receives every type of event of the account."""
-
-    async def run() -> None:
-        async with create_pool(world.url, size=1, application="test", role=None) as source:
-            await add_endpoint(source, "acme", "https://example.org/hooks")
-
-    asyncio.run(run())
 
 
 def webhooks(world: World) -> list[dict[str, Any]]:

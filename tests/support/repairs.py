@@ -35,6 +35,7 @@ from tasks.shards.layout import ShardStream
 from tests.conftest import create_database, database_at
 from tests.support.samples import event as sample
 from tests.support.terminal import Ended, Shell
+from tests.support.webhooks import add_endpoint
 from worker.adapters.system_clock import SystemClock
 from worker.model import Decision, DecisionKind, Escalation
 from worker.reasons import Reason
@@ -162,6 +163,16 @@ def deliver(world: World) -> None:
             escalations = EscalationRelay(source, redis, stream=ESCALATIONS, pages=None, now=CLOCK.now)
             await escalations.deliver_batch()
             await fan_out(source, 100, CLOCK.now())
+
+    asyncio.run(run())
+
+
+def subscribe(world: World) -> None:
+    """An endpoint that receives every type of event of the account."""
+
+    async def run() -> None:
+        async with create_pool(world.url, size=1, application="test", role=None) as source:
+            await add_endpoint(source, "acme", "https://example.org/hooks")
 
     asyncio.run(run())
 
