@@ -130,6 +130,12 @@ MUTATIONS: Final = (
         wrong='"remember": decision.remember or decision.quarantine,',
     ),
     Mutation(
+        law=Law.HISTORY,
+        file="db/commits/values.py",
+        right='"remember": decision.remember,',
+        wrong='"remember": decision.remember and not decision.event.message_id.endswith("7"),',
+    ),
+    Mutation(
         law=Law.ENDING,
         file="worker/endings.py",
         right="ending = _replied(Reason.REPLIED, candidate",

@@ -51,6 +51,13 @@ CANCELLED_WEBHOOKS: Final = """
     WHERE e.type = 'reply.created' AND d.state = 'cancelled'
 """
 CANCELLED_REPLY: Final = "CASE WHEN cancelled_at IS NULL THEN '' ELSE coalesce(cancel_reason, 'asked') END"
+CLOSED: Final = "SELECT decision_id FROM escalations WHERE closed_at IS NOT NULL"
+KEYS: Final = """
+    SELECT event_id, entry_id, decision_id, xmin::text::bigint,
+        coalesce(floor(extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000), 0)::bigint
+    FROM event_keys
+"""
+"""With the number of the transaction that wrote each: the order in which they began to write."""
 DUE_WEBHOOKS: Final = (
     "SELECT (SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting'"
     " AND (next_attempt_at IS NULL OR next_attempt_at < now() + interval '40 seconds'))"
@@ -84,7 +91,12 @@ def stuck(world: World, patience_s: float = SWEPT_S) -> dict[str, int]:
 def observe(
     world: World, ledger: Ledger, prompts: PromptWatch, review_client: ReviewClient, growth: leaks.Growth
 ) -> Observations:
-    """Everything that the oracle judges."""
+    """Everything that the oracle judges.
+
+    What was closed before everything was sent must be on the streams that are read after that.
+    """
+    closed = frozenset(str(row[0]) for row in world.rows(CLOSED))
+    left = stuck(world)
     with world.redis as redis:
         replies, escalations = tuple(_replies(redis)), tuple(_escalations(redis))
     return Observations(
@@ -105,31 +117,37 @@ def observe(
             for entry, raw in world.rows("SELECT entry_id, raw FROM dead_letters")
         ),
         history=_history(world),
-        outbox=tuple(
-            OutboxRow(name=name, handoff=handoff, cancelled=cancelled)
-            for name, handoff, cancelled in world.rows(
-                f"SELECT event_id, origin = 'handoff', {CANCELLED_REPLY} FROM outbox"
-            )
-        ),
+        outbox=_outbox(world),
         replies=replies,
         escalations=escalations,
+        closed_before=closed,
         webhooks=tuple(world.receiver.taken.values()),
         webhooks_later=frozenset(row[0] for row in world.rows(LATER_WEBHOOKS)),
         webhooks_cancelled=dict(world.rows(CANCELLED_WEBHOOKS)),
         residue=tuple(prompts.residue),
         prompts_missed=prompts.missed,
         jobs=review_client.seen(),
-        left=stuck(world),
+        left=left,
         leaks=growth.breaches(world),
     )
 
 
 def _keys(world: World) -> tuple[KeyRow, ...]:
-    """The keys with the number of the transaction that wrote them: the order in which they began to write."""
-    found = world.rows("SELECT event_id, entry_id, decision_id, xmin::text::bigint FROM event_keys")
     return tuple(
-        KeyRow(name=name, entry_id=entry, decision_id=key and str(key), commit=commit)
-        for name, entry, key, commit in found
+        KeyRow(
+            name=name, entry_id=entry, decision_id=key and str(key), commit=commit, committed_ms=committed_ms
+        )
+        for name, entry, key, commit, committed_ms in world.rows(KEYS)
+    )
+
+
+def _outbox(world: World) -> tuple[OutboxRow, ...]:
+    found = world.rows(
+        f"SELECT event_id, origin = 'handoff', decision_id, text, {CANCELLED_REPLY} FROM outbox"
+    )
+    return tuple(
+        OutboxRow(name=name, handoff=handoff, decision_id=str(key), text=text, cancelled=cancelled)
+        for name, handoff, key, text, cancelled in found
     )
 
 
@@ -150,6 +168,8 @@ def _replies(redis: Redis) -> Iterator[SeenReply]:
             name=body["event_id"],
             conversation=body["conversation_id"],
             handoff=bool(body["handoff"]),
+            decision_id=body["decision_id"],
+            text=body["text"],
         )
 
 

@@ -77,6 +77,7 @@ class Law(StrEnum):
     SENT_TWICE = "sent twice"
     AFTER_TAKEOVER = "sent after takeover"
     RESIDUE = "residue of flagged exchanges"
+    HISTORY = "history incomplete"
     ENDING = "wrong endings"
     JOBS = "review jobs not whole"
     STUCK = "stuck"

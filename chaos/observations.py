@@ -46,12 +46,18 @@ class PublishedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRow:
-    """The raw key of an event; ``commit`` is the number of the transaction that wrote it."""
+    """The raw key of an event.
+
+    Attributes:
+        commit: the number of the transaction that wrote it.
+        committed_ms: when that was committed, by the wall clock of the machine; 0: unknown.
+    """
 
     name: str
     entry_id: str
     decision_id: str | None
     commit: int
+    committed_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +86,8 @@ class OutboxRow:
 
     name: str
     handoff: bool
+    decision_id: str = ""
+    text: str = ""
     cancelled: str = ""
 
 
@@ -91,6 +99,8 @@ class SeenReply:
     name: str
     conversation: str
     handoff: bool
+    decision_id: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +119,8 @@ class SeenWebhook:
     name: str
     conversation: str
     handoff: bool
+    decision_id: str = ""
+    text: str = ""
     last_ms: int = 0
 
 
@@ -149,6 +161,7 @@ class Observations:
         taken: conversation -> id on the reply stream after which nothing of the AI may follow.
         duplicates: raw rows, as stream entry and name.
         dead: raw dead letters, as stream entry and name.
+        closed_before: ids of the decisions whose escalation was closed before the streams were read.
         webhooks_later: names of replies whose next attempt at a webhook is in the future.
         webhooks_cancelled: name -> why the webhook of a reply is not sent; judged, not believed.
         residue: marks of earlier events that a model or a judge was sent.
@@ -171,6 +184,7 @@ class Observations:
     outbox: tuple[OutboxRow, ...] = ()
     replies: tuple[SeenReply, ...] = ()
     escalations: tuple[SeenEscalation, ...] = ()
+    closed_before: frozenset[str] = frozenset()
     webhooks: tuple[SeenWebhook, ...] = ()
     webhooks_later: frozenset[str] = frozenset()
     webhooks_cancelled: Mapping[str, str] = field(default_factory=dict)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
 from chaos.endings import called_conversations, wrong_endings
+from chaos.history import residue, wrong_history
 from chaos.kinds import Law
 from chaos.observations import (
     ANSWERABLE,
-    MARKED,
     EventKind,
     Observations,
-    PublishedEvent,
     SeenReply,
     SeenWebhook,
 )
+from chaos.sentences import each, repeated
 
 MOST_LATER: Final = 0.01
 """Share of the replies; 3 of 12,000 are usual."""
@@ -43,17 +43,17 @@ def _lost(seen: Observations) -> Iterator[str]:
     """Every acknowledged entry has an end, and every event a decision."""
     ends = {row.entry_id for row in seen.keys if row.decision_id}
     ends |= {entry for entry, _ in (*seen.duplicates, *seen.dead)}
-    yield from _each("entry without an end", set(seen.entries) - ends)
+    yield from each("entry without an end", set(seen.entries) - ends)
     accepted = {name for name in seen.entries.values() if _is_event(seen, name)}
-    yield from _each("event without a decision", accepted - {row.name for row in seen.decisions})
+    yield from each("event without a decision", accepted - {row.name for row in seen.decisions})
 
 
 def _twice(seen: Observations) -> Iterator[str]:
     """No entry has two ends, no event two decisions."""
     ends = Counter(row.entry_id for row in seen.keys if row.decision_id)
     ends.update(entry for entry, _ in (*seen.duplicates, *seen.dead))
-    yield from _each("entry with several ends", _repeated(ends))
-    yield from _each("event with several decisions", _repeated(Counter(row.name for row in seen.decisions)))
+    yield from each("entry with several ends", repeated(ends))
+    yield from each("event with several decisions", repeated(Counter(row.name for row in seen.decisions)))
 
 
 def _invented(seen: Observations) -> Iterator[str]:
@@ -63,18 +63,24 @@ def _invented(seen: Observations) -> Iterator[str]:
         name for entry, name in (*rows, *seen.duplicates, *seen.dead) if entry not in seen.entries
     )
     more = {name for name, count in strange.items() if count > seen.unacknowledged.get(name, 0)}
-    yield from _each("end of an entry that was not published", more)
-    keys = {row.decision_id for row in seen.keys if row.decision_id}
-    unmatched = keys ^ {row.decision_id for row in seen.decisions}
-    yield from _each("key and decision that do not belong together", unmatched)
+    yield from each("end of an entry that was not published", more)
+    others = (
+        entry
+        for entry, name in (*rows, *seen.duplicates, *seen.dead)
+        if seen.entries.get(entry, name) != name
+    )
+    yield from each("entry that ended as another event", others)
+    keys = {(row.decision_id, row.name) for row in seen.keys if row.decision_id}
+    unmatched = keys ^ {(row.decision_id, row.name) for row in seen.decisions}
+    yield from each("key and decision that do not belong together", unmatched)
 
 
 def _dead_letters(seen: Observations) -> Iterator[str]:
     """A dead letter is a payload that is no event, and every such payload is one."""
-    dead = {name for _, name in seen.dead}
+    dead = {seen.entries.get(entry, name) for entry, name in seen.dead}
     malformed = {name for name in seen.entries.values() if seen.published[name].kind is EventKind.MALFORMED}
-    yield from _each("malformed payload that is no dead letter", malformed - dead)
-    yield from _each("event as dead letter", {name for name in dead if _is_event(seen, name)})
+    yield from each("malformed payload that is no dead letter", malformed - dead)
+    yield from each("event as dead letter", {name for name in dead if _is_event(seen, name)})
 
 
 def _order(seen: Observations) -> Iterator[str]:
@@ -116,62 +122,68 @@ def _not_sent(seen: Observations) -> Iterator[str]:
         return reason == TAKEN_OVER and event is not None and event.conversation in people
 
     due = {(row.name, row.handoff) for row in seen.outbox if not is_kept_back(row.name, row.cancelled)}
-    yield from _each("reply that is not on the stream", due - on_stream)
+    yield from each("reply that is not on the stream", due - on_stream)
     stored = {row.name for row in seen.outbox}
     respond = {row.name for row in seen.decisions if row.decision == "respond"}
-    yield from _each("approved reply without an outbox row", respond - stored)
+    yield from each("approved reply without an outbox row", respond - stored)
     escalated = {row.decision_id for row in seen.decisions if row.decision == "escalate"}
-    opened = {each.decision_id for each in seen.escalations if not each.closed}
-    yield from _each("escalation that is not on the stream", escalated - opened)
-    received = {(each.name, each.handoff) for each in seen.webhooks}
+    opened = {entry.decision_id for entry in seen.escalations if not entry.closed}
+    yield from each("escalation that is not on the stream", escalated - opened)
+    closed = {entry.decision_id for entry in seen.escalations if entry.closed}
+    yield from each("closing that is not on the stream", seen.closed_before - closed)
+    received = {(webhook.name, webhook.handoff) for webhook in seen.webhooks}
     missing = {name for name, _ in on_stream - received}
     kept_back = {name for name in missing if is_kept_back(name, seen.webhooks_cancelled.get(name, ""))}
     later = missing & seen.webhooks_later
-    yield from _each("reply that no webhook brought", missing - kept_back - later)
+    yield from each("reply that no webhook brought", missing - kept_back - later)
     if len(later) > max(FEW, MOST_LATER * len(on_stream)):
         yield f"{len(later)} of {len(on_stream)} webhooks wait for a later attempt"
 
 
 def _unapproved(seen: Observations) -> Iterator[str]:
-    """Only answerable events have replies, and only where a decision says so."""
-    kinds = {name: event.kind for name, event in seen.published.items()}
-    due = {(row.name, row.decision) for row in seen.decisions}
+    """Only answerable events have replies: those of their decisions, in their conversations."""
+    due = {(row.decision_id, row.name, row.decision) for row in seen.decisions}
+    stored = {(row.decision_id, row.name, row.handoff, row.text) for row in seen.outbox}
     sent: tuple[SeenReply | SeenWebhook, ...] = (*seen.replies, *seen.webhooks)
     for reply in sent:
-        kind = kinds.get(reply.name)
-        if kind is None or kind not in ANSWERABLE:
-            yield f"reply to an event that may have none: {reply.name} ({kind})"
-        elif (reply.name, "escalate" if reply.handoff else "respond") not in due:
+        event = seen.published.get(reply.name)
+        if event is None or event.kind not in ANSWERABLE:
+            yield f"reply to an event that may have none: {reply.name} ({event and event.kind})"
+        elif (reply.decision_id, reply.name, "escalate" if reply.handoff else "respond") not in due:
             yield f"reply without a decision for it: {reply.name}"
-    opened = {each.decision_id for each in seen.escalations}
+        elif (reply.decision_id, reply.name, reply.handoff, reply.text) not in stored:
+            yield f"reply with another text: {reply.name}"
+        elif reply.conversation != event.conversation:
+            yield f"reply in another conversation: {reply.name}"
+    opened = {entry.decision_id for entry in seen.escalations}
     may_open = {
         row.decision_id
         for row in seen.decisions
         if row.decision == "escalate" or row.reason == "OWNED_BY_PEOPLE"
     }  # a message to people opens an escalation again when none is open, such as after one closed as idle
-    yield from _each("escalation without a decision for it", opened - may_open)
+    yield from each("escalation without a decision for it", opened - may_open)
 
 
 def _sent_twice(seen: Observations) -> Iterator[str]:
     """Each reply is once on its stream, under one webhook id; escalations open once, then close once."""
-    yield from _each(
+    yield from each(
         "reply that is on the stream again",
-        _repeated(Counter((reply.name, reply.handoff) for reply in seen.replies)),
+        repeated(Counter((reply.name, reply.handoff) for reply in seen.replies)),
     )
-    identifiers = {(each.identifier, each.name, each.handoff) for each in seen.webhooks}
-    yield from _each(
+    identifiers = {(webhook.identifier, webhook.name, webhook.handoff) for webhook in seen.webhooks}
+    yield from each(
         "reply under several webhook ids",
-        _repeated(Counter((name, handoff) for _, name, handoff in identifiers)),
+        repeated(Counter((name, handoff) for _, name, handoff in identifiers)),
     )
-    yield from _each(
+    yield from each(
         "escalation that is on the stream again",
-        _repeated(Counter((each.decision_id, each.closed) for each in seen.escalations)),
+        repeated(Counter((entry.decision_id, entry.closed) for entry in seen.escalations)),
     )
     opened = set[str]()
-    for each in seen.escalations:
-        if each.closed and each.decision_id not in opened:
-            yield f"closed before it was opened: {each.decision_id}"
-        opened.add(each.decision_id)
+    for entry in seen.escalations:
+        if entry.closed and entry.decision_id not in opened:
+            yield f"closed before it was opened: {entry.decision_id}"
+        opened.add(entry.decision_id)
 
 
 def _after_takeover(seen: Observations) -> Iterator[str]:
@@ -180,6 +192,18 @@ def _after_takeover(seen: Observations) -> Iterator[str]:
         limit = seen.taken.get(reply.conversation)
         if limit is not None and _is_later(reply, limit):
             yield f"reply on the stream after the takeover: {reply.name}"
+    told = {
+        seen.published[row.name].conversation: row.committed_ms
+        for row in seen.keys
+        if _kind(seen, row.name) is EventKind.AGENT
+    }
+    yield from each(
+        "moment of a person's message unknown", {name for name, at_ms in told.items() if not at_ms}
+    )
+    for reply in seen.replies:
+        limit_ms = told.get(reply.conversation)
+        if limit_ms and not reply.handoff and stream_order(reply.stream_id)[0] > limit_ms:
+            yield f"reply on the stream after a person's message: {reply.name}"
     later = EventKind.AFTER_TAKEOVER
     sent: tuple[SeenReply | SeenWebhook, ...] = (*seen.replies, *seen.webhooks)
     for answered in sent:
@@ -192,28 +216,6 @@ def _after_takeover(seen: Observations) -> Iterator[str]:
             yield f"webhook after the takeover: {webhook.name}"
 
 
-def _residue(seen: Observations) -> Iterator[str]:
-    """No flagged exchange is in the history, or in a later prompt.
-
-    Where people own the conversation, only rules flag. A message whose draft would be flagged is clean: it
-    stays when the model gave no answer.
-    """
-    people = called_conversations(seen)
-    undrafted = {row.name for row in seen.decisions if row.reason == "LLM_ERROR"}
-    flagged = {
-        name
-        for name, event in seen.published.items()
-        if _is_flagged(event, people) and not (event.kind is EventKind.BAD_DRAFT and name in undrafted)
-    }
-    kept = {line.name for line in seen.history} & flagged
-    marks = {mark for line in seen.history for mark in MARKED.findall(line.text)}
-    kept |= {name for name in flagged if name.rpartition(".")[2].lstrip("e") in marks}
-    yield from _each("flagged exchange in the history", kept)
-    yield from _each("flagged text in a later prompt", set(seen.residue) & flagged)
-    if seen.prompts_missed:
-        yield f"{seen.prompts_missed} unread requests to models"
-
-
 def _jobs(seen: Observations) -> Iterator[str]:
     """Every review job ends whole: what it had to process once each, and nothing else."""
     for job in seen.jobs:
@@ -221,9 +223,9 @@ def _jobs(seen: Observations) -> Iterator[str]:
             yield f"{job.name} ended as {job.state}"
             continue
         processed = Counter(job.processed)
-        yield from _each(f"{job.name} left out", job.expected - processed.keys())
-        yield from _each(f"{job.name} processed twice", _repeated(processed))
-        yield from _each(f"{job.name} processed beyond its list", processed.keys() - job.allowed)
+        yield from each(f"{job.name} left out", job.expected - processed.keys())
+        yield from each(f"{job.name} processed twice", repeated(processed))
+        yield from each(f"{job.name} processed beyond its list", processed.keys() - job.allowed)
 
 
 def _stuck(seen: Observations) -> Iterator[str]:
@@ -249,21 +251,14 @@ JUDGES: Final[Mapping[Law, Callable[[Observations], Iterator[str]]]] = {
     Law.UNAPPROVED: _unapproved,
     Law.SENT_TWICE: _sent_twice,
     Law.AFTER_TAKEOVER: _after_takeover,
-    Law.RESIDUE: _residue,
+    Law.RESIDUE: residue,
+    Law.HISTORY: wrong_history,
     Law.ENDING: wrong_endings,
     Law.JOBS: _jobs,
     Law.STUCK: _stuck,
     Law.LEAK: _leak,
     Law.CRASH: _crash,
 }
-
-
-def _each(what: str, found: Iterable[object]) -> Iterator[str]:
-    return (f"{what}: {each}" for each in sorted(map(str, found)))
-
-
-def _repeated(counts: Counter[object] | Counter[str] | Counter[tuple[str, bool]]) -> set[object]:
-    return {each for each, count in counts.items() if count > 1}
 
 
 def _kind(seen: Observations, name: str) -> EventKind | None:
@@ -273,11 +268,6 @@ def _kind(seen: Observations, name: str) -> EventKind | None:
 
 def _is_event(seen: Observations, name: str) -> bool:
     return _kind(seen, name) not in {None, EventKind.MALFORMED}
-
-
-def _is_flagged(event: PublishedEvent, people: set[str]) -> bool:
-    by_model = event.kind in {EventKind.MODERATED, EventKind.BAD_DRAFT}
-    return event.kind is EventKind.RULE or (by_model and event.conversation not in people)
 
 
 def _is_later(reply: SeenReply, limit: str) -> bool:

@@ -35,6 +35,8 @@ class Receiver:
             name=data["event_id"],
             conversation=data["conversation_id"],
             handoff=bool(data.get("handoff")),
+            decision_id=data["decision_id"],
+            text=data["text"],
             last_ms=time.time_ns() // 1_000_000,
         )
         with self.lock:

@@ -182,6 +182,14 @@ class World:
         }
 
 
+def _keep_commit_times(servers: Stack) -> None:
+    """Let Postgres store when each transaction was committed, for the oracle; that needs a restart."""
+    with psycopg.connect(servers.database_url, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET track_commit_timestamp = on")
+    servers.kill_postgres()
+    servers.start_postgres()
+
+
 @contextmanager
 def world(plan: Plan, say: Callable[[str], None]) -> Iterator[World]:
     """Start everything, seed it, and end everything."""
@@ -189,6 +197,7 @@ def world(plan: Plan, say: Callable[[str], None]) -> Iterator[World]:
         volume = stack.enter_context(disk.disk(plan.disk_mb))
         say(f"servers in {volume.folder}" + (" (a disk of its own in memory)" if volume.is_own else ""))
         servers = stack.enter_context(volume.servers())
+        _keep_commit_times(servers)
         migrate.upgrade(servers.database_url)
         receiver = stack.enter_context(receiving())
         seeding.seed_accounts(servers.database_url)
