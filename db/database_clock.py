@@ -9,12 +9,16 @@ from typing import Final
 from db.pool import Pool, fetch_value
 
 KEPT_S: Final = 60.0
-"""How long a reading is carried on by the machine's own seconds: drift is far below a millisecond then."""
+"""How long a reading is carried on by the machine's own seconds, which drift by a few milliseconds."""
+ROUND_TRIP_S: Final = 1.0
+"""A reading that took longer does not replace an earlier one: its answer was held back somewhere."""
 READ: Final = "SELECT clock_timestamp()"
 
 
 class DatabaseClock:
-    """Where several processes compare stored times, a process with a wrong clock would delay the others.
+    """The current time of Postgres, carried on from its last good reading.
+
+    Where several processes compare stored times, a process with a wrong clock would delay the others.
 
     Args:
         seconds: a clock that counts while the process is stopped, and that is never set.
@@ -25,13 +29,20 @@ class DatabaseClock:
         self._seconds = seconds
         self._read: datetime | None = None
         self._read_at_s = 0.0
+        self._fresh_until_s = 0.0
 
     async def refresh(self) -> None:
         """Read the clock of Postgres, unless the last reading is fresh; raises what ``checkout`` raises."""
-        if self._read is not None and self._seconds() - self._read_at_s < KEPT_S:
+        asked_s = self._seconds()
+        if self._read is not None and asked_s < self._fresh_until_s:
             return
-        self._read = await fetch_value(self._pool, READ)
-        self._read_at_s = self._seconds()
+        found: datetime = await fetch_value(self._pool, READ)
+        answered_s = self._seconds()
+        is_good = answered_s - asked_s <= ROUND_TRIP_S
+        if is_good or self._read is None:
+            self._read, self._read_at_s = found, (asked_s + answered_s) / 2
+        if is_good:
+            self._fresh_until_s = answered_s + KEPT_S
 
     def now(self) -> datetime:
         """The time at Postgres.

@@ -13,6 +13,7 @@ from cli.doctor.check import DoctorCheck, failed, warned
 from cli.doctor.redis_server import server_checks
 
 COVERAGE: Final = "cluster-require-full-coverage"
+UNKNOWN: Final = "unknown: CONFIG is forbidden"
 
 
 def cluster_checks(redis: Redis) -> Iterator[DoctorCheck]:
@@ -21,10 +22,7 @@ def cluster_checks(redis: Redis) -> Iterator[DoctorCheck]:
     for node in primaries:
         for check in server_checks(_info(redis, node, "default")):
             yield replace(check, check=f"{check.check} {node.name}")
-    settings = [_setting(redis, node) for node in primaries]
-    fix = f"CONFIG SET {COVERAGE} no on every node: else one dead primary stops all shards"
-    found = "no" if "yes" not in settings else "yes on some nodes"
-    yield failed("redis coverage", found, fix, unless="yes" not in settings)
+    yield _coverage([_setting(redis, node) for node in primaries])
     replicas = [int(_info(redis, node, "replication")["connected_slaves"]) for node in primaries]
     yield warned(
         "redis replicas",
@@ -32,6 +30,18 @@ def cluster_checks(redis: Redis) -> Iterator[DoctorCheck]:
         "give each primary a replica: a shard without one pauses until its server is back",
         unless=min(replicas) > 0,
     )
+
+
+def _coverage(settings: list[str]) -> DoctorCheck:
+    """``cluster-require-full-coverage`` of all primaries."""
+    check, fix = (
+        "redis coverage",
+        f"CONFIG SET {COVERAGE} no on every node: else one dead primary stops all shards",
+    )
+    if "yes" in settings:
+        return failed(check, "yes on some nodes", fix)
+    found = UNKNOWN if UNKNOWN in settings else "no"
+    return warned(check, found, f"ask your provider for {COVERAGE} no", unless=found == "no")
 
 
 def _info(redis: Redis, node: Any, section: str) -> Mapping[str, Any]:
@@ -44,8 +54,8 @@ def _setting(redis: Redis, node: Any) -> str:
     try:
         found = asked.config_get(COVERAGE, target_nodes=node)
     except ResponseError:
-        return "unknown"  # managed servers forbid CONFIG
-    return next((_text(value) for value in found.values()), "unknown")
+        return UNKNOWN  # managed servers do
+    return next((_text(value) for value in found.values()), UNKNOWN)
 
 
 def _text(value: bytes | str) -> str:

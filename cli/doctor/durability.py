@@ -16,11 +16,16 @@ from worker.settings import Settings
 
 REACH_S: Final = 10.0
 GUIDE: Final = "docs/recovery.md says what each setting costs"
+NOTHING: Final = "nothing"
 LOST_BY_FSYNC: Final = {
-    "always": "nothing",
+    "always": NOTHING,
     "everysec": "about a second of events",
     "no": "half a minute of events or more",
 }
+UNKNOWN: Final = "an unknown part: CONFIG is forbidden"
+LOST_WITHOUT_AOF: Final = "all events since its last snapshot"
+LOSSES: Final = (*LOST_BY_FSYNC.values(), UNKNOWN, LOST_WITHOUT_AOF)
+"""From the smallest to the largest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +55,13 @@ def durability_checks(settings: Settings) -> Iterator[DoctorCheck]:
 
 def power_failure(nodes: list[RedisNode], postgres: Durability) -> DoctorCheck:
     """The loss when the machines of both servers lose their power."""
-    of_redis = next((_lost(node) for node in nodes if _lost(node) != "nothing"), "nothing")
-    of_postgres = "nothing" if postgres.survives_power_failure else _lost_by_postgres(postgres)
+    of_redis = max((_lost(node) for node in nodes), key=LOSSES.index, default=NOTHING)
+    of_postgres = NOTHING if postgres.survives_power_failure else _lost_by_postgres(postgres)
     found = f"Redis loses {of_redis}, Postgres {of_postgres}"
     fix = "set appendfsync always, or use publishers that can publish again"
-    if of_postgres != "nothing":
+    if of_postgres != NOTHING:
         fix = "set fsync, full_page_writes and synchronous_commit on"
-    safe = of_redis == of_postgres == "nothing"
+    safe = of_redis == of_postgres == NOTHING
     return warned("power failure", found, f"{fix}; {GUIDE}", unless=safe)
 
 
@@ -88,15 +93,19 @@ def failover(nodes: list[RedisNode], postgres: Durability, awaited: int) -> Doct
         safe = False
     else:
         parts.append("Postgres has no standby")
-    fix = "hushgate repair after a failover" if awaited else "HUSHGATE_PUBLISH_REPLICAS 1 or WAIT 1"
+    fix = (
+        "hushgate repair after a failover"
+        if awaited
+        else "HUSHGATE_PUBLISH_REPLICAS {0} or WAIT {0}".format(max(1, fewest))
+    )
     fix += "; Postgres: synchronous_standby_names"
     return warned("failover", "; ".join(parts), f"{fix}; {GUIDE}", unless=safe)
 
 
 def _lost(node: RedisNode) -> str:
     if not node.aof:
-        return "all events since its last snapshot"
-    return LOST_BY_FSYNC.get(node.appendfsync, "an unknown part: CONFIG is forbidden")
+        return LOST_WITHOUT_AOF
+    return LOST_BY_FSYNC.get(node.appendfsync, UNKNOWN)
 
 
 def _lost_by_postgres(postgres: Durability) -> str:

@@ -73,3 +73,28 @@ async def test_the_clock_is_read_again_after_a_while(source: Pool) -> None:
     assert abs(first - datetime.now(UTC)) < timedelta(minutes=1)
     assert carried_on - first == timedelta(seconds=KEPT_S - 1)
     assert first < clock.now() < carried_on
+
+
+async def test_an_answer_that_was_held_back_does_not_set_the_clock(source: Pool) -> None:
+    """Without an earlier reading it is taken until the next look; a good one replaces it."""
+    seconds, takes_s = 100.0, 20.0
+
+    def clock_of_the_machine() -> float:
+        """Every second call is the one after the answer."""
+        nonlocal calls
+        calls += 1
+        return seconds + (takes_s if calls % 2 == 0 else 0.0)
+
+    calls = 0
+    clock = DatabaseClock(source, seconds=clock_of_the_machine)
+    await clock.refresh()
+    first = clock.now()
+    calls, takes_s = 0, 0.1
+    await clock.refresh()
+    good, calls = clock.now(), 0
+    seconds, takes_s = seconds + KEPT_S + 1, 20.0
+    await clock.refresh()
+    carried_on = clock.now()
+
+    assert first - good < timedelta(seconds=-9)
+    assert timedelta(seconds=KEPT_S) < carried_on - good < timedelta(seconds=KEPT_S + 2)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cli.doctor.cluster import UNKNOWN, _coverage
 from cli.doctor.durability import RedisNode, failover, power_failure
 from db.sessions.durability import Durability
 
@@ -41,11 +42,34 @@ POSTGRES = Durability(
 def test_the_loss_by_a_power_failure_is_named(
     redis: dict[str, Any], postgres: dict[str, Any], state: str, found: str
 ) -> None:
-    """The worst node of a cluster decides."""
+    """That of the node of a cluster that loses most."""
     nodes = [ALWAYS, replace(ALWAYS, **redis)]
     check = power_failure(nodes, replace(POSTGRES, **postgres))
 
     assert (check.state, check.found) == (state, found)
+
+
+def test_the_node_that_loses_most_is_named() -> None:
+    """A node that synchronises every second does not hide one that has no append-only file."""
+    nodes = [ALWAYS, replace(ALWAYS, appendfsync="everysec"), replace(ALWAYS, aof=False)]
+
+    assert power_failure(nodes, POSTGRES).found.startswith("Redis loses all events since its last snapshot")
+
+
+@pytest.mark.parametrize(
+    ("settings", "state"),
+    [(["no", "no"], "ok"), (["no", UNKNOWN], "warn"), (["yes", UNKNOWN], "fail"), (["no", "yes"], "fail")],
+)
+def test_the_coverage_of_a_cluster_that_forbids_config_is_unknown(settings: list[str], state: str) -> None:
+    """It is not taken for right."""
+    assert _coverage(settings).state == state
+
+
+def test_as_many_replicas_are_advised_as_every_primary_has() -> None:
+    """With fewer, the replica that is promoted may lack accepted events."""
+    check = failover([replace(ALWAYS, replicas=2), replace(ALWAYS, replicas=2)], POSTGRES, 0)
+
+    assert check.fix.startswith("HUSHGATE_PUBLISH_REPLICAS 2 or WAIT 2")
 
 
 @pytest.mark.parametrize(
