@@ -10,8 +10,10 @@ from typing import Final
 RUNS: Final = re.compile(rb"^(?:#|stat::number_of_executed_units:\s*)(\d+)\b", re.MULTILINE)
 COVERAGE: Final = re.compile(rb"^#\d+\s.*?\bcov: (\d+) ft: (\d+)", re.MULTILINE)
 ARTIFACT: Final = re.compile(rb"; Test unit written to (.+)$", re.MULTILINE)
+EXCEPTION: Final = b"=== Uncaught Python exception: ==="
+"""Printed before an input is kept; on a busy machine libFuzzer's alarm can end the process in between."""
 LAST_LINES: Final = 5
-"""Lines of the log that are shown for a target that did not run."""
+"""Lines of the log that are shown for a target without a kept input."""
 
 
 class State(StrEnum):
@@ -55,13 +57,14 @@ def outcome_of(target: str, *, seconds: float, code: int, log: bytes, interrupte
     findings = tuple(path.decode() for path in ARTIFACT.findall(log))
     if findings:
         state, detail = State.BROKEN, ", ".join(findings)
-    elif code == 0 and runs > 0:
+    elif code == 0 and runs > 0 and EXCEPTION not in log:
         state, detail = State.PASSED, None
-    elif interrupted:
+    elif interrupted and EXCEPTION not in log:
         state, detail = State.INTERRUPTED, None
     else:
         lines = log.decode(errors="replace").strip().splitlines()[-LAST_LINES:]
-        state, detail = State.NOT_RUN, "\n".join([f"exit code {code} after {runs} runs:", *lines])
+        state = State.BROKEN if EXCEPTION in log else State.NOT_RUN
+        detail = "\n".join([f"exit code {code} after {runs} runs:", *lines])
     return Outcome(
         target=target,
         state=state,

@@ -1,6 +1,7 @@
 """Fuzz one target in this process: ``python -m fuzz.run NAME`` and options of libFuzzer.
 
-Coverage of our packages and of the JSON reader steers it; ``python -m fuzz`` starts one process a target.
+Coverage of our packages and of the readers in Python steers it; ``python -m fuzz`` starts one process a
+target.
 """
 
 from __future__ import annotations

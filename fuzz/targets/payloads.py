@@ -44,7 +44,7 @@ def check_event(data: bytes) -> None:
     found = _parsed(data)
     if not isinstance(found, Event):
         return
-    written = orjson.dumps({**{name: getattr(found, name) for name in FIELDS if name != "role"}})
+    written = orjson.dumps({name: getattr(found, name) for name in FIELDS if name != "role"})
     require(_parsed(written) == found, "not the same event when written again", written)
 
 
@@ -77,7 +77,7 @@ def check_body(data: bytes) -> None:
     else:
         again = batch.check([each.payload for each in found.events])
         require(again.events == found.events, "not the same events when sent again", found.events)
-    alone = _parsed(body)
+    alone = _parsed(body, received_at=datetime.now(UTC))  # that of a request
     try:
         elements = batch.split(b"[" + body + b"]", batch.JSON)
     except Refused:
@@ -88,8 +88,8 @@ def check_body(data: bytes) -> None:
     require(accepted is isinstance(alone, Event), "accepted in one form only", alone, body)
 
 
-def _parsed(data: bytes) -> Event | PayloadRejected:
-    arrival = Arrival(entry_id="1763712000000-0", size_bytes=len(data), received_at=NOW)
+def _parsed(data: bytes, received_at: datetime = NOW) -> Event | PayloadRejected:
+    arrival = Arrival(entry_id="1763712000000-0", size_bytes=len(data), received_at=received_at)
     try:
         found = parse(data, arrival, most_bytes=PAYLOAD_BYTES)
     except PayloadRejected as error:

@@ -10,6 +10,8 @@ from fuzz.outcome import Outcome, State, outcome_of
 
 DONE: Final = b"#9\tREDUCE cov: 957 ft: 2407 corp: 258/1508b\n#12\tDONE   cov: 960 ft: 2408 corp: 258/1505b\n"
 BLIND: Final = b"#2\tINITED exec/s: 0 rss: 40Mb\nstat::number_of_executed_units: 15\n"
+RAISED: Final = b"\n === Uncaught Python exception: ===\nBroken: not storable: '\\x00'\n"
+SHOWN: Final = (BLIND + RAISED).decode().strip()
 KEPT: Final = b"artifact_prefix='out/fuzz/pdf/'; Test unit written to out/fuzz/pdf/slow-unit-1\n"
 
 
@@ -30,6 +32,12 @@ KEPT: Final = b"artifact_prefix='out/fuzz/pdf/'; Test unit written to out/fuzz/p
                 "findings": ("out/fuzz/pdf/slow-unit-1",),
                 "detail": "out/fuzz/pdf/slow-unit-1",
             },
+        ),
+        (
+            -14,
+            BLIND + RAISED,
+            True,
+            {"state": State.BROKEN, "runs": 15, "detail": f"exit code -14 after 15 runs:\n{SHOWN}"},
         ),
         (0, b"", False, {"state": State.NOT_RUN, "detail": "exit code 0 after 0 runs:"}),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
@@ -55,6 +56,7 @@ FINDINGS: Final = (
     ("http_door", b"\n" + orjson.dumps(EVENT)[:-1] + b', "metadata": {"n": 1e999}}'),
     ("http_door", b"\n" + orjson.dumps(EVENT)[:-1] + b', "metadata": {"n": NaN}}'),
     ("http_door", b"\n" + orjson.dumps(EVENT)[:-1] + b', "other": 18446744073709551616}'),
+    ("http_door", b"\n" + orjson.dumps(EVENT | {"created_at": datetime.now(UTC).isoformat()})),
     ("rule_files", b"\0{allow}"),
     ("rule_files", b"\1" + b"a" * 140_000),
     ("rule_files", b"\2" + b"[" * 5000),
