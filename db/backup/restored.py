@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from db import migrate
 from db.conservation import ENDED
 from db.outgoing.events import OutgoingEventType
+from db.repair.finding import NO_LONGER_DUE
 
 KNOWN: Final = sa.text("""
     SELECT count(*) FROM unnest(CAST(:ids AS text[])) AS entry (id)
@@ -19,7 +20,10 @@ KNOWN: Final = sa.text("""
                  UNION ALL SELECT entry_id FROM dead_letters)
 """)
 REPEAT: Final = (
-    sa.text("UPDATE outbox SET delivered_at = NULL WHERE delivered_at >= :since"),
+    sa.text(
+        "UPDATE outbox o SET delivered_at = NULL"
+        f" WHERE delivered_at >= :since AND NOT coalesce({NO_LONGER_DUE}, false)"
+    ),
     sa.text("UPDATE retractions SET delivered_at = NULL WHERE delivered_at >= :since"),
     sa.text(
         "UPDATE outgoing_events SET streamed_at = NULL WHERE streamed_at >= :since AND type = ANY(:streamed)"
@@ -52,6 +56,7 @@ def restored_ends(url: str, entry_ids: Sequence[str]) -> RestoredEnds:
 def repeat_sends(url: str, since: datetime) -> int:
     """Let workers send again what was sent after ``since``; how many rows.
 
+    Replies that are too late by now, or taken back or overtaken by people, count as delivered.
     What the restored streams have keeps its mark there and is not sent twice.
     """
     with migrate.engine(url).begin() as connection:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from cli.events import repair
 from cli.stack import Stack
+from db.backup.restored import repeat_sends
 from db.repair.model import Breach, FoundBreach
 from tests.support.repairs import (
     REPLIES,
@@ -111,3 +112,21 @@ def test_a_reply_taken_back_since_is_neither_found_nor_sent(world: World, name: 
     assert marks(world, REPLIES) == []
     if name in {"too_late", "overtaken"}:
         assert [row["text"] for row in world.sql("SELECT text FROM messages WHERE role = 'assistant'")]
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_restored_database_does_not_send_a_reply_again_that_was_taken_back(world: World, name: str) -> None:
+    """Another one whose mark is not in the backup is sent again."""
+    made = delivered(world)
+    CHANGES[name](world, made)
+    lose(world, REPLIES)
+    repeat_sends(world.url, datetime.now(UTC) - timedelta(hours=1))
+    deliver(world)
+    taken_back = marks(world, REPLIES)
+    other = delivered(world)
+    lose(world, REPLIES)
+    repeat_sends(world.url, datetime.now(UTC) - timedelta(hours=1))
+    deliver(world)
+
+    assert taken_back == []
+    assert marks(world, REPLIES) == [str(other.decision_id)]
