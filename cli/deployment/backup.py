@@ -88,7 +88,8 @@ def restore(folder: Folder, programs: Programs = None) -> None:
 
     DATABASE_URL needs the login of the database's owner. Newer migrations are applied. Events that waited
     are decided when workers start. What was sent while the backup was made is sent again with the same key,
-    except replies that are too late or were taken back. Then run hushgate migrate --create-logins on a new server. For example:
+    except replies that are too late or were taken back. Then run hushgate migrate --create-logins on a new
+    server. For example:
 
         hushgate restore /var/backups/hushgate/2026-11-20
     """
