@@ -77,7 +77,7 @@ async def test_the_clock_is_read_again_after_a_while(source: Pool) -> None:
 
 async def test_an_answer_that_was_held_back_does_not_set_the_clock(source: Pool) -> None:
     """Without an earlier reading it is taken until the next look; a good one replaces it."""
-    seconds, takes_s = 100.0, 20.0
+    seconds, takes_s, calls = 100.0, 20.0, 0
 
     def clock_of_the_machine() -> float:
         """Every second call is the one after the answer."""
@@ -85,7 +85,6 @@ async def test_an_answer_that_was_held_back_does_not_set_the_clock(source: Pool)
         calls += 1
         return seconds + (takes_s if calls % 2 == 0 else 0.0)
 
-    calls = 0
     clock = DatabaseClock(source, seconds=clock_of_the_machine)
     await clock.refresh()
     first = clock.now()
