@@ -135,7 +135,7 @@ soak: $(READY) ## two hours of steady load with faults; what grew, JSON in out/ 
 	@$(BIN)/python -m chaos.soak $(ARGS)
 
 .PHONY: chaos-breaches
-chaos-breaches: $(READY) ## break each law in a copy of the code and see chaos report it (10 minutes)
+chaos-breaches: $(READY) ## break each law in a copy of the code and see chaos report it (15 minutes)
 	@$(BIN)/python -m chaos.breaches $(ARGS)
 
 .PHONY: unit
