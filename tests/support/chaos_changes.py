@@ -129,7 +129,11 @@ BREACHES: Final[tuple[tuple[Law, str, Change], ...]] = (
         lambda o: replace(o, webhooks=(replace(o.webhooks[0], text=""), *o.webhooks[1:])),
     ),
     (Law.UNAPPROVED, "an escalation", lambda o: replace(o, escalations=(*o.escalations, opened("d-e1")))),
-    (Law.UNAPPROVED, "without a decision", lambda o: replace(o, escalations=(*o.escalations, opened("d-e9")))),
+    (
+        Law.UNAPPROVED,
+        "without a decision",
+        lambda o: replace(o, escalations=(*o.escalations, opened("d-e9"))),
+    ),
     (Law.SENT_TWICE, "a reply", lambda o: replace(o, replies=(*o.replies, reply("53-0", SECOND, "c")))),
     (
         Law.SENT_TWICE,
