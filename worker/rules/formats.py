@@ -167,10 +167,11 @@ def _from_csv(text: str) -> RuleList:
 
 def _to_csv(rules: RuleList) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["kind", "rule"])
-    for kind, entries in (("keyword", rules.keywords), ("phrase", rules.phrases), ("allow", rules.allow)):
-        writer.writerows([kind, harmless(rule)] for rule in entries)
+    lists = {"keyword": rules.keywords, "phrase": rules.phrases, "allow": rules.allow}
+    rows = [(kind, harmless(rule)) for kind, entries in lists.items() for rule in entries]
+    has_return = any("\r" in rule for _, rule in rows)  # readers end a row at it; Python quotes "\n" only
+    quoting = csv.QUOTE_ALL if has_return else csv.QUOTE_MINIMAL
+    csv.writer(out, lineterminator="\n", quoting=quoting).writerows([("kind", "rule"), *rows])
     return out.getvalue()
 
 
