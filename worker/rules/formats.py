@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -112,11 +112,16 @@ def _with_allow_switch(allow: Iterable[str]) -> list[str]:
     return [f"{rule} {{{Switch.ALLOW}}}" for rule in allow]
 
 
+def _stripped(rules: Iterable[str]) -> Iterator[str]:
+    """The rules without the white space around them, which means nothing, and without empty ones."""
+    return filter(None, map(str.strip, rules))
+
+
 def _rules_by_kind(rules: Iterable[str], skipped: Iterable[str] = ()) -> RuleList:
     """The rules by kind: with a space inside a phrase, with the allow switch an allowed text."""
     keywords, phrases, allow = [], [], []
     suffix = f"{{{Switch.ALLOW}}}"
-    for rule in dict.fromkeys(rule for rule in rules if rule):
+    for rule in dict.fromkeys(_stripped(rules)):
         if rule.endswith(suffix) and rule != suffix:
             allow.append(rule.removesuffix(suffix).strip())
         elif " " in rule.split("{")[0].strip():
@@ -190,7 +195,7 @@ def _from_json(text: str) -> RuleList:
         found: object = next((data[name] for name in names if name in data), [])
         if not isinstance(found, list) or not all(isinstance(rule, str) for rule in found):
             raise RuleRejected("*", f"{names[0]}: expected an array of strings, got {str(found)[:40]}")
-        return tuple(found)
+        return tuple(_stripped(found))
 
     return RuleList(
         keywords=entries("keywords", "flagged_keywords"),

@@ -58,6 +58,8 @@ FINDINGS: Final = (
     ("http_door", b"\n" + orjson.dumps(EVENT)[:-1] + b', "other": 18446744073709551616}'),
     ("http_door", b"\n" + orjson.dumps(EVENT | {"created_at": datetime.now(UTC).isoformat()})),
     ("rule_files", b"\0{allow}"),
+    ("rule_files", b'\2{"keywords": [" spam"]}'),
+    ("rule_files", b'\2{"keywords": [""]}'),
     ("rule_files", b'\2{"phrases": ["free money\\rnow"]}'),
     ("rule_files", b"\1" + b"a" * 140_000),
     ("rule_files", b"\2" + b"[" * 5000),
