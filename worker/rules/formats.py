@@ -175,8 +175,8 @@ def _to_csv(rules: RuleList) -> str:
     lists = {"keyword": rules.keywords, "phrase": rules.phrases, "allow": rules.allow}
     rows = [(kind, harmless(rule)) for kind, entries in lists.items() for rule in entries]
     has_return = any("\r" in rule for _, rule in rows)  # readers end a row at it; Python quotes "\n" only
-    quoting = csv.QUOTE_ALL if has_return else csv.QUOTE_MINIMAL
-    csv.writer(out, lineterminator="\n", quoting=quoting).writerows([("kind", "rule"), *rows])
+    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL if has_return else csv.QUOTE_MINIMAL)
+    writer.writerows([("kind", "rule"), *rows])
     return out.getvalue()
 
 
