@@ -192,16 +192,16 @@ def _after_takeover(seen: Observations) -> Iterator[str]:
         limit = seen.taken.get(reply.conversation)
         if limit is not None and _is_later(reply, limit):
             yield f"reply on the stream after the takeover: {reply.name}"
-    told = {
+    wrote_ms = {
         seen.published[row.name].conversation: row.committed_ms
         for row in seen.keys
         if _kind(seen, row.name) is EventKind.AGENT
     }
     yield from each(
-        "moment of a person's message unknown", {name for name, at_ms in told.items() if not at_ms}
+        "time of a person's message unknown", {name for name, at_ms in wrote_ms.items() if not at_ms}
     )
     for reply in seen.replies:
-        limit_ms = told.get(reply.conversation)
+        limit_ms = wrote_ms.get(reply.conversation)
         if limit_ms and not reply.handoff and stream_order(reply.stream_id)[0] > limit_ms:
             yield f"reply on the stream after a person's message: {reply.name}"
     later = EventKind.AFTER_TAKEOVER

@@ -83,13 +83,13 @@ def with_reply(seen: Observations, **changes: Any) -> Observations:
     return replace(seen, replies=(replace(seen.replies[0], **changes), *seen.replies[1:]))
 
 
-def with_person(seen: Observations, *, told_ms: int) -> Observations:
+def with_person(seen: Observations, *, wrote_ms: int) -> Observations:
     """A run in which a person wrote into the first conversation; the message was stored then."""
     return replace(
         seen,
         published={**seen.published, "e9": event("e9", "c", EventKind.AGENT)},
         entries={**seen.entries, "13-0": "e9"},
-        keys=(*seen.keys, replace(key("e9", "13-0", 18), committed_ms=told_ms)),
+        keys=(*seen.keys, replace(key("e9", "13-0", 18), committed_ms=wrote_ms)),
         decisions=(*seen.decisions, decision("e9", "ignore", "AGENT_MESSAGE")),
         history=(*seen.history, line("c", "e9", "I will look after it.")),
     )

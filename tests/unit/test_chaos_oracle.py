@@ -73,7 +73,7 @@ def test_a_message_to_people_who_have_the_conversation_may_wait_for_them_too() -
 
 def test_a_person_may_write_after_a_reply() -> None:
     """The reply was on the stream in the same millisecond, or before."""
-    assert not any(breaches(with_person(RIGHT, told_ms=51)).values())
+    assert not any(breaches(with_person(RIGHT, wrote_ms=51)).values())
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def read_rules(text: str, fmt: RuleListFormat) -> RuleList:
     """
     match fmt:
         case RuleListFormat.LIST:
-            return _rules_by_kind(line.strip() for line in text.splitlines() if not line.startswith("#"))
+            return _rules_by_kind(line for line in text.splitlines() if not line.startswith("#"))
         case RuleListFormat.DISCORD:
             return _foreign_rules(part.strip() for line in text.splitlines() for part in line.split(","))
         case RuleListFormat.CSV:
@@ -187,7 +187,7 @@ def _from_json(text: str) -> RuleList:
     except (ValueError, RecursionError) as error:
         raise RuleRejected("*", f"JSON: {error}") from error
     if isinstance(data, list):
-        return _rules_by_kind(str(rule).strip() for rule in data)
+        return _rules_by_kind(map(str, data))
     if not isinstance(data, dict):
         raise RuleRejected("*", f"JSON: expected an object or an array, got {type(data).__name__}")
 
