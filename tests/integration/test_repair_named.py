@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from cli.events import repair
 from cli.exit_codes import ExitCode
-from cli.stack import Stack
 from db.repair.model import Breach
 from tests.support.breaches import account_miscounted, endings_missing, orphaned_hold
 from tests.support.repairs import (
@@ -24,23 +20,11 @@ from tests.support.repairs import (
     fixed,
     looked,
     lose,
-    new_database,
-    opened_world,
+    new_world,  # noqa: F401  # the fixture ``world``
     place,
     record,
     subscribe,
 )
-
-
-@pytest.fixture
-def world(
-    stack: Stack, template: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[World]:
-    """A new database and an empty Redis."""
-    monkeypatch.setattr(repair, "SECOND_LOOK_S", 0.0)
-    with opened_world(new_database(stack, template), redis_url, tmp_path) as made:
-        yield made
-
 
 # --- accounts
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
-from cli.events import repair
-from cli.stack import Stack
 from db.people.sample_data import SAMPLE_ACCOUNT
 from db.repair.model import Breach, FoundBreach
 from tests.support.repairs import (
@@ -26,23 +23,12 @@ from tests.support.repairs import (
     lose,
     lose_entry,
     marks,
-    new_database,
-    opened_world,
+    new_world,  # noqa: F401  # the fixture ``world``
     retract,
     subscribe,
 )
 
 KIND = Breach.OUTGOING_NOT_ON_STREAM
-
-
-@pytest.fixture
-def world(
-    stack: Stack, template: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[World]:
-    """A new database and an empty Redis."""
-    monkeypatch.setattr(repair, "SECOND_LOOK_S", 0.0)
-    with opened_world(new_database(stack, template), redis_url, tmp_path) as made:
-        yield made
 
 
 def webhooks(world: World) -> list[dict[str, Any]]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from cli.events import repair
-from cli.stack import Stack
 from db import outbox
 from db.repair.model import Breach, FoundBreach
 from tests.support.breaches import MAKERS, decision_without_reply, retry_lost, sent_twice
@@ -25,8 +22,7 @@ from tests.support.repairs import (
     looked,
     lose,
     marks,
-    new_database,
-    opened_world,
+    new_world,  # noqa: F401  # the fixture ``world``
 )
 from tests.support.running import eventually
 
@@ -35,16 +31,6 @@ WAITS = """
     SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
     WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted
 """
-
-
-@pytest.fixture
-def world(
-    stack: Stack, template: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[World]:
-    """A new database and an empty Redis."""
-    monkeypatch.setattr(repair, "SECOND_LOOK_S", 0.0)
-    with opened_world(new_database(stack, template), redis_url, tmp_path) as made:
-        yield made
 
 
 @pytest.mark.parametrize("breach", [Breach.ENTRIES_UNCOUNTED, Breach.ENDINGS_MISSING], ids=str)

@@ -14,9 +14,11 @@ from typing import Any
 from uuid import uuid4
 
 import psycopg
+import pytest
 from psycopg.rows import dict_row
 from redis import Redis
 
+from cli.events import repair
 from cli.stack import Stack
 from db import decisions
 from db.conversation_owners import ConversationIds, release_conversation
@@ -89,6 +91,16 @@ def opened_world(url: str, redis_url: str, folder: Path, *, shards: int = 1) -> 
     with Redis.from_url(redis_url, decode_responses=True) as redis:
         agree(redis, STREAM, shards)
         yield World(url=url, redis=redis, shell=Shell(environment=environment, folder=folder))
+
+
+@pytest.fixture(name="world")
+def new_world(
+    stack: Stack, template: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[World]:
+    """A new database and an empty Redis with one stream; repairs look again at once."""
+    monkeypatch.setattr(repair, "SECOND_LOOK_S", 0.0)
+    with opened_world(new_database(stack, template), redis_url, tmp_path) as made:
+        yield made
 
 
 def place(world: World) -> ShardStream:
