@@ -43,6 +43,8 @@ MERGED_ACCOUNTS: Final = 100
 RARE_S: Final = 0.1
 """Time limit of the scan of ``RARE``, about 10,000 of them; rarer labels are in the index of labels."""
 FIRST_SLICE: Final = timedelta(hours=1)
+SHORTEST_MS: Final = 10
+"""The shortest time limit of a statement: after a shorter one, a busy Postgres cancels the rollback too."""
 QUICK_S: Final = 0.2
 """After a slice that took less, the next is wider."""
 WIDER: Final = 4
@@ -50,7 +52,12 @@ WIDER: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """Time limits of a search, in seconds: for the whole range in one query, and for all slices."""
+    """Time limits of a search, in seconds.
+
+    Attributes:
+        at_once_s: for the whole range in one query; with 0, the search begins with slices.
+        slices_s: for all slices.
+    """
 
     at_once_s: float = 1.0
     slices_s: float = 2.0
@@ -88,11 +95,11 @@ async def find_decisions(
             query = _query(replace(filters, walk=True), position, direction, limit)
             return SearchResult(rows=await _rows(connection, query, RARE_S))
     filters = await with_scan_hint(connection, filters)
-    try:
-        query = _query(filters, position, direction, limit)
-        return SearchResult(rows=await _rows(connection, query, patience.at_once_s))
-    except TooSlow:
-        return await _in_slices(connection, filters, start, limit, patience)
+    if patience.at_once_s > 0:
+        with suppress(TooSlow):
+            query = _query(filters, position, direction, limit)
+            return SearchResult(rows=await _rows(connection, query, patience.at_once_s))
+    return await _in_slices(connection, filters, start, limit, patience)
 
 
 @asynccontextmanager
@@ -102,10 +109,10 @@ async def statement_limit(connection: AsyncConnection, seconds: float) -> AsyncI
     Raises:
         TooSlow: one took longer.
     """
-    at_most_ms = max(1, int(seconds * 1000))
-    await connection.exec_driver_sql(  # three statements in one round trip
-        f"SAVEPOINT patience; SET LOCAL statement_timeout = {at_most_ms};"
-        " SET LOCAL plan_cache_mode = force_custom_plan"
+    at_most_ms = max(SHORTEST_MS, int(seconds * 1000))
+    await connection.exec_driver_sql(  # one round trip; the limit last, as it applies from then on
+        "SAVEPOINT patience; SET LOCAL plan_cache_mode = force_custom_plan;"
+        f" SET LOCAL statement_timeout = {at_most_ms}"
     )
     try:
         yield
@@ -246,7 +253,8 @@ async def _in_slices(
         )
         began = time.monotonic()
         try:
-            rows += await _rows(connection, query, left)
+            # half of the time left: when it is not enough, the other half is for a narrower slice
+            rows += await _rows(connection, query, left / 2)
         except TooSlow:
             width /= WIDER
             continue

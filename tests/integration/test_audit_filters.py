@@ -11,8 +11,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.audit import decision_list
-from db.audit.cursor import OLDEST, CursorRejected
+from db.audit import decision_list, search
+from db.audit.cursor import OLDEST, CursorRejected, Direction, Position
 from db.audit.decision_list import DecisionCount, DecisionPage
 from db.audit.filters import Filters, ReviewFilter
 from db.audit.search import Patience
@@ -281,12 +281,13 @@ def test_a_search_that_takes_too_long_returns_its_position_and_continues(
     """The parts together have every row, in both directions."""
     filters = Filters(event_id=many[-1])
     for begin, way in ((None, "older"), (OLDEST, "newer")):
-        cursor, rows, stages, slices_s = begin, [], 0, 1e-6
+        cursor, rows, stages, slices_s = begin, [], 0, 0.0
         while True:
             stages += 1
             impatient = Patience(at_once_s=0.0, slices_s=slices_s)
             step = page(database_url, filters, cursor=cursor, patience=impatient)
-            slices_s *= 1.5  # a busy machine gets through a slice in the end
+            # the first is given up before a slice, and a busy machine gets through one in the end
+            slices_s = max(1e-6, slices_s * 1.5)
             rows += [row["event_id"] for row in step.rows]
             cursor = getattr(step, way)
             assert stages <= 2000, "the search does not end"
@@ -294,6 +295,40 @@ def test_a_search_that_takes_too_long_returns_its_position_and_continues(
                 break
         assert stages > 1, "the search was never given up, so nothing went on"
         assert set(rows) == {many[-1]}  # the top page, where the way up ends, is filled from the top
+
+
+def test_a_search_whose_first_slices_are_too_slow_continues_with_narrower_ones(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else every attempt would repeat the same slice, and end where it began."""
+    real_query, real_rows, widths = search._query, search._rows, list[timedelta]()
+
+    def query(filters: Filters, *rest: Any) -> Any:
+        assert filters.since
+        assert filters.until
+        widths.append(filters.until - filters.since)
+        return real_query(filters, *rest)
+
+    async def rows(connection: Any, statement: Any, seconds: float) -> Any:
+        if widths[-1] > timedelta(minutes=10):
+            await asyncio.sleep(seconds)
+            raise search.TooSlow
+        return await real_rows(connection, statement, seconds)
+
+    monkeypatch.setattr(search, "_query", query)
+    monkeypatch.setattr(search, "_rows", rows)
+    wanted = decided(at=ago(days=4))
+    store(database_url, [wanted, decided()])
+    filters = Filters(event_id=wanted.event.event_id)
+    patience = Patience(at_once_s=0.0, slices_s=4.0)
+    position = Position(direction=Direction.NEWER, at=ago(days=4, minutes=2))
+    found = asked(
+        database_url,
+        lambda connection: search.find_decisions(connection, filters, position, limit=1, patience=patience),
+    )
+
+    assert widths[0] == search.FIRST_SLICE
+    assert [row["event_id"] for row in found.rows] == [wanted.event.event_id]
 
 
 def test_a_search_in_slices_finds_the_same_as_one_at_once(database_url: str, many: list[str]) -> None:
