@@ -12,12 +12,12 @@ from typing import Annotated, Any, Final, NoReturn
 import typer
 from rich.console import Console
 
-from chaos.json_file import write_json
 from chaos.kinds import FaultKind
 from chaos.plan import Plan
-from chaos.report import Report, show
+from chaos.reports.json_file import write_json
+from chaos.reports.report import Report, show
+from chaos.reports.slices import Slices
 from chaos.run import run
-from chaos.slices import Slices
 
 OUT: Final = Path("out/chaos.json")
 SLICES: Final = Path("out/chaos-slices")

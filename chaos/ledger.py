@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from chaos.observations import PublishedEvent
+from chaos.laws.observations import PublishedEvent
 
 
 @dataclass(slots=True)

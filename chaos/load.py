@@ -15,11 +15,11 @@ import orjson
 from redis import Redis
 from redis.exceptions import RedisError
 
+from chaos.fleet.seeding import DESK, KEYWORD, OFF, SHOP
+from chaos.fleet.world import Interrupted, World
 from chaos.kinds import Role
+from chaos.laws.observations import MARK, EventKind, PublishedEvent
 from chaos.ledger import Ledger
-from chaos.observations import MARK, EventKind, PublishedEvent
-from chaos.seeding import DESK, KEYWORD, OFF, SHOP
-from chaos.world import Interrupted, World
 
 BATCH: Final = 40
 BY_HTTP: Final = 0.15

@@ -13,21 +13,21 @@ from typing import Final
 import psycopg
 from redis.exceptions import RedisError
 
-from chaos import oracle
-from chaos.collect import DUE_WEBHOOKS, observe, unfinished, unfinished_entries
-from chaos.commit import commit_of_the_code
-from chaos.evidence import evidence
-from chaos.injector import Injector
+from chaos.faults.injector import Injector
+from chaos.fleet.review_client import ReviewClient
+from chaos.fleet.world import World, world
 from chaos.kinds import FaultKind, Role
-from chaos.leaks import Growth
+from chaos.laws import oracle
+from chaos.laws.observations import EventKind, Observations
 from chaos.load import Publisher
-from chaos.observations import EventKind, Observations
+from chaos.observing.collect import DUE_WEBHOOKS, observe, unfinished, unfinished_entries
+from chaos.observing.evidence import evidence
+from chaos.observing.leaks import Growth
+from chaos.observing.prompt_watch import PromptWatch
+from chaos.observing.recovery import Recoveries
 from chaos.plan import Plan
-from chaos.prompt_watch import PromptWatch
-from chaos.recovery import Recoveries
-from chaos.report import FaultCount, Report, recovery
-from chaos.review_client import ReviewClient
-from chaos.world import World, world
+from chaos.reports.commit import commit_of_the_code
+from chaos.reports.report import FaultCount, Report, recovery
 from cli.stack import loopback
 
 START_S: Final = 180.0

@@ -19,8 +19,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
-from chaos.commit import commit_of_the_code
-from chaos.json_file import write_json
+from chaos.reports.commit import commit_of_the_code
+from chaos.reports.json_file import write_json
 from cli.output import emit, print_message
 from fuzz.children import Children
 from fuzz.outcome import Outcome, State, outcome_of

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from chaos.recovery import Recoveries
-from chaos.review_client import ReviewClient
-from chaos.world import World
+from chaos.fleet.review_client import ReviewClient
+from chaos.fleet.world import World
+from chaos.observing.recovery import Recoveries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

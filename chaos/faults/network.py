@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from chaos.faults.injection import Fault, Injection
+from chaos.fleet.proxy import Link
 from chaos.kinds import FaultKind
-from chaos.proxy import Link
 
 SLOW_S: Final = 0.25
 

@@ -12,10 +12,10 @@ from typing import Final
 import psutil
 
 from chaos.faults.injection import Fault, Injection
+from chaos.fleet.processes import Managed
+from chaos.fleet.proxy import Link
+from chaos.fleet.world import POSTGRES, Interrupted
 from chaos.kinds import PROCESS_SIGNALS, FaultKind, Role
-from chaos.processes import Managed
-from chaos.proxy import Link
-from chaos.world import POSTGRES, Interrupted
 
 READY_S: Final = 20.0
 SIGNALS: Final = {"kill": signal.SIGKILL, "term": signal.SIGTERM}

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Final
 
 from chaos.faults.injection import Fault, Injection
+from chaos.fleet.review_client import AskedJob
 from chaos.kinds import JOB_SIGNALS, FaultKind, Role
-from chaos.review_client import AskedJob
 
 BEGUN_S: Final = 30.0
 LOOK_S: Final = 0.01

@@ -12,10 +12,10 @@ import psutil
 import psycopg
 from redis.exceptions import OutOfMemoryError
 
-from chaos import clock
 from chaos.faults.injection import Fault, Injection
+from chaos.fleet import clock
+from chaos.fleet.world import World
 from chaos.kinds import FaultKind
-from chaos.world import World
 
 SERVER_S: Final = 60.0
 SEEN_S: Final = 15.0

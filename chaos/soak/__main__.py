@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
-from chaos.json_file import write_json
+from chaos.reports.json_file import write_json
 from chaos.soak.report import as_json, show
 from chaos.soak.run import SoakPlan, soak
 

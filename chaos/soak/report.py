@@ -12,7 +12,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from chaos.report import show as show_report
+from chaos.reports.report import show as show_report
 from chaos.soak.run import WARM_SHARE, SoakResult
 from chaos.soak.samples import MOST_PREPARED, Sample
 from chaos.soak.slopes import Slope, slope

@@ -7,19 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from chaos.collect import unfinished_entries
-from chaos.injector import Injector
+from chaos.faults.injector import Injector
+from chaos.fleet.review_client import ReviewClient
+from chaos.fleet.world import World, world
 from chaos.kinds import FaultKind
-from chaos.leaks import Growth
 from chaos.load import Publisher
+from chaos.observing.collect import unfinished_entries
+from chaos.observing.leaks import Growth
+from chaos.observing.prompt_watch import PromptWatch
+from chaos.observing.recovery import Recoveries
 from chaos.plan import Plan
-from chaos.prompt_watch import PromptWatch
-from chaos.recovery import Recoveries
-from chaos.report import Report
-from chaos.review_client import ReviewClient
+from chaos.reports.report import Report
 from chaos.run import LOOK_S, Progress, Run, await_start, heal, judged, look_after, observed, settle
 from chaos.soak.samples import Sample, take
-from chaos.world import World, world
 
 SURVIVABLE: Final = (
     *(FaultKind.WORKER_STOP, FaultKind.DELIVERER_STOP, FaultKind.GATEWAY_STOP, FaultKind.REVIEW_STOP),

@@ -12,8 +12,8 @@ import psutil
 import psycopg
 from redis import exceptions as redis_errors
 
-from chaos.leaks import families
-from chaos.world import World
+from chaos.fleet.world import World
+from chaos.observing.leaks import families
 
 HOT: Final = (
     *("ai_decisions", "event_keys", "messages", "conversations", "outbox", "outgoing_events"),

@@ -11,16 +11,16 @@ import orjson
 import psycopg
 import pytest
 
-from chaos.collect import CANCELLED_WEBHOOKS, LATER_WEBHOOKS
 from chaos.faults.servers import NEXT_TRANSACTION, shifted
 from chaos.faults.upstream import MOST, hits
+from chaos.fleet.review_client import AskedJob, ReviewClient
+from chaos.fleet.world import World
 from chaos.kinds import Law
-from chaos.observations import JobKind, Observations
-from chaos.oracle import breaches
+from chaos.laws.observations import JobKind, Observations
+from chaos.laws.oracle import breaches
+from chaos.observing.collect import CANCELLED_WEBHOOKS, LATER_WEBHOOKS
+from chaos.observing.prompt_watch import PromptWatch
 from chaos.plan import Plan
-from chaos.prompt_watch import PromptWatch
-from chaos.review_client import AskedJob, ReviewClient
-from chaos.world import World
 from cli.stack import Stack
 from sandbox.server import start as start_sandbox
 

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from chaos.collect import stuck
+from chaos.fleet.proxy import Network
+from chaos.fleet.world import World
+from chaos.observing.collect import stuck
 from chaos.plan import Plan
-from chaos.proxy import Network
 from chaos.soak.samples import MOST_PREPARED, take
-from chaos.world import World
 from cli.stack import Stack
 
 PLAN = Plan(events=1, workers=1, seed=1, counts={})

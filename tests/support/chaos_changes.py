@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from chaos.kinds import Law
-from chaos.observations import (
+from chaos.laws.observations import (
     Observations,
 )
 from tests.support.chaos_runs import (

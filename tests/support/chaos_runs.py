@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from chaos.observations import (
+from chaos.laws.observations import (
     DecisionRow,
     EventKind,
     HistoryRow,
@@ -18,7 +18,7 @@ from chaos.observations import (
     SeenReply,
     SeenWebhook,
 )
-from chaos.oracle import GRACE_MS
+from chaos.laws.oracle import GRACE_MS
 
 TEXT = "From nine to five."
 ANSWERED, SECOND, FLAGGED, HANDED, AFTER, BROKEN = "e1", "e2", "e3", "e4", "e5", "e6"

@@ -13,9 +13,9 @@ from typing import Final, cast
 import pytest
 
 from chaos import run
+from chaos.fleet.processes import Processes
 from chaos.kinds import Role
-from chaos.observations import Observations
-from chaos.processes import Processes
+from chaos.laws.observations import Observations
 from chaos.run import Run, heal, observed
 
 START_S: Final = 60.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chaos.endings import wrong_endings
-from chaos.observations import DecisionRow, EventKind, Observations, PublishedEvent
+from chaos.laws.endings import wrong_endings
+from chaos.laws.observations import DecisionRow, EventKind, Observations, PublishedEvent
 
 
 def run_with(questions: int, failed: int) -> Observations:

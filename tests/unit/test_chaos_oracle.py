@@ -9,12 +9,12 @@ import pytest
 
 from chaos.breaches import MUTATIONS, PROJECT
 from chaos.kinds import FaultKind, Law
-from chaos.observations import (
+from chaos.laws.observations import (
     EventKind,
 )
-from chaos.oracle import breaches
+from chaos.laws.oracle import breaches
+from chaos.observing.prompt_watch import foreign_marks
 from chaos.plan import FaultThread, Plan, schedule, thread_of
-from chaos.prompt_watch import foreign_marks
 from tests.support.chaos_changes import BREACHES, Change
 from tests.support.chaos_runs import (
     AFTER,

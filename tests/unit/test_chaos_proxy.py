@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chaos.proxy import Link, Network
+from chaos.fleet.proxy import Link, Network
 
 
 class Echo(socketserver.StreamRequestHandler):

@@ -11,15 +11,15 @@ import pytest
 
 from chaos import run
 from chaos.faults import FAULTS
-from chaos.injector import Injector
+from chaos.faults.injector import Injector
+from chaos.fleet.review_client import AskedJob, ReviewClient
+from chaos.fleet.world import World
 from chaos.kinds import FaultKind, Role
-from chaos.leaks import MOST_KEYS, Growth, most_postgres, unmarked_keys
+from chaos.laws.observations import EventKind, JobKind, Observations, PublishedEvent
 from chaos.ledger import Ledger
-from chaos.observations import EventKind, JobKind, Observations, PublishedEvent
+from chaos.observing.leaks import MOST_KEYS, Growth, most_postgres, unmarked_keys
 from chaos.plan import Plan
-from chaos.review_client import AskedJob, ReviewClient
 from chaos.run import Progress, Run, judged
-from chaos.world import World
 
 MAX_CONNECTIONS = 100
 """Of Postgres by default, three of them for its superusers."""

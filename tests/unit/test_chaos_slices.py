@@ -13,13 +13,13 @@ import pytest
 import typer
 from rich.console import Console
 
-from chaos import slices as sliced
 from chaos.__main__ import end, options_of
 from chaos.kinds import Law
-from chaos.markdown import lines
-from chaos.merging import merged
-from chaos.report import FaultCount, Report, recovery, report_of, show
-from chaos.slices import Slices, arguments, divided
+from chaos.reports import slices as sliced
+from chaos.reports.markdown import lines
+from chaos.reports.merging import merged
+from chaos.reports.report import FaultCount, Report, recovery, report_of, show
+from chaos.reports.slices import Slices, arguments, divided
 
 SLICE = "--worker-kills 4 --redis-kills 1 --postgres-kills 0 --others 1 --seed 7"
 WHOLE = "--slices 3 --events 1000 --worker-kills 10 --redis-kills 1 --postgres-kills 0 --others 3 --seed 7"

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from chaos.statements import MOST_READ, PreparedStatements
+from chaos.fleet.statements import MOST_READ, PreparedStatements
 
 STARTUP = struct.pack("!II", 8 + len(b"user\0kim\0\0"), 196_608) + b"user\0kim\0\0"
 

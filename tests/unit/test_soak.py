@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from chaos.report import Report
+from chaos.reports.report import Report
 from chaos.soak.report import Grown, grown, plot, show
 from chaos.soak.run import SoakPlan, SoakResult
 from chaos.soak.samples import MOST_PREPARED, Sample, open_files

@@ -11,9 +11,9 @@ from urllib.parse import urlencode, urlsplit
 
 import orjson
 
+from chaos.fleet.world import World
 from chaos.kinds import Role
-from chaos.observations import JobKind, SeenJob
-from chaos.world import World
+from chaos.laws.observations import JobKind, SeenJob
 from cli.stack import loopback
 from review.http.visit import SESSION_COOKIE, csrf_token
 

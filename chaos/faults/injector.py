@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from typing import Final
 
 from chaos.faults import FAULTS, Injection
+from chaos.fleet.review_client import ReviewClient
+from chaos.fleet.world import Interrupted, World
 from chaos.kinds import FaultKind
+from chaos.observing.recovery import Recoveries
 from chaos.plan import FaultThread, ScheduledFault, schedule
-from chaos.recovery import Recoveries
-from chaos.review_client import ReviewClient
-from chaos.world import Interrupted, World
 
 LOOK_S: Final = 0.05
 

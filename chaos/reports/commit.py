@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-PROJECT: Final = Path(__file__).resolve().parent.parent
+PROJECT: Final = Path(__file__).resolve().parents[2]
 
 
 def commit_of_the_code() -> str:

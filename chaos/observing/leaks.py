@@ -10,8 +10,8 @@ from typing import Any, Final, cast
 
 from redis import Redis
 
+from chaos.fleet.world import World
 from chaos.kinds import Role
-from chaos.world import World
 from tasks.shards.layout import Shard
 
 CONNECTIONS: Final = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"

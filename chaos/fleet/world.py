@@ -16,12 +16,12 @@ import psycopg
 from redis import Redis
 from redis.exceptions import RedisError
 
-from chaos import clock, disk, seeding
+from chaos.fleet import clock, disk, seeding
+from chaos.fleet.processes import Processes
+from chaos.fleet.proxy import Link, Network, Target
+from chaos.fleet.receiver import Receiver, receiving
 from chaos.kinds import Role
 from chaos.plan import Plan
-from chaos.processes import Processes
-from chaos.proxy import Link, Network, Target
-from chaos.receiver import Receiver, receiving
 from cli.stack import Stack, loopback
 from db import logins, migrate
 from db.logins import Service
@@ -119,7 +119,7 @@ class World:
         """Start every process; the first worker has a clock of its own."""
         for number in range(1, self.plan.workers + 1):
             name = f"worker-{number}"
-            under = ("-m", "chaos.clock", str(self.clock_file)) if number == 1 else ("-m",)
+            under = ("-m", "chaos.fleet.clock", str(self.clock_file)) if number == 1 else ("-m",)
             self._add(name, Role.WORKER, (*under, *WORKER[1:], "-n", f"{name}@%h"), {})
         off = {"HUSHGATE_ENGINE_ENABLED": "false"}
         self._add("deliverer", Role.DELIVERER, (*WORKER, "-n", "deliverer@%h"), off)

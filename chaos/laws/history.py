@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from chaos.endings import called_conversations
-from chaos.observations import MARKED, EventKind, Observations, PublishedEvent
-from chaos.sentences import each, repeated
+from chaos.laws.endings import called_conversations
+from chaos.laws.observations import MARKED, EventKind, Observations, PublishedEvent
+from chaos.laws.sentences import each, repeated
 
 REMEMBERED: Final = frozenset(
     {"REPLIED", "LOW_CONFIDENCE_ESCALATED", "AGENT_MESSAGE", "OWNED_BY_PEOPLE", "TAKEN_OVER"}

@@ -12,8 +12,8 @@ from typing import Final, cast
 from redis import Redis
 from redis.exceptions import RedisError
 
+from chaos.fleet.world import World
 from chaos.kinds import FaultKind
-from chaos.world import World
 from tasks.shards.layout import Shard, ShardLayout
 
 MOST: Final = 100

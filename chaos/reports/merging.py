@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from chaos.kinds import Law
-from chaos.report import FaultCount, Report, SliceResult, recovery
+from chaos.reports.report import FaultCount, Report, SliceResult, recovery
 
 
 def merged(found: Mapping[int, Report | None], command: str) -> Report:

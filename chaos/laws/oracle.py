@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
-from chaos.endings import called_conversations, wrong_endings
-from chaos.history import residue, wrong_history
 from chaos.kinds import Law
-from chaos.observations import (
+from chaos.laws.endings import called_conversations, wrong_endings
+from chaos.laws.history import residue, wrong_history
+from chaos.laws.observations import (
     ANSWERABLE,
     EventKind,
     Observations,
     SeenReply,
     SeenWebhook,
 )
-from chaos.sentences import each, repeated
+from chaos.laws.sentences import each, repeated
 
 MOST_LATER: Final = 0.01
 """Share of the replies; 3 of 12,000 are usual."""

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import orjson
 
-from chaos.commit import commit_of_the_code
-from chaos.merging import merged
-from chaos.report import Report, report_of
+from chaos.reports.commit import commit_of_the_code
+from chaos.reports.merging import merged
+from chaos.reports.report import Report, report_of
 
 DIVIDED: Final = ("events", "worker_kills", "redis_kills", "postgres_kills", "others")
 """Options that a slice has its part of; ``--others`` counts for each kind."""

@@ -12,7 +12,7 @@ from typing import Final
 
 import orjson
 
-from chaos.observations import SeenWebhook
+from chaos.laws.observations import SeenWebhook
 
 LOSE_EVERY: Final = 100
 

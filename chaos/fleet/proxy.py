@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, TypeVar, cast
 
 import uvloop
 
-from chaos.statements import PreparedStatements
+from chaos.fleet.statements import PreparedStatements
 
 Value = TypeVar("Value")
 Target: TypeAlias = "str | tuple[str, int]"

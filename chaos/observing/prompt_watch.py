@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
 
-from chaos.observations import MARK, MARKED
-from chaos.world import KEEP_REQUESTS, World
+from chaos.fleet.world import KEEP_REQUESTS, World
+from chaos.laws.observations import MARK, MARKED
 
 LOOK_S: Final = 1.0
 MODELS: Final = frozenset({"chat", "judge"})

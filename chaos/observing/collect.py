@@ -8,9 +8,9 @@ from typing import Any, Final, cast
 import orjson
 from redis import Redis
 
-from chaos import leaks
-from chaos.ledger import Ledger
-from chaos.observations import (
+from chaos.fleet.review_client import ReviewClient
+from chaos.fleet.world import ESCALATIONS, REPLIES, World
+from chaos.laws.observations import (
     DecisionRow,
     HistoryRow,
     KeyRow,
@@ -19,9 +19,9 @@ from chaos.observations import (
     SeenEscalation,
     SeenReply,
 )
-from chaos.prompt_watch import PromptWatch
-from chaos.review_client import ReviewClient
-from chaos.world import ESCALATIONS, REPLIES, World
+from chaos.ledger import Ledger
+from chaos.observing import leaks
+from chaos.observing.prompt_watch import PromptWatch
 
 PAGE: Final = 5_000
 UNFINISHED: Final = {

@@ -9,8 +9,8 @@ from typing import Final
 
 import psycopg
 
+from chaos.fleet.world import World
 from chaos.kinds import Law
-from chaos.world import World
 
 IDENTIFIER: Final = re.compile(r"\be\d+\.\d+\b|[0-9a-f]{8}-[0-9a-f-]{27}")
 """Names of events, and ids of decisions, as breaches write them."""

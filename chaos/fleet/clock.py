@@ -1,4 +1,4 @@
-"""A wall clock of its own for one worker: ``python -m chaos.clock FILE celery ...`` runs Celery under it.
+"""A wall clock of its own for one worker: ``python -m chaos.fleet.clock FILE celery ...`` runs Celery on it.
 
 The hook shifts ``SystemClock.now``, from which the engine takes every time that it stores or compares, and
 ``time.time``; the monotonic clock stays that of the machine, as when NTP sets a clock. libfaketime 0.9.10 was

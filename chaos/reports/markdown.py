@@ -1,4 +1,4 @@
-"""``python -m chaos.markdown``: the tables of a stored report, for a document."""
+"""``python -m chaos.reports.markdown``: the tables of a stored report, for a document."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from chaos.report import FaultCount, Report, report_of
+from chaos.reports.report import FaultCount, Report, report_of
 
 
 def main(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from chaos.observations import EventKind, Observations
+from chaos.laws.observations import EventKind, Observations
 
 ENDINGS: Final[Mapping[EventKind, frozenset[str]]] = {
     EventKind.QUESTION: frozenset({"REPLIED"}),

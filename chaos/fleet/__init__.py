@@ -1,0 +1,1 @@
+"""Servers, processes and links of one run, and who uses them."""

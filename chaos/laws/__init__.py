@@ -1,0 +1,1 @@
+"""What must hold, judged from what was published and seen."""

@@ -1,0 +1,1 @@
+"""What tables, streams, logs and processes show of a run."""

@@ -1,0 +1,1 @@
+"""Results of runs: as JSON, as tables, of slices together."""
