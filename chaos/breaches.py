@@ -111,6 +111,12 @@ MUTATIONS: Final = (
         wrong="return None",
     ),
     Mutation(
+        law=Law.UNAPPROVED,
+        file="db/commits/values.py",
+        right='"reply": decision.reply,',
+        wrong='"reply": decision.reply and "Our opening hours are nine to five.",',
+    ),
+    Mutation(
         law=Law.SENT_TWICE,
         file="tasks/once_stream.py",
         right="    redis.call('XADD', KEYS[1]",

@@ -15,7 +15,7 @@ import orjson
 from redis import Redis
 from redis.exceptions import RedisError
 
-from chaos.fleet.seeding import DESK, KEYWORD, OFF, SHOP
+from chaos.fleet.seeding import ANSWERS, DESK, KEYWORD, OFF, SHOP
 from chaos.fleet.world import Interrupted, World
 from chaos.kinds import Role
 from chaos.laws.observations import MARK, EventKind, PublishedEvent
@@ -29,13 +29,14 @@ RETRY_S: Final = 0.3
 BEHIND_S: Final = 30.0
 """How far a publisher with a rate catches up after an outage; what it is behind more is left out."""
 EVENTS_PER_CONVERSATION: Final = 40
-QUESTION: Final = "What are your opening hours?"
+QUESTIONS: Final = tuple(ANSWERS)
+SLOWED: Final = "[[sandbox:llm=500:1]] "
 TEXTS: Final = {
     EventKind.DOUBTFUL: "Can I return a purchase after thirty days?",
-    EventKind.SLOW: "[[sandbox:llm=500:1]] opening hours?",
+    EventKind.SLOW: f"{SLOWED}{QUESTIONS[0]}",
     EventKind.RULE: f"this is {KEYWORD} {{mark}}",
     EventKind.MODERATED: "I will kill you {mark}",
-    EventKind.BAD_DRAFT: "[[sandbox:llm=flagged]] What are your opening hours? {mark}",
+    EventKind.BAD_DRAFT: f"[[sandbox:llm=flagged]] {QUESTIONS[0]} {{mark}}",
     EventKind.HANDOFF: "I want to speak to a human",
     EventKind.AGENT: "Hello, this is Kim. I will look after it.",
 }
@@ -132,7 +133,11 @@ class Publisher:
     def _new(self, kind: EventKind, conversation: str, account: str = "") -> str:
         number = len(self.ledger.published)
         name = f"e{self._world.plan.seed}.{number}"
-        self.ledger.published[name] = PublishedEvent(name=name, conversation=conversation, kind=kind)
+        text = TEXTS.get(kind) or self._rng.choice(QUESTIONS)
+        answer = ANSWERS.get(text.removeprefix(SLOWED), "")
+        self.ledger.published[name] = PublishedEvent(
+            name=name, conversation=conversation, kind=kind, answer=answer
+        )
         if kind is EventKind.MALFORMED:
             self._bodies[name] = self._rng.choice(MALFORMED).format(f" {name} ").encode()
             return name
@@ -144,7 +149,7 @@ class Publisher:
             "conversation_id": conversation,
             "message_id": name,
             "author_id": "a",
-            "text": TEXTS.get(kind, QUESTION).format(mark=f"{MARK}{number}q"),
+            "text": text.format(mark=f"{MARK}{number}q"),
             "created_at": (datetime.now(UTC) - timedelta(days=days)).isoformat(),
         }
         if kind is EventKind.AGENT:

@@ -31,10 +31,18 @@ OFF: Final = "off"
 """Has no AI."""
 HANDOFF_TEXT: Final = "A colleague will answer here."
 KEYWORD: Final = "spam"
-PARAGRAPHS: Final = (
-    "Our opening hours are nine to five.",
-    "A purchase may be returned within thirty days.",
-)
+ANSWERS: Final = {
+    "What are your opening hours?": "Our opening hours are nine to five.",
+    "How much does standard shipping cost?": "Standard shipping costs four euros.",
+    "How long does delivery take?": "Delivery takes two working days.",
+    "Which payment methods do you accept?": "We accept payment methods such as cards and invoices.",
+    "Where is the showroom located?": "The showroom is located in Market Street.",
+    "Do you sell gift vouchers?": "We sell gift vouchers of twenty euros.",
+    "Which bicycle sizes are available?": "The available bicycle sizes are small and large.",
+    "How do I book a repair?": "A repair is booked at the counter.",
+}
+"""Questions, and the sentence of the document that is the reply: a reply to another question shows."""
+RETURNS: Final = "A purchase may be returned within thirty days."
 PERSON: Final = "chaos"
 LIFE: Final = timedelta(days=30)
 BEFORE: Final = timedelta(days=1)
@@ -66,7 +74,7 @@ async def seed_rest(database_url: str, webhook_url: str) -> Access:
     """Store documents, the endpoint and the person; the person's API token."""
     async with create_pool(database_url, size=1, application="chaos", role=None) as source:
         for account in (SHOP, DESK):
-            await add_text_document(source, account, "Hours", PARAGRAPHS)
+            await add_text_document(source, account, "Service", (*ANSWERS.values(), RETURNS))
         new = NewEndpoint(
             user_id="*",
             url=webhook_url,

@@ -37,11 +37,17 @@ ANSWERABLE: Final = frozenset({EventKind.QUESTION, EventKind.DOUBTFUL, EventKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedEvent:
-    """One event, or one payload that is none; ``name`` is the event id or a text inside the payload."""
+    """One event, or one payload that is none.
+
+    Attributes:
+        name: the event id, or a text inside the payload.
+        answer: the only reply that fits its question; empty where it is not known.
+    """
 
     name: str
     conversation: str
     kind: EventKind
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -155,6 +155,8 @@ def _unapproved(seen: Observations) -> Iterator[str]:
             yield f"reply with another text: {reply.name}"
         elif reply.conversation != event.conversation:
             yield f"reply in another conversation: {reply.name}"
+        elif event.answer and not reply.handoff and reply.text != event.answer:
+            yield f"reply to another question: {reply.name}"
     opened = {entry.decision_id for entry in seen.escalations}
     may_open = {
         row.decision_id

@@ -25,6 +25,7 @@ from tests.support.chaos_runs import (
     reply,
     webhook,
     with_ending,
+    with_event,
     with_job,
     with_person,
     with_reason,
@@ -121,6 +122,7 @@ BREACHES: Final[tuple[tuple[Law, str, Change], ...]] = (
     (Law.UNAPPROVED, "by webhook", lambda o: replace(o, webhooks=(*o.webhooks, webhook("w4", FLAGGED, "m")))),
     (Law.UNAPPROVED, "no decision", lambda o: replace(o, replies=(*o.replies, reply("53-0", HANDED, "h")))),
     (Law.UNAPPROVED, "another text", lambda o: with_reply(o, text="From ten to five.")),
+    (Law.UNAPPROVED, "to another question", lambda o: with_event(o, ANSWERED, answer="From ten to six.")),
     (Law.UNAPPROVED, "the decision of another event", lambda o: with_reply(o, decision_id="d-e2")),
     (Law.UNAPPROVED, "in another conversation", lambda o: with_reply(o, conversation="h")),
     (

@@ -78,6 +78,11 @@ def failures(seen: Observations, count: int) -> Observations:
     )
 
 
+def with_event(seen: Observations, name: str, **changes: Any) -> Observations:
+    """A run in which one event differs."""
+    return replace(seen, published={**seen.published, name: replace(seen.published[name], **changes)})
+
+
 def with_reply(seen: Observations, **changes: Any) -> Observations:
     """A run whose first reply differs."""
     return replace(seen, replies=(replace(seen.replies[0], **changes), *seen.replies[1:]))
@@ -111,7 +116,7 @@ RIGHT: Final = Observations(
     published={
         each.name: each
         for each in (
-            event(ANSWERED, "c", EventKind.QUESTION),
+            replace(event(ANSWERED, "c", EventKind.QUESTION), answer=TEXT),
             event(SECOND, "c", EventKind.QUESTION),
             event(FLAGGED, "m", EventKind.MODERATED),
             event(HANDED, "h", EventKind.HANDOFF),
