@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from db import outbox
+from db.database_clock import DatabaseClock
 from db.outbox import WaitingReply, WereSent
 from db.outgoing.events import OutgoingEvent
 from db.outgoing.locked_batch import LockedBatch
@@ -23,6 +24,7 @@ from db.webhooks import subscriptions
 from db.webhooks.subscriptions import WebhookEvent
 from tasks.once_stream import Lease, OnceStream, Outgoing
 from tasks.outgoing import REPLY, ReplyEntry
+from worker.adapters.boot_clock import seconds_since_boot
 from worker.errors import StorageUnavailable, StreamFull
 from worker.model import Scope
 from worker.webhooks.types import WebhookType
@@ -43,6 +45,7 @@ class Relay:
     frozen therefore sends nothing late, and nothing is sent while a reviewer holds the lock.
 
     Args:
+        refresh: awaited before each batch, for a ``now`` that must be read first.
         delivered: called with the number of replies of each batch.
     """
 
@@ -53,12 +56,14 @@ class Relay:
         *,
         stream: str,
         now: Callable[[], datetime],
+        refresh: Callable[[], Awaitable[None]] | None = None,
         delivered: Callable[[int], None] | None = None,
     ) -> None:
         self._pool = pool
         self._delivered = delivered
         self._stream = OnceStream(redis, stream)
         self._now = now
+        self._refresh = refresh
         self._asked = asyncio.Event()
 
     def nudge(self) -> None:
@@ -93,6 +98,8 @@ class Relay:
 
     async def deliver_batch(self) -> int | None:
         """Deliver up to ``BATCH`` replies; how many, None while another relay delivers."""
+        if self._refresh is not None:
+            await self._refresh()
         sent, complete = await send_waiting(
             self._stream, self._waiting, _outgoing, self._now, webhook=WebhookType.REPLY_CREATED
         )
@@ -104,6 +111,18 @@ class Relay:
 
     def _waiting(self, lease: Lease) -> AbstractAsyncContextManager[LockedBatch[WaitingReply] | None]:
         return outbox.waiting_replies(self._pool, BATCH, self._now(), _were_sent(lease))
+
+
+def fleet_relay(
+    pool: Pool, redis: Redis, *, stream: str, delivered: Callable[[int], None] | None = None
+) -> Relay:
+    """The relay of a worker, on the clock of Postgres.
+
+    With the clock of its machine, a worker whose clock is fast would hold back other workers' replies as too
+    late, and one whose clock is slow would send them too late.
+    """
+    clock = DatabaseClock(pool, seconds=seconds_since_boot)
+    return Relay(pool, redis, stream=stream, now=clock.now, refresh=clock.refresh, delivered=delivered)
 
 
 def _were_sent(lease: Lease) -> WereSent:

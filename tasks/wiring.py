@@ -38,7 +38,7 @@ from tasks.limits.spending import Spending
 from tasks.metrics import names
 from tasks.metrics.process import WorkerMetrics
 from tasks.places import Places
-from tasks.relay import Relay
+from tasks.relay import Relay, fleet_relay
 from tasks.retractor import Retractor, fleet_retractor
 from tasks.shards.clients import is_cluster
 from tasks.shards.engines import ShardEngines
@@ -246,7 +246,7 @@ async def build_worker(
         rollouts=lambda ids: running_rollouts(pool, ids),
     )
     delivered = None if metrics is None else metrics.delivered
-    relay = Relay(pool, redis, stream=settings.reply_stream, now=clock.now, delivered=delivered)
+    relay = fleet_relay(pool, redis, stream=settings.reply_stream, delivered=delivered)
     escalation_relay = EscalationRelay(
         pool, redis, stream=settings.escalation_stream, pages=settings.review_url, now=clock.now
     )

@@ -48,7 +48,8 @@ SEAL: Final = sa.text(f"""
 BLOCK_RELAYS: Final = sa.text(LOCK_AND_WAIT)
 """An unsent reply or retraction stays unsent until this transaction ends."""
 CANCEL_REPLY: Final = sa.text("""
-    UPDATE outbox SET cancelled_at = :now, retraction_id = :review_id, retract_from = :not_before
+    UPDATE outbox SET cancelled_at = :now, retraction_id = :review_id,
+        retract_from = clock_timestamp() + CAST(:undo_window AS interval)
     WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
         AND delivered_at IS NULL AND cancelled_at IS NULL
 """)
@@ -60,7 +61,8 @@ UNCANCEL_REPLY: Final = sa.text("""
 RETRACT: Final = sa.text("""
     INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
                              created_at, not_before)
-    SELECT :id, :review_id, :user_id, :event_id, :conversation_id, :message_id, :scope, :now, :not_before
+    SELECT :id, :review_id, :user_id, :event_id, :conversation_id, :message_id, :scope, :now,
+        clock_timestamp() + CAST(:undo_window AS interval)
     FROM outbox WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
         AND delivered_at IS NOT NULL
         AND NOT EXISTS (SELECT FROM retractions WHERE decision_id = :id AND cancelled_at IS NULL)
@@ -194,7 +196,7 @@ async def _remove(
         "review_id": review_id,
         "scope": subject.scope,
         "now": now,
-        "not_before": now + UNDO_WINDOW,
+        "undo_window": UNDO_WINDOW,  # by the clock of Postgres, as the retractor's
     }
     cancelled = await connection.execute(CANCEL_REPLY, request)
     if cancelled.rowcount:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 from uuid import UUID, uuid4
 
@@ -37,9 +37,9 @@ from tests.support.reviewing import add_person, stored
 from worker.model import Decision, DecisionKind, EventType
 from worker.reasons import Reason
 
-NOW = datetime.fromisoformat("2026-11-22T10:00:00+00:00")
+NOW = datetime.now(UTC)
 SOON = NOW + timedelta(seconds=30)
-LATER = NOW + timedelta(seconds=61)
+LATER = NOW + timedelta(minutes=10)
 
 
 def reviewer(url: str) -> Reviewer:
@@ -323,6 +323,23 @@ def test_an_undone_removal_sends_the_reply_after_all(database_url: str, redis_ur
     assert [each["decision_id"] for each in replies].count(str(sent.decision_id)) == 1
     assert history(database_url, "after-all") == remembered
     assert len(remembered) == 2
+
+
+@pytest.mark.parametrize("wrong_by", [timedelta(minutes=-10), timedelta(minutes=10)])
+def test_a_wrong_clock_of_the_review_pages_neither_shortens_nor_lengthens_the_undo_window(
+    database_url: str, redis_url: str, wrong_by: timedelta
+) -> None:
+    """A retraction waits by the clock of Postgres, as the retractor looks at that."""
+    sent = replied()
+    record(database_url, sent)
+    relayed(database_url, redis_url, NOW)
+    given = ruling(sent, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
+    now = datetime.now(UTC)
+    submit(database_url, given, now + wrong_by)
+    early = relayed(database_url, redis_url, now + timedelta(seconds=59))[1]
+    later = relayed(database_url, redis_url, now + timedelta(seconds=90))[1]
+
+    assert (len(early), len(later)) == (0, 1)
 
 
 def test_a_delivered_reply_is_retracted_once_and_after_the_undo_window(
