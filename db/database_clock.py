@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
-from db.pool import Pool, fetch_value
+from db.pool import Pool, checkout
 
 KEPT_S: Final = 60.0
 """How long a reading is carried on by the machine's own seconds, which drift by a few milliseconds."""
@@ -33,11 +33,14 @@ class DatabaseClock:
 
     async def refresh(self) -> None:
         """Read the clock of Postgres, unless the last reading is fresh; raises what ``checkout`` raises."""
-        asked_s = self._seconds()
-        if self._read is not None and asked_s < self._fresh_until_s:
+        if self._read is not None and self._seconds() < self._fresh_until_s:
             return
-        found: datetime = await fetch_value(self._pool, READ)
-        answered_s = self._seconds()
+        async with checkout(
+            self._pool
+        ) as connection:  # the wait for a connection is no part of the round trip
+            asked_s = self._seconds()
+            ((found,),) = await (await connection.execute(READ)).fetchall()
+            answered_s = self._seconds()
         is_good = answered_s - asked_s <= ROUND_TRIP_S
         if is_good or self._read is None:
             self._read, self._read_at_s = found, (asked_s + answered_s) / 2

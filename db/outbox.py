@@ -37,10 +37,11 @@ OVERTAKEN: Final = """
     (o.origin <> 'person' AND EXISTS (
         SELECT FROM conversations c
         WHERE c.user_id = o.user_id AND c.conversation_id = o.conversation_id
-            AND (c.people_until > %(now)s AND o.origin = 'ai' OR c.changes <> o.changes)))
+            AND (c.people_until > o.created_at AND o.origin = 'ai' OR c.changes <> o.changes)))
 """
 """True of a reply of the AI whose conversation people own, or owned since its decision.
 
+The commit compares the same times: with a ``now`` of another clock, a relay would hold back what it allowed.
 Also of a text at a handoff after the owner changed again: it announces that handoff only.
 """
 LOOK: Final = f"""

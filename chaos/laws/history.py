@@ -27,6 +27,9 @@ def wrong_history(seen: Observations) -> Iterator[str]:
     yield from each("reply that is not in the history", sent - replies.keys())
     yield from each("reply in the history that is not on the stream", replies.keys() - sent)
     yield from each("reply that is in the history again", repeated(replies))
+    stored = {(line.name, line.text) for line in seen.history if not line.by_author}
+    sent_texts = {(row.name, row.text) for row in seen.outbox}
+    yield from each("reply with another text in the history", {name for name, _ in stored - sent_texts})
     for line in seen.history:
         event = seen.published.get(line.name)
         if event is None or event.conversation != line.conversation:

@@ -45,9 +45,12 @@ RARE_S: Final = 0.1
 FIRST_SLICE: Final = timedelta(hours=1)
 SHORTEST_MS: Final = 10
 """The shortest time limit of a statement: after a shorter one, a busy Postgres cancels the rollback too."""
+ROLLBACKS: Final = 10
 QUICK_S: Final = 0.2
 """After a slice that took less, the next is wider."""
 WIDER: Final = 4
+NARROWER: Final = 16
+"""After a slice that was too slow: an hour that takes up to 16 s goes on in parts that take one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,11 +129,11 @@ async def statement_limit(connection: AsyncConnection, seconds: float) -> AsyncI
 
 async def _roll_back(connection: AsyncConnection) -> None:
     """Roll back to the savepoint and its settings; repeated, as the time limit applies here too."""
-    for last in (False, False, True):
+    for attempt in range(ROLLBACKS):
         try:
             await connection.exec_driver_sql("ROLLBACK TO SAVEPOINT patience; RELEASE SAVEPOINT patience")
         except sa.exc.DBAPIError as error:
-            if last or not isinstance(error.orig, psycopg.errors.QueryCanceled):
+            if attempt == ROLLBACKS - 1 or not isinstance(error.orig, psycopg.errors.QueryCanceled):
                 raise
         else:
             return
@@ -253,10 +256,10 @@ async def _in_slices(
         )
         began = time.monotonic()
         try:
-            # half of the time left: when it is not enough, the other half is for a narrower slice
-            rows += await _rows(connection, query, left / 2)
+            # a wide one gets half of the time left: when it is not enough, the rest is for a narrow one
+            rows += await _rows(connection, query, left / 2 if width >= FIRST_SLICE else left)
         except TooSlow:
-            width /= WIDER
+            width /= NARROWER
             continue
         if len(rows) >= limit:
             break

@@ -111,7 +111,7 @@ TAKEN_BACK: Final = """
 Clocks of workers differ: a deletion may seem to be older than its reply.
 """
 NO_LONGER_DUE: Final = f"""
-    ({TAKEN_BACK} OR o.send_before < now() OR {OVERTAKEN.replace("%(now)s", "now()")})
+    ({TAKEN_BACK} OR o.send_before < now() OR {OVERTAKEN})
 """
 """True also of one that is too late or overtaken by people.
 

@@ -35,3 +35,14 @@ async def test_a_worker_with_a_wrong_clock_sends_each_reply_until_its_latest_tim
 
     assert sent == (0 if cancelled else 1)
     assert shop.rows(query, made.decision_id) == [{"kept": bool(cancelled), "cancel_reason": cancelled}]
+
+
+async def test_workers_whose_clocks_are_fast_send_what_they_decide_after_people_were_idle(shop: Shop) -> None:
+    """By their clocks people have left the conversation; by that of Postgres they have it for a while."""
+    made = await shop.escalated()
+    people = "UPDATE conversations SET people_until = now() + interval '5 min' WHERE conversation_id = %s"
+    shop.rows(people, made.event.conversation_id)
+    reply = "UPDATE outbox SET origin = 'ai', created_at = now() + interval '10 min' WHERE decision_id = %s"
+    shop.rows(reply, made.decision_id)
+
+    assert await fleet_relay(shop.workers, shop.redis, stream=REPLIES).drain() == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
@@ -77,23 +79,31 @@ async def test_the_clock_is_read_again_after_a_while(source: Pool) -> None:
 
 async def test_an_answer_that_was_held_back_does_not_set_the_clock(source: Pool) -> None:
     """Without an earlier reading it is taken until the next look; a good one replaces it."""
-    seconds, takes_s, calls = 100.0, 20.0, 0
-
-    def clock_of_the_machine() -> float:
-        """Every second call is the one after the answer."""
-        nonlocal calls
-        calls += 1
-        return seconds + (takes_s if calls % 2 == 0 else 0.0)
-
-    clock = DatabaseClock(source, seconds=clock_of_the_machine)
+    seconds = iter(
+        (
+            *(100.0, 120.0, 100.0),  # asked, answered, now
+            *(100.0, 100.0, 100.1, 100.0),  # is it fresh, asked, answered, now
+            *(161.0, 161.0, 181.0, 161.0),
+        )
+    )
+    clock = DatabaseClock(source, seconds=lambda: next(seconds))
     await clock.refresh()
     first = clock.now()
-    calls, takes_s = 0, 0.1
     await clock.refresh()
-    good, calls = clock.now(), 0
-    seconds, takes_s = seconds + KEPT_S + 1, 20.0
+    good = clock.now()
     await clock.refresh()
     carried_on = clock.now()
 
     assert first - good < timedelta(seconds=-9)
     assert timedelta(seconds=KEPT_S) < carried_on - good < timedelta(seconds=KEPT_S + 2)
+
+
+async def test_a_wait_for_a_connection_does_not_set_the_clock(source: Pool) -> None:
+    """Under load a worker's lanes wait for the pool; Postgres tells its time after that."""
+    clock = DatabaseClock(source, seconds=time.monotonic)
+    async with source.connection(), source.connection():
+        reading = asyncio.create_task(clock.refresh())
+        await asyncio.sleep(3)
+    await reading
+
+    assert abs(clock.now() - datetime.now(UTC)) < timedelta(seconds=1)

@@ -161,6 +161,11 @@ BREACHES: Final[tuple[tuple[Law, str, Change], ...]] = (
     (Law.HISTORY, "a message twice", lambda o: replace(o, history=(*o.history, o.history[-1]))),
     (Law.HISTORY, "a reply", lambda o: replace(o, history=(o.history[0], *o.history[2:]))),
     (Law.HISTORY, "a reply twice", lambda o: replace(o, history=(*o.history, o.history[1]))),
+    (
+        Law.HISTORY,
+        "another text",
+        lambda o: replace(o, history=(o.history[0], replace(o.history[1], text="No."), *o.history[2:])),
+    ),
     (Law.HISTORY, "a reply that was not sent", lambda o: replace(o, replies=o.replies[1:])),
     (
         Law.HISTORY,
