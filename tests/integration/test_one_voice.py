@@ -30,6 +30,7 @@ from tasks.stream import connect
 from tests.support.samples import event
 from worker import contract
 from worker.adapters.system_clock import SystemClock
+from worker.cancellation import cancel_all
 from worker.model import Decision, DecisionKind, Event
 
 NUMBERS = count(1)
@@ -157,8 +158,7 @@ async def test_no_reply_is_delivered_after_a_takeover(source: Pool, redis: Redis
 
     delivering = asyncio.create_task(relay.run())
     await asyncio.gather(*(interleaving(number) for number in range(INTERLEAVINGS)))
-    delivering.cancel()
-    await asyncio.gather(delivering, return_exceptions=True)
+    await cancel_all((delivering,))
     await relay.drain()
     delivered = await positions(redis)
     late = {name for name, place in delivered.items() if place > newest_at_takeover[name]}
