@@ -23,7 +23,7 @@ SLICES: Final = 5
 FACTS: Final = reasons_of(ReasonFamily.SETTINGS, ReasonFamily.TOO_LATE)
 """Silent endings that follow from settings or the clock and need no review."""
 
-LOCK: Final = sa.text("SELECT filled_to FROM queues WHERE id = :queue FOR UPDATE SKIP LOCKED")
+LOCK: Final = sa.text("SELECT filled_to FROM queues WHERE id = :queue FOR NO KEY UPDATE SKIP LOCKED")
 OPEN: Final = sa.text("""
     SELECT count(*) FROM (
         SELECT FROM queue_items WHERE queue_id = :queue AND done_at IS NULL LIMIT :most) AS o

@@ -1,7 +1,8 @@
-"""Connections to Redis that report it as lost when they were closed before a command.
+"""Connections to Redis that report it as lost when they were closed before a command or its answer.
 
 A server or proxy that accepts a connection and resets it at once leaves a closed transport: uvloop raises
-RuntimeError on it, which redis-py does not translate and no caller expects; it ended the engine.
+RuntimeError on it. A cluster's client closes connections that other tasks use, when a node is lost: these get
+AttributeError of None. redis-py translates neither and no caller expects them; they ended the engine.
 """
 
 from __future__ import annotations
@@ -26,6 +27,24 @@ class _Reporting(AbstractConnection):
             await super().send_packed_command(command, check_health)
         except RuntimeError as error:  # redis-py has disconnected
             raise ConnectionLost(f"connection closed before the command: {error}") from error
+        except AttributeError as error:
+            raise _lost(error, "command") from error
+
+    async def read_response(self, *args: Any, **options: Any) -> Any:
+        """The answer to a command.
+
+        Raises:
+            ConnectionLost: the connection was closed meanwhile.
+        """
+        try:
+            return await super().read_response(*args, **options)
+        except AttributeError as error:
+            raise _lost(error, "answer") from error
+
+
+def _lost(error: AttributeError, awaited: str) -> Exception:
+    """Of a stream that is None, as another task has closed the connection; any other error is a bug."""
+    return error if error.obj is not None else ConnectionLost(f"connection closed before the {awaited}")
 
 
 class ReportingConnection(_Reporting, Connection):

@@ -30,6 +30,27 @@ def test_a_command_on_a_closed_connection_is_a_lost_connection(redis_url: str) -
         uvloop.run(_send_after_reset(redis_url))
 
 
+async def _closed_by_another_task(url: str, before: str) -> None:
+    redis: Any = connect(url)
+    connection: Any = redis.connection_pool.make_connection()
+    await connection.connect()
+    if before == "command":
+        connection.check_health = connection.disconnect
+    await connection.send_command("PING")
+    connection._parser._stream = None
+    try:
+        await connection.read_response()
+    finally:
+        await close(redis)
+
+
+@pytest.mark.parametrize("before", ["command", "answer"])
+def test_a_connection_that_another_task_closes_is_a_lost_connection(redis_url: str, before: str) -> None:
+    """A cluster's client does so when a node is lost; redis-py then raises AttributeError of None."""
+    with pytest.raises(ConnectionLost, match=f"closed before the {before}"):
+        uvloop.run(_closed_by_another_task(redis_url, before))
+
+
 async def _kinds() -> list[type]:
     single: list[Any] = [connect(url) for url in ("rediss://127.0.0.1:1/0", "unix:///nowhere")]
     cluster: Any = connect("redis+cluster://127.0.0.1:1")

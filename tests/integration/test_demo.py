@@ -76,5 +76,8 @@ def test_on_a_terminal_it_stays_until_it_is_interrupted() -> None:
 def _read_until(terminal: int, words: str) -> str:
     shown = b""
     while words.encode() not in shown:
-        shown += os.read(terminal, 65536)
+        try:
+            shown += os.read(terminal, 65536)
+        except OSError as error:  # the demo has ended
+            raise AssertionError(f"not shown: {words}, but:\n{shown.decode(errors='replace')}") from error
     return shown.decode(errors="replace")

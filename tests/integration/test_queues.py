@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.people.records import Role
@@ -418,6 +419,23 @@ def chances(url: str, of: Queue) -> set[tuple[str, float]]:
     """With which chance each stratum was drawn."""
     query = "SELECT DISTINCT stratum, chance FROM queue_items WHERE queue_id = %s"
     return {(row["stratum"], row["chance"]) for row in rows(url, query, of.id)}
+
+
+def test_a_queue_that_is_being_filled_takes_decisions(database_url: str) -> None:
+    """A person's transaction that waited for the filler would wait for ever where that waits for an item."""
+    one = escalated()
+    record(database_url, one)
+    opened = queue(database_url, QueueKind.ESCALATIONS)
+
+    async def add_while_filling(filling: AsyncConnection) -> int:
+        await queue_filling.fill_queue(filling, opened, NOW - timedelta(days=1))
+        async with Store(database_url, size=1) as store, store.writing() as connection:
+            await connection.execute(sa.text("SET LOCAL lock_timeout = '5s'"))
+            return await queues.add_decisions(
+                connection, opened.id, {one.decision_id: one.decided_at}, accounts=None, now=NOW
+            )
+
+    assert stored(database_url, add_while_filling) == 1
 
 
 def test_a_sample_is_repeatable_and_unbiased(database_url: str) -> None:
