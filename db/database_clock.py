@@ -35,10 +35,8 @@ class DatabaseClock:
         """Read the clock of Postgres, unless the last reading is fresh; raises what ``checkout`` raises."""
         if self._read is not None and self._seconds() < self._fresh_until_s:
             return
-        async with checkout(
-            self._pool
-        ) as connection:  # the wait for a connection is no part of the round trip
-            asked_s = self._seconds()
+        async with checkout(self._pool) as connection:
+            asked_s = self._seconds()  # the wait for a connection is no part of the round trip
             ((found,),) = await (await connection.execute(READ)).fetchall()
             answered_s = self._seconds()
         is_good = answered_s - asked_s <= ROUND_TRIP_S
