@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from openai import OpenAIError
+import structlog
+from openai import APIStatusError, OpenAIError
 from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
 
 from worker.adapters.call_guard import UNGUARDED, Guard
@@ -15,10 +17,25 @@ from worker.adapters.openai_client import Watch, answer, failure, storable
 from worker.adapters.openai_http import ApiClient
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.generation import ESCALATE_TOOL, SEARCH_TOOL, estimated_tokens
-from worker.model import AttemptOutcome, Completion, MessageRole, Prompt, Tokens, Tool, ToolCall, ToolRound
+from worker.model import (
+    AttemptOutcome,
+    Completion,
+    Json,
+    MessageRole,
+    Prompt,
+    Tokens,
+    Tool,
+    ToolCall,
+    ToolRound,
+)
 
 MOST_TOOL_CALLS: Final = 5
 MOST_TOKENS: Final = 2**31
+SCHEMA_NAME: Final = "reading"
+SCHEMA_REFUSALS: Final = frozenset({404, 422, 501})
+SCHEMA_WORDS: Final = re.compile(r"response_?format|json_?schema", re.IGNORECASE)
+
+log = structlog.get_logger(__name__)
 
 
 @cache
@@ -63,6 +80,7 @@ class OpenAIChat:
         self._max_tokens = max_tokens
         self._watch = watch or Watch("model")
         self._guard = guard
+        self._takes_schema = True
 
     async def complete(self, prompt: Prompt, timeout_s: float) -> Completion:
         """One answer, tool request or refusal, within ``timeout_s``."""
@@ -73,23 +91,41 @@ class OpenAIChat:
         }
         if prompt.tools:
             body["tools"] = [_tool(tool) for tool in prompt.tools]
+        if prompt.schema is not None and self._takes_schema:
+            body["response_format"] = _response_format(prompt.schema)
         estimate = estimated_tokens(prompt) + self._max_tokens  # as servers count a call before its answer
         try:
-            document = await answer(
-                self._client,
-                "/chat/completions",
-                body,
-                timeout_s,
-                holding="choices",
-                guard=self._guard,
-                tokens=estimate,
-            )
+            document = await self._answer(body, timeout_s, estimate)
         except (OpenAIError, TimeoutError, ValueError) as error:
             raise self._translated(error) from error
         self._watch.worked()
         completion = _completion(document)
         self._guard.spent(estimate, completion.tokens.prompt + completion.tokens.completion)
         return completion
+
+    async def _answer(self, body: Mapping[str, object], timeout_s: float, tokens: int) -> Any:
+        """The server's answer; one that refuses a schema is asked without it, now and from now on."""
+        try:
+            return await self._posted(body, timeout_s, tokens)
+        except APIStatusError as error:
+            if "response_format" not in body or not _may_be_schema(error):
+                raise
+        plain = {name: value for name, value in body.items() if name != "response_format"}
+        document = await self._posted(plain, timeout_s, tokens)
+        self._takes_schema = False
+        log.info("schema_refused", model=self._model)
+        return document
+
+    async def _posted(self, body: Mapping[str, object], timeout_s: float, tokens: int) -> Any:
+        return await answer(
+            self._client,
+            "/chat/completions",
+            body,
+            timeout_s,
+            holding="choices",
+            guard=self._guard,
+            tokens=tokens,
+        )
 
     def _translated(self, error: Exception) -> ModelUnavailable | ModelRejected:
         known = failure(error)
@@ -101,6 +137,16 @@ class OpenAIChat:
         if known.may_succeed_later:
             return ModelUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)
         return ModelRejected(known.message, status=known.status or 0, kind=known.kind)
+
+
+def _response_format(schema: Mapping[str, Json]) -> dict[str, object]:
+    return {"type": "json_schema", "json_schema": {"name": SCHEMA_NAME, "strict": True, "schema": schema}}
+
+
+def _may_be_schema(error: APIStatusError) -> bool:
+    """Whether a server refuses the schema: each 400 may, other statuses say so."""
+    names_it = SCHEMA_WORDS.search(f"{error.message} {error.param} {error.body}") is not None
+    return error.status_code == 400 or (error.status_code in SCHEMA_REFUSALS and names_it)
 
 
 def _messages(prompt: Prompt) -> Iterable[ChatCompletionMessageParam]:

@@ -61,6 +61,7 @@ class Prompt:
         fence: the word that delimits passages, here and in results of tools; the system message names it.
         tool_rounds: the tool calls of this event so far, with their results.
         tools: those the model may call; none on the last round, so that it must answer.
+        schema: a JSON schema that the answer must fit; servers without the feature are asked without it.
     """
 
     system: str
@@ -70,6 +71,7 @@ class Prompt:
     fence: str = ""
     tool_rounds: tuple[ToolRound, ...] = ()
     tools: tuple[Tool, ...] = ()
+    schema: Mapping[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
