@@ -27,6 +27,7 @@ from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
 from worker.model.held import HeldDraft, HeldKind, ReplyMode
 from worker.model.passages import FoundBy, Passage, Retrieved, ScreenedPassage, Source
+from worker.model.reading import Quote, ReadSentence, Verdict
 from worker.model.stages import (
     STAGES,
     Attempt,
@@ -81,6 +82,8 @@ __all__ = [
     "Passage",
     "PriceTable",
     "Prompt",
+    "Quote",
+    "ReadSentence",
     "ReplyMode",
     "Retrieved",
     "Scope",
@@ -101,6 +104,7 @@ __all__ = [
     "ToolRound",
     "TraceContext",
     "Usage",
+    "Verdict",
     "Weekday",
     "trace_headers",
 ]

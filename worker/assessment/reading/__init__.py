@@ -1,0 +1,1 @@
+"""One reading per draft: what the judge is asked, what it answers, and what code checks of the answer."""

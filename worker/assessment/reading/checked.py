@@ -1,0 +1,89 @@
+"""A judge's reading after code has checked it: what each sentence is worth, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from worker.assessment.reading.courtesy import states_nothing
+from worker.assessment.reading.facts import disagreements
+from worker.assessment.reading.model import Reading, ReadingRequest, SentenceReading
+from worker.assessment.reading.quotes import located, quoted_text
+from worker.model import ReadSentence, Verdict
+
+UNPROVEN: Final = 0.0
+"""Support of a sentence that the judge does not support, or whose verdict does not stand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedReading:
+    """A draft, read and checked.
+
+    Attributes:
+        relevance: 0..1, probability that the draft answers the question.
+        left_out: what it leaves out of what was asked; often empty.
+    """
+
+    sentences: tuple[ReadSentence, ...]
+    relevance: float
+    left_out: str = ""
+
+    @property
+    def support(self) -> float:
+        """0..1, that of the worst sentence; 0 when no sentence is supported."""
+        return min((each.support for each in self.sentences if each.support is not None), default=UNPROVEN)
+
+    @property
+    def promises(self) -> bool:
+        """Whether the judge reads a promise to this author."""
+        return any(each.verdict is Verdict.PROMISE for each in self.sentences)
+
+    @property
+    def contested(self) -> bool:
+        """Whether a sentence disagrees with the quotes that the judge names for it."""
+        return any(each.disagreements for each in self.sentences)
+
+    @property
+    def unquoted(self) -> bool:
+        """Whether a sentence is called supported without a quote that stands in the passages."""
+        return any(each.verdict is Verdict.SUPPORTED and not each.quotes for each in self.sentences)
+
+
+def checked_reading(request: ReadingRequest, reading: Reading) -> CheckedReading:
+    """The reading with each verdict checked; a check never makes one better."""
+    read = zip(request.sentences, request.spans, reading.sentences, strict=True)
+    return CheckedReading(
+        sentences=tuple(_checked(text, span, each, request) for text, span, each in read),
+        relevance=reading.relevance or 0.0,
+        left_out=reading.left_out,
+    )
+
+
+def _checked(
+    text: str, span: tuple[int, int], read: SentenceReading, request: ReadingRequest
+) -> ReadSentence:
+    found = [located(quote, request.passages) for quote in read.quotes]
+    quotes = tuple(dict.fromkeys(quote for quote in found if quote is not None))
+    against: tuple[str, ...] = ()
+    support: float | None = UNPROVEN
+    if read.verdict is Verdict.SUPPORTED and quotes:
+        noticed = disagreements(
+            text,
+            draft=" ".join(request.sentences),
+            quoted="\n".join(quoted_text(quote, request.passages) for quote in quotes),
+            passages=request.evidence,
+            asked=request.asked,
+        )
+        against = tuple(f"{each.kind}: {each.detail}"[:80] for each in noticed)
+        support = UNPROVEN if against else read.probability
+    elif read.verdict is Verdict.NO_CLAIM and states_nothing(text, request.asked):
+        support = None
+    return ReadSentence(
+        start=span[0],
+        end=span[1],
+        verdict=read.verdict,
+        support=support,
+        quotes=quotes,
+        unknown_quotes=found.count(None),
+        disagreements=against,
+    )

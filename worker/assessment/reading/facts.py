@@ -1,0 +1,59 @@
+"""What code can see of a judge's verdict: facts of a sentence that its quotes do not bear out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from worker.assessment.reading.arithmetic import missing_figures
+from worker.assessment.reading.dates import missing_dates
+from worker.assessment.reading.names import missing_names
+from worker.assessment.reading.polarity import dropped_condition, flipped
+
+
+class Fact(StrEnum):
+    """A kind of fact that code compares; stored."""
+
+    NUMBER = "number"
+    DATE = "date"
+    NAME = "name"
+    NEGATION = "negation"
+    CONDITION = "condition"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """A fact of a sentence that its quotes do not bear out.
+
+    Attributes:
+        detail: the fact, as the sentence states it.
+    """
+
+    kind: Fact
+    detail: str
+
+
+def disagreements(
+    sentence: str, *, draft: str, quoted: str, passages: str, asked: str
+) -> tuple[Disagreement, ...]:
+    """The facts of a sentence that its evidence does not state; silent where code cannot be sure.
+
+    Args:
+        sentence: of the draft, without citation marks.
+        draft: all sentences of the draft.
+        quoted: the quotes, one a line.
+        passages: all passages with their titles.
+        asked: the question, with the conversation before it.
+    """
+    ground = f"{quoted}\n{passages}\n{asked}"
+    flip, dropped = flipped(sentence, draft, quoted), dropped_condition(sentence, quoted)
+    found = {
+        Fact.NUMBER: missing_figures(sentence, quoted=quoted, passages=passages, question=asked),
+        Fact.DATE: missing_dates(sentence, ground, asked),
+        Fact.NAME: missing_names(sentence, ground),
+        Fact.NEGATION: [flip] if flip else [],
+        Fact.CONDITION: [dropped] if dropped else [],
+    }
+    return tuple(
+        Disagreement(kind=kind, detail=detail) for kind, details in found.items() for detail in details
+    )

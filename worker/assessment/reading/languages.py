@@ -1,0 +1,23 @@
+"""Whether two texts can be compared word by word."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worker.assessment.text.language import detect_language, function_word_language
+from worker.assessment.text.once import once
+
+LATIN: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi")
+"""Languages told apart by their words; others are told by their script."""
+
+
+@once
+def language_of(text: str) -> str | None:
+    """The language of a text, or its script; None when neither is certain."""
+    return detect_language(text, LATIN) or function_word_language(text)
+
+
+def same_language(one: str, other: str) -> bool:
+    """Whether two texts are certainly in one language."""
+    found = language_of(one)
+    return found is not None and found == language_of(other)

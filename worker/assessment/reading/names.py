@@ -1,0 +1,63 @@
+"""Names that a sentence has and its evidence lacks."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+from babel import Locale
+
+from worker.assessment.reading.dates import named_dates
+from worker.assessment.reading.languages import language_of
+from worker.assessment.text.language import main_script
+from worker.assessment.text.wordlists import folded_text
+
+_LATIN_WORD: Final = re.compile(r"[A-Za-z\u00c0-\u024f][A-Za-z0-9\u00c0-\u024f'’-]*")
+_AFTER_STOP: Final = re.compile(r"(?:^|[.!?:;–—\"“„(\n]\s*)$")
+NOUNS_IN_CAPITALS: Final = frozenset({"de", "lb"})
+"""Languages that write every noun with a capital letter, so that a capital shows no name."""
+PREFIX: Final = 5
+
+
+def missing_names(sentence: str, ground: str) -> list[str]:
+    """Words written as names inside a sentence that the ground does not have in any form."""
+    known = folded_text(ground)
+    return [
+        each for each in _names(sentence) if not _is_known(folded_text(each), known) and not _is_no_name(each)
+    ]
+
+
+def _is_no_name(word: str) -> bool:
+    """Whether a word is a date, which is compared apart, or a language, whose name is an adjective too."""
+    return bool(named_dates(word)) or folded_text(word) in _languages()
+
+
+@cache
+def _languages() -> frozenset[str]:
+    return frozenset(folded_text(name) for name in Locale.parse("en").languages.values())
+
+
+def _names(sentence: str) -> list[str]:
+    script = main_script(sentence)
+    if script != "latin":
+        return [each for each in _LATIN_WORD.findall(sentence) if len(each) > 1]
+    if language_of(sentence) in NOUNS_IN_CAPITALS:
+        return []
+    found = []
+    for match in _LATIN_WORD.finditer(sentence):
+        word = match[0]
+        if not word[0].isupper() or _AFTER_STOP.search(sentence[: match.start()]):
+            continue
+        if word in PRONOUNS or len(word) == 1:
+            continue
+        found.append(word)
+    return found
+
+
+PRONOUNS: Final = frozenset({"I", "I'm", "I'll", "I'd", "I've", "OK", "Sie", "Ihr", "Ihre", "Ihnen"})
+
+
+def _is_known(word: str, ground: str) -> bool:
+    bare = word.rstrip("s'’")
+    return bare[: max(PREFIX, len(bare) - 2)] in ground

@@ -1,0 +1,71 @@
+"""Yes or no, negation and conditions of a sentence against those of its quotes."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+from worker.assessment.reading.languages import same_language
+from worker.assessment.reading.numbers import figures
+from worker.assessment.text.once import once
+from worker.assessment.text.wordlists import folded_text, list_pattern, list_words, one_of
+
+_LEAD: Final = re.compile(r"^[\W_]+")
+
+
+def flipped(sentence: str, draft: str, quoted: str) -> str | None:
+    """The ``yes`` or ``no`` at the head of a sentence that its quotes say the other way round, or None.
+
+    Only texts of one language are compared: a translation moves its negations. A draft that limits its yes
+    in another sentence, and a quote with a contrast ("no interest, but a fee"), are left to the judge.
+    """
+    head, body = _headed(sentence)
+    if not head or not same_language(sentence, quoted):
+        return None
+    folded, whole = folded_text(quoted), _headed(draft)[1]
+    if head == "yes" and not _says("restricting", whole) and not _says("negating", whole):
+        denied = _says("negating", _main_clauses(folded)) and not _says("contrasts", folded)
+        return "yes" if denied and not _says("agreements", whole) else None
+    if head == "no" and _says("negating", body):
+        return None if _says("negating", folded) or _says("restricting", folded) else "no"
+    return None
+
+
+def dropped_condition(sentence: str, quoted: str) -> str | None:
+    """A word such as "all" for what the quotes grant with a condition only; None without one."""
+    _, body = _headed(sentence)
+    folded = folded_text(quoted)
+    found = list_pattern("universal").search(list_pattern("recurring").sub(" ", body))
+    if found is None or not same_language(sentence, quoted) or _says("universal", folded):
+        return None
+    if any(_says(name, body) for name in ("negating", "restricting", "limiting")):
+        return None
+    limited = _says("restricting", folded) or _says("negating", folded) or bool(figures(quoted).numbers)
+    return found[0] if limited else None
+
+
+def _says(name: str, folded: str) -> bool:
+    return list_pattern(name).search(folded) is not None
+
+
+@once
+def _headed(sentence: str) -> tuple[str, str]:
+    """``yes``, ``no`` or nothing at the head of a sentence, and the folded rest."""
+    folded = _LEAD.sub("", folded_text(sentence))
+    for name in ("yes", "no"):
+        found = list_pattern(f"{name}_heads").match(folded)
+        if found is not None:
+            return name, _LEAD.sub("", folded[found.end() :])
+    return "", folded
+
+
+def _main_clauses(folded: str) -> str:
+    """The text without its subordinate clauses: "who cannot come" denies nothing of the main clause."""
+    return _subordinate().sub(" ", folded)
+
+
+@cache
+def _subordinate() -> re.Pattern[str]:
+    heads = one_of(sorted(list_words("subordinating"), key=len, reverse=True))
+    return re.compile(rf"(?<!\w){heads}(?!\w)[^,.;:!?()]*")
