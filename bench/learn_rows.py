@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -22,7 +23,7 @@ from db.review_store import Store
 from db.reviews.queue_filling import SLICE, SLICES, fill_queue
 from db.reviews.queues import Drawn, NewQueue, QueueKind, Sample, create_queue, get_queue
 from worker.account_settings import changed
-from worker.assessment.judge import JudgeQuestion
+from worker.assessment import ReadingRequest
 from worker.model import Account, Completion, Prompt
 from worker.ports import Ports
 from worker.rollouts.arms import place_of, places_of
@@ -90,10 +91,14 @@ class VariedAnswers(Answers):
         made = await super().complete(prompt, timeout_s)
         return made if crc32(prompt.question.encode()) % 4 else replace(made, text=UNSUPPORTED)
 
-    async def judge(self, question: JudgeQuestion) -> float:
+    async def read(self, request: ReadingRequest) -> Completion:
         """That a draft answers the question, unless no passage supports it; a little different for each."""
-        fits = 0.05 if question.claim.strip() in UNSUPPORTED else 0.9
-        return fits + crc32(question.query.encode()) % 100 / 1_000
+        fits = 0.05 if request.sentences[0].strip() in UNSUPPORTED else 0.9
+        share = fits + crc32(request.question.encode()) % 100 / 1_000
+        quote = request.passages[0][1] if request.passages else ""
+        verdict = {"verdict": "supported", "quotes": [quote], "probability": share}
+        sentences = [{"number": number, **verdict} for number in range(1, len(request.sentences) + 1)]
+        return Completion(text=json.dumps({"sentences": sentences, "relevance": 1.0}), model="bench")
 
 
 def varied_ports() -> Ports:

@@ -70,7 +70,8 @@ from worker.settings.prices import price_table
 HELD_BY_ACCOUNT: Final = 4
 """One account may have a fourth of the held events."""
 SPARE_CONNECTIONS: Final = 50
-JUDGE_TOKENS: Final = 64  # the answer is a number, or a short JSON object with one
+JUDGE_TOKENS: Final = 2048
+"""Longest reading: 20 sentences of about 100 tokens, each with its verdict and quotes."""
 
 
 def worker_id() -> str:

@@ -8,6 +8,7 @@ from typing import Final, assert_never
 
 from worker.assessment import (
     Delivery,
+    DraftReading,
     FallbackLevel,
     ReplyKind,
     SupportedPart,
@@ -64,7 +65,7 @@ class Candidate:
         search_failure: kind of the error that left a search without passages, or empty.
         prompt_hash: of the newest prompt.
         assessment: None before the draft, or the lack of evidence, was assessed.
-        sentence_scores: sentence of the draft -> a judge's score.
+        reading: what a judge read in the draft, or None.
         part: the supported part of a draft that is not trusted, if it may be sent.
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
         model: the model that wrote the draft, as it names itself.
@@ -79,7 +80,7 @@ class Candidate:
     search_failure: str = ""
     prompt_hash: str | None = None
     assessment: Assessment | None = None
-    sentence_scores: Mapping[str, float] = field(default_factory=dict)
+    reading: DraftReading | None = None
     part: SupportedPart | None = None
     rechecked: tuple[float, float | None] | None = None
     model: str = ""
@@ -202,6 +203,8 @@ def assessed_ending(
 def _level_ending(level: FallbackLevel, candidate: Candidate, texts: AccountTexts) -> Ending | None:
     """The ending of one level; None when it is not possible for this draft."""
     match level:
+        case FallbackLevel.POLICY if candidate.assessed.action is Action.HOLD:
+            return _held(candidate, texts)
         case FallbackLevel.POLICY:
             own = _LEVEL_OF_ACTION[candidate.assessed.action]
             return _level_ending(own, candidate, texts)
@@ -217,6 +220,13 @@ def _level_ending(level: FallbackLevel, candidate: Candidate, texts: AccountText
             return _silent(_silent_reason(candidate), candidate)
         case _:
             assert_never(level)
+
+
+def _held(candidate: Candidate, texts: AccountTexts) -> Ending:
+    """The ending of a draft that no judge has read: it waits until a person approves it."""
+    reply = _replied(Reason.REPLIED, candidate, candidate.reply)
+    withheld = replace(reply, disclosure=texts.disclosure)
+    return replace(_silent(Reason.HELD_UNREAD, candidate), withheld=withheld)
 
 
 def _partial_ending(candidate: Candidate, texts: AccountTexts) -> Ending | None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from worker.assessment.judge import Judge
+from worker.assessment.reading.asking import Judge
 from worker.classifiers.prompts import ClassifierQuestion
 from worker.holds import Holds
 from worker.model import Completion, Event, Message, ModerationScores, NewerEvent, Prompt, Retrieved

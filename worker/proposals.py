@@ -6,18 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from worker.account_settings import changed
-from worker.assessment.policies.designs import design_name, parse_policy
+from worker.assessment.policies.designs import design_name, design_of, parse_policy
 from worker.model import OPENAI_MODERATION, Account, DecisionKind, Json
 from worker.reasons import ReasonFamily, reasons_of
 from worker.statistics.precision import CertifiedThreshold, certified_threshold, reviews_needed
 from worker.statistics.shares import Observation
 
-CHEAP: Final = "cheap_confidence"
-"""In the diagnostics of ``calibrated``: the support by signals alone, which ``send_at`` is compared with."""
 MEASURED: Final = reasons_of(ReasonFamily.NOT_TRUSTED, ReasonFamily.ESCALATED)
 """Endings in which a measured draft was not sent because of its measure."""
 WANTED: Final = 0.9
@@ -30,12 +27,6 @@ class ThresholdTarget(StrEnum):
     CATEGORY = "category"
 
 
-SEND_FIELDS: Final[Mapping[str, str]] = MappingProxyType(
-    {"calibrated": "send_at", "guardrail": "high_threshold", "failsafe": "confidence_threshold"}
-)
-"""Policy -> the field with the measure from which a draft is sent; the other policies have several."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewedMeasure:
     """One reviewed decision of a sample.
@@ -45,7 +36,6 @@ class ReviewedMeasure:
         weight: inverse of the chance of being drawn.
         policy: name of the policy that assessed the draft; empty without one.
         confidence: 0..1; None without an assessed draft.
-        cheap: 0..1, see ``CHEAP``.
         labels: of the event.
         scores: category -> 0..1, as the moderation API gave them for the message.
         harmful: whether an overturned reply should have been stopped by moderation.
@@ -58,7 +48,6 @@ class ReviewedMeasure:
     weight: float
     policy: str = ""
     confidence: float | None = None
-    cheap: float | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=dict)
     harmful: bool = False
@@ -93,22 +82,20 @@ class ThresholdProposal:
 
 
 def draft_observations(
-    readings: Iterable[ReviewedMeasure], *, policy: str = "", label: str = "", cheap: bool = False
+    readings: Iterable[ReviewedMeasure], *, policy: str = "", label: str = ""
 ) -> tuple[Observation, ...]:
-    """Whether measured drafts were right, of one policy and label or of all; ``cheap``: by that measure.
+    """Whether measured drafts were right, of one policy and label or of all.
 
     A sent draft is right where the reviewer agrees; one that was not sent because of its measure where the
     reviewer does not.
     """
-    return tuple(_drafts(readings, policy, label, cheap=cheap))
+    return tuple(_drafts(readings, policy, label))
 
 
-def _drafts(
-    readings: Iterable[ReviewedMeasure], policy: str, label: str, *, cheap: bool
-) -> Iterator[Observation]:
+def _drafts(readings: Iterable[ReviewedMeasure], policy: str, label: str) -> Iterator[Observation]:
     name, _, value = label.partition("=")
     for each in readings:
-        score = each.cheap if cheap else each.confidence
+        score = each.confidence
         is_sent = each.decision == DecisionKind.RESPOND
         of_policy = not policy or each.policy == policy
         of_label = not label or each.labels.get(name) == value
@@ -138,13 +125,11 @@ def confidence_proposal(
     account: Account, readings: Iterable[ReviewedMeasure], wanted: float
 ) -> ThresholdProposal | None:
     """The threshold of the policy in force; None where the policy has no single one."""
-    policy = design_name(parse_policy(dict(account.assessment_policy)))
-    if policy not in SEND_FIELDS:
+    policy = parse_policy(dict(account.assessment_policy))
+    if not (name := design_of(policy).main_threshold):
         return None
-    observations = draft_observations(readings, policy=policy, cheap=policy == "calibrated")
-    return _proposal(
-        ThresholdTarget.CONFIDENCE, SEND_FIELDS[policy], current_threshold(account), observations, wanted
-    )
+    observations = draft_observations(readings, policy=design_name(policy))
+    return _proposal(ThresholdTarget.CONFIDENCE, name, current_threshold(account), observations, wanted)
 
 
 def category_proposals(
@@ -198,13 +183,10 @@ def threshold_value(proposal: ThresholdProposal) -> float:
 
 
 def current_threshold(account: Account) -> float | None:
-    """The send threshold of the policy in force; None where it has none, or one for each kind of evidence."""
+    """The send threshold of the policy in force; None where it has no single one."""
     policy = parse_policy(dict(account.assessment_policy))
-    name = SEND_FIELDS.get(design_name(policy))
-    if name is None:
-        return None
-    value: Any = getattr(policy, name)
-    return None if value is None else float(value)
+    name = design_of(policy).main_threshold
+    return float(getattr(policy, name)) if name else None
 
 
 def _proposal(

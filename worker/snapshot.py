@@ -8,7 +8,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
-from worker.model import NANO, CostLine, Decision, Finding, Json, Tokens
+from worker.model import NANO, CostLine, Decision, Finding, Json, Quote, Tokens
 from worker.reasons import Reason
 from worker.stored_json import STORED_AS, object_writer, read_object
 
@@ -142,6 +142,19 @@ class SnapshotAttempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotSentence:
+    """What a judge read in one sentence, as ``worker.model.ReadSentence``."""
+
+    start: int = 0
+    end: int = 0
+    verdict: str = ""
+    support: float | None = None
+    quotes: tuple[Quote, ...] = ()
+    unknown_quotes: int = 0
+    disagreements: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotAssessment:
     """How far the draft can be trusted, as ``worker.model.Assessment``."""
 
@@ -162,6 +175,8 @@ class SnapshotAssessment:
     measured: bool = True
     intended_action: str | None = None
     learning_suggestions: tuple[str, ...] = ()
+    sentences: tuple[SnapshotSentence, ...] = ()
+    left_out: str = ""
 
     def diagnostic(self, name: str, default: float) -> float:
         """A number of the policy's own record."""

@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from cli.assess.row_format import AssessmentRow
 from cli.exit_codes import ExitCode
 from cli.output import fail
 from worker.assessment import (
     Assessment,
+    Judge,
+    JudgedAssessment,
     Policy,
-    assess_without_judge,
-    assessment_from_answers,
-    chained_assessment,
-    following_policy,
+    ReadingRequest,
+    assess,
     parse_policy,
-    read_answer,
-    unavailable_answer,
 )
-from worker.assessment.judge import Aspect
 from worker.assessment.policies.designs import DESIGNS
-from worker.assessment.training.rows import AssessmentRow
-from worker.errors import PolicyRejected
+from worker.errors import ModelUnavailable, PolicyRejected
+from worker.model import AttemptOutcome, Completion
+
+MOST_AT_ONCE: Final = 16
+"""Rows that a judge reads at the same time."""
 
 HELP: Final = """The confidence in replies.
 
 `hushgate assess --cases FILE` assesses the replies of a file. `report` compares policies on labelled replies,
-`calibrate` fits coefficients to them, `metrics` prints figures of each policy from the audit, `suggestions`
-topics that the documents of an account do not cover.
+`metrics` prints figures of each policy from the audit, `suggestions` topics that the documents of an account
+do not cover. A policy that needs a judge's reading gets it from the configured model with --judge, or from
+a file with --readings; without either its drafts are held.
 
 For example:
 
@@ -86,33 +89,64 @@ def read_policy(name: str) -> Policy:
         raise fail("\n".join(error.problems), code=ExitCode.REJECTED) from error
 
 
-def assess_row(
-    row: AssessmentRow, policy: Policy, scores: Mapping[str, Any] | None
-) -> tuple[Assessment, bool]:
-    """The assessment of a row, and whether the policy needed a judge; without scores no judge is asked.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedJudge:
+    """A judge that answers one row with what a file has for it.
 
-    A recorded score measures grounding; it does not answer a question about certainty.
+    Attributes:
+        answer: as a model would write it; None: nothing was recorded.
     """
-    found, judged = _assess_by_one(row, policy, scores)
-    following = following_policy(policy, found)
-    if following is None:
-        return found, judged
-    last, judged_last = _assess_by_one(row, following, scores)
-    return chained_assessment(found, last), judged or judged_last
+
+    answer: str | None
+
+    async def read(self, _: ReadingRequest) -> Completion:
+        """The recorded answer.
+
+        Raises:
+            ModelUnavailable: nothing was recorded.
+        """
+        if self.answer is None:
+            raise ModelUnavailable("no reading recorded", kind=AttemptOutcome.EMPTY)
+        return Completion(text=self.answer, model="recorded")
 
 
-def _assess_by_one(
-    row: AssessmentRow, policy: Policy, scores: Mapping[str, Any] | None
-) -> tuple[Assessment, bool]:
-    result = assess_without_judge(query=row.query, evidence=row.evidence, draft=row.response, policy=policy)
-    if isinstance(result, Assessment):
-        return result, False
-    answer, certainty = unavailable_answer("no judge asked"), unavailable_answer("no certainty recorded")
-    if scores is not None and (recorded := scores.get(row.row_id)) is not None:
-        answer = read_answer(recorded)
-    return assessment_from_answers(
-        result, [certainty if q.aspect is Aspect.CERTAINTY else answer for q in result.questions]
-    ), True
+JudgeOfRow = Callable[[AssessmentRow], Judge | None]
+
+
+def no_judge(_: AssessmentRow) -> Judge | None:
+    """No row is read."""
+    return None
+
+
+def recorded_judge(readings: Mapping[str, str]) -> JudgeOfRow:
+    """A judge for each row, by its id."""
+    return lambda row: RecordedJudge(answer=readings.get(row.row_id))
+
+
+def assess_rows(
+    rows: Sequence[AssessmentRow], policy: Policy, judge_of: JudgeOfRow = no_judge
+) -> Iterator[JudgedAssessment]:
+    """The assessment of each row, in order."""
+    with asyncio.Runner() as runner:
+        for at in range(0, len(rows), MOST_AT_ONCE):
+            yield from runner.run(_batch(rows[at : at + MOST_AT_ONCE], policy, judge_of))
+
+
+async def _batch(
+    rows: Sequence[AssessmentRow], policy: Policy, judge_of: JudgeOfRow
+) -> list[JudgedAssessment]:
+    return await asyncio.gather(
+        *(
+            assess(
+                query=row.query,
+                evidence=row.evidence,
+                draft=row.response,
+                policy=policy,
+                judge=judge_of(row),
+            )
+            for row in rows
+        )
+    )
 
 
 def with_required_labels(rows: Sequence[AssessmentRow], given: Sequence[str]) -> tuple[AssessmentRow, ...]:
@@ -133,25 +167,28 @@ def with_required_labels(rows: Sequence[AssessmentRow], given: Sequence[str]) ->
 
 
 def case_lines(
-    rows: Iterable[AssessmentRow], policy: Policy, scores: Mapping[str, Any] | None
+    rows: Sequence[AssessmentRow], policy: Policy, judge_of: JudgeOfRow = no_judge
 ) -> Iterator[dict[str, Any]]:
     """The printed line of each row, in order."""
-    for row in rows:
-        found, _ = assess_row(row, policy, scores)
-        yield {
-            "id": row.row_id,
-            "confidence": round(found.confidence, 6),
-            "support": _rounded(found.support),
-            "relevance": _rounded(found.relevance),
-            "tier": found.tier,
-            "action": found.action,
-            "category": found.category,
-            "passed_checks": found.passed_checks,
-            "failed_checks": found.failed_checks,
-            "reasons": found.reasons,
-            "explanation": found.explanation,
-            "label": None if row.ungrounded is None else int(row.ungrounded),
-        }
+    for row, found in zip(rows, assess_rows(rows, policy, judge_of), strict=True):
+        yield _line(row, found.assessment)
+
+
+def _line(row: AssessmentRow, found: Assessment) -> dict[str, Any]:
+    return {
+        "id": row.row_id,
+        "confidence": round(found.confidence, 6),
+        "support": _rounded(found.support),
+        "relevance": _rounded(found.relevance),
+        "tier": found.tier,
+        "action": found.action,
+        "category": found.category,
+        "passed_checks": found.passed_checks,
+        "failed_checks": found.failed_checks,
+        "reasons": found.reasons,
+        "explanation": found.explanation,
+        "label": None if row.ungrounded is None else int(row.ungrounded),
+    }
 
 
 def _rounded(share: float | None) -> float | None:

@@ -1,14 +1,12 @@
-"""``hushgate assess``: assess replies of a file, compare policies on labelled replies, fit coefficients."""
+"""``hushgate assess``: assess replies of a file, compare policies on labelled replies."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from rich.progress import track
@@ -17,37 +15,44 @@ from cli.assess import metrics, suggestions
 from cli.assess.cases import (
     COLUMNS,
     HELP,
-    assess_row,
+    MOST_AT_ONCE,
+    JudgeOfRow,
+    assess_rows,
     case_lines,
+    no_judge,
     read_policy,
+    recorded_judge,
     table_row,
     with_required_labels,
 )
+from cli.assess.figures import PolicyOutcome, policy_figures, risk_coverage
 from cli.assess.plot import risk_coverage_svg
-from cli.assess.rows import read_cases, read_rows, read_scores
-from cli.exit_codes import ExitCode
-from cli.output import emit, emit_json, errors, fail, stdout_is_terminal
+from cli.assess.row_format import AssessmentRow
+from cli.assess.rows import read_cases, read_readings, read_rows
+from cli.options import settings_of
+from cli.output import emit, errors, fail, stdout_is_terminal
 from cli.output_file import Force, output_file, refuse_existing
+from worker.adapters import openai_client
+from worker.adapters.model_judge import ModelJudge
+from worker.adapters.openai_chat import OpenAIChat
 from worker.assessment import Policy
 from worker.assessment.policies.designs import DESIGNS, design_name
-from worker.assessment.relevance.scoring import draft_relevance_signals
-from worker.assessment.signals.coefficients import model_json, shipped_model
-from worker.assessment.signals.scoring import score_draft
-from worker.assessment.training.evaluation import PolicyOutcome, policy_figures, risk_coverage
-from worker.assessment.training.fitting import LabelledReply, TrainingSource, fit_model
-from worker.assessment.training.folds import Fitter, Goal
-from worker.assessment.training.relevance_fitting import RelevanceExample
-from worker.assessment.training.relevance_rows import RelevanceKind, relevance_rows
-from worker.assessment.training.rows import AssessmentRow
-from worker.assessment.values import DraftCase
 from worker.model import Action
+from worker.settings import Settings
+
+JUDGE_TOKENS: Final = 2048
+"""Longest reading, as in a worker."""
 
 app = typer.Typer(invoke_without_command=True, help=HELP, rich_markup_mode="markdown")
 
 Label = Annotated[str, typer.Option(help="The field that is 1 or true for a reply that is not grounded.")]
-Scores = Annotated[
+Readings = Annotated[
     Path | None,
-    typer.Option(help='Recorded judge answers {"id","score"}, used wherever a policy needs its judge.'),
+    typer.Option(help='Recorded answers of a judge, {"id", "reading"}, used where a policy wants a reading.'),
+]
+LiveJudge = Annotated[
+    bool,
+    typer.Option("--judge", help="Ask the configured judge; each row that wants a reading costs a call."),
 ]
 REPORT_COLUMNS = (
     "task", "lang", "policy", "rows", "auroc", "f1", "best_f1", "aurc", "coverage_5", "coverage_2",
@@ -74,17 +79,17 @@ def assess_cases(
             help="A label that a passage must have, such as class=10; for rows without labels of their own.",
         ),
     ] = None,
-    judge_scores: Scores = None,
+    readings: Readings = None,
+    judge: LiveJudge = False,
 ) -> None:
     """Assess every row of a file."""
     if context.invoked_subcommand is not None:
         return
     if cases is None:
-        raise fail("--cases: expected a file of rows, got nothing (or a command: report, calibrate)")
+        raise fail("--cases: expected a file of rows, got nothing (or a command: report)")
     chosen = read_policy(policy)
-    scores = read_scores(judge_scores) if judge_scores else None
     rows = with_required_labels(read_cases(cases, label=label), required_label or ())
-    lines = case_lines(rows, chosen, scores)
+    lines = case_lines(rows, chosen, chosen_judge(readings, live=judge))
     emit(map(table_row, lines) if stdout_is_terminal() else lines, COLUMNS)
 
 
@@ -104,7 +109,8 @@ def report(
     policy: Annotated[
         list[str] | None, typer.Option(help="Only these designs or JSON files; default all of them.")
     ] = None,
-    judge_scores: Scores = None,
+    readings: Readings = None,
+    judge: LiveJudge = False,
     plot: Annotated[
         Path | None, typer.Option(help="The file to write risk against coverage to, as SVG.")
     ] = None,
@@ -120,8 +126,8 @@ def report(
         refuse_existing(plot, force)
     rows = [row for path in cases for row in read_rows(path, label=label)]
     policies = [read_policy(name) for name in policy or DESIGNS]
-    scores = read_scores(judge_scores) if judge_scores else None
-    judged = list(_outcomes(rows, policies, scores))
+    judge_of = chosen_judge(readings, live=judge)
+    judged = list(_outcomes(rows, policies, judge_of))
     emit(list(_report_lines(judged)), REPORT_COLUMNS)
     if plot is not None:
         curves: dict[str, list[PolicyOutcome]] = defaultdict(list)
@@ -130,24 +136,49 @@ def report(
         drawn = {name: risk_coverage(outcomes) for name, outcomes in curves.items()}
         with output_file(plot, force) as file:
             file.write(risk_coverage_svg(drawn, f"{len(rows)} labelled replies"))
-    if scores is None:
-        errors.print("No judge was called: all figures are those of the signals only.")
+    if judge_of is no_judge:
+        errors.print("No judge was asked (--judge, --readings): drafts that want a reading are held.")
+
+
+def chosen_judge(readings: Path | None, *, live: bool) -> JudgeOfRow:
+    """The judge that the options name: recorded readings, the configured model, or none."""
+    if readings is not None and live:
+        raise fail("--judge: expected either --judge or --readings, got both")
+    if readings is not None:
+        return recorded_judge(read_readings(readings))
+    return _configured_judge() if live else no_judge
+
+
+def _configured_judge() -> JudgeOfRow:
+    settings = settings_of(Settings)
+    endpoint, key = str(settings.openrouter_base_url), settings.openrouter_api_key
+    secret = key.get_secret_value() if key else None
+    client = openai_client.client(endpoint, secret, connections=MOST_AT_ONCE)
+    model = OpenAIChat(client, model=settings.judge_model or settings.llm_model, max_tokens=JUDGE_TOKENS)
+    judge = ModelJudge(model, timeout_s=settings.llm_timeout_s)
+    return lambda _: judge
 
 
 def _outcomes(
-    rows: Sequence[AssessmentRow], policies: Sequence[Policy], scores: Mapping[str, Any] | None
+    rows: Sequence[AssessmentRow], policies: Sequence[Policy], judge_of: JudgeOfRow
 ) -> Iterator[_JudgedRow]:
     for policy in policies:
         name = design_name(policy)
-        for row in track(
-            rows, description=name, console=errors, disable=not stdout_is_terminal(), transient=True
-        ):
-            found, judged = assess_row(row, policy, scores)
+        found = assess_rows(rows, policy, judge_of)
+        shown = track(
+            zip(rows, found, strict=True),
+            total=len(rows),
+            description=name,
+            console=errors,
+            disable=not stdout_is_terminal(),
+            transient=True,
+        )
+        for row, each in shown:
             outcome = PolicyOutcome(
-                confidence=found.confidence,
+                confidence=each.assessment.confidence,
                 ungrounded=bool(row.ungrounded),
-                sent=found.action == Action.SEND,
-                judged=judged,
+                sent=each.assessment.action == Action.SEND,
+                judged=each.reading is not None,
             )
             yield _JudgedRow(row=row, policy=name, outcome=outcome)
 
@@ -174,84 +205,3 @@ def _flat(outcomes: Sequence[PolicyOutcome]) -> dict[str, Any]:
     bound = found["sent_ungrounded_at_most"]
     flat["audited"] = f"{found['sent_ungrounded']} of {found['sent']} sent, at most {bound:.1%}"
     return flat
-
-
-@app.command()
-def calibrate(  # one parameter an option
-    cases: Annotated[list[Path], typer.Option(help="Labelled rows; may be given several times.")],
-    out: Annotated[Path, typer.Option(help="The file to write the coefficients to, as JSON.")],
-    data: Annotated[str, typer.Option(help="What the rows are, for the training record.")],
-    licence: Annotated[str, typer.Option(help="Licence of the rows, for the training record.")],
-    label: Label = "label",
-    relevance_cases: Annotated[
-        list[Path] | None,
-        typer.Option(help="Further labelled rows, for relevance only; may be given several times."),
-    ] = None,
-    risk: Annotated[
-        float,
-        typer.Option(help="Largest share of ungrounded replies among those sent without a judge, 0 to 1."),
-    ] = 0.1,
-    certainty: Annotated[float, typer.Option(help="Probability with which --risk must hold, 0 to 1.")] = 0.9,
-    trained_on: Annotated[
-        str | None, typer.Option(help="Date for the training record, such as 2026-11-21; default: today.")
-    ] = None,
-    as_policy: Annotated[
-        bool, typer.Option(help="Write a whole policy, for one account's assessment_policy.")
-    ] = False,
-    force: Force = False,
-) -> None:
-    """Fit coefficients and certified thresholds from labelled replies (needs the extra `calibrate`).
-
-    For example:
-
-        hushgate assess calibrate --cases replies.jsonl --out policy.json --as-policy --data "our replies of
-        October" --licence internal
-    """
-    refuse_existing(out, force)
-    fitter = offline_fitter()
-    rows = [row for path in cases for row in read_rows(path, label=label)]
-    further = [read_rows(path, label=label) for path in relevance_cases or ()]
-    base = shipped_model()
-    model = fit_model(
-        [labelled_reply(row) for row in rows],
-        fitter=fitter,
-        goal=Goal(risk=risk, certainty=certainty),
-        source=TrainingSource(data=data, licence=licence, trained_on=trained_on or date.today().isoformat()),  # noqa: DTZ011  # the operator's own day
-        base=base,
-        version=base.version + 1,
-        relevance=[each for of_file in (rows, *further) for each in relevance_examples(of_file)],
-    )
-    fitted = model_json(model)
-    written = {"name": "calibrated", "model": fitted} if as_policy else fitted
-    with output_file(out, force) as file:
-        file.write(json.dumps(written, ensure_ascii=False, indent=2) + "\n")
-    emit_json(model.record)
-
-
-def offline_fitter() -> Fitter:
-    """The fitter of the extra ``calibrate``, or an error that says how to install it."""
-    try:
-        from worker.adapters.sklearn_fitter import SklearnFitter  # noqa: PLC0415  # 120 MB, this command only
-    except ImportError as error:
-        raise fail(
-            f"calibrate: expected the extra `calibrate`, got {error} (pip install 'hushgate[calibrate]')",
-            code=ExitCode.CONFIGURATION,
-        ) from error
-    return SklearnFitter()
-
-
-def labelled_reply(row: AssessmentRow) -> LabelledReply:
-    """A labelled row as a training example: its signals and its kind of evidence."""
-    case = DraftCase(query=row.query, evidence=row.evidence, draft=row.response)
-    score, _ = score_draft(case, shipped_model(), require_evidence=False, check_relevance=False)
-    return LabelledReply(
-        group=row.group, kind=score.kind, signals=score.signals, ungrounded=bool(row.ungrounded)
-    )
-
-
-def relevance_examples(rows: Sequence[AssessmentRow]) -> Iterator[RelevanceExample]:
-    """Rows about relevance made from labelled replies, as training examples."""
-    for row in relevance_rows(rows):
-        case = DraftCase(query=row.query, evidence=row.evidence, draft=row.response)
-        if (signals := draft_relevance_signals(case)) is not None:
-            yield RelevanceExample(group=row.group, made=RelevanceKind(row.task), signals=signals)

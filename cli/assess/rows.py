@@ -1,4 +1,4 @@
-"""Reads files of rows and of recorded judge scores, and reports their errors."""
+"""Reads files of rows and of recorded readings, and reports their errors."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import typer
 
+from cli.assess.row_format import AssessmentRow, RowRejected, has_field, parse_row
 from cli.exit_codes import ExitCode
 from cli.output import fail
-from worker.assessment.training.rows import AssessmentRow, RowRejected, has_field, parse_row
 from worker.model import Json
 
 _MOST_PROBLEMS = 10
@@ -46,20 +46,20 @@ def _rows(path: Path, read: Callable[[Json], AssessmentRow]) -> tuple[Assessment
     return tuple(rows)
 
 
-def read_scores(path: Path) -> Mapping[str, str | float]:
-    """Recorded judge answers by row id: ``{"id", "score"}``; the score is read like a live answer."""
-    scores: dict[str, str | float] = {}
+def read_readings(path: Path) -> Mapping[str, str]:
+    """Recorded answers of a judge by row id: ``{"id", "reading"}``; each is read like a live answer."""
+    readings: dict[str, str] = {}
     for number, line in _lines(path):
         try:
             row = json.loads(line)
-            score = row["score"]
-            scores[str(row["id"])] = score if isinstance(score, str | int | float) else json.dumps(score)
+            reading = row["reading"]
+            readings[str(row["id"])] = reading if isinstance(reading, str) else json.dumps(reading)
         except (ValueError, KeyError, TypeError) as error:
             raise fail(
-                f'{path.name}, line {number}: expected {{"id": ..., "score": ...}}, got {line[:80]!r}',
+                f'{path.name}, line {number}: expected {{"id": ..., "reading": ...}}, got {line[:80]!r}',
                 code=ExitCode.REJECTED,
             ) from error
-    return scores
+    return readings
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

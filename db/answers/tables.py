@@ -40,7 +40,7 @@ held_drafts: Final = table(
     index(
         "ix_held_drafts_for_approval",
         "send_before",
-        where="reason_code IN ('HELD_FOR_APPROVAL', 'HELD_FOR_BUDGET') AND kind = 'reply'",
+        where="reason_code IN ('HELD_FOR_APPROVAL', 'HELD_FOR_BUDGET', 'HELD_UNREAD') AND kind = 'reply'",
     ),
 )
 

@@ -49,7 +49,7 @@ A person's later text in the conversation answers them as well.
 HELD: Final = f"""
     SELECT decision_id, user_id, conversation_id, reason_code, '' AS queue, created_at AS since, send_before
     FROM held_drafts w
-    WHERE reason_code IN ('HELD_FOR_APPROVAL', 'HELD_FOR_BUDGET') AND kind = 'reply'
+    WHERE reason_code IN ('HELD_FOR_APPROVAL', 'HELD_FOR_BUDGET', 'HELD_UNREAD') AND kind = 'reply'
         AND expires_at > %(now)s AND send_before > %(now)s {PAGE.format(since="created_at")}
 """
 WAITING: Final = f"""

@@ -15,7 +15,7 @@ from db.figures.error_rates import ErrorSelection
 from db.figures.statements import assessed
 from db.rows import Row, all_rows
 from worker.model import DecisionKind
-from worker.proposals import CHEAP, MEASURED, ReviewedMeasure
+from worker.proposals import MEASURED, ReviewedMeasure
 from worker.reasons import BLOCKED
 
 MOST_READINGS: Final = 20_000
@@ -49,8 +49,6 @@ _READINGS: Final = f"""
            newest.reason_code = '{HARMFUL}' AS harmful,
            coalesce({EXPRESSIONS[SampleDimension.POLICY]}, '') AS policy,
            CASE WHEN {assessed(_ASSESSMENT)} THEN ai_decisions.confidence END AS confidence,
-           CASE jsonb_typeof({_ASSESSMENT} -> 'diagnostics' -> '{CHEAP}')
-               WHEN 'number' THEN ({_ASSESSMENT} -> 'diagnostics' ->> '{CHEAP}')::float8 END AS cheap,
            ai_decisions.snapshot_json -> 'metadata' -> 'labels' AS labels,
            jsonb_path_query_first(ai_decisions.snapshot_json,
                '$.stages[*] ? (@.stage == "moderation").detail.highest'::jsonpath) AS scores

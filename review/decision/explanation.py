@@ -136,6 +136,7 @@ TEST_MODE_ACTIONS: Final[Mapping[str, str]] = {
     Action.FALLBACK: mark("a prepared text would be sent instead"),
     Action.ESCALATE: mark("it would be handed to a person"),
     Action.SILENCE: mark("nothing would be sent"),
+    Action.HOLD: mark("it would wait for a person's approval"),
 }
 SENTENCES: Final[Mapping[Reason, Callable[[ExplanationFacts], str]]] = {
     Reason.UNKNOWN_ACCOUNT: lambda facts: (

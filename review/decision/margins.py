@@ -10,10 +10,9 @@ from review.decision.policy_margins import policy_margins
 from review.languages import gettext, mark
 from review.wording import DRAFT_PROBLEMS
 from worker.assessment import Policy, parse_policy, with_thresholds
-from worker.assessment.policies.designs import design_name
+from worker.assessment.policies.designs import design_name, design_of
 from worker.assessment.policies.failsafe_policy import FailsafePolicy
-from worker.assessment.policies.thresholds import THRESHOLDS
-from worker.assessment.signals.scoring import Veto
+from worker.assessment.policies.vetoes import Veto
 from worker.errors import PolicyRejected
 from worker.model import Json, Stage
 from worker.snapshot import Snapshot, SnapshotAssessment
@@ -69,7 +68,7 @@ def _as_used(policy: Policy, assessment: SnapshotAssessment) -> Policy:
     """The policy with the thresholds that conditions set for this event."""
     stored = assessment.diagnostics.get("thresholds")
     values = stored if isinstance(stored, dict) else {}
-    known = set(THRESHOLDS[type(policy)])
+    known = set(design_of(policy).thresholds)
     usable = {
         name: float(value)
         for name, value in values.items()

@@ -12,9 +12,9 @@ from review.languages import mark
 from review.languages.numbers import localized
 from worker.snapshot import SnapshotAssessment
 
-SUPPORT: Final = frozenset({"support", "confidence", "lowest score from the judge"})
+SUPPORT: Final = frozenset({"support", "confidence"})
 """Measures of how far the passages support a draft, as ``review.decision.margins`` names them."""
-RELEVANCE: Final = frozenset({"relevance", "relevance from the judge"})
+RELEVANCE: Final = frozenset({"relevance"})
 MOST: Final = 2
 SENTENCES: Final = {
     ("support", True): mark("The passages support the draft: %(score)s, at least %(threshold)s is needed."),

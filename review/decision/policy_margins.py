@@ -14,7 +14,6 @@ from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.assessment.policies.validators import ValidatorsPolicy
-from worker.assessment.signals.grounds import EvidenceKind
 from worker.snapshot import Snapshot, SnapshotAssessment
 
 
@@ -22,7 +21,7 @@ def policy_margins(assessment: SnapshotAssessment, snapshot: Snapshot, policy: P
     """The margins of a draft; the deciding comparison is the first one."""
     match policy:
         case CalibratedPolicy():
-            return _calibrated(assessment, snapshot, policy)
+            return _read(assessment, policy.send_at)
         case GuardrailPolicy():
             return _guardrail(assessment, policy)
         case FailsafePolicy():
@@ -43,62 +42,16 @@ def _sends(measure: str, score: float, threshold: float, effect: str) -> Margin:
     return replace(_draft(measure, score, threshold, effect), sends=True)
 
 
-def _calibrated(
-    assessment: SnapshotAssessment, snapshot: Snapshot, policy: CalibratedPolicy
-) -> Iterator[Margin]:
-    """The half that stopped the draft first; the deciding comparison is the first one."""
-    halves = (tuple(_support(assessment, policy)), tuple(_relevance(assessment, policy)))
-    stopped_by_relevance = assessment.category.startswith(("irrelevant", "relevance_"))
-    for half in reversed(halves) if stopped_by_relevance else halves:
-        yield from half
-    percentiles = [each.percentile for each in snapshot.passages if each.percentile is not None]
-    if percentiles:
-        yield Margin(
-            subject=mark("passages"),
-            measure=mark("similarity percentile"),
-            score=max(percentiles),
-            threshold=policy.min_percentile,
-            effect=mark("similar enough to answer from"),
-        )
-
-
-def _support(assessment: SnapshotAssessment, policy: CalibratedPolicy) -> Iterator[Margin]:
-    """Support against the thresholds that were used; without relevance it is the whole confidence."""
-    if (judged := assessment.signals.get("judge_lowest")) is not None:
-        accepts = assessment.diagnostic("judge_accepts", policy.judge_accepts)
-        yield _sends(mark("lowest score from the judge"), judged, accepts, mark("sent"))
-    kind = assessment.diagnostics.get("evidence_kind")
-    if "cheap_confidence" in assessment.diagnostics and kind in set(EvidenceKind):
-        cheap, model = assessment.diagnostic("cheap_confidence", 0.0), policy.model.kinds[EvidenceKind(kind)]
-        send_at = model.send_at if policy.send_at is None else policy.send_at
-        reject_below = model.reject_below if policy.reject_below is None else policy.reject_below
-        measure = mark("confidence") if assessment.relevance is None else mark("support")
-        yield _sends(measure, cheap, assessment.diagnostic("send_at", send_at), mark("sent without a judge"))
-        yield _draft(
-            measure, cheap, assessment.diagnostic("reject_below", reject_below), mark("judged, not refused")
-        )
-
-
-def _relevance(assessment: SnapshotAssessment, policy: CalibratedPolicy) -> Iterator[Margin]:
-    """Relevance against the thresholds that were used, where it was measured."""
-    if (judged := assessment.signals.get("judge_relevance")) is not None:
-        accepts = assessment.diagnostic("judge_accepts", policy.judge_accepts)
-        yield _sends(mark("relevance from the judge"), judged, accepts, mark("sent"))
-    if "cheap_relevance" in assessment.diagnostics:
-        cheap = assessment.diagnostic("cheap_relevance", 0.0)
-        relevant_from, irrelevant_below = policy.relevance_bounds()
-        yield _sends(
-            mark("relevance"),
-            cheap,
-            assessment.diagnostic("relevant_from", relevant_from),
-            mark("sent without a judge"),
-        )
-        yield _draft(
-            mark("relevance"),
-            cheap,
-            assessment.diagnostic("irrelevant_below", irrelevant_below),
-            mark("judged, not refused"),
-        )
+def _read(assessment: SnapshotAssessment, send_at: float) -> Iterator[Margin]:
+    """What the judge read, the half that stopped the draft first; nothing where no judge read it."""
+    send_at = assessment.diagnostic("send_at", send_at)
+    halves = (
+        (mark("support"), assessment.support),
+        (mark("relevance"), assessment.relevance),
+    )
+    for measure, value in reversed(halves) if assessment.category == "irrelevant" else halves:
+        if value is not None:
+            yield _sends(measure, value, send_at, mark("sent"))
 
 
 def _guardrail(assessment: SnapshotAssessment, policy: GuardrailPolicy) -> Iterator[Margin]:
@@ -121,12 +74,11 @@ def _validators(assessment: SnapshotAssessment, policy: ValidatorsPolicy) -> Ite
 
 
 def _consensus(assessment: SnapshotAssessment, policy: ConsensusPolicy) -> Iterator[Margin]:
-    for name, measure, limit in (
-        ("agreement", mark("facts that another draft states"), policy.min_agreement),
-        ("support", mark("support by the passages"), policy.min_support),
-    ):
-        if name in assessment.signals:
-            yield _sends(measure, assessment.signals[name], limit, mark("check passed"))
+    if (agreed := assessment.signals.get("agreement")) is not None:
+        yield _sends(
+            mark("facts that another draft states"), agreed, policy.min_agreement, mark("check passed")
+        )
+    yield from _read(assessment, policy.send_at)
 
 
 def _safety(assessment: SnapshotAssessment, snapshot: Snapshot, policy: SafetyPolicy) -> Iterator[Margin]:

@@ -10,10 +10,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from worker.assessment import Assessment, assess_without_judge, assessment_from_answers, default_policy
 from worker.assessment.judge import unavailable_answer
-from worker.assessment.policies.designs import DESIGNS
 from worker.assessment.training.rows import AssessmentRow, parse_row
+
+from worker.assessment import Assessment, assess_without_judge, assessment_from_answers, default_policy
+from worker.assessment.policies.designs import DESIGNS
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "assessment"
 GOLDEN = FIXTURES / "golden.json"

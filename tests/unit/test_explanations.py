@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
+from worker.assessment.judge import Aspect
 
 from review.decision import margins
 from review.decision.clauses import ExplanationFacts
@@ -14,7 +15,6 @@ from review.decision.explanation import explain
 from tests.unit.assessment.samples import assessed, evidence, passage
 from tests.unit.test_sentences import row, stage
 from worker.assessment import Evidence, early_refusal, in_test_mode, parse_policy
-from worker.assessment.judge import Aspect
 from worker.model import Action, Assessment, Json, Tier
 from worker.snapshot import Snapshot
 

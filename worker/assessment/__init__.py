@@ -2,38 +2,23 @@
 
 ::
 
-    early_refusal(query, evidence, policy)               before generation: is there evidence?
-    judged = await assess(query, evidence, draft, policy, judge)
-        quoted = judge's answer on a promise in doubt        rarely
-        result = assess_without_judge(query, evidence, draft, policy)     no model call
-        if isinstance(result, NeedsJudge):                   only when the policy is undecided
-            answers = ... one per result.questions ...       the judge port, all at the same time
-            result = assessment_from_answers(result, answers)
-    if judged.assessment.action == "recheck": search and generate again, then better_assessment(before, after)
+    early_refusal(query, evidence, policy)              before generation: is there anything to answer from?
+    found = await assess(query, evidence, draft, policy, judge)
+        without_checks(case, policy)                    switched off, unusable, or states no fact
+        wanted = what the design, the design after it and a sentence like a promise want a judge to read
+        reading = await read_draft(judge, case, wanted) one call, checked by code; none if nothing is wanted
+        assessed(case, policy, reading)                 the design's assessment
+    if found.assessment.action == "recheck": search and generate again, then better_assessment(before, after)
 
 All functions are pure except :func:`assess`, which calls the judge it is given.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import assert_never
+from dataclasses import dataclass
 
 from worker.assessment.gate import NEED_NO_CHECK, reply_kind, unusable_reason
-from worker.assessment.judge import Aspect, Judge, JudgeAnswer, JudgeQuestion, read_answer, unavailable_answer
-from worker.assessment.policies import (
-    calibrated,
-    calibrated_evidence,
-    consensus,
-    failsafe,
-    guardrail,
-    safety,
-    validators,
-)
 from worker.assessment.policies.agreement import most_central
-from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.chain import chained_assessment, following_policy
 from worker.assessment.policies.consensus import DEFAULT_MODEL, ConsensusPolicy
 from worker.assessment.policies.delivery import Delivery, FallbackLevel, RetryWith
@@ -41,11 +26,11 @@ from worker.assessment.policies.designs import (
     Policy,
     default_policy,
     design_name,
+    design_of,
     parse_delivery,
     parse_policy,
 )
-from worker.assessment.policies.failsafe_policy import FailsafePolicy
-from worker.assessment.policies.guardrail import GuardrailPolicy, confidence_log_entry, with_recheck
+from worker.assessment.policies.guardrail import confidence_log_entry, with_recheck
 from worker.assessment.policies.outcomes import (
     disabled_assessment,
     in_test_mode,
@@ -56,13 +41,13 @@ from worker.assessment.policies.outcomes import (
     with_timestamp,
 )
 from worker.assessment.policies.partial import SupportedPart, supported_part
-from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.assessment.policies.searches import checks_labels, initial_search, recheck_search
 from worker.assessment.policies.thresholds import thresholds_of, with_thresholds
-from worker.assessment.policies.validators import ValidatorsPolicy
-from worker.assessment.promises.quotations import is_quotation, quotation_question
-from worker.assessment.promises.recogniser import PromiseFound, promise_of
+from worker.assessment.promises.recogniser import promise_of
+from worker.assessment.reading.asking import DraftReading, Judge, Wanted, read_draft
+from worker.assessment.reading.model import ReadingOutcome, ReadingRequest
 from worker.assessment.text.citation_removal import cited_sources, delivered_text
+from worker.assessment.text.citations import without_citations
 from worker.assessment.text.language import query_language, text_in_language
 from worker.assessment.text.once import texts_read_once
 from worker.assessment.text.words import encodable_text
@@ -74,8 +59,7 @@ from worker.assessment.values import (
     SearchBounds,
     UnusableReason,
 )
-from worker.errors import ModelRejected, ModelUnavailable
-from worker.model import Assessment, Completion, Tier
+from worker.model import Action, Assessment, Tier
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -83,14 +67,14 @@ __all__ = [
     "ConsensusPolicy",
     "Delivery",
     "DraftCase",
+    "DraftReading",
     "Evidence",
     "FallbackLevel",
     "Judge",
-    "JudgeAnswer",
-    "JudgeQuestion",
     "JudgedAssessment",
-    "NeedsJudge",
     "Policy",
+    "ReadingOutcome",
+    "ReadingRequest",
     "ReplyKind",
     "RetryWith",
     "RunFailure",
@@ -99,30 +83,25 @@ __all__ = [
     "Tier",
     "UnusableReason",
     "assess",
-    "assess_without_judge",
-    "assessment_from_answers",
     "better_assessment",
-    "chained_assessment",
     "checks_labels",
     "cited_sources",
     "confidence_log_entry",
     "default_policy",
     "delivered_text",
+    "design_name",
     "early_refusal",
-    "following_policy",
     "in_test_mode",
     "initial_search",
     "most_central",
     "parse_delivery",
     "parse_policy",
     "query_language",
-    "read_answer",
     "recheck_search",
     "supported_part",
     "text_in_language",
     "texts_read_once",
     "thresholds_of",
-    "unavailable_answer",
     "with_recheck",
     "with_suggestions",
     "with_thresholds",
@@ -131,165 +110,97 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NeedsJudge:
-    """A draft that its policy does not decide without a judge.
+class JudgedAssessment:
+    """An assessment and the judge's reading that it is based on, if one was wanted."""
 
-    Attributes:
-        questions: asked at the same time; each gets one answer, in this order.
-    """
-
-    case: DraftCase
-    policy: Policy
-    questions: tuple[JudgeQuestion, ...]
+    assessment: Assessment
+    reading: DraftReading | None = None
 
 
-def assess_without_judge(
-    *, query: str, evidence: Evidence, draft: str, policy: Policy, quotation: JudgeAnswer | None = None
-) -> Assessment | NeedsJudge:
-    """The assessment of ``draft`` by its words, or the questions a judge must answer first.
+async def assess(
+    *,
+    query: str,
+    evidence: Evidence,
+    draft: str,
+    policy: Policy,
+    judge: Judge | None,
+    verdicts: bool = False,
+) -> JudgedAssessment:
+    """The assessment of ``draft``; the judge is asked once, for everything that is wanted.
 
-    ``quotation`` is a judge's answer to :func:`quotation_question`, if it was asked.
+    ``verdicts``: the account wants supported parts sent, which a reading of each sentence shows.
     """
     case = DraftCase(query=encodable_text(query), evidence=evidence, draft=encodable_text(draft))
-    return _without_judge(case, policy, promise_of(case) if policy.enabled else None, quotation)
+    if (found := _without_checks(case, policy)) is not None:
+        return JudgedAssessment(assessment=found)
+    promise = promise_of(case)
+    wanted = wanted_readings(case, policy) | Wanted(verdicts=bool(promise and judge))
+    if wanted and verdicts:
+        wanted |= Wanted(verdicts=True)
+    reading = await read_draft(judge, case, wanted) if wanted else None
+    return JudgedAssessment(assessment=assessed(case, policy, reading, promise=promise), reading=reading)
 
 
-def _without_judge(
-    case: DraftCase, policy: Policy, promise: PromiseFound | None, quotation: JudgeAnswer | None
-) -> Assessment | NeedsJudge:
-    design, evidence = design_name(policy), case.evidence
+def _without_checks(case: DraftCase, policy: Policy) -> Assessment | None:
+    """The assessment of a draft that no policy checks; None for one that states something."""
+    design = design_name(policy)
     if not policy.enabled:
         return disabled_assessment(design, policy)
     if (reason := unusable_reason(case)) is not None:
         return unusable_assessment(design, policy, reason)
-    if promise is not None and not is_quotation(promise, quotation):
-        return promise_assessment(design, policy, promise.sentence)
-    if policy.gate and not evidence.moderation_hit and (kind := reply_kind(case.draft)) in NEED_NO_CHECK:
-        return unchecked_assessment(design, policy, kind)
-    result = _policy_result(case, policy)
-    return (
-        result if isinstance(result, Assessment) else NeedsJudge(case=case, policy=policy, questions=result)
-    )
+    if promise_of(case) is not None or not policy.gate or case.evidence.moderation_hit:
+        return None
+    kind = reply_kind(case.draft)
+    return unchecked_assessment(design, policy, kind) if kind in NEED_NO_CHECK else None
 
 
-def _policy_result(case: DraftCase, policy: Policy) -> Assessment | tuple[JudgeQuestion, ...]:
-    match policy:
-        case CalibratedPolicy():
-            return calibrated.assessment_or_questions(case, policy)
-        case FailsafePolicy():
-            return failsafe.assessment_or_questions(case, policy)
-        case GuardrailPolicy():
-            return guardrail.assessment_or_questions(case, policy)
-        case ValidatorsPolicy():
-            return validators.assess_draft(case, policy)
-        case SafetyPolicy():
-            return safety.assess_draft(case, policy)
-        case ConsensusPolicy():
-            return consensus.assess_draft(case, policy)
-    assert_never(policy)
+def wanted_readings(case: DraftCase, policy: Policy) -> Wanted:
+    """What the design, and the design that follows it, want a judge to read."""
+    wanted = design_of(policy).wanted(case, policy)
+    following = following_policy(policy)
+    return wanted | design_of(following).wanted(case, following) if following else wanted
 
 
-def assessment_from_answers(needs: NeedsJudge, answers: Sequence[JudgeAnswer]) -> Assessment:
-    """The assessment after the judge was asked; one answer per question, in the same order."""
-    if len(answers) != len(needs.questions):
-        raise ValueError(f"answers: expected {len(needs.questions)}, one per question, got {len(answers)}")
-    match needs.policy:
-        case CalibratedPolicy():
-            return calibrated.assessment_from_answers(needs.case, needs.policy, answers)
-        case FailsafePolicy():
-            return failsafe.assessment_from_answers(needs.case, needs.policy, answers)
-        case GuardrailPolicy():
-            return guardrail.assessment_from_answers(needs.case, needs.policy, answers)
-        case ValidatorsPolicy() | SafetyPolicy() | ConsensusPolicy():
-            raise ValueError(f"policy: expected a design that asks a judge, got {design_name(needs.policy)}")
-    assert_never(needs.policy)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedAssessment:
-    """An assessment and the judge's answers it is based on, in the order of the questions; often none.
-
-    Attributes:
-        sentence_scores: sentence of the draft -> score of the judge, for those that have one.
-    """
-
-    assessment: Assessment
-    answers: tuple[JudgeAnswer, ...] = ()
-    sentence_scores: Mapping[str, float] = field(default_factory=dict)
-
-
-async def assess(
-    *, query: str, evidence: Evidence, draft: str, policy: Policy, judge: Judge | None
-) -> JudgedAssessment:
-    """The assessment of ``draft``; asks ``judge`` all questions at once when the policy needs answers.
+def assessed(
+    case: DraftCase, policy: Policy, reading: DraftReading | None, *, promise: str | None = None
+) -> Assessment:
+    """The assessment with the reading that was wanted.
 
     A draft that passed a failsafe is assessed by the guardrail that follows it, if one does.
     """
-    found = await _assess_by_one(query=query, evidence=evidence, draft=draft, policy=policy, judge=judge)
-    following = following_policy(policy, found.assessment)
-    if following is None:
+    if promise is not None and not _is_borne_out(promise, case, reading):
+        return promise_assessment(design_name(policy), policy, promise)
+    found = design_of(policy).assess(case, policy, reading)
+    following = following_policy(policy)
+    if following is None or found.action is not Action.SEND:
         return found
-    last = await _assess_by_one(query=query, evidence=evidence, draft=draft, policy=following, judge=judge)
-    return JudgedAssessment(
-        assessment=chained_assessment(found.assessment, last.assessment),
-        answers=(*found.answers, *last.answers),
-        sentence_scores={**found.sentence_scores, **last.sentence_scores},
+    return chained_assessment(found, design_of(following).assess(case, following, reading))
+
+
+def _is_borne_out(promise: str, case: DraftCase, reading: DraftReading | None) -> bool:
+    """Whether a judge supports the sentence that reads like a promise, with a quote that stands."""
+    if reading is None or reading.checked is None:
+        return False
+    said = (
+        each
+        for each in reading.checked.sentences
+        if promise in without_citations(case.draft[each.start : each.end])
     )
-
-
-async def _assess_by_one(
-    *, query: str, evidence: Evidence, draft: str, policy: Policy, judge: Judge | None
-) -> JudgedAssessment:
-    """By one policy; before, a judge is asked about a promise that may only quote a passage."""
-    case = DraftCase(query=encodable_text(query), evidence=evidence, draft=encodable_text(draft))
-    promise = promise_of(case) if policy.enabled else None
-    doubt = quotation_question(case, promise) if judge else None
-    first = () if doubt is None else (await _answer(judge, doubt),)
-    result = _without_judge(case, policy, promise, first[0] if first else None)
-    if isinstance(result, Assessment):
-        return JudgedAssessment(assessment=result, answers=first)
-    answers = await asyncio.gather(*(_answer(judge, question) for question in result.questions))
-    found = assessment_from_answers(result, answers)
-    scores = {
-        question.claim: answer.score
-        for question, answer in zip(result.questions, answers, strict=True)
-        if question.aspect is Aspect.SENTENCE and answer.score is not None
-    }
-    return JudgedAssessment(assessment=found, answers=(*first, *answers), sentence_scores=scores)
-
-
-async def _answer(judge: Judge | None, question: JudgeQuestion) -> JudgeAnswer:
-    if judge is None:
-        return unavailable_answer("no judge configured")
-    try:
-        raw = await judge.judge(question)
-    except (ModelUnavailable, ModelRejected) as error:
-        return unavailable_answer(str(error))
-    return read_answer(raw.text if isinstance(raw, Completion) else raw)
+    return any(each.support for each in said)
 
 
 def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessment | None:
     """The refusal before generation when the evidence cannot answer; None when a draft should be generated.
 
     A greeting or thanks needs no evidence if the policy has a gate, because the reply will pass it. Without
-    a gate the reply would be refused after its generation was paid for. ``failsafe``, ``guardrail`` and
-    ``validators`` never refuse before generation, and no policy does in test mode.
+    a gate the reply would be refused after its generation was paid for. In test mode nothing is refused.
     """
     case = DraftCase(query=encodable_text(query), evidence=evidence, draft="")
     if not policy.enabled or policy.test_mode:  # in test mode the draft is generated and assessed
         return None
     if policy.gate and reply_kind(case.query) in (ReplyKind.GREETING, ReplyKind.THANKS):
         return None
-    match policy:
-        case CalibratedPolicy():
-            return calibrated_evidence.early_refusal(case, policy)
-        case SafetyPolicy():
-            return safety.early_refusal(case, policy)
-        case ConsensusPolicy():
-            return consensus.early_refusal(case, policy)
-        case FailsafePolicy() | GuardrailPolicy() | ValidatorsPolicy():
-            return None
-    assert_never(policy)
+    return design_of(policy).early_refusal(case, policy)
 
 
 def better_assessment(before: Assessment, after: Assessment) -> Assessment:

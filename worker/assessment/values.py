@@ -52,6 +52,7 @@ class Evidence:
         rechecks: how often retrieval and generation were already repeated for this event.
         history: the conversation before the question, oldest first.
         other_drafts: what other models wrote for the same question, where several were asked.
+        documents_stored: False when the account has no document at all, so that no search can find any.
     """
 
     passages: tuple[Passage, ...] = ()
@@ -64,6 +65,7 @@ class Evidence:
     rechecks: int = 0
     history: tuple[Message, ...] = ()
     other_drafts: tuple[str, ...] = ()
+    documents_stored: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +82,9 @@ class DraftCase:
         return "\n\n".join(passage.text for passage in self.evidence.passages)
 
     @property
-    def numbered_context(self) -> str:
-        """The passages as a judge reads them, each under its citation number."""
-        return "\n\n".join(
-            f"[{number}] {passage.title}\n{passage.text}"
-            for number, passage in enumerate(self.evidence.passages, start=1)
-        )
+    def titled_passages(self) -> tuple[tuple[str, str], ...]:
+        """Title and text of each passage, in the order of the citation numbers."""
+        return tuple((passage.title, passage.text) for passage in self.evidence.passages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from worker.model.event import Json
+from worker.model.reading import ReadSentence
 
 
 class Tier(StrEnum):
@@ -23,6 +24,7 @@ class Action(StrEnum):
 
     SEND = "send"
     RECHECK = "recheck"
+    HOLD = "hold"
     FALLBACK = "fallback"
     ESCALATE = "escalate"
     SILENCE = "silence"
@@ -51,6 +53,8 @@ class Assessment:
         relevance: 0..1, how far the draft answers the question, where the policy can measure it.
         measured: False when no draft was measured: the policy is off, there was no draft, or the draft states
             nothing that can be right or wrong. ``confidence`` is then no measure of a reply.
+        sentences: what a judge read in each sentence of the draft; empty without a reading.
+        left_out: what the draft leaves out of what was asked, by the judge; often empty.
         intended_action: in test mode the action without it, else None.
         learning_suggestions: topics of the question that no passage contains, when no draft is sent; of
             ``validators`` always.
@@ -73,6 +77,8 @@ class Assessment:
     measured: bool = True
     learning_suggestions: tuple[str, ...] = ()
     intended_action: Action | None = None
+    sentences: tuple[ReadSentence, ...] = ()
+    left_out: str = ""
 
     @property
     def rejection_reason(self) -> str | None:

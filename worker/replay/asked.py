@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from worker.assessment.judge import JudgeQuestion
+from worker.assessment.reading.model import ReadingRequest
 from worker.classifiers.prompts import ClassifierQuestion
 from worker.model import Completion, Event, Message, ModerationScores, NewerEvent, Prompt, Retrieved
 from worker.replay.recording import Port
@@ -71,9 +71,9 @@ class AskedJudge:
     asks: Asks
     call: PortCall | None
 
-    async def judge(self, question: JudgeQuestion) -> str | float | Completion:
+    async def read(self, request: ReadingRequest) -> Completion:
         """The raw answer."""
-        found: str | float | Completion = await self.asks.ask(Port.JUDGE, question, self.call, question)
+        found: Completion = await self.asks.ask(Port.JUDGE, request, self.call, request)
         return found
 
 

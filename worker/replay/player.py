@@ -88,7 +88,7 @@ class Player:
             model=AskedModel(self, Port.MODEL, _method(live and live.model, "complete")),
             retriever=AskedRetriever(self, _method(live and live.retriever, "search")),
             conversations=AskedConversations(self, _method(live and live.conversations, "history")),
-            judge=AskedJudge(self, _method(live and live.judge, "judge")) if has_judge else None,
+            judge=AskedJudge(self, _method(live and live.judge, "read")) if has_judge else None,
             arrivals=AskedArrivals(self, None) if deployment.arrivals else None,
             classifiers={
                 name: AskedClassifier(

@@ -58,7 +58,7 @@ class Recorder:
             model=AskedModel(self, Port.MODEL, behind.model.complete),
             retriever=AskedRetriever(self, behind.retriever.search),
             conversations=AskedConversations(self, behind.conversations.history),
-            judge=AskedJudge(self, judge.judge) if judge else None,
+            judge=AskedJudge(self, judge.read) if judge else None,
             arrivals=AskedArrivals(self, arrivals.newer) if arrivals else None,
             classifiers={
                 name: AskedClassifier(self, Port.CLASSIFIER.named(name), each.classify)

@@ -120,7 +120,7 @@ def _written(answer: RecordedAnswer) -> list[object]:
         case RecordedOutcome.ERROR:
             value = _error_json(value)
         case RecordedOutcome.VALUE:
-            value = _value_json(answer.port, value)
+            value = _value_json(value)
     head = (answer.port, answer.request, answer.number, answer.begun, answer.walls, answer.monotonics)
     return [*head, answer.outcome, int(answer.at_once), value]
 
@@ -146,13 +146,11 @@ def _answer(stored: Any) -> RecordedAnswer:
     )
 
 
-def _value_json(port: str, value: Any) -> object:
+def _value_json(value: Any) -> object:
     if isinstance(value, Retrieved):
         return replace(value, embedding=None)  # of traces only
     if isinstance(value, ModerationScores) and not all(map(math.isfinite, value.scores.values())):
         raise ValueError("expected finite scores")
-    if port == Port.JUDGE and isinstance(value, float | int):
-        return {"number": repr(float(value))}
     return value
 
 
@@ -178,12 +176,6 @@ def _error(stored: dict[str, Any]) -> HushgateError:
     raise ValueError(f"expected an error of a port, got {name!r}")
 
 
-def _judged(stored: Any) -> str | float | Completion:
-    if isinstance(stored, str):
-        return stored
-    return float(stored["number"]) if "number" in stored else _read(Completion, stored)
-
-
 def _read(kind: type[Value], stored: object) -> Value:
     unreadable: list[str] = []
     found = read_object(kind, stored, "", unreadable)
@@ -204,7 +196,7 @@ READERS: Final[Mapping[Port, Callable[[Any], Any]]] = {
     Port.MODERATOR: _scores,
     Port.CLASSIFIER: _scores,
     Port.MODEL: _completion,
-    Port.JUDGE: _judged,
+    Port.JUDGE: _completion,
     Port.SEARCH: lambda stored: _read(Retrieved, stored),
     Port.HISTORY: lambda stored: tuple(_read(Message, each) for each in stored),
     Port.ARRIVALS: lambda stored: tuple(_read(NewerEvent, each) for each in stored),

@@ -17,6 +17,8 @@ def is_needed(run: Run, first: Candidate) -> bool:
     rule, policy = run.case.delivery.retry_with, run.case.policy
     if rule is None or not policy.enabled or policy.test_mode:
         return False
+    if first.assessed.action is Action.HOLD:  # no judge has read it, and none would read another one
+        return False
     return first.assessed.confidence < rule.below and guards.too_late(run) is None
 
 

@@ -1,4 +1,4 @@
-"""The assessment of a candidate: cheap signals first, the judge only where the policy asks for it."""
+"""The assessment of a candidate: one reading by the judge where the policy wants one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from worker.assessment import (
     Evidence,
     FallbackLevel,
     Judge,
-    JudgeQuestion,
     Policy,
+    ReadingOutcome,
+    ReadingRequest,
     RunFailure,
     assess,
     better_assessment,
@@ -47,6 +48,8 @@ from worker.model import (
 from worker.steps.context import expected_labels
 from worker.steps.run import Run
 
+PART_SENT_AT: Final = 0.5
+"""Support of a sentence from which it may be part of a partial reply: more likely right than wrong."""
 IRRELEVANT: Final = frozenset({"irrelevant", "off_topic"})
 """Checks and categories of a draft that answers something else: no part of it is sent."""
 
@@ -68,7 +71,7 @@ def refused_early(run: Run, candidate: Candidate, history: tuple[Message, ...]) 
 async def assessed(
     run: Run, candidate: Candidate, history: tuple[Message, ...], *, rechecks: int = 0
 ) -> Candidate:
-    """The candidate with the assessment of its draft; the judge is asked all questions at once."""
+    """The candidate with the assessment of its draft; the judge is asked once."""
     with run.trace.stage(Stage.ASSESSMENT) as note:
         evidence = _evidence(run, candidate, history, rechecks=rechecks)
         policy, set_here = _policy(run, evidence)
@@ -78,19 +81,19 @@ async def assessed(
             draft=candidate.text,
             policy=policy,
             judge=_TracedJudge(asks=run.ports.judge, run=run) if run.ports.judge else None,
+            verdicts=FallbackLevel.PARTIAL in run.case.delivery.fallback_levels,
         )
         look = _with_record(found.assessment, set_here)
         if run.case.policy.test_mode and look.category != "disabled":
             look = in_test_mode(look)
-        if found.answers:
-            note.detail["judged"] = [answer.outcome.value for answer in found.answers]
+        if found.reading is not None:
+            note.detail["judged"] = found.reading.outcome.value
+            run.trace.degraded |= found.reading.outcome is ReadingOutcome.UNAVAILABLE
         note.detail["confidence"] = look.confidence
         note.detail["action"] = look.action
         intended = look.intended_action or look.action
         note.outcome = StageOutcome.PASSED if intended is Action.SEND else StageOutcome.FLAGGED
-    return replace(
-        candidate, assessment=_audited(run, candidate, look), sentence_scores=found.sentence_scores
-    )
+    return replace(candidate, assessment=_audited(run, candidate, look), reading=found.reading)
 
 
 def _policy(run: Run, evidence: Evidence) -> tuple[Policy, dict[str, float]]:
@@ -122,12 +125,11 @@ def _with_part(run: Run, candidate: Candidate) -> Candidate:
     if FallbackLevel.PARTIAL not in delivery.fallback_levels:
         return candidate
     evidence = _evidence(run, candidate, (), rechecks=0)
-    policy, _ = _policy(run, evidence)
     part = supported_part(
         DraftCase(query=run.case.event.text, evidence=evidence, draft=candidate.text),
-        policy,
+        candidate.reading,
         min_share=delivery.partial_min_share,
-        judged=candidate.sentence_scores,
+        send_at=PART_SENT_AT,
     )
     return replace(candidate, part=part)
 
@@ -206,12 +208,16 @@ def _failures(kind: str) -> tuple[RunFailure, ...]:
     return (RunFailure.TIMEOUT if kind == "timeout" else RunFailure.TOOL_FAILURE,)
 
 
-def _masked(masker: Masker, question: JudgeQuestion) -> JudgeQuestion:
+def _masked(masker: Masker, request: ReadingRequest) -> ReadingRequest:
+    def masked(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        return tuple((masker.mask(one), masker.mask(other)) for one, other in pairs)
+
     return replace(
-        question,
-        query=masker.mask(question.query),
-        context=masker.mask(question.context),
-        claim=masker.mask(question.claim),
+        request,
+        question=masker.mask(request.question),
+        conversation=masked(request.conversation),
+        passages=masked(request.passages),
+        sentences=tuple(map(masker.mask, request.sentences)),
     )
 
 
@@ -223,8 +229,8 @@ class _TracedJudge:
     run: Run
     asked: int = 0
 
-    async def judge(self, question: JudgeQuestion) -> str | float | Completion:
-        """The judge's raw answer.
+    async def read(self, request: ReadingRequest) -> Completion:
+        """The judge's raw answer, with its placeholders restored.
 
         Raises:
             ModelUnavailable: no usable answer this time.
@@ -235,8 +241,7 @@ class _TracedJudge:
         self.asked += 1
         number, started = self.asked, clock.monotonic()
         try:
-            raw = await self.asks.judge(_masked(self.run.masker, question))
-            answer = raw if isinstance(raw, Completion) else None
+            answer = await self.asks.read(_masked(self.run.masker, request))
         except (ModelUnavailable, ModelRejected) as error:
             outcome, detail = AttemptOutcome(error.kind), str(error)
             raise
@@ -244,6 +249,5 @@ class _TracedJudge:
             elapsed_ms = (clock.monotonic() - started) * 1000
             self.run.trace.attempt(Stage.JUDGE, number, outcome, duration_ms=elapsed_ms, detail=detail)
             self.run.trace.called(CallPurpose.JUDGE, Stage.JUDGE, started, answer, outcome=outcome)
-        if answer is not None:
-            self.run.trace.completed("judge", answer)
-        return raw
+        self.run.trace.completed("judge", answer)
+        return replace(answer, text=self.run.masker.restore(answer.text).text)

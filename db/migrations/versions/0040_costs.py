@@ -18,7 +18,7 @@ GRAIN = "grain IN ('day', 'month')"
 ACTION = "IN ('alert', 'suggest', 'silence')"
 WAITS = (
     "reason_code = 'HELD_FOR_APPROVAL' AND kind = 'reply'",
-    "reason_code IN ('HELD_FOR_APPROVAL', 'HELD_FOR_BUDGET') AND kind = 'reply'",
+    "reason_code IN ('HELD_FOR_APPROVAL', 'HELD_FOR_BUDGET', 'HELD_UNREAD') AND kind = 'reply'",
 )
 CHECKS = {
     "budgets_positive": "budget_day_usd > 0 AND budget_month_usd > 0",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from worker.assessment.judge import Aspect, JudgeQuestion
+
 from worker.assessment import (
     Assessment,
     Evidence,
@@ -17,7 +19,6 @@ from worker.assessment import (
     assessment_from_answers,
     read_answer,
 )
-from worker.assessment.judge import Aspect, JudgeQuestion
 from worker.errors import ModelUnavailable
 from worker.model import Passage
 

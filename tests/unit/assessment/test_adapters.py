@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from worker.adapters.detector_judge import DetectorJudge
+from worker.assessment.signals.coefficients import shipped_model
+from worker.assessment.training.rows import parse_row
 
 from cli.assess.commands import labelled_reply
 from tests.unit.assessment.samples import RETURNS, asked, evidence
-from worker.adapters.detector_judge import DetectorJudge
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
-from worker.assessment.signals.coefficients import shipped_model
-from worker.assessment.training.rows import parse_row
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "assessment"
 UNDECIDED = "You can return any item within 30 days of delivery. Vouchers are valid forever."

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from worker.assessment.judge import Aspect
 
 from tests.unit.assessment.samples import RETURNS, assessed, evidence
 from worker.assessment import Evidence, default_policy
-from worker.assessment.judge import Aspect
 from worker.assessment.policies.designs import DESIGNS
 from worker.model import Action
 

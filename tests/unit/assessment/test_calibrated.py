@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from worker.assessment.judge import Aspect
 
 from tests.unit.assessment.samples import (
     RETURNS,
@@ -24,7 +25,6 @@ from worker.assessment import (
     read_answer,
     unavailable_answer,
 )
-from worker.assessment.judge import Aspect
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy, JudgeUnit
 from worker.model import Action, Tier
 

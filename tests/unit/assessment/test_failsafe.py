@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from worker.assessment.judge import Aspect
 
 from tests.unit.assessment.samples import assessed, evidence, questions_of
 from worker.assessment import Evidence, RunFailure, parse_policy
-from worker.assessment.judge import Aspect
 from worker.assessment.policies.failsafe import rule_score
 from worker.assessment.policies.failsafe_policy import (
     CATEGORY_KEYWORDS,

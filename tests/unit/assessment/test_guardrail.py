@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from worker.assessment.judge import Aspect
 
 from tests.unit.assessment.samples import ScriptedJudge, asked, assessed, evidence, questions_of
 from worker.assessment import Evidence, better_assessment, parse_policy, recheck_search
-from worker.assessment.judge import Aspect
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.guardrail import (
     FALLBACK_MESSAGE,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from worker.assessment.judge import Aspect, JudgeQuestion, read_answer
 
 from tests.unit.assessment.samples import ScriptedJudge, asked, evidence, unscored
 from worker.assessment import default_policy
-from worker.assessment.judge import Aspect, JudgeQuestion, read_answer
 
 
 @pytest.mark.parametrize(

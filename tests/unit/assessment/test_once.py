@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from icu4py.breakers import SentenceBreaker
+from worker.assessment.relevance import signals
 
 from tests.unit.assessment.samples import evidence
 from worker.assessment import assess_without_judge, default_policy, early_refusal, texts_read_once
-from worker.assessment.relevance import signals
 from worker.assessment.text import language, words
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text

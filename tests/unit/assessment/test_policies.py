@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from worker.assessment.signals.coefficients import model_json, shipped_model
 
 from worker.assessment import default_policy, parse_policy
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.designs import DESIGNS, design_name
 from worker.assessment.policies.safety_checks import SafetyPolicy
-from worker.assessment.signals.coefficients import model_json, shipped_model
 from worker.errors import PolicyRejected
 from worker.model import Json
 

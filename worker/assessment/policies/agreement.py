@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from worker.assessment.non_answers.recogniser import is_non_answer
-from worker.assessment.relevance.matching import Words
 from worker.assessment.text.citations import without_citations
+from worker.assessment.text.matching import Words
 from worker.assessment.text.quantities import spelled_numbers, stated_numbers, times_of_day
 from worker.assessment.text.words import fact_units, normalised_text, text_units
 

@@ -1,194 +1,184 @@
-"""Policy ``calibrated``, Hushgate's own: signals first, a judge for undecided drafts, vetoes for facts.
+"""Policy ``calibrated``, Hushgate's own: verbatim evidence, or one reading by a judge that code checks.
 
-A draft is sent when it is supported by its passages *and* answers what was asked. Each of the two has its own
-score, thresholds and question to the judge; the confidence is their product.
+A draft is sent when its passages support it *and* it answers what was asked. Only verbatim evidence approves
+without a reader; only a reader or a hard fact refuses; without a reader the draft waits for a person.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Final
 
-from worker.assessment.judge import JudgeAnswer, JudgeQuestion
 from worker.assessment.non_answers.recogniser import is_non_answer
-from worker.assessment.policies.calibrated_halves import JudgedDraft, judged_half
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
-from worker.assessment.policies.calibrated_questions import relevance_question, support_questions
-from worker.assessment.policies.outcomes import non_answer_assessment, policy_name, undecided_reasons
-from worker.assessment.relevance.scoring import relevance_reasons
-from worker.assessment.signals.grounds import Grounds
-from worker.assessment.signals.lexical import has_bare_fact
-from worker.assessment.signals.scoring import SignalScore, score_draft, score_reasons
+from worker.assessment.policies.outcomes import non_answer_assessment, policy_name
+from worker.assessment.policies.shortfalls import Shortfall, found_shortfalls, shortfall_reasons
+from worker.assessment.policies.vetoes import VETO_REASONS, Veto, vetoes
+from worker.assessment.reading.asking import DraftReading, Wanted, reading_request
+from worker.assessment.reading.checked import CheckedReading
+from worker.assessment.reading.verbatim import is_verbatim
+from worker.assessment.text.citations import cited_numbers
 from worker.assessment.text.language import author_language, text_in_language
 from worker.assessment.values import DraftCase
 from worker.model import Action, Assessment, Tier
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Look:
-    """The signals of a draft and the tier of each half.
-
-    Attributes:
-        relevance: HIGH where relevance cannot be measured or is not checked.
-    """
-
-    score: SignalScore
-    support: Tier
-    relevance: Tier
-
-    @property
-    def refused(self) -> bool:
-        """Whether the signals refuse the draft, so that no judge is asked."""
-        return bool(self.score.vetoes) or Tier.LOW in (self.support, self.relevance)
+VERBATIM_CONFIDENCE: Final = 0.99
+"""Of the 309 answers to other questions in the development conversations, copied as whole sentences, one is
+taken for a verbatim answer; of 309 invented ones none (``docs/confidence.md``)."""
+NOTHING_STORED: Final = "the account has no documents"
 
 
-def assessment_or_questions(
-    case: DraftCase, policy: CalibratedPolicy
-) -> Assessment | tuple[JudgeQuestion, ...]:
-    """The assessment if the signals decide, else the questions for the judge."""
+def early_refusal(case: DraftCase, policy: CalibratedPolicy) -> Assessment | None:
+    """The refusal before generation: only for an account without any document, where no search can help."""
+    if not policy.require_evidence or case.evidence.documents_stored or case.context.strip():
+        return None
+    return _decided(
+        case,
+        policy,
+        action=policy.low_action,
+        tier=Tier.LOW,
+        failed=(Veto.NO_EVIDENCE,),
+        reasons=(NOTHING_STORED,),
+        explanation=f"Nothing to answer from ({NOTHING_STORED}), so no model was asked.",
+    )
+
+
+def wanted(case: DraftCase, policy: CalibratedPolicy) -> Wanted:
+    """Always the verdicts; nothing for a draft that facts alone decide."""
+    return Wanted(verdicts=settled(case, policy) is None)
+
+
+def settled(case: DraftCase, policy: CalibratedPolicy) -> Assessment | None:
+    """The assessment where no reading is needed: a non-answer, a hard fact, or verbatim evidence."""
     if not case.evidence.moderation_hit and is_non_answer(case.draft):
         return non_answer_assessment(
             "calibrated", policy, text_in_language(policy.fallbacks, author_language(case))
         )
-    look, grounds = _look(case, policy)
-    questions: tuple[JudgeQuestion, ...] = ()
-    if not look.refused:
-        if look.support is Tier.MEDIUM:
-            questions += support_questions(case, policy, grounds)
-        if look.relevance is Tier.MEDIUM:
-            questions += (relevance_question(case),)
-    return questions or _assessment(case, policy, look, ())
+    if stopped := vetoes(case, require_evidence=policy.require_evidence):
+        return _decided(
+            case,
+            policy,
+            action=policy.low_action,
+            tier=Tier.LOW,
+            failed=stopped,
+            reasons=tuple(VETO_REASONS[veto] for veto in stopped),
+            explanation=f"Stopped by: {', '.join(stopped)}. Action: {policy.low_action}.",
+        )
+    sentences = reading_request(case, Wanted(verdicts=True)).sentences
+    if not _lacks_citations(case, policy) and is_verbatim(case.query, sentences, case.titled_passages):
+        return _decided(
+            case,
+            policy,
+            action=Action.SEND,
+            tier=Tier.HIGH,
+            confidence=VERBATIM_CONFIDENCE,
+            passed=("verbatim", *Veto),
+            reasons=("each sentence and each word of the question stand in one passage",),
+            explanation="The draft is copied from a passage that has the question's words. Action: send.",
+        )
+    return None
 
 
-def assessment_from_answers(
-    case: DraftCase, policy: CalibratedPolicy, answers: Sequence[JudgeAnswer]
-) -> Assessment:
-    """The assessment of an undecided draft after the judge was asked."""
-    look, _ = _look(case, policy)
-    return _assessment(case, policy, look, answers)
+def assessment(case: DraftCase, policy: CalibratedPolicy, reading: DraftReading | None) -> Assessment:
+    """The assessment after the judge was asked."""
+    if (found := settled(case, policy)) is not None:
+        return found
+    if reading is None:
+        raise ValueError("reading: expected one for a draft that facts do not decide, got none")
+    if (checked := reading.checked) is None:
+        return _undecided(case, policy, (reading.outcome,), (reading.reason,))
+    if _lacks_citations(case, policy):
+        return _undecided(case, policy, (Shortfall.UNCITED,), ("the draft cites no passage",), checked)
+    return _read(case, policy, checked)
 
 
-def _look(case: DraftCase, policy: CalibratedPolicy) -> tuple[_Look, Grounds]:
-    score, grounds = score_draft(
+def _read(case: DraftCase, policy: CalibratedPolicy, checked: CheckedReading) -> Assessment:
+    confidence = checked.support * (checked.relevance if policy.check_relevance else 1.0)
+    short = found_shortfalls(checked, send_at=policy.send_at, check_relevance=policy.check_relevance)
+    sent = confidence >= policy.send_at and not short
+    failed = short if short or sent else (Shortfall.UNSURE,)
+    action = Action.SEND if sent else policy.low_action
+    return _decided(
         case,
-        policy.model,
-        require_evidence=policy.require_evidence,
-        check_relevance=policy.check_relevance,
+        policy,
+        action=action,
+        tier=Tier.HIGH if sent else Tier.LOW,
+        confidence=confidence,
+        failed=failed,
+        passed=(*Veto, *(each for each in Shortfall.of_readings() if each not in failed)),
+        reasons=shortfall_reasons(checked, failed),
+        explanation=_explanation(checked, policy, confidence, failed, action),
+        checked=checked,
     )
-    return _Look(
-        score=score, support=_support_tier(score, policy), relevance=_relevance_tier(score, policy)
-    ), grounds
 
 
-def _support_tier(score: SignalScore, policy: CalibratedPolicy) -> Tier:
-    send_at, reject_below = policy.support_bounds(score.kind)
-    if score.support < reject_below:
-        return Tier.LOW
-    held = has_bare_fact(score.signals) or (policy.require_citations and not score.citations.cited)
-    return Tier.HIGH if score.support >= send_at and not held else Tier.MEDIUM
-
-
-def _relevance_tier(score: SignalScore, policy: CalibratedPolicy) -> Tier:
-    """A short draft with the kind of answer expected is never refused by words that it need not repeat."""
-    found = score.relevance
-    if found is None:
-        return Tier.HIGH
-    relevant_from, irrelevant_below = policy.relevance_bounds()
-    if found.score < irrelevant_below and not found.never_refuses:
-        return Tier.LOW
-    return Tier.HIGH if found.score >= relevant_from else Tier.MEDIUM
-
-
-def _assessment(
-    case: DraftCase, policy: CalibratedPolicy, look: _Look, answers: Sequence[JudgeAnswer]
+def _undecided(
+    case: DraftCase,
+    policy: CalibratedPolicy,
+    failed: Sequence[str],
+    reasons: tuple[str, ...],
+    checked: CheckedReading | None = None,
 ) -> Assessment:
-    score, asked = look.score, look.relevance is Tier.MEDIUM and bool(answers)
-    of_support, of_relevance = (answers[:-1], answers[-1:]) if asked else (answers, ())
-    relevance = 1.0 if score.relevance is None else score.relevance.score
-    judged = JudgedDraft(
-        score=score,
-        support=judged_half(look.support, score.support, of_support, policy),
-        relevance=judged_half(look.relevance, relevance, of_relevance, policy),
+    return _decided(
+        case,
+        policy,
+        action=policy.undecided_action,
+        tier=Tier.MEDIUM,
+        failed=failed,
+        reasons=reasons,
+        explanation=f"{reasons[0][0].upper()}{reasons[0][1:]}. Action: {policy.undecided_action}.",
+        checked=checked,
     )
-    action = _action(judged, policy)
+
+
+def _lacks_citations(case: DraftCase, policy: CalibratedPolicy) -> bool:
+    return policy.require_citations and not cited_numbers(case.draft)
+
+
+def _explanation(
+    checked: CheckedReading,
+    policy: CalibratedPolicy,
+    confidence: float,
+    failed: Sequence[str],
+    action: Action,
+) -> str:
+    parts = [f"The judge reads support {checked.support:.2f}"]
+    parts[0] += f" and relevance {checked.relevance:.2f}" if policy.check_relevance else ""
+    parts[0] += f": confidence {confidence:.2f} (sent from {policy.send_at:.2f})."
+    if failed:
+        parts.append(f"Stopped by: {', '.join(failed)}.")
+    return " ".join([*parts, f"Action: {action}."])
+
+
+def _decided(
+    case: DraftCase,
+    policy: CalibratedPolicy,
+    *,
+    action: Action,
+    tier: Tier,
+    reasons: tuple[str, ...],
+    explanation: str,
+    confidence: float = 0.0,
+    failed: Sequence[str] = (),
+    passed: Sequence[str] = (),
+    checked: CheckedReading | None = None,
+) -> Assessment:
+    """An assessment of this policy; what a judge read stands beside it."""
+    fallback = text_in_language(policy.fallbacks, author_language(case))
     return Assessment(
         policy=policy_name("calibrated", policy.version),
-        confidence=judged.confidence,
-        support=judged.support.value,
-        relevance=None if score.relevance is None else judged.relevance.value,
-        tier=judged.tier,
+        confidence=round(confidence, 6),
+        tier=tier,
         action=action,
-        category=judged.category(),
-        passed_checks=judged.passed_checks(),
-        failed_checks=judged.failed_checks(),
-        reasons=(
-            *score_reasons(case, score),
-            *relevance_reasons(score.relevance),
-            *undecided_reasons(answers),
-        ),
-        signals={**score.all_signals, **_judge_signals(judged)},
-        explanation=_explanation(judged, policy, action),
-        diagnostics=_diagnostics(judged, policy, len(answers)),
-        fallback_text=text_in_language(policy.fallbacks, author_language(case))
-        if action is Action.FALLBACK
-        else None,
+        category=failed[0] if failed else "",
+        passed_checks=tuple(passed),
+        failed_checks=tuple(failed),
+        reasons=reasons,
+        explanation=explanation,
+        fallback_text=fallback if action is Action.FALLBACK else None,
+        support=checked.support if checked else (confidence or None),
+        relevance=checked.relevance if checked and policy.check_relevance else None,
+        sentences=checked.sentences if checked else (),
+        left_out=checked.left_out if checked else "",
+        diagnostics={"send_at": policy.send_at},
     )
-
-
-def _judge_signals(judged: JudgedDraft) -> dict[str, float]:
-    found = {"judge_lowest": judged.support.judged, "judge_relevance": judged.relevance.judged}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _diagnostics(judged: JudgedDraft, policy: CalibratedPolicy, asked: int) -> dict[str, float | int | str]:
-    score = judged.score
-    send_at, reject_below = policy.support_bounds(score.kind)
-    found: dict[str, float | int | str] = {
-        "evidence_kind": score.kind.value,
-        "cheap_confidence": score.support,
-        "model_version": policy.model.version,
-        "questions_asked": asked,
-        "send_at": send_at,
-        "reject_below": reject_below,
-        "judge_accepts": policy.judge_accepts,
-    }
-    if score.relevance is not None:
-        relevant_from, irrelevant_below = policy.relevance_bounds()
-        found |= {
-            "cheap_relevance": score.relevance.score,
-            "relevant_from": relevant_from,
-            "irrelevant_below": irrelevant_below,
-        }
-    return found
-
-
-def _action(judged: JudgedDraft, policy: CalibratedPolicy) -> Action:
-    match judged.tier:
-        case Tier.HIGH:
-            return Action.SEND
-        case Tier.MEDIUM:
-            return policy.undecided_action
-        case Tier.LOW:
-            return policy.low_action
-
-
-def _explanation(judged: JudgedDraft, policy: CalibratedPolicy, action: Action) -> str:
-    score = judged.score
-    send_at, reject_below = policy.support_bounds(score.kind)
-    parts = [
-        f"The signals of support give {score.support:.2f}"
-        f" (sent from {send_at:.2f}, refused below {reject_below:.2f})."
-    ]
-    if score.relevance is not None:
-        relevant_from, irrelevant_below = policy.relevance_bounds()
-        parts.append(
-            f"Those of relevance give {score.relevance.score:.2f}"
-            f" (sent from {relevant_from:.2f}, refused below {irrelevant_below:.2f})."
-        )
-    if judged.support.judged is not None:
-        parts.append(f"The judge's lowest score is {judged.support.judged:.2f}.")
-    if judged.relevance.judged is not None:
-        parts.append(f"The judge scores relevance {judged.relevance.judged:.2f}.")
-    if stopped := (*score.vetoes, *judged.shortfalls):
-        parts.append(f"Stopped by: {', '.join(stopped)}.")
-    return " ".join([*parts, f"Action: {action.value}."])

@@ -7,15 +7,14 @@ from dataclasses import replace
 from worker.assessment.policies.designs import Policy
 from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
-from worker.model import Action, Assessment
+from worker.model import Assessment
 
 
-def following_policy(policy: Policy, found: Assessment) -> GuardrailPolicy | None:
-    """The guardrail that assesses a draft next, after a failsafe that would send it."""
+def following_policy(policy: Policy) -> GuardrailPolicy | None:
+    """The guardrail that assesses next what a failsafe would send."""
     if not isinstance(policy, FailsafePolicy) or policy.guardrail is None:
         return None
-    passed = found.action is Action.SEND and "gate" not in found.passed_checks
-    return policy.guardrail if passed and policy.guardrail.enabled else None
+    return policy.guardrail if policy.guardrail.enabled else None
 
 
 def searching_policy(policy: Policy) -> Policy:

@@ -1,22 +1,19 @@
-"""Policy ``consensus``: several models draft, and the draft that the others confirm may be sent.
+"""Policy ``consensus``: several models draft; the draft that the others confirm is read by a judge.
 
 Safety Mechanism, "Multi-Model Consensus": generate with multiple models, accept only if consensus.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from worker.assessment.non_answers.recogniser import is_non_answer
-from worker.assessment.policies import calibrated_evidence
+from worker.assessment.policies import calibrated
 from worker.assessment.policies.agreement import agreement
 from worker.assessment.policies.calibrated_policy import FALLBACKS, CalibratedPolicy
 from worker.assessment.policies.outcomes import check_policy, non_answer_assessment, policy_name
-from worker.assessment.signals.coefficients import relevance_model, shipped_model
-from worker.assessment.signals.lexical import has_bare_fact
-from worker.assessment.signals.scoring import SignalScore, score_draft, score_reasons
+from worker.assessment.reading.asking import NOTHING, DraftReading, Wanted
 from worker.assessment.text.language import author_language, text_in_language
 from worker.assessment.values import DraftCase
 from worker.model import Action, Assessment, Tier
@@ -26,8 +23,6 @@ DEFAULT_MODEL: Final = "default"
 
 TOO_FEW: Final = "too_few_drafts"
 DISAGREEMENT: Final = "disagreement"
-UNGROUNDED: Final = "ungrounded"
-IRRELEVANT: Final = "irrelevant"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,86 +35,90 @@ class ConsensusPolicy:
             model. A name may occur several times: that model is then asked so often.
         min_drafts: fewest drafts that are compared; when more models fail, no draft is sent.
         min_agreement: 0..1, share of the central draft's facts that another draft must state.
-        min_support: 0..1, support by the passages from which the central draft is sent; with a bare fact
-            (a number, name or whole sentence that no passage has) it is sent at no support.
+        send_at: 0..1, lowest confidence of the judge's reading, as of ``calibrated``.
+        undecided_action: the action for a draft that no judge has read.
         low_action: the action for a draft that is not sent.
     """
 
-    version: int = 1
+    version: int = 2
     enabled: bool = True
     test_mode: bool = False
     gate: bool = True
     models: tuple[str, ...] = (DEFAULT_MODEL,) * 3
     min_drafts: int = 2
     min_agreement: float = 0.7
-    min_support: float = 0.5
+    send_at: float = 0.5
+    undecided_action: Action = Action.HOLD
     low_action: Action = Action.ESCALATE
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.models) <= 4:
             raise ValueError(f"models: expected 2 to 4 names, got {len(self.models)}")
-        shares = ("min_agreement", "min_support")
-        check_policy(self, shares=shares, counts={"min_drafts": (2, len(self.models))})
+        check_policy(
+            self,
+            shares=("min_agreement", "send_at"),
+            counts={"min_drafts": (2, len(self.models))},
+        )
+
+    @property
+    def reading(self) -> CalibratedPolicy:
+        """The policy that assesses the central draft."""
+        return CalibratedPolicy(
+            send_at=self.send_at, undecided_action=self.undecided_action, low_action=self.low_action
+        )
 
 
 def early_refusal(case: DraftCase, policy: ConsensusPolicy) -> Assessment | None:
-    """The refusal before several models are paid, for evidence that cannot answer; as ``calibrated``."""
-    found = calibrated_evidence.early_refusal(case, CalibratedPolicy(low_action=policy.low_action))
+    """The refusal before several models are paid; as ``calibrated``."""
+    found = calibrated.early_refusal(case, policy.reading)
     return None if found is None else replace(found, policy=policy_name("consensus", policy.version))
 
 
-def assess_draft(case: DraftCase, policy: ConsensusPolicy) -> Assessment:
+def wanted(case: DraftCase, policy: ConsensusPolicy) -> Wanted:
+    """The verdicts on the central draft; a draft without consensus is not read."""
+    unread = is_non_answer(case.draft) or _disagreement(case, policy)
+    return NOTHING if unread else calibrated.wanted(case, policy.reading)
+
+
+def assessment(case: DraftCase, policy: ConsensusPolicy, reading: DraftReading | None) -> Assessment:
     """The assessment of the central draft; ``case.evidence.other_drafts`` are the others."""
-    others = case.evidence.other_drafts
     if is_non_answer(case.draft):
         return non_answer_assessment("consensus", policy, _fallback(case, policy))
-    agreed = agreement(case.draft, others)
-    score, _ = score_draft(case, shipped_model(), require_evidence=True)
-    failed = _failed(policy, agreed, score, drafts=1 + len(others))
-    relevance = score.relevance.score if score.relevance else None
-    action = policy.low_action if failed else Action.SEND
-    confidence = 0.0 if score.vetoes or TOO_FEW in failed else agreed * score.support
-    return Assessment(
+    agreed, drafts = agreement(case.draft, case.evidence.other_drafts), 1 + len(case.evidence.other_drafts)
+    said = (
+        f"{drafts} of {len(policy.models)} models gave a draft; {agreed:.2f} of the facts of the most central"
+        f" one are in another draft (sent from {policy.min_agreement:.2f})."
+    )
+    if failed := _disagreement(case, policy):
+        found = Assessment(
+            policy="",
+            confidence=0.0 if failed == TOO_FEW else round(agreed, 6),
+            tier=Tier.LOW,
+            action=policy.low_action,
+            category=failed,
+            failed_checks=(failed,),
+            explanation=f"Stopped by: {failed}. Action: {policy.low_action}.",
+            fallback_text=_fallback(case, policy),
+        )
+    else:
+        found = calibrated.assessment(case, policy.reading, reading)
+        found = replace(found, confidence=round(agreed * found.confidence, 6))
+    return replace(
+        found,
         policy=policy_name("consensus", policy.version),
-        confidence=round(confidence, 10),
-        tier=Tier.LOW if failed else Tier.HIGH,
-        action=action,
-        category=failed[0] if failed else "",
-        passed_checks=tuple(name for name in (DISAGREEMENT, UNGROUNDED, IRRELEVANT) if name not in failed),
-        failed_checks=failed,
-        reasons=score_reasons(case, score),
-        signals={"agreement": agreed, "support": score.support, **score.all_signals},
-        explanation=_explanation(policy, agreed, score, failed, drafts=1 + len(others)),
-        diagnostics={"agreement": agreed, "drafts": 1 + len(others)},
-        fallback_text=_fallback(case, policy) if failed else None,
-        support=score.support,
-        relevance=relevance,
+        passed_checks=found.passed_checks if failed else (DISAGREEMENT, *found.passed_checks),
+        signals={"agreement": agreed},
+        explanation=f"{said} {found.explanation}",
+        diagnostics={**found.diagnostics, "agreement": agreed, "drafts": drafts},
     )
 
 
-def _failed(policy: ConsensusPolicy, agreed: float, score: SignalScore, *, drafts: int) -> tuple[str, ...]:
-    least = relevance_model(shipped_model()).reject_below
-    found = {
-        TOO_FEW: drafts < policy.min_drafts,
-        DISAGREEMENT: agreed < policy.min_agreement,
-        UNGROUNDED: score.support < policy.min_support or has_bare_fact(score.signals),
-        IRRELEVANT: score.relevance is not None and score.relevance.score < least,
-    }
-    return (*(veto.value for veto in score.vetoes), *(name for name, failed in found.items() if failed))
-
-
-def _explanation(
-    policy: ConsensusPolicy, agreed: float, score: SignalScore, failed: Sequence[str], *, drafts: int
-) -> str:
-    parts = [
-        f"{drafts} of {len(policy.models)} models gave a draft.",
-        f"{agreed:.2f} of the facts of the most central one are in another draft"
-        f" (sent from {policy.min_agreement:.2f}).",
-        f"The signals of support give {score.support:.2f} (sent from {policy.min_support:.2f}).",
-    ]
-    if failed:
-        parts += [f"Stopped by: {', '.join(failed)}.", f"Action: {policy.low_action}."]
-    return " ".join(parts)
+def _disagreement(case: DraftCase, policy: ConsensusPolicy) -> str:
+    """Why there is no consensus; empty when there is one."""
+    if 1 + len(case.evidence.other_drafts) < policy.min_drafts:
+        return TOO_FEW
+    agreed = agreement(case.draft, case.evidence.other_drafts)
+    return DISAGREEMENT if agreed < policy.min_agreement else ""
 
 
 def _fallback(case: DraftCase, policy: ConsensusPolicy) -> str | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
+from worker.assessment.policies import calibrated, consensus, failsafe, guardrail, safety, validators
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.consensus import ConsensusPolicy
 from worker.assessment.policies.delivery import DELIVERY_FIELDS, Delivery
@@ -18,45 +19,125 @@ from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.assessment.policies.thresholds import check_thresholds
 from worker.assessment.policies.validators import ValidatorsPolicy
+from worker.assessment.reading.asking import NOTHING, DraftReading, Wanted
+from worker.assessment.values import DraftCase
 from worker.errors import PolicyRejected
-from worker.model import Json
+from worker.model import Assessment, Json
 
 Policy: TypeAlias = (
     CalibratedPolicy | FailsafePolicy | GuardrailPolicy | ValidatorsPolicy | SafetyPolicy | ConsensusPolicy
 )
 
-DESIGNS: Mapping[str, type[Policy]] = MappingProxyType(
-    {
-        "calibrated": CalibratedPolicy,
-        "failsafe": FailsafePolicy,
-        "guardrail": GuardrailPolicy,
-        "validators": ValidatorsPolicy,
-        "safety": SafetyPolicy,
-        "consensus": ConsensusPolicy,
-    }
-)
-"""Name -> policy; the first is the default."""
 
-PUBLISHED_NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+def _never(_case: DraftCase, _policy: Any) -> Assessment | None:
+    """No refusal before generation."""
+    return None
+
+
+def _nothing(_case: DraftCase, _policy: Any) -> Wanted:
+    """No judge."""
+    return NOTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """What a policy can do; the functions get a case and the design's own settings.
+
+    Attributes:
+        settings: the class of its settings; an account's JSON sets its fields.
+        assess: the assessment of a draft; the reading is None when none was wanted.
+        wanted: what a judge must read for it.
+        early_refusal: the refusal before generation, or None.
+        thresholds: fields that a condition may set; a higher value is always stricter.
+        main_threshold: the field that reviews may move; empty: none.
+        published_names: names of fields in the published design -> ours.
+        checks_labels: whether it checks labels itself, so that a search must not filter by them.
+    """
+
+    settings: type[Any]
+    assess: Callable[[DraftCase, Any, DraftReading | None], Assessment]
+    wanted: Callable[[DraftCase, Any], Wanted] = _nothing
+    early_refusal: Callable[[DraftCase, Any], Assessment | None] = _never
+    thresholds: tuple[str, ...] = ()
+    main_threshold: str = ""
+    published_names: Mapping[str, str] = field(default_factory=dict)
+    checks_labels: bool = False
+
+
+DESIGNS: Mapping[str, Design] = MappingProxyType(
     {
-        "guardrail": {
-            "highThreshold": "high_threshold",
-            "mediumThreshold": "medium_threshold",
-            "enableRecheck": "enable_recheck",
-            "enableEscalation": "enable_escalation",
-            "fallbackMessage": "fallback_message",
-            "testMode": "test_mode",
-        },
-        "failsafe": {"failsafe_enabled": "enabled"},
-        "validators": {"ENABLE_VALIDATORS": "enabled", "VALIDATOR_EVIDENCE_THRESHOLD": "evidence_threshold"},
+        "calibrated": Design(
+            settings=CalibratedPolicy,
+            assess=calibrated.assessment,
+            wanted=calibrated.wanted,
+            early_refusal=calibrated.early_refusal,
+            thresholds=("send_at",),
+            main_threshold="send_at",
+        ),
+        "failsafe": Design(
+            settings=FailsafePolicy,
+            assess=failsafe.assessment,
+            wanted=failsafe.wanted,
+            thresholds=("confidence_threshold", "judge_below"),
+            main_threshold="confidence_threshold",
+            published_names={"failsafe_enabled": "enabled"},
+        ),
+        "guardrail": Design(
+            settings=GuardrailPolicy,
+            assess=guardrail.assessment,
+            wanted=guardrail.wanted,
+            thresholds=("high_threshold", "medium_threshold"),
+            main_threshold="high_threshold",
+            published_names={
+                "highThreshold": "high_threshold",
+                "mediumThreshold": "medium_threshold",
+                "enableRecheck": "enable_recheck",
+                "enableEscalation": "enable_escalation",
+                "fallbackMessage": "fallback_message",
+                "testMode": "test_mode",
+            },
+        ),
+        "validators": Design(
+            settings=ValidatorsPolicy,
+            assess=lambda case, policy, _: validators.assess_draft(case, policy),
+            thresholds=("evidence_threshold",),
+            published_names={
+                "ENABLE_VALIDATORS": "enabled",
+                "VALIDATOR_EVIDENCE_THRESHOLD": "evidence_threshold",
+            },
+        ),
+        "safety": Design(
+            settings=SafetyPolicy,
+            assess=lambda case, policy, _: safety.assess_draft(case, policy),
+            early_refusal=safety.early_refusal,
+            thresholds=(
+                "min_retrieval_confidence",
+                "min_similarity_score",
+                "min_rerank_score",
+                "min_citation_coverage",
+                "min_grounding_score",
+                "max_topic_mismatch_score",
+            ),
+            checks_labels=True,
+        ),
+        "consensus": Design(
+            settings=ConsensusPolicy,
+            assess=consensus.assessment,
+            wanted=consensus.wanted,
+            early_refusal=consensus.early_refusal,
+            thresholds=("min_agreement", "send_at"),
+        ),
     }
 )
-"""Field names of the published designs, accepted in addition to Hushgate's."""
+"""Name -> design; the first is the default."""
 
 NO_DEFAULTS: Mapping[str, Mapping[str, Json]] = MappingProxyType({})
 
 _ADAPTERS: Mapping[str, TypeAdapter[Policy]] = MappingProxyType(
-    {name: TypeAdapter(with_config(ConfigDict(extra="forbid"))(design)) for name, design in DESIGNS.items()}
+    {
+        name: TypeAdapter(with_config(ConfigDict(extra="forbid"))(design.settings))
+        for name, design in DESIGNS.items()
+    }
 )
 
 
@@ -65,7 +146,12 @@ _DELIVERY = TypeAdapter(with_config(ConfigDict(extra="forbid"))(Delivery))
 
 def design_name(policy: Policy) -> str:
     """The name of a policy's design, such as ``calibrated``."""
-    return next(name for name, design in DESIGNS.items() if isinstance(policy, design))
+    return next(name for name, design in DESIGNS.items() if isinstance(policy, design.settings))
+
+
+def design_of(policy: Policy) -> Design:
+    """The design of a policy."""
+    return DESIGNS[design_name(policy)]
 
 
 def default_policy(name: str) -> Policy:
@@ -112,11 +198,11 @@ def parse_policy(data: Json, deployment: Mapping[str, Mapping[str, Json]] = NO_D
     if "ethics_guard" in fields:
         raise PolicyRejected(["ethics_guard: expected to be set in code, got a value in JSON"])
     following = fields.pop("guardrail", None) if name == "failsafe" else None
-    own = {PUBLISHED_NAMES.get(name, {}).get(key, key): value for key, value in fields.items()}
+    own = {DESIGNS[name].published_names.get(key, key): value for key, value in fields.items()}
     renamed = {**deployment.get(name, {}), **own}
     try:
         policy = _ADAPTERS[name].validate_json(json.dumps(renamed), strict=True)
-        check_thresholds(policy, delivery.thresholds)
+        check_thresholds(policy, DESIGNS[name].thresholds, delivery.thresholds)
     except ValidationError as error:
         raise PolicyRejected(_problems(error)) from error
     except ValueError as error:

@@ -7,17 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from worker.assessment.judge import Aspect, JudgeAnswer, JudgeOutcome, JudgeQuestion
 from worker.assessment.non_answers.recogniser import is_non_answer, without_idioms
 from worker.assessment.policies.failsafe_policy import RESPONSES, ErrorKind, FailsafePolicy
-from worker.assessment.policies.outcomes import draft_preview, policy_name, undecided_reasons
+from worker.assessment.policies.outcomes import draft_preview, policy_name
+from worker.assessment.reading.asking import NOTHING, DraftReading, Wanted
 from worker.assessment.text.wordlists import folded_text, phrase_pattern
 from worker.assessment.values import DraftCase, ReplyKind, RunFailure
 from worker.model import Action, Assessment, Json, Tier
 
+CONFIDENCE = "confidence"
+"""Name of the judge's score."""
+
 _JUDGE_INSTRUCTION = (
     "Rate how far the answer can be trusted: the certainty of its statements, its completeness and whether "
-    "its facts follow from the context. Reply with one number between 0.0 and 1.0 and nothing else."
+    "its facts follow from the context."
 )
 
 
@@ -83,30 +86,20 @@ def problem_category(case: DraftCase, policy: FailsafePolicy) -> ErrorKind | Non
     return next(matched, ErrorKind.UNCERTAINTY if is_non_answer(case.draft) else None)
 
 
-def assessment_or_questions(
-    case: DraftCase, policy: FailsafePolicy
-) -> Assessment | tuple[JudgeQuestion, ...]:
-    """The assessment by words only, or the judge's question when the score is below ``judge_below``."""
+def wanted(case: DraftCase, policy: FailsafePolicy) -> Wanted:
+    """The judge's confidence when the score of the words is below ``judge_below``."""
     if rule_score(case.draft, policy).score < policy.judge_below and not is_non_answer(case.draft):
-        return (
-            JudgeQuestion(
-                aspect=Aspect.CONFIDENCE,
-                query=case.query,
-                context=case.numbered_context,
-                claim=case.draft,
-                instruction=_JUDGE_INSTRUCTION,
-            ),
-        )
-    return assessment_from_answers(case, policy, ())
+        return Wanted(aspects={CONFIDENCE: _JUDGE_INSTRUCTION})
+    return NOTHING
 
 
-def assessment_from_answers(
-    case: DraftCase, policy: FailsafePolicy, answers: Sequence[JudgeAnswer]
-) -> Assessment:
+def assessment(case: DraftCase, policy: FailsafePolicy, reading: DraftReading | None) -> Assessment:
     """The assessment; the judge's score weighs as much as the rules', a failed answer weighs nothing."""
     rules = rule_score(case.draft, policy)
-    judged = next((a.score for a in answers if a.score is not None), None)
+    asked = reading if wanted(case, policy) else None
+    judged = asked.scores.get(CONFIDENCE) if asked else None
     confidence = rules.score if judged is None else (rules.score + judged) / 2
+    unread = (asked,) if asked and judged is None else ()
     category = problem_category(case, policy)
     # ten decimals: 1.0 - 0.1 - 0.2 is 0.7000000000000001 in floating point and 0.7 in the design
     confidence = round(confidence, 10)
@@ -123,10 +116,10 @@ def assessment_from_answers(
         category=category.value if category else "",
         passed_checks=() if by_score else ("confidence",),
         failed_checks=(
-            *_failed(by_score=by_score, category=category, answers=answers),
+            *_failed(by_score=by_score, category=category, unread=unread),
             *((ReplyKind.REFUSAL,) if unanswered else ()),
         ),
-        reasons=(*_reasons(rules, policy), *undecided_reasons(answers)),
+        reasons=(*_reasons(rules, policy), *(each.reason for each in unread)),
         signals=_signals(rules, judged),
         explanation=_explanation(None if unanswered else confidence, policy, category if triggered else None),
         diagnostics=_record(case, policy, confidence, category if triggered else None),
@@ -143,10 +136,10 @@ def _response(case: DraftCase, policy: FailsafePolicy, category: ErrorKind | Non
     return chosen.get(category.value) or policy.responses.get(category.value) or RESPONSES[category]
 
 
-def _failed(*, by_score: bool, category: ErrorKind | None, answers: Sequence[JudgeAnswer]) -> tuple[str, ...]:
+def _failed(*, by_score: bool, category: ErrorKind | None, unread: Sequence[DraftReading]) -> tuple[str, ...]:
     failed = ["confidence"] if by_score else []
     failed += [category.value] if category else []
-    return (*failed, *(a.outcome.value for a in answers if a.outcome is not JudgeOutcome.SCORED))
+    return (*failed, *(each.outcome.value for each in unread))
 
 
 def _reasons(rules: RuleScore, policy: FailsafePolicy) -> tuple[str, ...]:

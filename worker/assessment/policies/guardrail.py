@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from worker.assessment.judge import Aspect, JudgeAnswer, JudgeOutcome, JudgeQuestion
 from worker.assessment.non_answers.recogniser import is_non_answer
 from worker.assessment.policies.outcomes import (
     check_policy,
     non_answer_assessment,
     policy_name,
-    undecided_reasons,
 )
+from worker.assessment.reading.asking import NOTHING, DraftReading, Wanted
 from worker.assessment.text.wordlists import folded_text, phrase_pattern
 from worker.assessment.values import DraftCase, SearchBounds
 from worker.model import Action, Assessment, Json, Tier
@@ -46,11 +45,11 @@ _GROUNDING_INSTRUCTION = (
     "Rate how far the answer rests on the context rather than on general knowledge. 1.0: entirely based on "
     "the provided context. 0.7 to 0.9: mostly grounded with minor general knowledge. 0.4 to 0.6: a mix of "
     "context and general knowledge. 0.1 to 0.3: primarily general knowledge. 0.0: completely ignores or "
-    "contradicts the context. Reply with one number between 0.0 and 1.0 and nothing else."
+    "contradicts the context."
 )
 _CERTAINTY_INSTRUCTION = (
     "You wrote the answer to the question with nothing but the context at hand. How certain are you that it "
-    "is right? Reply with one number between 0.0 and 1.0 and nothing else."
+    "is right?"
 )
 
 
@@ -157,25 +156,14 @@ def certainty_score(draft: str, self_assessed: float | None, penalty: float) -> 
     return max(0.0, self_assessed - penalty * hedges)
 
 
-def assessment_or_questions(
-    case: DraftCase, policy: GuardrailPolicy
-) -> Assessment | tuple[JudgeQuestion, ...]:
-    """The two questions, asked at the same time; a non-answer needs none."""
-    if is_non_answer(case.draft):
-        return _without_answer(case, policy)
-    return tuple(
-        JudgeQuestion(
-            aspect=aspect,
-            query=case.query,
-            context=case.numbered_context,
-            claim=case.draft,
-            instruction=instruction,
-        )
-        for aspect, instruction in (
-            (Aspect.GROUNDING, _GROUNDING_INSTRUCTION),
-            (Aspect.CERTAINTY, _CERTAINTY_INSTRUCTION),
-        )
-    )
+ASPECTS: Mapping[str, str] = MappingProxyType(
+    {"grounding": _GROUNDING_INSTRUCTION, "certainty": _CERTAINTY_INSTRUCTION}
+)
+
+
+def wanted(case: DraftCase, _policy: GuardrailPolicy) -> Wanted:
+    """The two published scores; a non-answer needs none."""
+    return NOTHING if is_non_answer(case.draft) else Wanted(aspects=ASPECTS)
 
 
 def _without_answer(case: DraftCase, policy: GuardrailPolicy) -> Assessment:
@@ -187,31 +175,32 @@ def _without_answer(case: DraftCase, policy: GuardrailPolicy) -> Assessment:
     )
 
 
-def assessment_from_answers(
-    case: DraftCase, policy: GuardrailPolicy, answers: Sequence[JudgeAnswer]
-) -> Assessment:
+def assessment(case: DraftCase, policy: GuardrailPolicy, reading: DraftReading | None) -> Assessment:
     """The assessment; without a grounding score the reply is never delivered.
 
     A missing certainty score counts 0; a reply that is still high is sent.
     """
-    grounding, self_assessed = answers[0].score, answers[1].score
+    if is_non_answer(case.draft):
+        return _without_answer(case, policy)
+    judged: Mapping[str, float] = reading.scores if reading else {}
     scores = ConfidenceBreakdown(
-        grounding=grounding,
+        grounding=judged.get("grounding"),
         retrieval=retrieval_score(case),
-        certainty=certainty_score(case.draft, self_assessed, policy.hedge_penalty),
+        certainty=certainty_score(case.draft, judged.get("certainty"), policy.hedge_penalty),
     )
-    tier = Tier.LOW if grounding is None else confidence_tier(scores.overall, policy)
-    action = _action(tier, case, policy, judged=grounding is not None)
-    failed = tuple(a.outcome.value for a in answers if a.outcome is not JudgeOutcome.SCORED)
+    unread = judged.get("grounding") is None
+    tier = Tier.LOW if unread else confidence_tier(scores.overall, policy)
+    action = _action(tier, case, policy, judged=not unread)
+    failed = (reading.outcome.value,) if unread and reading else ()
     return Assessment(
         policy=policy_name("guardrail", policy.version),
         confidence=scores.overall,
         tier=tier,
         action=action,
-        category="judge_unavailable" if failed and tier is not Tier.HIGH else "",
+        category="judge_unavailable" if unread else "",
         passed_checks=("confidence",) if tier is Tier.HIGH else (),
-        failed_checks=failed if tier is Tier.HIGH else ("confidence", *failed),
-        reasons=(_details(scores, tier), *undecided_reasons(answers)),
+        failed_checks=() if tier is Tier.HIGH else ("confidence", *failed),
+        reasons=(_details(scores, tier), *((reading.reason,) if unread and reading else ())),
         signals=_numbers(scores),
         explanation=_details(scores, tier),
         diagnostics=_metadata(case, scores, tier),

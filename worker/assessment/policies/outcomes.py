@@ -8,7 +8,6 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Protocol
 
-from worker.assessment.judge import JudgeAnswer, JudgeOutcome
 from worker.assessment.text.topics import unknown_topics
 from worker.assessment.text.words import encodable_text
 from worker.assessment.values import ReplyKind, UnusableReason
@@ -65,15 +64,6 @@ def policy_name(design: str, version: int) -> str:
 def draft_preview(text: str, chars: int) -> str:
     """The first ``chars`` characters of a text, with three dots when it is longer."""
     return text if len(text) <= chars else text[:chars] + "..."
-
-
-def undecided_reasons(answers: Sequence[JudgeAnswer]) -> tuple[str, ...]:
-    """One sentence for each question without a usable answer of the judge."""
-    return tuple(
-        f"no score from the judge: {a.outcome.value}" + (f" ({a.detail})" if a.detail else "")
-        for a in answers
-        if a.outcome is not JudgeOutcome.SCORED
-    )
 
 
 def with_timestamp(record: Mapping[str, Json], at: datetime) -> dict[str, Json]:

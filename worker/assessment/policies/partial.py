@@ -1,20 +1,18 @@
-"""The supported part of a draft: the sentences that could be sent alone."""
+"""The supported part of a draft: the sentences that a judge supports."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from worker.assessment.policies.calibrated_policy import CalibratedPolicy
-from worker.assessment.policies.designs import Policy
-from worker.assessment.signals.lexical import has_bare_fact
-from worker.assessment.signals.scoring import score_draft
-from worker.assessment.signals.sentences import sentence_coverage
+from worker.assessment.policies.vetoes import vetoes
+from worker.assessment.reading.asking import DraftReading
 from worker.assessment.text.citations import sentences_with_citations, without_citations
 from worker.assessment.text.wordlists import folded_text
-from worker.assessment.text.words import is_unspaced, normalised_text, split_sentences
+from worker.assessment.text.words import is_unspaced
 from worker.assessment.values import DraftCase
+from worker.model import ReadSentence
 
 _LINK = re.compile(
     r"[\s\W]*(?:"
@@ -46,22 +44,20 @@ class SupportedPart:
 
 
 def supported_part(
-    case: DraftCase, policy: Policy, *, min_share: float, judged: Mapping[str, float]
+    case: DraftCase, reading: DraftReading | None, *, min_share: float, send_at: float
 ) -> SupportedPart | None:
-    """The sentences that ``calibrated`` would send alone; None when they are too few or nothing is missing.
+    """The sentences that a judge supports; None without a reading, when they are too few, or all are.
 
-    A sentence without a fact is left out and not counted. Under another policy the thresholds are those of
-    ``calibrated``'s defaults. ``judged`` has the judge's scores of sentences; a score replaces the signals.
+    A sentence that states nothing is left out and not counted.
     """
-    measure = policy if isinstance(policy, CalibratedPolicy) else CalibratedPolicy()
-    whole, grounds = score_draft(case, measure.model, require_evidence=True)
-    if whole.vetoes:
+    checked = reading.checked if reading else None
+    if checked is None or checked.promises or vetoes(case, require_evidence=True):
         return None
+    read = [each for each in checked.sentences if each.support is not None]
     parts = sentences_with_citations(case.draft)
-    factual = [bool(sentence_coverage(grounds, (without_citations(part),))) for part in parts]
-    alone = [
-        fact and _is_supported(case, part, measure, judged) for fact, part in zip(factual, parts, strict=True)
-    ]
+    supports = [_support(case.draft, part, read) for part in parts]
+    factual = [support is not None for support in supports]
+    alone = [support is not None and support >= send_at for support in supports]
     kept = _with_linked(parts, factual, alone)
     facts, sent = sum(factual), sum(kept)
     if not sent or sent == facts or sent / facts < min_share:
@@ -71,19 +67,13 @@ def supported_part(
     return SupportedPart(text=_joined(case.draft, chosen), removed=removed)
 
 
-def _is_supported(case: DraftCase, part: str, policy: CalibratedPolicy, judged: Mapping[str, float]) -> bool:
-    scores = [judged[each] for each in judged_sentences(part) if each in judged]
-    if scores:
-        return min(scores) >= policy.judge_accepts
-    alone = DraftCase(query=case.query, evidence=case.evidence, draft=part)
-    score, _ = score_draft(alone, policy.model, require_evidence=True, check_relevance=False)
-    send_at = policy.model.kinds[score.kind].send_at if policy.send_at is None else policy.send_at
-    return score.support >= send_at and not has_bare_fact(score.signals) and not score.vetoes
-
-
-def judged_sentences(part: str) -> list[str]:
-    """The claims about which a judge may have been asked for this sentence."""
-    return split_sentences(normalised_text(without_citations(part)))
+def _support(draft: str, part: str, read: Sequence[ReadSentence]) -> float | None:
+    """The support of a sentence with its citations: the lowest of what was read in it; None for no fact."""
+    plain = without_citations(part).strip()
+    found = (
+        each.support for each in read if without_citations(draft[each.start : each.end]).strip() in plain
+    )
+    return min((support for support in found if support is not None), default=None)
 
 
 def _with_linked(parts: Sequence[str], factual: Sequence[bool], alone: Sequence[bool]) -> list[bool]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from worker.assessment.policies.chain import searching_policy
-from worker.assessment.policies.designs import Policy
+from worker.assessment.policies.designs import Policy, design_of
 from worker.assessment.policies.guardrail import GuardrailPolicy
-from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.assessment.values import SearchBounds
 
 
@@ -19,7 +18,7 @@ def initial_search(policy: Policy) -> SearchBounds:
 
 def checks_labels(policy: Policy) -> bool:
     """Whether the policy checks labels, so that a search must not filter by them (Safety Mechanism)."""
-    return isinstance(policy, SafetyPolicy)
+    return design_of(policy).checks_labels
 
 
 def recheck_search(policy: Policy) -> SearchBounds | None:

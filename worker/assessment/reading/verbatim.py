@@ -21,12 +21,13 @@ def is_verbatim(question: str, sentences: Sequence[str], passages: Sequence[tupl
     """Whether one passage, a (title, text), has all sentences and all content words of the question."""
     asked = frozenset(unit for unit in text_units(question) if unit not in STOP)
     return bool(sentences and asked) and any(
-        asked <= frozenset(text_units(f"{title}\n{text}")) and _copies(sentences, text)
+        asked <= frozenset(text_units(f"{title}\n{text}")) and copies(sentences, text)
         for title, text in passages
     )
 
 
-def _copies(sentences: Sequence[str], passage: str) -> bool:
+def copies(sentences: Sequence[str], passage: str) -> bool:
+    """Whether each sentence is a whole sentence of a passage that the next one does not limit."""
     parts = [(_bearing(part), _limits(after)) for part, after in pairwise((*split_sentences(passage), ""))]
     free = {bearing for bearing, limited in parts if bearing and not limited}
     return all(_bearing(sentence) in free for sentence in sentences)

@@ -1,8 +1,8 @@
-"""How much of a question's words a text has: exact, by stem, inside a compound, or with one letter wrong."""
+"""Whether a text has a word: exact, by stem, inside a compound, or with one letter wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import cached_property
 
 from worker.assessment.text.words import is_unspaced, unaccented_unit
@@ -64,17 +64,6 @@ class Words:
             abs(len(other) - len(plain)) <= errors and typing_errors(plain, other, errors) <= errors
             for other in self._by_letter.get(plain[0], ())
         )
-
-
-def shared_weight(weights: Mapping[str, float], words: Words) -> float:
-    """How many of a question's units a text has, by weight; of a long question a part shows the topic."""
-    return sum(weight * words.holds(unit) for unit, weight in weights.items())
-
-
-def missing_share(weights: Mapping[str, float], words: Words) -> float:
-    """0..1, weighted share of a question's units that a text lacks; 0 without any."""
-    total = sum(weights.values())
-    return 1.0 - shared_weight(weights, words) / total if total else 0.0
 
 
 def typing_errors(one: str, other: str, most: int) -> int:

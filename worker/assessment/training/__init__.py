@@ -1,1 +1,0 @@
-"""Labelled replies: read, scored against policies, fitted to coefficients."""
