@@ -21,7 +21,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from worker.assessment.gate import NEED_NO_CHECK, reply_kind, unusable_reason
+from worker.assessment.gate import (
+    NEED_NO_CHECK,
+    needs_no_answer,
+    needs_no_evidence,
+    reply_kind,
+    unusable_reason,
+)
 from worker.assessment.judge import Aspect, Judge, JudgeAnswer, JudgeQuestion, read_answer, unavailable_answer
 from worker.assessment.policies import (
     calibrated,
@@ -113,6 +119,7 @@ __all__ = [
     "in_test_mode",
     "initial_search",
     "most_central",
+    "needs_no_answer",
     "parse_delivery",
     "parse_policy",
     "query_language",
@@ -278,7 +285,7 @@ def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessme
     case = DraftCase(query=encodable_text(query), evidence=evidence, draft="")
     if not policy.enabled or policy.test_mode:  # in test mode the draft is generated and assessed
         return None
-    if policy.gate and reply_kind(case.query) in (ReplyKind.GREETING, ReplyKind.THANKS):
+    if policy.gate and needs_no_evidence(case.query):
         return None
     match policy:
         case CalibratedPolicy():

@@ -8,6 +8,7 @@ from tests.unit.assessment.samples import assessed
 from worker.assessment import Evidence, default_policy, early_refusal
 from worker.assessment.gate import reply_kind
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
+from worker.assessment.policies.designs import DESIGNS
 from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.model import Action
@@ -87,9 +88,11 @@ def test_moderation_comes_before_the_gate() -> None:
     assert (found.action, found.category) == (Action.ESCALATE, "moderation_hit")
 
 
-def test_published_policies_have_no_gate_unless_an_account_wants_one() -> None:
-    """As published, each checks everything."""
-    assert assessed("Hello!", default_policy("safety"), Evidence()).action is Action.FALLBACK
+@pytest.mark.parametrize("design", DESIGNS)
+def test_every_policy_has_a_gate_unless_an_account_wants_none(design: str) -> None:
+    """A greeting is sent; as published, a design checks it as an answer."""
+    assert assessed("Hello!", default_policy(design), Evidence()).action is Action.SEND
+    assert assessed("Hello!", SafetyPolicy(gate=False), Evidence()).action is Action.FALLBACK
 
 
 @pytest.mark.parametrize(
@@ -119,7 +122,7 @@ def test_an_admission_not_to_know_is_answered_as_a_low_draft(
 
 def test_a_published_policy_with_a_gate_sends_a_greeting_and_no_admission() -> None:
     """The gate is for what needs no fact check; a draft without an answer is of no use to the author."""
-    policy = FailsafePolicy(gate=True)
+    policy = FailsafePolicy()
 
     assert assessed("Hello!", policy).action is Action.SEND
     assert assessed("I don't know.", policy).action is Action.FALLBACK
@@ -128,8 +131,8 @@ def test_a_published_policy_with_a_gate_sends_a_greeting_and_no_admission() -> N
 @pytest.mark.parametrize(
     ("policy", "refused"),
     [
-        (SafetyPolicy(), True),
-        (SafetyPolicy(gate=True), False),
+        (SafetyPolicy(), False),
+        (SafetyPolicy(gate=False), True),
         (CalibratedPolicy(), False),
         (CalibratedPolicy(gate=False), True),
     ],
