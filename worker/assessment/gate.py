@@ -27,6 +27,8 @@ A non-answer is none of them, because it does not help the author, nor is a hand
 _STRETCHED = re.compile(r"(\w)\1{2,}")
 """Letters of "heyyy" and "hellooo"."""
 
+_FREE = re.compile(r"(?<!feel )\bfree\b")
+
 _FEW_WORDS = 45
 """Most words of a hand-off or a clarifying question; a longer text also says something else."""
 
@@ -82,12 +84,17 @@ def reply_kind(text: str) -> ReplyKind:
 
 def _is_greeting(text: str) -> bool:
     words = _STRETCHED.sub(r"\1", folded_text(text).lstrip())
-    return list_pattern("greeting_heads").match(words) is not None and all_small_talk(word_tokens(words))
+    return list_pattern("greeting_heads").match(words) is not None and _is_courtesy(words)
 
 
 def _is_thanks(text: str) -> bool:
     words = folded_text(text)
-    return list_pattern("thanks_heads").search(words) is not None and all_small_talk(word_tokens(words))
+    return list_pattern("thanks_heads").search(words) is not None and _is_courtesy(words)
+
+
+def _is_courtesy(words: str) -> bool:
+    """Whether folded text has only words of small talk; "feel free to ask" is one, "all free today" is not."""
+    return all_small_talk(word_tokens(words)) and _FREE.search(words) is None
 
 
 def _is_handoff(text: str) -> bool:
