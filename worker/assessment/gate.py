@@ -83,7 +83,7 @@ def reply_kind(text: str) -> ReplyKind:
 
 
 def _is_greeting(text: str) -> bool:
-    words = _STRETCHED.sub(r"\1", folded_text(text).lstrip())
+    words = _STRETCHED.sub(r"\1", folded_text(text).lstrip(" \t\r\n¡¿"))
     return list_pattern("greeting_heads").match(words) is not None and _is_courtesy(words)
 
 
@@ -93,7 +93,7 @@ def _is_thanks(text: str) -> bool:
 
 
 def _is_courtesy(words: str) -> bool:
-    """Whether folded text has only words of small talk; "feel free to ask" is one, "all free today" is not."""
+    """Whether folded text has only words of small talk; "feel free to ask", not "free today"."""
     return all_small_talk(word_tokens(words)) and _FREE.search(words) is None
 
 
