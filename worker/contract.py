@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from worker import endings, held
+from worker.assessment import needs_no_answer
 from worker.business_hours import next_opening
 from worker.endings import Ending
 from worker.model import (
@@ -16,6 +17,7 @@ from worker.model import (
     DecisionKind,
     Event,
     EventType,
+    Message,
     NewerEvent,
     Owner,
     StaleReply,
@@ -51,6 +53,13 @@ def owned_ending(event: Event, conversation: ConversationState) -> Ending | None
     return edited_ending(event) or endings.silent_ending(
         Reason.OWNED_BY_PEOPLE, "people own the conversation"
     )
+
+
+def acknowledged_ending(event: Event, history: Sequence[Message]) -> Ending | None:
+    """The ending of a message that only acknowledges what was written before it, else None."""
+    if not needs_no_answer(event, history):
+        return None
+    return endings.silent_ending(Reason.ACKNOWLEDGED, "the message needs no answer")
 
 
 def overtaken_ending(event: Event, newer: Collection[NewerEvent], account: Account) -> Ending | None:

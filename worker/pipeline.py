@@ -68,6 +68,8 @@ async def _blocked(run: Run) -> Ending | None:
 async def _answer(run: Run) -> Ending:
     """From a clean message to an ending."""
     history = await context.history(run)
+    if run.case.policy.gate and (ended := contract.acknowledged_ending(run.case.event, history)) is not None:
+        return ended
     candidate = await context.retrieve_first(run, Candidate())
     if (refused := trust.refused_early(run, candidate, history)) is not None:
         return await _unless_overtaken(run, refused)

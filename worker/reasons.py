@@ -405,6 +405,16 @@ class Reason(StrEnum):
             " with both in the prompt.",
         ),
     )
+    ACKNOWLEDGED = (
+        "ACKNOWLEDGED",
+        ReasonSpec(
+            family=ReasonFamily.CONVERSATION,
+            label="Acknowledgement",
+            when="the message only acknowledges, thanks, praises, laughs or says goodbye, it answers no"
+            " question of ours, and no earlier message waits for an answer (`gate`); no model was called",
+            explanation="Nothing was sent: the message needs no answer. The conversation stays with the AI.",
+        ),
+    )
     SUPERSEDED = (
         "SUPERSEDED",
         ReasonSpec(

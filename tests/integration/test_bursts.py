@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from sandbox.server import SandboxHandle
-from tests.support.conversing import HOURS, QUESTION, SUNDAY, TALK, agent
+from tests.support.conversing import HOURS, QUESTION, SUNDAY, TALK, THANKS, agent
 from tests.support.running import Running, eventually, running
 from worker.reasons import Reason
 
@@ -57,6 +57,17 @@ def test_messages_in_a_row_get_one_reply_that_knows_them_all(engine: Running) ->
     assert "Hello!" in texts
     assert SUNDAY in texts
     assert QUESTION in texts[-1]
+
+
+def test_thanks_behind_a_question_do_not_leave_it_unanswered(engine: Running) -> None:
+    """The question is merged into the thanks, so the thanks go to the model."""
+    user_id = engine.account(documents=HOURS, burst_window_s=WINDOW_S)
+    found = reasons(engine, user_id, publish(engine, user_id, QUESTION, THANKS))
+
+    assert found[0] == Reason.BURST_MERGED
+    assert found[1] != Reason.ACKNOWLEDGED
+    assert engine.sandbox.calls("chat") > 0
+    assert QUESTION in prompted(engine)
 
 
 def test_the_last_message_waits_for_the_rest_of_the_window_only(engine: Running) -> None:

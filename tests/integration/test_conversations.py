@@ -12,7 +12,7 @@ import pytest
 from db.decisions import record_decision
 from db.pool import WORKER_ROLE, create_pool, fetch_dicts
 from sandbox.server import SandboxHandle
-from tests.support.conversing import GREETING, HOURS, QUESTION, SUNDAY, agent, ask
+from tests.support.conversing import GREETING, HOURS, QUESTION, SUNDAY, THANKS, agent, ask
 from tests.support.running import Running, eventually, running
 from tests.support.samples import NOW, event
 from worker.adapters.system_clock import SystemClock
@@ -78,6 +78,21 @@ def test_after_a_handoff_the_ai_is_silent(engine: Running) -> None:
 
     assert [row["decision"] for row in (asked, later, other)] == ["escalate", "ignore", "respond"]
     assert later["reason_code"] == Reason.OWNED_BY_PEOPLE
+
+
+def test_thanks_end_silently_and_the_conversation_stays_with_the_ai(engine: Running) -> None:
+    """They cost no model call, are stored, and the next question is answered with them in the prompt."""
+    user_id = engine.account(documents=HOURS)
+    engine.decide(user_id, QUESTION, conversation_id="talk")
+    calls = engine.sandbox.calls("chat")
+    thanks = engine.decide(user_id, THANKS, conversation_id="talk")
+    unpaid = engine.sandbox.calls("chat") == calls
+    asked = engine.decide(user_id, SUNDAY, conversation_id="talk")
+
+    assert (thanks["reason_code"], thanks["decision"], unpaid) == (Reason.ACKNOWLEDGED, "ignore", True)
+    assert asked["decision"] == "respond"
+    assert ("user", THANKS) in history(engine, user_id)
+    assert {"role": "user", "content": THANKS} in prompt(engine)
 
 
 def test_an_idle_conversation_returns_to_the_ai(engine: Running) -> None:

@@ -14,6 +14,7 @@ HOURS: Final = {
 QUESTION: Final = "When are you open on weekdays?"
 SUNDAY: Final = "Is the shop open on Sunday?"
 GREETING: Final = "I am Ann, I will help you."
+THANKS: Final = "Thank you, that was all."
 TALK: Final = "talk"
 SLOW_S: Final = 0.7
 """Latency of the model while another event is published."""
@@ -79,11 +80,17 @@ def _merged(engine: Running, user_id: str) -> dict[str, Any]:
     return engine.decided(user_id, first)
 
 
+def _acknowledged(engine: Running, user_id: str) -> dict[str, Any]:
+    engine.decide(user_id, QUESTION, conversation_id=TALK)
+    return engine.decide(user_id, THANKS, conversation_id=TALK)
+
+
 SCENARIOS: Final[Mapping[Reason, Scenario]] = {
     Reason.OWNED_BY_PEOPLE: _owned,
     Reason.TAKEN_OVER: _taken_over,
     Reason.AGENT_MESSAGE: _agent_message,
     Reason.BURST_MERGED: _merged,
+    Reason.ACKNOWLEDGED: _acknowledged,
     Reason.SUPERSEDED: _superseded,
     Reason.MESSAGE_WITHDRAWN: _withdrawn,
     Reason.MESSAGE_EDITED: _edited,

@@ -21,6 +21,7 @@ from tests.support.fakes import (
 )
 from tests.support.samples import NOW, account, event, passage, scores
 from worker.assessment import parse_delivery, parse_policy
+from worker.assessment.policies.designs import DESIGNS
 from worker.assessment.policies.reply_metadata import published_record
 from worker.errors import (
     EndpointMisconfigured,
@@ -37,12 +38,15 @@ from worker.model import (
     Account,
     Completion,
     Decision,
+    DecisionKind,
     Event,
     EventType,
     FailurePolicy,
     Json,
     Message,
+    MessageRole,
     NewerEvent,
+    Scope,
     Source,
     Tokens,
     ToolCall,
@@ -770,6 +774,62 @@ async def test_who_does_not_wait(window_s: float) -> None:
 
     assert decision.reason_code == Reason.REPLIED
     assert world.clock.slept == []
+
+
+QUESTION_OF_OURS = Message(role=MessageRole.ASSISTANT, text="Shall I reserve one?")
+ANSWER_OF_OURS = Message(role=MessageRole.ASSISTANT, text=SENT)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("scope", Scope)
+async def test_an_acknowledgement_ends_silently_under_every_policy(design: str, scope: Scope) -> None:
+    """It is moderated and stored; no search and no model is paid, and no person is asked."""
+    world = World(history=(ANSWER_OF_OURS,))
+    owner = account(assessment_policy={"name": design})
+    decision = await world.decide(event(text="ok 👍 thank you!", scope=scope), owner=owner)
+
+    assert (decision.reason_code, decision.kind) == (Reason.ACKNOWLEDGED, DecisionKind.IGNORE)
+    assert (decision.reply, decision.remember, decision.quarantine) == (None, True, False)
+    assert world.calls == (1, 1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("history", "settings"),
+    [
+        ((QUESTION_OF_OURS,), {}),
+        ((Message(role=MessageRole.USER, text="And on Sunday?"),), {}),
+        ((ANSWER_OF_OURS,), {"name": "guardrail", "gate": False}),
+    ],
+)
+async def test_an_acknowledgement_that_means_more_goes_to_the_model(
+    history: tuple[Message, ...], settings: dict[str, Any]
+) -> None:
+    """It answers our question, a message before it waits, or the account's policy has no gate."""
+    world = World(history=history, model=[Completion(text="You are welcome.", model="m")])
+    decision = await world.decide(event(text="ok"), owner=account(assessment_policy=settings))
+
+    assert decision.reason_code != Reason.ACKNOWLEDGED
+    assert len(world.model.asked) > 0
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+async def test_a_greeting_is_answered_under_every_policy(design: str) -> None:
+    """Without documents, too: its reply passes the gate."""
+    greeting = "Hello! How can I help you today?"
+    world = World(found=[()], model=[Completion(text=greeting, model="m")])
+    owner = account(assessment_policy={"name": design})
+    decision = await world.decide(event(text="Good morning!"), owner=owner)
+
+    assert (decision.reason_code, decision.reply) == (Reason.REPLIED, greeting)
+
+
+@pytest.mark.parametrize(("text", "reason"), [("👍", Reason.FLAGGED_RULE), ("ok", Reason.MODERATION_FLAGGED)])
+async def test_an_acknowledgement_passes_the_guards_first(text: str, reason: Reason) -> None:
+    """An account may forbid a sign, and moderation may flag a word."""
+    world = World(moderation=[scores(("hate",), hate=0.9)])
+    decision = await world.decide(event(text=text), owner=account(flagged_phrases=("👍",)))
+
+    assert (decision.reason_code, decision.quarantine) == (reason, True)
 
 
 @pytest.mark.parametrize("text", ["buy spam", "fine"])

@@ -17,7 +17,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worker.assessment.gate import NEED_NO_CHECK, reply_kind, unusable_reason
+from worker.assessment.gate import (
+    NEED_NO_CHECK,
+    needs_no_answer,
+    needs_no_evidence,
+    reply_kind,
+    unusable_reason,
+    without_names,
+)
 from worker.assessment.policies.agreement import most_central
 from worker.assessment.policies.chain import chained_assessment, following_policy
 from worker.assessment.policies.consensus import DEFAULT_MODEL, ConsensusPolicy
@@ -94,6 +101,7 @@ __all__ = [
     "in_test_mode",
     "initial_search",
     "most_central",
+    "needs_no_answer",
     "parse_delivery",
     "parse_policy",
     "query_language",
@@ -150,7 +158,7 @@ def _without_checks(case: DraftCase, policy: Policy) -> Assessment | None:
         return unusable_assessment(design, policy, reason)
     if promise_of(case) is not None or not policy.gate or case.evidence.moderation_hit:
         return None
-    kind = reply_kind(case.draft)
+    kind = reply_kind(without_names(case.draft) if needs_no_evidence(case.query) else case.draft)
     return unchecked_assessment(design, policy, kind) if kind in NEED_NO_CHECK else None
 
 
@@ -198,7 +206,7 @@ def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessme
     case = DraftCase(query=encodable_text(query), evidence=evidence, draft="")
     if not policy.enabled or policy.test_mode:  # in test mode the draft is generated and assessed
         return None
-    if policy.gate and reply_kind(case.query) in (ReplyKind.GREETING, ReplyKind.THANKS):
+    if policy.gate and needs_no_evidence(case.query):
         return None
     return design_of(policy).early_refusal(case, policy)
 

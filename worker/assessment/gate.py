@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 from worker.assessment.non_answers.recogniser import is_non_answer
+from worker.assessment.text.acknowledgements import is_acknowledgement, waits_for_answer
 from worker.assessment.text.citations import has_citations_only, states_something
 from worker.assessment.text.quantities import stated_numbers
 from worker.assessment.text.small_talk import all_small_talk, is_small_talk
 from worker.assessment.text.wordlists import folded_text, list_pattern
 from worker.assessment.text.words import split_sentences, word_tokens
 from worker.assessment.values import DraftCase, ReplyKind, UnusableReason
+from worker.model import Event, Message, MessageRole
 
 MAX_CONTEXT_CHARS = 200_000
 """Longer evidence is not assessed: a million characters would occupy a worker for a third of a second."""
@@ -20,6 +23,14 @@ NEED_NO_CHECK = frozenset({ReplyKind.GREETING, ReplyKind.THANKS, ReplyKind.CLARI
 
 A non-answer is none of them, because it does not help the author, nor is a hand-off, which is not performed.
 """
+
+_STRETCHED = re.compile(r"(\w)\1{2,}")
+"""Letters of "heyyy" and "hellooo"."""
+
+_NAME = re.compile(r"(?<=[^\W\d_] )(?!I\b)[A-Z\u00c0-\u00de][\w'’&-]*")
+"""A capitalised word after another word."""
+
+_FREE = re.compile(r"(?<!feel )\bfree\b")
 
 _FEW_WORDS = 45
 """Most words of a hand-off or a clarifying question; a longer text also says something else."""
@@ -36,11 +47,43 @@ def unusable_reason(case: DraftCase) -> UnusableReason | None:
     return None
 
 
+def needs_no_answer(event: Event, history: Sequence[Message]) -> bool:
+    """Whether a message only acknowledges what was written before it.
+
+    It does not when it may answer a question of ours ("ok", "thanks" after "Shall I reserve it?"), or when an
+    earlier message of an author is still to be answered with it. In doubt the model is asked.
+    """
+    if event.attachments or not is_acknowledgement(event.text) or _is_greeting(event.text):
+        return False
+    said = (line for line in reversed(history) if not _is_passed_over(line))
+    last = next(said, None)
+    if last is None:
+        return True
+    return last.role is not MessageRole.USER and not waits_for_answer(last.text)
+
+
+def needs_no_evidence(query: str) -> bool:
+    """Whether the reply to a message rests on no document: to a greeting, thanks or an acknowledgement."""
+    return reply_kind(query) in (ReplyKind.GREETING, ReplyKind.THANKS) or is_acknowledgement(query)
+
+
+def without_names(draft: str) -> str:
+    """A draft without the capitalised words inside its sentences: in the reply to a greeting they are names."""
+    return _NAME.sub("", draft)
+
+
+def _is_passed_over(line: Message) -> bool:
+    """Whether a stored line is an acknowledgement itself: it was not answered, and need not be."""
+    return line.role is MessageRole.USER and is_acknowledgement(line.text)
+
+
 def reply_kind(text: str) -> ReplyKind:
     """The kind of a draft or of an author's message; in doubt an answer, which is checked."""
     if is_non_answer(text):
         return ReplyKind.REFUSAL
     found = word_tokens(folded_text(text))
+    if not found and _is_greeting(text):
+        return ReplyKind.GREETING
     if not found or len(found) > _FEW_WORDS or stated_numbers(text):
         return ReplyKind.ANSWER
     kinds = ((kind, test) for kind, test in _TESTS if test(text))
@@ -48,13 +91,18 @@ def reply_kind(text: str) -> ReplyKind:
 
 
 def _is_greeting(text: str) -> bool:
-    words = folded_text(text).lstrip()
-    return list_pattern("greeting_heads").match(words) is not None and all_small_talk(word_tokens(words))
+    words = _STRETCHED.sub(r"\1", folded_text(text).lstrip(" \t\r\n¡¿"))
+    return list_pattern("greeting_heads").match(words) is not None and _is_courtesy(words)
 
 
 def _is_thanks(text: str) -> bool:
     words = folded_text(text)
-    return list_pattern("thanks_heads").search(words) is not None and all_small_talk(word_tokens(words))
+    return list_pattern("thanks_heads").search(words) is not None and _is_courtesy(words)
+
+
+def _is_courtesy(words: str) -> bool:
+    """Whether folded text has only words of small talk; "feel free to ask", not "free today"."""
+    return all_small_talk(word_tokens(words)) and _FREE.search(words) is None
 
 
 def _is_handoff(text: str) -> bool:

@@ -8,6 +8,7 @@ from tests.unit.assessment.samples import assessed
 from worker.assessment import Evidence, default_policy, early_refusal
 from worker.assessment.gate import reply_kind
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
+from worker.assessment.policies.designs import DESIGNS
 from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.model import Action
@@ -26,6 +27,13 @@ from worker.model import Action
         ("Hi there! How can I help you today?", "greeting"),
         ("Xin chào! Tôi có thể giúp gì cho bạn?", "greeting"),
         ("您好！请问有什么可以帮您的吗？", "greeting"),
+        ("こんにちは！何かお手伝いできることはありますか？", "greeting"),
+        ("안녕하세요! 무엇을 도와드릴까요?", "greeting"),
+        ("Hallo! Waarmee kan ik je helpen?", "greeting"),
+        ("Cześć! W czym mogę pomóc?", "greeting"),
+        ("¡Hola! ¿En qué puedo ayudarte hoy?", "greeting"),
+        ("Olá! Como posso ajudar você hoje?", "greeting"),
+        ("Hello everyone! Feel free to ask anything.", "greeting"),
         ("Thank you so much!", "thanks"),
         ("You're welcome! Have a nice day.", "thanks"),
         ("Cảm ơn bạn!", "thanks"),
@@ -58,6 +66,9 @@ def test_small_talk_states_no_fact(text: str, kind: str) -> None:
         "De nada, la tienda abre hoy.",
         "Hello! The shop opens at 9.",
         "Hello! Refunds are free.",
+        "Hello everyone! All free today.",
+        "You are welcome. All of it is free.",
+        "こんにちは！あります。",
         "Thanks, delivery is free of charge.",
         "Did you know that Alice owns the shop?",
         "Could you wait 90 days?",
@@ -87,9 +98,11 @@ def test_moderation_comes_before_the_gate() -> None:
     assert (found.action, found.category) == (Action.ESCALATE, "moderation_hit")
 
 
-def test_published_policies_have_no_gate_unless_an_account_wants_one() -> None:
-    """As published, each checks everything."""
-    assert assessed("Hello!", default_policy("safety"), Evidence()).action is Action.FALLBACK
+@pytest.mark.parametrize("design", DESIGNS)
+def test_every_policy_has_a_gate_unless_an_account_wants_none(design: str) -> None:
+    """A greeting is sent; as published, a design checks it as an answer."""
+    assert assessed("Hello!", default_policy(design), Evidence()).action is Action.SEND
+    assert assessed("Hello!", SafetyPolicy(gate=False), Evidence()).action is Action.FALLBACK
 
 
 @pytest.mark.parametrize(
@@ -119,7 +132,7 @@ def test_an_admission_not_to_know_is_answered_as_a_low_draft(
 
 def test_a_published_policy_with_a_gate_sends_a_greeting_and_no_admission() -> None:
     """The gate is for what needs no fact check; a draft without an answer is of no use to the author."""
-    policy = FailsafePolicy(gate=True)
+    policy = FailsafePolicy()
 
     assert assessed("Hello!", policy).action is Action.SEND
     assert assessed("I don't know.", policy).action is Action.FALLBACK
@@ -128,8 +141,8 @@ def test_a_published_policy_with_a_gate_sends_a_greeting_and_no_admission() -> N
 @pytest.mark.parametrize(
     ("policy", "refused"),
     [
-        (SafetyPolicy(), True),
-        (SafetyPolicy(gate=True), False),
+        (SafetyPolicy(), False),
+        (SafetyPolicy(gate=False), True),
         (CalibratedPolicy(), False),
         (CalibratedPolicy(gate=False), True),
     ],

@@ -123,7 +123,7 @@ class FailsafePolicy:
     version: int = 1
     enabled: bool = True
     test_mode: bool = False
-    gate: bool = False
+    gate: bool = True
     confidence_threshold: float = 0.7
     judge_below: float = 0.8
     trigger_on_category: bool = True

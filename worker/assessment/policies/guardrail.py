@@ -73,7 +73,7 @@ class GuardrailPolicy:
     version: int = 1
     enabled: bool = True
     test_mode: bool = False
-    gate: bool = False
+    gate: bool = True
     high_threshold: float = 0.8
     medium_threshold: float = 0.5
     enable_recheck: bool = True

@@ -58,7 +58,7 @@ class SafetyPolicy:
     version: int = 1
     enabled: bool = True
     test_mode: bool = False
-    gate: bool = False
+    gate: bool = True
     min_retrieval_confidence: float = 0.6
     min_similarity_score: float = 0.5
     min_rerank_score: float = 0.5

@@ -94,7 +94,7 @@ class ValidatorsPolicy:
     version: int = 1
     enabled: bool = True
     test_mode: bool = False
-    gate: bool = False
+    gate: bool = True
     evidence_threshold: float = 0.01
     require_uncertainty_when_no_context: bool = True
     ethics_guard: Callable[[str], str] | None = None

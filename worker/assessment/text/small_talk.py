@@ -18,8 +18,7 @@ def is_small_talk(text: str) -> bool:
 def all_small_talk(found: Sequence[str]) -> bool:
     """Whether every token is a word of greetings, thanks and offers of help."""
     return all(
-        token in _small_talk() or (is_unspaced(token) and _segmented(token, _small_talk(), _longest()))
-        for token in found
+        token in _small_talk() or (is_unspaced(token) and is_segmented(token, _segments())) for token in found
     )
 
 
@@ -29,18 +28,24 @@ def _small_talk() -> frozenset[str]:
 
 
 @cache
-def _longest() -> int:
-    return max(len(word) for word in _small_talk())
+def _segments() -> frozenset[tuple[str, ...]]:
+    return frozenset(map(tuple, _small_talk()))
 
 
-def _segmented(run: str, allowed: frozenset[str], longest: int) -> bool:
-    """Whether a run of an unspaced script consists only of allowed words."""
+def is_segmented(units: Sequence[str], phrases: frozenset[tuple[str, ...]]) -> bool:
+    """Whether units (words, or letters of a script without spaces) consist only of phrases."""
+    longest = _longest(phrases)
     reachable = {0}
-    for start in range(len(run)):
+    for start in range(len(units)):
         if start in reachable:
             reachable.update(
                 end
-                for end in range(start + 1, min(start + longest, len(run)) + 1)
-                if run[start:end] in allowed
+                for end in range(start + 1, min(start + longest, len(units)) + 1)
+                if tuple(units[start:end]) in phrases
             )
-    return len(run) in reachable
+    return len(units) in reachable
+
+
+@cache
+def _longest(phrases: frozenset[tuple[str, ...]]) -> int:
+    return max(map(len, phrases))
