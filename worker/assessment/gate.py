@@ -68,7 +68,7 @@ def needs_no_evidence(query: str) -> bool:
 
 
 def without_names(draft: str) -> str:
-    """A draft without the capitalised words inside its sentences: in the reply to a greeting they are names."""
+    """A draft without capitalised words inside its sentences: names, in the reply to a greeting."""
     return _NAME.sub("", draft)
 
 
