@@ -11,8 +11,11 @@ from pathlib import Path
 import orjson
 
 from sandbox.app import make_app
+from sandbox.faults import FaultRule, FaultRules, parse_fault
+from sandbox.forwarding import parse_forward
 from sandbox.latency import Latency, parse_latency_option
 from sandbox.listen import is_any_host, is_loopback, listening_socket, run_server, socket_url
+from sandbox.replies.known_conversations import KnownConversations, load_conversations
 from sandbox.routes import Route
 from sandbox.scenario import Scenario, load_scenario
 from sandbox.state import KEEP_REQUESTS, Sandbox
@@ -45,11 +48,15 @@ markers    inside the user's text, for this text only, first TIMES calls (all, w
              [[sandbox:llm=429:2]]      two 429 with Retry-After 2, then an answer
              [[sandbox:llm=429=5:1]]    one 429 with Retry-After 5
              [[sandbox:llm=keyword=FREE]]  [[sandbox:mod=500:1]]  [[sandbox:mod=flagged=hate]]
-             [[sandbox:judge=score=0.2]]   a judge prompt is one with a line HUSHGATE-JUDGE: CRITERION
+             [[sandbox:judge=score=0.2]]   a judge prompt is one with a line HUSHGATE-JUDGE: reading
              [[sandbox:classifier=garbage:1]]   a classifier's model is named like *llama-guard*,
                                                 *qwen3guard*, *shieldgemma* or *safeguard*
              [[sandbox:llm=delay=0.5]]  instead of the route's latency
            several markers of one route apply to its calls one after the other
+
+cases      python -m sandbox --conversations FOLDER --writes wrong --judge noisy:0.1: the questions of
+           FOLDER/cases.jsonl (docs/conversations-set.md) get their right answer, a neighbour's or an
+           invented one, and a judge that knows the truth, is wrong in one draft of ten, or is off
 
 control    curl -d '{"route": "moderations", "fault": "500"}' URL/control/rules     down from now on
            curl -X DELETE URL/control/rules/moderations                             up again
@@ -57,8 +64,13 @@ control    curl -d '{"route": "moderations", "fault": "500"}' URL/control/rules 
            curl -d '{"chat": {"median_s": 1, "p95_s": 2.5}}' URL/control/latency    (DELETE: none)
            curl URL/control/stats            calls and outcomes per route, calls per text
            curl 'URL/control/requests?last=5&route=chat&contains=WORD'
+           curl -d '{"writes": "wrong", "judge": "noisy:0.1"}' URL/control/conversations
            curl -X POST URL/control/reset    restore the scenario, clear the counts
 """
+
+
+NONE = "none"
+NO_EMBEDDINGS = FaultRule(rule_id="none", route=Route.EMBEDDINGS, fault=parse_fault(Route.EMBEDDINGS, "404"))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -66,6 +78,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         scenario = _scenario(options)
+        known = _known(options)
+        forward = (
+            "" if options.answers_embeddings in ("", NONE) else parse_forward(options.answers_embeddings)
+        )
         may_listen = is_any_host if options.any_interface else is_loopback
         listener = listening_socket(options.host, options.port, may_listen=may_listen)
     except ValueError as error:
@@ -73,7 +89,8 @@ def main(arguments: list[str] | None = None) -> int:
         _report_to_parent(options.ready_fd, {"error": str(error)})
         return 2
     _announce(socket_url(listener), options)
-    app = make_app(Sandbox(scenario, keep_requests=options.keep_requests))
+    sandbox = Sandbox(scenario, keep_requests=options.keep_requests, known=known, embeddings_url=forward)
+    app = make_app(sandbox)
     run_server(app, listener, sys.stdin.fileno() if options.stop_with_stdin else None)
     return 0
 
@@ -106,6 +123,21 @@ def _parser() -> argparse.ArgumentParser:
             f"--{name}-latency", dest=route, type=_latency, metavar="TIME", help=f"see below: {name} calls"
         )
     parser.add_argument(
+        "--conversations",
+        type=Path,
+        metavar="FOLDER",
+        help="folder with cases.jsonl, or the file: model and judge then know the truth of its questions",
+    )
+    parser.add_argument("--writes", metavar="KIND", help="what the model writes: right, wrong or invented")
+    parser.add_argument("--judge", metavar="KIND", help="perfect, noisy:SHARE (wrong in that share) or off")
+    parser.add_argument(
+        "--embeddings",
+        dest="answers_embeddings",
+        default="",
+        metavar="WHERE",
+        help="none (404) or another server: http://127.0.0.1:PORT/v1",
+    )
+    parser.add_argument(
         "--keep-requests", type=int, default=KEEP_REQUESTS, metavar="N", help="bodies kept (default 1000)"
     )
     parser.add_argument("--ready-file", type=Path, metavar="FILE", help="written once it listens: {url, pid}")
@@ -127,8 +159,18 @@ def _scenario(options: argparse.Namespace) -> Scenario:
     """The scenario of the file, overridden by the command line."""
     scenario = load_scenario(options.scenario) if options.scenario else Scenario()
     chosen = {route: getattr(options, route) for route in Route if getattr(options, route, None) is not None}
-    rules = replace(scenario.rules, latency={**scenario.rules.latency, **chosen})
+    faults = (NO_EMBEDDINGS,) if options.answers_embeddings == NONE else ()
+    rules = FaultRules(faults=(*faults, *scenario.rules.faults), latency={**scenario.rules.latency, **chosen})
     return replace(scenario, rules=rules, seed=scenario.seed if options.seed is None else options.seed)
+
+
+def _known(options: argparse.Namespace) -> KnownConversations | None:
+    """The conversations of the command line; ValueError names what is wrong with them."""
+    if options.conversations is not None:
+        return load_conversations(options.conversations, options.writes, options.judge)
+    if options.writes or options.judge:
+        raise ValueError("--writes, --judge: expected --conversations FOLDER with them")
+    return None
 
 
 def _announce(url: str, options: argparse.Namespace) -> None:

@@ -13,11 +13,13 @@ from starlette.types import Receive, Send
 
 from sandbox.connection import client_is_gone, reset_connection
 from sandbox.faults import CallPlan, FaultKind, SandboxFault
+from sandbox.forwarding import forwarded_embeddings
 from sandbox.ledger import ABANDONED, BUG
 from sandbox.replies.answers import chat_answer
 from sandbox.replies.chat_request import parse_chat
 from sandbox.replies.completions import completion_body, completion_events
 from sandbox.replies.embeddings import embedding_texts, embeddings_body
+from sandbox.replies.known_conversations import KnownConversations
 from sandbox.replies.moderation import moderation_body, moderation_inputs
 from sandbox.routes import BadRequest, Route
 from sandbox.state import Sandbox
@@ -54,12 +56,15 @@ class SandboxCall:
 async def serve_call(sandbox: Sandbox, route: Route, receive: Receive, send: Send) -> None:
     """Answer one call and count it; a body that the real API would not accept is counted as 400."""
     body = await _read_body(receive)
+    if body is not None and route is Route.EMBEDDINGS and sandbox.embeddings_url:
+        await _forward(sandbox, body, send)
+        return
     if body is None:
         error = BadRequest(f"body: expected at most {MOST_BODY_BYTES} bytes")
         await _refuse(sandbox, route, b"", error, send)
         return
     try:
-        call = _parsed_call(route, body)
+        call = _parsed_call(sandbox, route, body)
     except BadRequest as error:
         await _refuse(sandbox, route, body, error, send)
         return
@@ -80,6 +85,14 @@ async def serve_call(sandbox: Sandbox, route: Route, receive: Receive, send: Sen
         raise
     finally:
         sandbox.ledger.end(record, outcome)
+
+
+async def _forward(sandbox: Sandbox, body: bytes, send: Send) -> None:
+    """Pass an embedding call on to the other server and count it."""
+    record = sandbox.ledger.begin(Route.EMBEDDINGS, "", body)
+    status, answer = await forwarded_embeddings(sandbox.embeddings_url, body)
+    sandbox.ledger.end(record, "forwarded" if status == 200 else str(status))
+    await _send_whole(send, status, JSON, answer)
 
 
 async def _perform(call: SandboxCall, planned: CallPlan, number: int, receive: Receive, send: Send) -> str:
@@ -108,7 +121,7 @@ async def _perform(call: SandboxCall, planned: CallPlan, number: int, receive: R
     return fault.outcome
 
 
-def _parsed_call(route: Route, body: bytes) -> SandboxCall:
+def _parsed_call(sandbox: Sandbox, route: Route, body: bytes) -> SandboxCall:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -117,7 +130,7 @@ def _parsed_call(route: Route, body: bytes) -> SandboxCall:
         raise BadRequest("body: expected a JSON object")
     match route:
         case Route.CHAT | Route.JUDGE | Route.CLASSIFIER:
-            return _chat_call(document)
+            return _chat_call(document, sandbox.known)
         case Route.MODERATIONS:
             inputs = moderation_inputs(document)
             return SandboxCall(
@@ -138,11 +151,11 @@ def _parsed_call(route: Route, body: bytes) -> SandboxCall:
             )
 
 
-def _chat_call(document: dict[str, object]) -> SandboxCall:
+def _chat_call(document: dict[str, object], known: KnownConversations | None) -> SandboxCall:
     request = parse_chat(document)
 
     def reply(planned: CallPlan, number: int) -> CallReply:
-        found = chat_answer(request, planned.fault)
+        found = chat_answer(request, planned.fault, known)
         if request.stream:
             events = completion_events(request, found, number)
             return CallReply(outcome=found.outcome, pieces=events)

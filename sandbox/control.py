@@ -32,6 +32,7 @@ def control_routes(sandbox: Sandbox) -> list[Path]:
         _path(sandbox, "/control/rules", _rules, "GET", "POST", "DELETE"),
         _path(sandbox, "/control/rules/{name}", _rules, "DELETE"),
         _path(sandbox, "/control/latency", _latency, "GET", "POST", "DELETE"),
+        _path(sandbox, "/control/conversations", _conversations, "GET", "POST"),
         _path(sandbox, "/control/stats", _stats, "GET"),
         _path(sandbox, "/control/requests", _requests, "GET"),
         _path(sandbox, "/control/reset", _reset, "POST"),
@@ -55,6 +56,14 @@ async def _latency(sandbox: Sandbox, request: Request) -> object:
     if request.method == "DELETE":
         sandbox.drop_latency()
     return latencies_json(sandbox.rules.latency)
+
+
+async def _conversations(sandbox: Sandbox, request: Request) -> object:
+    if sandbox.known is None:
+        raise ValueError("conversations: expected a sandbox started with --conversations")
+    if request.method == "POST":
+        sandbox.known = sandbox.known.changed(orjson.loads(await request.body()))
+    return sandbox.known.shape
 
 
 async def _stats(sandbox: Sandbox, request: Request) -> object:

@@ -91,6 +91,10 @@ class SandboxHandle:
         """Latency per route from now on: ``chat=1.0`` or ``chat={"median_s": 1, "p95_s": 2.5}``."""
         self.control("POST", "latency", latency)
 
+    def set_conversations(self, *, writes: str, judge: str) -> None:
+        """What the model writes and how the judge judges from now on; needs ``--conversations``."""
+        self.control("POST", "conversations", {"writes": writes, "judge": judge})
+
     def stats(self) -> Mapping[str, object]:
         """Calls, outcomes and calls in flight per route, and calls per text key."""
         return self.control("GET", "stats")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sandbox.faults import CallFacts, CallPlan, FaultRules, call_plan, rules_after_hit, together
 from sandbox.latency import Latency
 from sandbox.ledger import Ledger
+from sandbox.replies.known_conversations import KnownConversations
 from sandbox.routes import Route, text_key
 from sandbox.scenario import Scenario, parse_rules
 
@@ -16,10 +17,25 @@ KEEP_REQUESTS = 1000
 
 
 class Sandbox:
-    """The mutable state of a server process; one event loop uses it, so it needs no lock."""
+    """The mutable state of a server process; one event loop uses it, so it needs no lock.
 
-    def __init__(self, scenario: Scenario, *, keep_requests: int = KEEP_REQUESTS) -> None:
+    Args:
+        known: conversations whose truth model and judge know.
+        embeddings_url: another server that answers embedding calls; empty: the sandbox does.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        keep_requests: int = KEEP_REQUESTS,
+        known: KnownConversations | None = None,
+        embeddings_url: str = "",
+    ) -> None:
         self._scenario = scenario
+        self._known_at_start = known
+        self.known = known
+        self.embeddings_url = embeddings_url
         self._rules_made = 0
         self.rules = scenario.rules
         self.ledger = Ledger(keep_requests)
@@ -30,6 +46,8 @@ class Sandbox:
         The first text with a fault other than ``flagged`` fails the call; it alone is counted then, because
         the others got no answer. The same seed, text and number of earlier calls give the same plan.
         """
+        if self.known is not None and (away := self.known.plan_of(route)) is not None:
+            return away
         rules, plans = self.rules, []
         for place, text in enumerate(texts):
             planned = self._plan_text(CallFacts(route=route, text=text, place=place), rules)
@@ -75,6 +93,7 @@ class Sandbox:
     def reset(self) -> None:
         """Restore the scenario; clear counts, ring and run-time rules."""
         self.rules = self._scenario.rules
+        self.known = self._known_at_start
         self.ledger.forget()
 
 

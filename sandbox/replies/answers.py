@@ -13,12 +13,12 @@ from sandbox.replies.chat_request import ChatRequest
 from sandbox.replies.classifier import classified
 from sandbox.replies.extractive import STOPWORDS, TOKEN, best_extract, furthest_extract
 from sandbox.replies.judge import judgement, schema_answer
+from sandbox.replies.known_conversations import KnownConversations
+from sandbox.replies.known_drafts import ESCALATE_TOOL, SEARCH_TOOL, UNKNOWN, known_draft
+from sandbox.replies.known_readings import known_reading
 from sandbox.replies.obedience import obeyed_text
+from sandbox.replies.reading import reading_by_words, reading_request
 
-SEARCH_TOOL = "search_documents"
-ESCALATE_TOOL = "escalate"
-
-UNKNOWN = "I do not know: nothing in the documents I was given answers that."
 GREETING = "Hello! How can I help you?"
 WELCOME = "You are welcome. Is there anything else I can help you with?"
 HANDED_OVER = "A colleague will take over from here."
@@ -76,19 +76,38 @@ class SandboxAnswer:
     logprobs: tuple[dict[str, object], ...] = ()
 
 
-def chat_answer(request: ChatRequest, fault: SandboxFault | None) -> SandboxAnswer:
-    """The answer to a request, or the wrong answer that a fault asks for."""
+def chat_answer(
+    request: ChatRequest, fault: SandboxFault | None, known: KnownConversations | None = None
+) -> SandboxAnswer:
+    """The answer to a request, or the wrong answer that a fault asks for.
+
+    With ``known`` conversations, questions of their cases are answered from the truth.
+    """
     if request.classifier is not None and (fault is None or fault.kind is not FaultKind.REFUSAL):
         reply = classified(request.classifier, fault)
         outcome = "classified" if fault is None else fault.outcome
         return SandboxAnswer(outcome=outcome, text=reply.text, logprobs=reply.logprobs)
     if fault is None:
-        return _honest_answer(request)
+        return _known_answer(request, known) or _honest_answer(request)
     if fault.kind is FaultKind.INJECTED and (obeyed := obeyed_text(request.passages)) is not None:
         return SandboxAnswer(outcome=fault.outcome, text=obeyed)
     return (
         _irrelevant_answer(request) if fault.kind is FaultKind.IRRELEVANT else _wrong_answer(request, fault)
     )
+
+
+def _known_answer(request: ChatRequest, known: KnownConversations | None) -> SandboxAnswer | None:
+    """The answer of a model or a judge that knows the truth; None about anything else."""
+    if known is None:
+        return None
+    if request.judge is not None:
+        asked = reading_request(request.judge)
+        reading = None if asked is None else known_reading(known.cases, known.judge, asked)
+        return None if reading is None else SandboxAnswer(outcome="judged", text=_json(reading.shape))
+    draft = known_draft(known.cases, known.writes, request)
+    if draft is None:
+        return None
+    return SandboxAnswer(outcome=draft.outcome, text=draft.text, tool=draft.tool, arguments=draft.arguments)
 
 
 def _wrong_answer(request: ChatRequest, fault: SandboxFault) -> SandboxAnswer:
@@ -136,6 +155,9 @@ def _honest_answer(request: ChatRequest) -> SandboxAnswer:
 
 
 def _judge_text(request: ChatRequest, score: float | None = None) -> str:
+    asked = reading_request(request.judge or "")
+    if asked is not None:
+        return _json(reading_by_words(asked, score).shape)
     return _json(schema_answer(judgement(request.judge or "", score), request.schema))
 
 

@@ -26,6 +26,7 @@ class ChatRequest:
         about: the last user message as sent, with markers, or all text without one; the text to classify of
             a classifier's prompt. Calls are planned and counted under this text.
         question: the same without markers.
+        earlier: texts of the user and the assistant before it, oldest first.
         passages: those of system messages, of the fenced message before the question and of tool results.
         tools: names of the tools on offer, in order; empty when ``tool_choice`` is ``none``.
         tools_used: names of the tools already called since the last user message.
@@ -39,6 +40,7 @@ class ChatRequest:
 
     about: str
     question: str
+    earlier: tuple[str, ...] = ()
     passages: tuple[NumberedPassage, ...] = ()
     tools: tuple[str, ...] = ()
     tools_used: frozenset[str] = frozenset()
@@ -77,6 +79,7 @@ def parse_chat(body: Mapping[str, object]) -> ChatRequest:
     return ChatRequest(
         about=about,
         question=without_markers(about),
+        earlier=tuple(_earlier(messages, texts, last_user)),
         passages=tuple(_passages(messages, texts, last_user)),
         tools=() if body.get("tool_choice") == "none" else _tool_names(body.get("tools")),
         tools_used=frozenset(_tools_used(messages[last_user + 1 :])),
@@ -113,6 +116,13 @@ def _content(message: ChatMessage) -> str:
         parts = (part.get("text") for part in content if isinstance(part, dict))
         return "\n".join(part for part in parts if isinstance(part, str))
     return ""
+
+
+def _earlier(messages: Sequence[ChatMessage], texts: Sequence[str], last_user: int) -> Iterator[str]:
+    """The conversation before the question, without the fenced passages."""
+    for message, text in zip(messages[: max(last_user, 0)], texts, strict=False):
+        if message.get("role") in ("user", "assistant") and text and fenced_text(text) is None:
+            yield text
 
 
 def _passages(

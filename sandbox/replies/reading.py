@@ -1,0 +1,205 @@
+"""The judge's reading of a whole draft: the parsed prompt, and an answer by shared words: no judgement.
+
+A prompt is a text with these lines; every line of a section is quoted with ``> ``::
+
+    HUSHGATE-JUDGE: reading
+    QUESTION:
+    > When do you open?
+    CONVERSATION:
+    > user: Hello
+    PASSAGES:
+    > [1] Opening hours
+    > We open at nine on weekdays.
+    REPLY:
+    > 1. We open at nine.
+    ASPECTS:
+    > grounding: 0 to 1, how far the passages support the reply
+    END:
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sandbox.faults import without_markers
+from sandbox.replies.extractive import SENTENCE_END, NumberedPassage, content_words, overlap_share
+
+FIRST_LINE = "HUSHGATE-JUDGE: reading"
+HEADING = re.compile(r"(QUESTION|CONVERSATION|PASSAGES|REPLY|ASPECTS|END):\s*")
+QUOTED = "> "
+PASSAGE_START = re.compile(r"\[(\d{1,4})\][ \t]*(.*)")
+SENTENCE_START = re.compile(r"(\d{1,4})\.[ \t]+(.*)")
+RELEVANT, IRRELEVANT = 0.9, 0.1
+PASS_AT = 0.5
+"""Forced score from which a sentence counts as supported."""
+RELEVANCE_ASPECT = "relevance"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingRequest:
+    """A judge prompt as the sandbox understands it.
+
+    Attributes:
+        question: what the author wrote.
+        conversation: the earlier lines, each with its role, oldest first.
+        passages: the numbered passages; ``title`` is the text of a passage's first line.
+        sentences: number and text of each sentence of the draft.
+        aspects: names of the scores that are asked for.
+    """
+
+    question: str = ""
+    conversation: tuple[str, ...] = ()
+    passages: tuple[NumberedPassage, ...] = ()
+    sentences: tuple[tuple[int, str], ...] = ()
+    aspects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentenceVerdict:
+    """What a reading says about one sentence; ``verdict`` is a word of the judge's contract."""
+
+    number: int
+    verdict: str
+    quotes: tuple[str, ...] = ()
+    probability: float = 0.0
+
+    @property
+    def shape(self) -> dict[str, object]:
+        """The verdict as JSON."""
+        return {
+            "number": self.number,
+            "verdict": self.verdict,
+            "quotes": list(self.quotes),
+            "probability": round(self.probability, 4),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The answer of a judge: verdicts, relevance 0..1, what is left out, and a score per aspect."""
+
+    sentences: tuple[SentenceVerdict, ...]
+    relevance: float
+    left_out: str = ""
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def shape(self) -> dict[str, object]:
+        """The reading as JSON; ``scores`` only when aspects were asked for."""
+        document: dict[str, object] = {
+            "sentences": [each.shape for each in self.sentences],
+            "relevance": round(self.relevance, 4),
+            "left_out": self.left_out,
+        }
+        return document | ({"scores": dict(self.scores)} if self.scores else {})
+
+
+def reading_request(prompt: str) -> ReadingRequest | None:
+    """The parsed prompt; None for any other text."""
+    lines = prompt.splitlines()
+    if FIRST_LINE not in lines:
+        return None
+    sections: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in lines[lines.index(FIRST_LINE) + 1 :]:
+        if heading := HEADING.fullmatch(line):
+            current = sections.setdefault(heading[1], [])
+        elif line.startswith(QUOTED.rstrip()):
+            current.append(line.removeprefix(QUOTED.rstrip()).removeprefix(" "))
+    return ReadingRequest(
+        question=without_markers("\n".join(sections.get("QUESTION", ()))),
+        conversation=tuple(sections.get("CONVERSATION", ())),
+        passages=tuple(_passages(sections.get("PASSAGES", ()))),
+        sentences=tuple(_sentences(sections.get("REPLY", ()))),
+        aspects=tuple(line.partition(":")[0].strip() for line in sections.get("ASPECTS", ()) if ":" in line),
+    )
+
+
+def reading_by_words(request: ReadingRequest, forced_score: float | None = None) -> Reading:
+    """A sentence is supported when all its content words stand in one sentence of a passage.
+
+    A question counts as answered when one of its content words stands in the reply or in the title of a
+    passage that supports it. ``forced_score`` replaces each probability, the relevance and each score.
+    """
+    sentences = tuple(_verdict(number, text, request.passages) for number, text in request.sentences)
+    if forced_score is not None:
+        sentences = tuple(_forced(each, forced_score, request.passages) for each in sentences)
+    relevance = _relevance(request, sentences) if forced_score is None else forced_score
+    support = _support(sentences) if forced_score is None else forced_score
+    return Reading(
+        sentences=sentences,
+        relevance=relevance,
+        left_out="" if relevance >= PASS_AT else "by shared words: all of the question",
+        scores={name: relevance if name == RELEVANCE_ASPECT else support for name in request.aspects},
+    )
+
+
+def passage_sentences(passages: Sequence[NumberedPassage]) -> Iterator[tuple[NumberedPassage, str]]:
+    """Each sentence of the passages with its passage, in order."""
+    for passage in passages:
+        for part in SENTENCE_END.split(passage.text):
+            if part.strip():
+                yield passage, part.strip()
+
+
+def _verdict(number: int, text: str, passages: Sequence[NumberedPassage]) -> SentenceVerdict:
+    words = content_words(text)
+    if not words:
+        return SentenceVerdict(number=number, verdict="no_claim")
+    share, quote = max(
+        ((overlap_share(words, content_words(part)), part) for _, part in passage_sentences(passages)),
+        key=lambda found: found[0],
+        default=(0.0, ""),
+    )
+    if share < 1:
+        return SentenceVerdict(number=number, verdict="not_mentioned", probability=share / 2)
+    return SentenceVerdict(number=number, verdict="supported", quotes=(quote,), probability=0.99)
+
+
+def _forced(found: SentenceVerdict, score: float, passages: Sequence[NumberedPassage]) -> SentenceVerdict:
+    if score < PASS_AT:
+        return SentenceVerdict(number=found.number, verdict="not_mentioned", probability=score)
+    first = next((part for _, part in passage_sentences(passages)), "")
+    return SentenceVerdict(
+        number=found.number, verdict="supported", quotes=found.quotes or (first,), probability=score
+    )
+
+
+def _relevance(request: ReadingRequest, sentences: Sequence[SentenceVerdict]) -> float:
+    quotes = {quote for each in sentences for quote in each.quotes}
+    titles = (passage.title for passage, part in passage_sentences(request.passages) if part in quotes)
+    said = content_words(" ".join((*(text for _, text in request.sentences), *titles)))
+    asked = content_words(request.question)
+    return RELEVANT if not asked or asked & said else IRRELEVANT
+
+
+def _support(sentences: Sequence[SentenceVerdict]) -> float:
+    claims = [each.probability for each in sentences if each.verdict != "no_claim"]
+    return min(claims, default=1.0)
+
+
+def _passages(lines: Sequence[str]) -> Iterator[NumberedPassage]:
+    """Passages in order; a line that starts with another number than the next one is text."""
+    opened: list[tuple[str, list[str]]] = []
+    for line in lines:
+        start = PASSAGE_START.fullmatch(line)
+        if start and (not opened or int(start[1]) == len(opened) + 1 or not opened[-1][1]):
+            opened.append((start[2], []))
+        elif opened:
+            opened[-1][1].append(line)
+    for number, (title, text) in enumerate(opened, start=1):
+        yield NumberedPassage(number=number, title=title, text="\n".join(text))
+
+
+def _sentences(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Numbered sentences; a line without the next number belongs to the sentence before."""
+    found: list[str] = []
+    for line in lines:
+        start = SENTENCE_START.fullmatch(line)
+        if start and int(start[1]) == len(found) + 1:
+            found.append(start[2])
+        elif found:
+            found[-1] += f" {line}"
+    yield from enumerate(found, start=1)
