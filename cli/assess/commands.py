@@ -26,6 +26,7 @@ from cli.assess.cases import (
     with_required_labels,
 )
 from cli.assess.figures import PolicyOutcome, policy_figures, risk_coverage
+from cli.assess.conversations import conversations
 from cli.assess.plot import risk_coverage_svg
 from cli.assess.row_format import AssessmentRow
 from cli.assess.rows import read_cases, read_readings, read_rows
@@ -60,6 +61,7 @@ REPORT_COLUMNS = (
 )  # fmt: skip
 
 
+app.command("conversations")(conversations)
 app.command("metrics")(metrics.metrics)
 app.command("suggestions")(suggestions.suggestions)
 

@@ -15,7 +15,6 @@ from typing import Annotated, Final
 
 import typer
 from redis import Redis
-from redis.asyncio import Redis as AsyncRedis
 from rich.live import Live
 from rich.text import Text
 
@@ -28,7 +27,7 @@ from cli.exit_codes import ExitCode
 from cli.output import emit_json, errors, screen, stdout_is_terminal, table
 from cli.stack import loopback
 from cli.stack.fleet import REVIEW, Fleet, fleet
-from cli.stack.start_watch import StartWatch
+from cli.stack.start_watch import await_workers
 from db.audit import decision_list
 from tasks.publish import append
 from tasks.stream import backlog, connect
@@ -189,7 +188,8 @@ def _run(running: Fleet, rate: float, webhooks: Receiver) -> Report:
 async def _flow(running: Fleet, run: str, payloads: list[bytes], rate: float) -> Report:
     """Publish at the given rate, watch until every event is finished, then gather the report."""
     client = connect(running.stack.redis_url)
-    await _workers_ready(running, client)
+    names = tuple(name for name in running.workers if name != REVIEW)
+    await await_workers(running, client, EVENTS, names, _say)
     start = (await backlog(client, EVENTS))["accepted"]
     publishing = asyncio.create_task(asyncio.to_thread(_publish, running.stack.redis_url, payloads, rate))
     moved, seen = time.monotonic(), None
@@ -217,19 +217,6 @@ def _publish(url: str, payloads: list[bytes], rate: float) -> None:
         for number, payload in enumerate(payloads):
             time.sleep(max(0.0, started + number / rate - time.monotonic()))
             append(client, [payload], stream=EVENTS)
-
-
-async def _workers_ready(running: Fleet, client: AsyncRedis) -> None:
-    """Wait until every worker has sent its first heartbeat, as long as they live and make progress.
-
-    Raises:
-        ConfigurationError: a worker ended or is stuck; the message has its last lines.
-    """
-    names = tuple(name for name in running.workers if name != REVIEW)
-    watch = StartWatch(running, names, "the first heartbeat of every worker", _say)
-    while (await backlog(client, EVENTS))["workers"] < WORKERS:
-        watch.look()
-        await asyncio.sleep(0.1)
 
 
 def _show(result: Report) -> None:

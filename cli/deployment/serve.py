@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,6 +30,23 @@ def beat(context: typer.Context) -> None:
 
 def sandbox(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port on loopback; 0 for a free one.")] = 0,
+    conversations: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="A set of conversations (docs/conversations-set.md): model and judge then know its truth.",
+        ),
+    ] = None,
+    writes: Annotated[
+        str | None, typer.Option(help="What the model writes about it: right, wrong or invented.")
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="How the judge judges it: perfect, noisy:SHARE or off.")
+    ] = None,
+    embeddings: Annotated[
+        str | None,
+        typer.Option(help="Who answers embeddings: none, or another server, http://127.0.0.1:PORT/v1."),
+    ] = None,
 ) -> None:
     """Run the sandbox: an OpenAI-compatible server on loopback. It is not a model and needs no key.
 
@@ -36,7 +54,14 @@ def sandbox(
 
         hushgate sandbox --port 8090
     """
-    os.execv(sys.executable, [sys.executable, "-m", "sandbox", "--port", str(port)])  # noqa: S606  # our own module
+    given = {
+        "--conversations": conversations,
+        "--writes": writes,
+        "--judge": judge,
+        "--embeddings": embeddings,
+    }
+    more = [word for name, value in given.items() if value is not None for word in (name, str(value))]
+    os.execv(sys.executable, [sys.executable, "-m", "sandbox", "--port", str(port), *more])  # noqa: S606  # our own module
 
 
 def _celery(*arguments: str) -> None:

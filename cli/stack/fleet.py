@@ -45,6 +45,7 @@ class Fleet:
         environment: what every process of the fleet reads; its DATABASE_URL is the owner's.
         sandbox: replaces the model and moderation endpoints; None when a key was given.
         logs: folder with one file per process.
+        sandbox_options: further words of the sandbox's command line.
         service_urls: DATABASE_URL of each service; empty where the caller's own DATABASE_URL serves all.
         workers: every process, by name.
         commands: the command of each process.
@@ -56,6 +57,7 @@ class Fleet:
     environment: dict[str, str]
     sandbox: SandboxHandle | None
     logs: Path
+    sandbox_options: tuple[str, ...] = ()
     service_urls: Mapping[Service, str] = field(default_factory=dict)
     workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     commands: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -148,7 +150,8 @@ class Fleet:
         restarted = list(self.stack.restart_ended())
         if self.sandbox is not None and self.sandbox.process.poll() is not None:
             self.sandbox.stop()
-            self.sandbox = server.start(urlsplit(self.sandbox.url).port or 0)
+            port = urlsplit(self.sandbox.url).port or 0
+            self.sandbox = server.start(port, options=self.sandbox_options)
             restarted.append("sandbox")
         for name, process in list(self.workers.items()):
             if process.poll() is not None:
@@ -179,11 +182,14 @@ class Fleet:
 
 
 @contextmanager
-def fleet(outside: Mapping[str, str] | None = None) -> Iterator[Fleet]:
+def fleet(
+    outside: Mapping[str, str] | None = None, *, sandbox_options: tuple[str, ...] = ()
+) -> Iterator[Fleet]:
     """Servers with the newest migration; embedded ones and the sandbox where ``outside`` names none.
 
     Args:
         outside: the environment of the caller: DATABASE_URL, REDIS_URL and the keys in it are used.
+        sandbox_options: further words of the sandbox's command line.
 
     Raises:
         ConfigurationError: a variable is not usable; nothing was started.
@@ -207,12 +213,13 @@ def fleet(outside: Mapping[str, str] | None = None) -> Iterator[Fleet]:
         if any(environment.get(key) for key in KEYS):
             environment = completed(environment)
         else:
-            sandbox = stack.enter_context(server.start())
+            sandbox = stack.enter_context(server.start(options=sandbox_options))
             environment |= dict.fromkeys(ENDPOINTS, sandbox.base_url) | dict.fromkeys(KEYS, "sandbox")
         running = Fleet(
             stack=servers,
             environment=environment,
             sandbox=sandbox,
+            sandbox_options=sandbox_options,
             logs=logs,
             service_urls=_service_urls(servers),
         )

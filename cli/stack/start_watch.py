@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import psutil
+from redis.asyncio import Redis as AsyncRedis
 
 from cli.stack.fleet import Fleet
+from tasks.stream import backlog
 from worker.errors import ConfigurationError
 
 STILL_S: Final = 60.0
@@ -61,6 +64,20 @@ class StartWatch:
     def _measure_one(self, name: str) -> float:
         """CPU seconds and bytes of log, added up: either of them grows while a process starts."""
         return _cpu_s(self._running.workers[name].pid) + _size_bytes(self._running.logs / f"{name}.log")
+
+
+async def await_workers(
+    running: Fleet, client: AsyncRedis, stream: str, names: tuple[str, ...], say: Callable[[str], None]
+) -> None:
+    """Wait until each of these workers has sent its first heartbeat, as long as they live and make progress.
+
+    Raises:
+        ConfigurationError: a worker ended or is stuck; the message has its last lines.
+    """
+    watch = StartWatch(running, names, "the first heartbeat of every worker", say)
+    while (await backlog(client, stream))["workers"] < len(names):
+        watch.look()
+        await asyncio.sleep(0.1)
 
 
 def _cpu_s(pid: int) -> float:

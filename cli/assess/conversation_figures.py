@@ -1,0 +1,124 @@
+"""The figures of a measurement: how many right, wrong and invented replies were sent, by policy and judge."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from cli.assess.conversation_runs import RunResult
+from db.conversation_sets import QuestionEnding
+from sandbox.cases import NOT_IN_DOCUMENTS, Case, DraftKind, Writes
+from sandbox.replies.extractive import SENTENCE_END
+
+SENT_KINDS: Final = {
+    Writes.RIGHT: DraftKind.RIGHT,
+    Writes.WRONG: DraftKind.WRONG,
+    Writes.INVENTED: DraftKind.INVENTED,
+}
+COLUMNS: Final = (
+    "policy", "judge", "right_sent", "wrong_sent", "invented_sent", "held", "not_in_documents_answered",
+    "judge_calls", "completions",
+)  # fmt: skip
+SHARES: Final = frozenset({"right_sent", "wrong_sent", "invented_sent", "held", "not_in_documents_answered"})
+KIND_COLUMNS: Final = ("policy", "judge", "kind", "cases", "right_sent", "wrong_sent", "invented_sent")
+
+
+def sent_kind(case: Case, ending: QuestionEnding) -> DraftKind | None:
+    """What was sent to the author, compared with the texts of the case; None without a reply."""
+    return None if ending.reply is None else case.kind_of(SENTENCE_END.split(ending.reply))
+
+
+def figure_rows(results: Iterable[RunResult]) -> list[dict[str, Any]]:
+    """One row per policy and judge, in the order of the runs."""
+    grouped: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
+    for result in results:
+        grouped[result.run.policy.label, result.run.judge].append(result)
+    return [
+        {"policy": policy, "judge": judge, **_figures({each.run.writes: each for each in of_both})}
+        for (policy, judge), of_both in grouped.items()
+    ]
+
+
+def kind_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row per policy, judge and kind of question."""
+    return [
+        {"policy": row["policy"], "judge": row["judge"], "kind": kind, **counts}
+        for row in rows
+        for kind, counts in row["kinds"].items()
+    ]
+
+
+def as_shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with its shares as percentages and calls with two decimals, for a table."""
+    return {name: _shown(name, value) for name, value in row.items()}
+
+
+def _figures(runs: Mapping[Writes, RunResult]) -> dict[str, Any]:
+    """The figures of one policy and judge; those of a kind of writing that was not measured are None.
+
+    ``held`` and calls per event are those of the right answers, if measured: what an ordinary model costs.
+    """
+    usual = runs.get(Writes.RIGHT) or next(iter(runs.values()))
+    figures: dict[str, Any] = {f"{writes}_sent": _sent_share(runs.get(writes), writes) for writes in Writes}
+    answerable = [(case, ending) for case, ending in usual.endings if case.doc]
+    kinds = dict.fromkeys(case.kind for case in usual.cases if case.doc)
+    return figures | {
+        "held": _share(sum(ending.waits for _, ending in answerable), len(answerable)),
+        "not_in_documents_answered": _undocumented(runs.values()),
+        "judge_calls": round(usual.calls.get("judge", 0) / max(1, len(usual.cases)), 3),
+        "completions": round(usual.calls.get("chat", 0) / max(1, len(usual.cases)), 3),
+        "kinds": {kind: _kind_figures(runs, kind) for kind in kinds},
+        "runs": {
+            writes: {
+                "cases": len(result.cases),
+                "decided": len(result.endings),
+                "calls": result.calls,
+                "endings": dict(Counter(ending.reason_code for _, ending in result.endings).most_common()),
+            }
+            for writes, result in runs.items()
+        },
+    }
+
+
+def _kind_figures(runs: Mapping[Writes, RunResult], kind: str) -> dict[str, Any]:
+    cases = next(sum(case.kind == kind for case in each.cases) for each in runs.values())
+    shares = {f"{writes}_sent": _sent_share(runs.get(writes), writes, kind=kind) for writes in Writes}
+    return {"cases": cases, **shares}
+
+
+def _sent_share(result: RunResult | None, writes: Writes, *, kind: str | None = None) -> float | None:
+    """The share of answerable cases, of a kind or of all, whose draft was sent."""
+    if result is None:
+        return None
+    asked = [case for case in result.cases if case.doc and kind in (None, case.kind)]
+    ids = {case.case_id for case in asked}
+    sent = sum(
+        case.case_id in ids and sent_kind(case, ending) is SENT_KINDS[writes]
+        for case, ending in result.endings
+    )
+    return _share(sent, len(asked))
+
+
+def _undocumented(results: Iterable[RunResult]) -> float | None:
+    """The share of questions without a document that got another answer than that we do not know."""
+    endings = [
+        (case, ending) for each in results for case, ending in each.endings if case.kind == NOT_IN_DOCUMENTS
+    ]
+    answered = (DraftKind.WRONG, DraftKind.INVENTED)
+    return _share(sum(sent_kind(case, ending) in answered for case, ending in endings), len(endings))
+
+
+def _share(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None
+
+
+def _shown(name: str, value: Any) -> Any:
+    if value is None or not isinstance(value, float):
+        return value
+    return f"{value:.1%}" if name in SHARES else f"{value:.2f}"
+
+
+def all_decided(results: Sequence[RunResult]) -> bool:
+    """Whether every question of every run has its decision."""
+    return all(len(each.endings) == len(each.cases) for each in results)
