@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from importlib import resources
+from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
+from sandbox.cases import Case, load_cases
+
 COMMENTS_A_THREAD: Final = 10
 FAULT: Final = "sandbox"
 """Field of a chat with the fault that the sandbox makes of it."""
+CASE: Final = "case"
+"""Field of a chat without a text: the id of the case whose question it is."""
+CASES: Final = Path(str(resources.files("cli") / "demo" / "data" / "cases.jsonl"))
+"""What the sandbox knows about the questions of the chats (docs/conversations-set.md)."""
 
 MALFORMED: Final = (
     b"this is not JSON",
@@ -32,6 +39,25 @@ def setup() -> dict[str, Any]:
     return body
 
 
+def chats() -> list[dict[str, Any]]:
+    """The lines of ``chats.jsonl``, each with its text."""
+    questions = {case.case_id: case.query for case in load_cases(CASES).cases}
+    lines = _lines("chats.jsonl")
+    return [{**line, "text": questions[line[CASE]]} if CASE in line else line for line in lines]
+
+
+def case_events(run: str) -> dict[str, Case]:
+    """The cases of a run with the sandbox, by event id."""
+    by_id = {case.case_id: case for case in load_cases(CASES).cases}
+    return {f"{run}-chat-{n}": by_id[line[CASE]] for n, line in enumerate(chats()) if CASE in line}
+
+
+def unjudged_conversations(run: str) -> tuple[str, ...]:
+    """The conversations in which the judge is away: their drafts are right and wait for a person."""
+    lines = (line for line in chats() if line.get(FAULT, {}).get("route") == "judge")
+    return tuple(f"{run}-{line['conversation']}" for line in lines)
+
+
 def payloads(*, run: str, faults: bool) -> list[bytes]:
     """Everything the demo publishes, in order: chats among comments, a few duplicates, a few broken ones.
 
@@ -39,11 +65,11 @@ def payloads(*, run: str, faults: bool) -> list[bytes]:
         run: makes the event ids of this run its own.
         faults: whether the messages of ``sandbox_faults`` are among them.
     """
-    chats = [line for line in _lines("chats.jsonl") if faults or FAULT not in line]
+    chat_lines = [line for line in chats() if faults or FAULT not in line]
     comments = _lines("comments.jsonl")
     events = [_comment(run, number, line) for number, line in enumerate(comments)]
-    step = max(1, len(events) // len(chats))
-    for place, (number, line) in enumerate(enumerate(chats)):
+    step = max(1, len(events) // len(chat_lines))
+    for place, (number, line) in enumerate(enumerate(chat_lines)):
         events.insert(place * (step + 1), _chat(run, number, line))
     events.append(_unknown_account(run))
     encoded = [orjson.dumps(event) for event in events]

@@ -134,9 +134,10 @@ def _taken_over(running: Fleet, pages: _Pages, receiver: Receiver, run: str, str
 
 
 def _approved(pages: _Pages, receiver: Receiver, run: str) -> Step:
-    """A person approves a draft that the AI did not trust; it leaves like any reply."""
+    """A person approves a right draft that no judge could read; it leaves like any reply."""
+    unjudged = events.unjudged_conversations(run)
     for item in pages.get(f"/api/v1/waiting?account={ACCOUNT}")["waiting"]:
-        if not item["conversation_id"].startswith(run):
+        if item["conversation_id"] not in unjudged:
             continue
         path = f"/api/v1/decisions/{item['decision_id']}"
         if not (drafts := pages.get(f"{path}/drafts")["drafts"]):
@@ -149,7 +150,7 @@ def _approved(pages: _Pages, receiver: Receiver, run: str) -> Step:
         state = "reached the receiver" if ok else "did not arrive"
         figures = f"a person approved a held draft, it {state}: {drafts[0]['text']}"
         return Step(step="approval", ok=ok, figures=figures)
-    return Step(step="approval", ok=False, figures="no escalation of this run has a draft")
+    return Step(step="approval", ok=False, figures="no draft of this run waits for a person")
 
 
 class _Pages:

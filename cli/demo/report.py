@@ -8,6 +8,7 @@ from typing import cast
 from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from cli.demo.answers import AnswerFigures
 from db import conservation
 from db.audit import run_figures
 from db.audit.run_figures import RunFigures
@@ -25,6 +26,7 @@ class Report:
         balance: the conservation law, over every event of this deployment.
         delivered: entries of the run on the reply stream.
         delivered_keys: distinct idempotency keys among them.
+        answers: how right and wrong answers ended; None without the sandbox.
     """
 
     run: str
@@ -32,6 +34,7 @@ class Report:
     balance: Balance
     delivered: int
     delivered_keys: int
+    answers: AnswerFigures | None
 
     def laws(self) -> tuple[tuple[str, bool, str], ...]:
         """Each law with whether it held and the figures."""
@@ -54,7 +57,14 @@ class Report:
         )
 
 
-async def report(connection: AsyncConnection, redis: Redis, *, run: str, streams: tuple[str, str]) -> Report:
+async def report(
+    connection: AsyncConnection,
+    redis: Redis,
+    *,
+    run: str,
+    streams: tuple[str, str],
+    answers: AnswerFigures | None,
+) -> Report:
     """Gather everything about the events whose ids start with ``run``."""
     events, replies = streams
     seen = await backlog(redis, events)
@@ -68,4 +78,5 @@ async def report(connection: AsyncConnection, redis: Redis, *, run: str, streams
         ),
         delivered=len(keys),
         delivered_keys=len(set(keys)),
+        answers=answers,
     )

@@ -20,6 +20,7 @@ from rich.text import Text
 
 from cli.decisions.view import decision_details
 from cli.demo import events, people, review_access, seed
+from cli.demo.answers import OPTIONS, answer_figures
 from cli.demo.receiver import Receiver, receiver
 from cli.demo.report import Report, report
 from cli.demo.view import progress
@@ -74,7 +75,10 @@ def demo(
     """
     stays = review_access.on_terminal() if stay is None else stay
     _say("starting Postgres, Valkey, the sandbox, two workers and the review pages on this machine ...")
-    with fleet() as running, receiver(encode_secret(secrets.token_bytes(32))) as webhooks:
+    with (
+        fleet(sandbox_options=OPTIONS) as running,
+        receiver(encode_secret(secrets.token_bytes(32))) as webhooks,
+    ):
         result = _run(running, rate, webhooks)
         _show(result)
         held = all(ok for _, ok, _ in result.laws()) and _people(running, webhooks, result)
@@ -97,7 +101,7 @@ def up(
     when the port of the review pages is in use, or when a process fails to start three times in a row.
     """
     _say("starting Postgres, Valkey, the sandbox, the workers and the review pages ...")
-    with fleet() as running:
+    with fleet(sandbox_options=OPTIONS) as running:
         running.require_review_port()
         found = asyncio.run(seed.accounts_and_documents(running.stack.database_url))
         _say("\n".join(seed.report(found)))
@@ -150,7 +154,7 @@ def _people(running: Fleet, webhooks: Receiver, result: Report) -> bool:
     if not running.owns_database:
         return True
     review_access.await_pages(running, _say)
-    _say("a person takes over one conversation and approves a draft that the AI did not trust ...")
+    _say("a person takes over one conversation and approves a right draft that no judge could read ...")
     figures = result.figures
     steps = people.story(
         running,
@@ -206,7 +210,8 @@ async def _flow(running: Fleet, run: str, payloads: list[bytes], rate: float) ->
                     break
                 await asyncio.sleep(0.2)
         await publishing
-        result = await report(connection, client, run=run, streams=(EVENTS, REPLIES))
+        answers = await answer_figures(running.stack.database_url, run) if running.sandboxed else None
+        result = await report(connection, client, run=run, streams=(EVENTS, REPLIES), answers=answers)
     await client.aclose()
     return result
 
@@ -231,6 +236,8 @@ def _show(result: Report) -> None:
                 emit_json({"kind": kind, **row})
         for row in result.figures.examples:
             emit_json({"kind": "example", **row})
+        if result.answers is not None:
+            emit_json({"kind": "answers", **asdict(result.answers)})
         return
     screen.print(
         table(
@@ -243,6 +250,8 @@ def _show(result: Report) -> None:
         for part in decision_details(row):
             screen.print(part)
     screen.print(table(laws, ["law", "held", "figures"], title="\nlaws"))
+    if result.answers is not None:
+        screen.print(Text(f"\n{result.answers.sentence}", style="bold"))
     screen.print(Text(NEXT))
 
 
