@@ -182,6 +182,10 @@ bench-rules: $(BENCH_READY) ## compare the rule matcher with other libraries; JS
 bench-peers: $(PEERS)/openai_guardrails/.ready $(PEERS)/nemo/.ready ## compare with other guardrail libraries; NDJSON in out/ (20 minutes)
 	@$(BIN)/python -m bench.peers --environments $(PEERS) $(ARGS)
 
+.PHONY: bench-conversations
+bench-conversations: $(READY) ## measure which answers are sent, by judge, on our own set of conversations (5 minutes)
+	@$(BIN)/hushgate assess conversations bench/conversations $(ARGS)
+
 .PHONY: fuzz
 fuzz: $(FUZZ_READY) ## fuzz parsers of untrusted input; JSON in out/, inputs that break it in out/fuzz (10 minutes a target)
 	@$(BIN)/python -m fuzz $(ARGS)

@@ -25,8 +25,8 @@ from cli.assess.cases import (
     table_row,
     with_required_labels,
 )
-from cli.assess.figures import PolicyOutcome, policy_figures, risk_coverage
 from cli.assess.conversations import conversations
+from cli.assess.figures import PolicyOutcome, policy_figures, risk_coverage
 from cli.assess.plot import risk_coverage_svg
 from cli.assess.row_format import AssessmentRow
 from cli.assess.rows import read_cases, read_readings, read_rows

@@ -84,7 +84,7 @@ def conversations(
     combinations = _combinations(judge or JUDGES, writes or list(Writes))
     cases = _cases(folder, only, limit)
     if embeddings != EMBEDDINGS_OFF:
-        _checked("--embeddings", parse_forward, embeddings)
+        _checked(parse_forward, embeddings)
     errors.print(
         f"{len(cases)} cases, {len(policies) * len(combinations)} runs; starting servers and workers"
     )
@@ -139,14 +139,14 @@ def _show(results: Sequence[RunResult], *, as_json: bool) -> None:
 
 def _combinations(judges: Sequence[str], writers: Sequence[str]) -> list[tuple[str, Writes]]:
     """Judge and writer of each run; a judge that is off comes last: the workers pause calls to it."""
-    each = [_checked("--judge", parse_judge, name) for name in judges]
+    each = [_checked(parse_judge, name) for name in judges]
     names = list(dict.fromkeys(found.name for found in sorted(each, key=lambda found: found.off)))
-    writing = list(dict.fromkeys(_checked("--writes", parse_writes, name) for name in writers))
+    writing = list(dict.fromkeys(_checked(parse_writes, name) for name in writers))
     return list(product(names, writing))
 
 
 def _cases(folder: Path, only: str | None, limit: int | None) -> Sequence[Case]:
-    found = _checked("FOLDER", load_cases, folder).cases
+    found = _checked(load_cases, folder).cases
     domains = sorted({case.domain for case in found})
     if only is not None and only not in domains:
         raise fail(f"--only: expected one of {', '.join(domains)}, got {only!r}")
@@ -155,9 +155,9 @@ def _cases(folder: Path, only: str | None, limit: int | None) -> Sequence[Case]:
     return [chosen[place * len(chosen) // most] for place in range(most)]
 
 
-def _checked(option: str, parse: Callable[[Given], Found], given: Given) -> Found:
-    """What ``parse`` makes of an option's value; its ValueError ends the command."""
+def _checked(parse: Callable[[Given], Found], given: Given) -> Found:
+    """What ``parse`` makes of an option's value; its ValueError, which names the field, ends the command."""
     try:
         return parse(given)
     except ValueError as error:
-        raise fail(f"{option}: {error}") from error
+        raise fail(str(error)) from error

@@ -19,7 +19,16 @@ from sandbox.replies.moderation import moderation_body, moderation_inputs
 from sandbox.routes import BadRequest
 
 TEXT = st.sampled_from(
-    ["", "hi", "agent", "HUSHGATE-JUDGE: x\nREPLY: a", "[1] A: when open", "when open?", "名前は何ですか"]
+    [
+        "",
+        "hi",
+        "agent",
+        "HUSHGATE-JUDGE: x\nREPLY: a",
+        "HUSHGATE-JUDGE: reading\nPASSAGES:\n> [2]\n>x\nREPLY:\n> 1. a\nASPECTS:\n> :",
+        "[1] A: when open",
+        "when open?",
+        "名前は何ですか",
+    ]
 ) | st.text(max_size=20)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | TEXT,
