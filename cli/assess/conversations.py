@@ -62,7 +62,9 @@ def conversations(
     only: Annotated[
         str | None, typer.Option(metavar="DOMAIN", help="Only the cases of one business.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many cases, spread over all.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="At most so many cases, of every kind its share.")
+    ] = None,
     embeddings: Annotated[
         str,
         typer.Option(help="none: search by words only; or an embedding server, http://127.0.0.1:PORT/v1."),
@@ -146,11 +148,12 @@ def _combinations(judges: Sequence[str], writers: Sequence[str]) -> list[tuple[s
 
 
 def _cases(folder: Path, only: str | None, limit: int | None) -> Sequence[Case]:
+    """The cases by kind, of which a limit takes every so many: each kind keeps its share."""
     found = _checked(load_cases, folder).cases
     domains = sorted({case.domain for case in found})
     if only is not None and only not in domains:
         raise fail(f"--only: expected one of {', '.join(domains)}, got {only!r}")
-    chosen = [case for case in found if only in (None, case.domain)]
+    chosen = sorted((case for case in found if only in (None, case.domain)), key=lambda case: case.kind)
     most = min(limit or len(chosen), len(chosen))
     return [chosen[place * len(chosen) // most] for place in range(most)]
 
