@@ -174,10 +174,16 @@ def assessed(
 ) -> Assessment:
     """The assessment with the reading that was wanted.
 
-    A draft that passed a failsafe is assessed by the guardrail that follows it, if one does.
+    A sentence like a promise that the judge does not bear out hands the conversation to people, unless the
+    draft waits for a person anyway. A draft that passed a failsafe is assessed by the guardrail after it.
     """
-    if promise is not None and not _is_borne_out(promise, case, reading):
-        return promise_assessment(design_name(policy), policy, promise)
+    found = _by_design(case, policy, reading)
+    if promise is None or found.action is Action.HOLD or _is_borne_out(promise, case, reading):
+        return found
+    return promise_assessment(design_name(policy), policy, promise)
+
+
+def _by_design(case: DraftCase, policy: Policy, reading: DraftReading | None) -> Assessment:
     found = design_of(policy).assess(case, policy, reading)
     following = following_policy(policy)
     if following is None or found.action is not Action.SEND:
