@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from math import ceil, floor
 from typing import Final
 
 from worker.assessment.reading.languages import same_language
 from worker.assessment.reading.numbers import DAY_MINUTES, Figures, figures
+from worker.assessment.reading.units import THING, Amounts, amounts
 from worker.assessment.text.wordlists import folded_text, list_pattern
 from worker.assessment.text.words import fact_units, split_sentences, text_units
 
@@ -28,28 +29,67 @@ MOST_STEP: Final = 90
 """Minutes that people add to a time of day ("45 minutes before closing")."""
 
 
-def missing_figures(sentence: str, *, quoted: str, passages: str, question: str) -> list[str]:
+def missing_figures(sentence: str, *, draft: str, quoted: str, passages: str, question: str) -> list[str]:
     """The numbers and times of a sentence that its evidence does not give.
 
     They may stand in a quote, in the question, or in a sentence of the passages that speaks of the same, or
     follow by arithmetic: two steps where the sentence says that it concludes ("so", "that makes"), else
-    one.
+    one. A number with a unit of measure must have that unit there, and must not stand for another amount of
+    the quotes.
     """
     said = figures(sentence)
     if not said.numbers and not said.times:
         return []
     near = [figures(part) for part in _speaking_of(sentence, passages)]
     known = [figures(quoted), figures(question), *near]
-    times = frozenset().union(*(each.times for each in known))
-    numbers = frozenset().union(_hours(times), *(each.readings for each in known))
-    concludes = "=" in sentence or list_pattern("results").search(folded_text(sentence)) is not None
-    missing = [each for each in said.numbers if each.isdisjoint(numbers)]
-    for _ in range(MOST_PASSES if concludes else 1):
-        shown = Figures(numbers=tuple(each for each in said.numbers if each not in missing))
-        numbers |= _derived(shown, known[:2], concludes=concludes)
-        missing = [each for each in missing if each.isdisjoint(numbers)]
+    times = frozenset().union(*(each.times | each.possible_times for each in known))
+    derived = _hours(times) | _derived(sentence, said, known)
+    written = _written_units(known)
+    stated = frozenset().union(*(each.amounts for each in known))
+    missing = [
+        readings
+        for readings, unit in zip(said.numbers, said.units, strict=True)
+        if readings.isdisjoint(derived)
+        and (
+            not _has_unit(readings, unit, written, stated)
+            or _replaces(readings, unit, figures(draft), known)
+        )
+    ]
+    numbers = derived | written.keys()
     late = [time for time in said.times if not _is_known(time, times, numbers) and not _follows(time, known)]
-    return [min(each, key=len) for each in missing] + [f"{time // 60}:{time % 60:02}" for time in late]
+    return [max(each) for each in missing] + [f"{time // 60}:{time % 60:02}" for time in late]
+
+
+def _written_units(known: Sequence[Figures]) -> dict[str, set[str]]:
+    """Each number of the evidence with the units that it has there."""
+    found: dict[str, set[str]] = {}
+    for each in known:
+        for readings, unit in zip(each.numbers, each.units, strict=True):
+            for reading in readings:
+                found.setdefault(reading, set()).add(unit)
+    return found
+
+
+def _has_unit(readings: frozenset[str], unit: str, written: Mapping[str, set[str]], stated: Amounts) -> bool:
+    """Whether the evidence has a number with that unit, or with a word that may be one."""
+    units = frozenset().union(*(written.get(reading, ()) for reading in readings))
+    if unit in ("", THING) or not units.isdisjoint(("", THING, unit)):
+        return bool(units)
+    return not amounts(readings, unit).isdisjoint(stated)
+
+
+def _replaces(readings: frozenset[str], unit: str, draft: Figures, known: Sequence[Figures]) -> bool:
+    """Whether an amount stands in place of one that the quotes have and the draft leaves out."""
+    said, quoted = amounts(readings, unit), known[0]
+    if not said.isdisjoint(quoted.amounts | known[1].amounts):
+        return False
+    others, bare = set(), set()
+    for each, its_unit in zip(quoted.numbers, quoted.units, strict=True):
+        if its_unit == unit:
+            others |= each
+        elif its_unit in ("", THING):
+            bare |= each
+    return bool(others) and readings.isdisjoint(bare) and draft.readings.isdisjoint(others | bare)
 
 
 def _speaking_of(sentence: str, passages: str) -> list[str]:
@@ -73,7 +113,7 @@ def _is_known(time: int, times: frozenset[int], numbers: frozenset[str]) -> bool
 
 def _follows(time: int, known: list[Figures]) -> bool:
     """Whether a time lies a known number of minutes before or after a known time or full hour."""
-    numbers = [value for each in known for value in _values(each)]
+    numbers = [value for each in known for value in _values(each.numbers)]
     bases = {time for each in known for time in each.times} | {value * 60 for value in numbers if value <= 24}
     steps = [value for value in numbers if LEAST_STEP <= value <= MOST_STEP]
     return any(
@@ -84,10 +124,22 @@ def _follows(time: int, known: list[Figures]) -> bool:
     )
 
 
-def _derived(shown: Figures, known: Sequence[Figures], *, concludes: bool) -> frozenset[str]:
+def _derived(sentence: str, said: Figures, known: Sequence[Figures]) -> frozenset[str]:
     """What follows from the numbers that a sentence shows, and where it concludes from its evidence too."""
-    quoted, asked = (_values(each) for each in known)
-    first = (*_values(shown), *quoted[:MOST_VALUES]) if concludes else _values(shown)
+    concludes = "=" in sentence or list_pattern("results").search(folded_text(sentence)) is not None
+    numbers = frozenset().union(*(each.readings for each in known))
+    found: frozenset[str] = frozenset()
+    for _ in range(MOST_PASSES if concludes else 1):
+        shown = tuple(each for each in said.numbers if not each.isdisjoint(numbers | found))
+        found |= _results(shown, known[:2], concludes=concludes)
+    return found
+
+
+def _results(
+    shown: tuple[frozenset[str], ...], known: Sequence[Figures], *, concludes: bool
+) -> frozenset[str]:
+    ours, quoted, asked = (_values(each) for each in (shown, *(figure.numbers for figure in known)))
+    first = (*ours, *quoted[:MOST_VALUES]) if concludes else ours
     one = _steps(first, (*first, *asked))
     if not concludes:
         return frozenset(map(_written, one))
@@ -109,6 +161,6 @@ def _written(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") or "0"
 
 
-def _values(found: Figures) -> list[float]:
-    shortest = (min(each, key=len) for each in found.numbers)
-    return [float(each) for each in shortest if each.count(".") <= 1 and len(each) <= MOST_DIGITS]
+def _values(numbers: Sequence[frozenset[str]]) -> list[float]:
+    readings = (reading for each in numbers for reading in sorted(each))
+    return [float(each) for each in readings if each.count(".") <= 1 and len(each) <= MOST_DIGITS]

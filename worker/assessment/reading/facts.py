@@ -48,7 +48,9 @@ def disagreements(
     ground = f"{quoted}\n{passages}\n{asked}"
     flip, dropped = flipped(sentence, draft, quoted), dropped_condition(sentence, quoted)
     found = {
-        Fact.NUMBER: missing_figures(sentence, quoted=quoted, passages=passages, question=asked),
+        Fact.NUMBER: missing_figures(
+            sentence, draft=draft, quoted=quoted, passages=passages, question=asked
+        ),
         Fact.DATE: missing_dates(sentence, ground, asked),
         Fact.NAME: missing_names(sentence, ground),
         Fact.NEGATION: [flip] if flip else [],

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 from icu4py.messageformat import MessageFormat
 
+from worker.assessment.reading.units import Amounts, amounts, unit_beside
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, list_words
 
@@ -21,6 +24,11 @@ _CLOCK: Final = re.compile(
     r"(?:\s?(?P<after>[0-5]?\d)(?:分|분)?|(?P<thirty>半|반))?)?",
     re.IGNORECASE,
 )
+_HOURS: Final = re.compile(r"h\b|giờ|heure")
+"""Words of a time of day that also count hours."""
+_FOREIGN_DIGIT: Final = re.compile(r"(?![0-9])\d")
+_RANGE: Final = re.compile(r"\s*(?:-|–|—|~|〜|to|or|and|bis|oder|und|à|ou|et|a|o|y|e|al|do|tot|đến|hoặc|到|至|或|から)\s*")
+"""Between two numbers with one unit: "14 to 30 days"."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _HAN_NUMBER: Final = re.compile(
     r"(?<![周週期拜])[〇零一二两兩三四五六七八九十百千]+"
@@ -37,44 +45,77 @@ MOST_SPELLED: Final = 100
 DAY_MINUTES: Final = 24 * 60
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
     """The figures of one text.
 
     Attributes:
         numbers: every number as all its possible readings ("1.000" is 1 or 1000), in the order of the text.
+        units: the unit of each number, "" where none is certain.
         times: minutes after midnight of every time of day that is written as one.
+        possible_times: the same of numbers that are either hours or a time ("19 heures"), which are numbers.
     """
 
     numbers: tuple[frozenset[str], ...] = ()
+    units: tuple[str, ...] = ()
     times: frozenset[int] = frozenset()
+    possible_times: frozenset[int] = frozenset()
 
     @property
     def readings(self) -> frozenset[str]:
         """Every reading of every number."""
         return frozenset().union(*self.numbers)
 
+    @property
+    def amounts(self) -> Amounts:
+        """Every number that has a unit of measure, in every unit that it can be told in."""
+        each = zip(self.numbers, self.units, strict=True)
+        return frozenset().union(*(amounts(readings, unit) for readings, unit in each))
+
 
 @once
 def figures(text: str) -> Figures:
     """The numbers and times of day of a text; a time is no number."""
-    times: set[int] = set()
-    plain = _CLOCK.sub(lambda found: _without_time(found, times), text)
-    numbers = [_digit_readings(each) for each in _NUMBER.findall(plain)]
-    numbers += [frozenset({value}) for value in spelled_numbers(text)]
-    return Figures(numbers=tuple(numbers), times=frozenset(times))
+    sure: set[int] = set()
+    possible: set[int] = set()
+    folded = _plain_digits(folded_text(text))
+    plain = _CLOCK.sub(lambda found: _without_time(found, sure, possible), folded)
+    places = [(each.start(), each.end(), _digit_readings(each[0])) for each in _NUMBER.finditer(plain)]
+    places += [(start, end, frozenset({value})) for start, end, value in _spelled_places(plain)]
+    places.sort(key=lambda place: place[0])
+    units = [unit_beside(plain, start, end) for start, end, _ in places]
+    for index, ((_, end, _), (start, _, _)) in reversed(list(enumerate(pairwise(places)))):
+        if units[index] == "" and end <= start and _RANGE.fullmatch(plain[end:start]):
+            units[index] = units[index + 1]
+    return Figures(
+        numbers=tuple(readings for _, _, readings in places),
+        units=tuple(units),
+        times=frozenset(sure),
+        possible_times=frozenset(possible),
+    )
 
 
-def _without_time(found: re.Match[str], times: set[int]) -> str:
+def _plain_digits(text: str) -> str:
+    """The text with its digits of any script as 0 to 9."""
+    if text.isascii():
+        return text
+    return _FOREIGN_DIGIT.sub(lambda found: str(unicodedata.digit(found[0])), text)
+
+
+def _without_time(found: re.Match[str], sure: set[int], possible: set[int]) -> str:
     """A space for a time of day, which is added to the times; anything else as it stands."""
-    marked = found["half"] or found["word"] or (found["minute"] and found["sign"] != ".")
-    if not marked:
+    sign = found["minute"] and found["sign"]
+    if not (found["half"] or found["word"] or (sign and sign != ".")):
         return found[0]
     hour = int(found["hour"])
     if found["half"]:
         hour = hour % 12 + (12 if found["half"].lower() == "p" else 0)
     minute = 30 if found["thirty"] else int(found["minute"] or found["after"] or 0)
-    times.add((hour * 60 + minute) % DAY_MINUTES)
+    time = (hour * 60 + minute) % DAY_MINUTES
+    if found["word"] and not (sign or found["after"] or found["thirty"]) and _HOURS.match(found["word"]):
+        possible.add(time)
+        return found[0]
+    sure.add(time)
     return " "
 
 
@@ -93,15 +134,19 @@ def _canonical(number: str) -> str:
     return number.lstrip("0") or "0"
 
 
-def spelled_numbers(text: str) -> Iterator[str]:
-    """The numbers from 2 that a text spells in words of any of the languages, or in Han figures."""
+def _spelled_places(folded: str) -> Iterator[tuple[int, int, str]]:
+    """(start, end, number) of the numbers from 2 that folded text spells in words or in Han figures."""
     known = _spelled()
-    for word in _WORD.findall(folded_text(text)):
-        if (value := known.get(word.replace("-", ""))) is not None:
-            yield value
-    for run in _HAN_NUMBER.findall(text):
-        if (figure := _han_value(run)) is not None and figure > 1:
-            yield str(figure)
+    for word in _WORD.finditer(folded):
+        value, end = known.get(word[0].replace("-", "")), word.end()
+        if value is None and "-" in word[0]:
+            first = word[0].partition("-")[0]
+            value, end = known.get(first), word.start() + len(first)
+        if value is not None:
+            yield word.start(), end, value
+    for run in _HAN_NUMBER.finditer(folded):
+        if (figure := _han_value(run[0])) is not None and figure > 1:
+            yield run.start(), run.end(), str(figure)
 
 
 @cache

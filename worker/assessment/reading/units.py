@@ -1,0 +1,95 @@
+"""Units of measure beside a number, in one spelling, so that "14 Tage" and "two weeks" are one amount."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from worker.assessment.text.wordlists import folded_text, list_words, one_of
+
+THING: Final = "thing"
+"""The unit of a number before a word that is no unit of measure: "three branches", "14 calendar days"."""
+_FACTORS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
+    "second": (("minute", 1 / 60),),
+    "hour": (("minute", 60),),
+    "day": (("minute", 1440),),
+    "week": (("minute", 7 * 1440),),
+    "month": (("month", 1), *(("minute", days * 1440) for days in (28, 30, 31))),
+    "quarter": (("month", 3),),
+    "year": (("month", 12), ("minute", 365 * 1440)),
+    "cent": (("euro", 0.01), ("dollar", 0.01)),
+    "kilometer": (("meter", 1000),),
+    "centimeter": (("meter", 0.01),),
+    "millimeter": (("meter", 0.001),),
+    "kilogram": (("gram", 1000),),
+    "gigabyte": (("megabyte", 1000), ("megabyte", 1024)),
+}
+"""A unit as the units that it can be told in; a month has 28 to 31 days."""
+_MONEY_SIGN: Final = re.compile(r"(us\$|[€$£¥₫])\s?$")
+_NEXT_WORDS: Final = re.compile(r"[\s\-–]*(%|[€$£¥₫]|[^\W\d_]+(?:['-][^\W\d_]+)*)(?:[\s-]+([^\W\d_]+))?")
+_LOOK_BACK: Final = 4
+_LOOK_AHEAD: Final = 48
+Amounts = frozenset[tuple[str, float]]
+
+
+def unit_beside(folded: str, start: int, end: int) -> str:
+    """The unit of the number at a place of folded text, ``thing`` before another word, "" before none.
+
+    One word may stand between ("14 calendar days"), and a German unit may end its word ("Kalendertage").
+    """
+    sign = _MONEY_SIGN.search(folded[max(0, start - _LOOK_BACK) : start])
+    if sign is not None:
+        return _units()[sign[1]]
+    ahead = folded[end : end + _LOOK_AHEAD]
+    if (counter := _counters().match(ahead)) is not None:
+        return _units()[counter[1]]
+    found = _NEXT_WORDS.match(ahead)
+    if found is None:
+        return ""
+    first, second = found[1], found[2] or ""
+    known = _units().get(first) or _compound(first)
+    if known is None and first not in list_words("stop"):
+        known = _units().get(second) or _compound(second) or THING
+    return known or ""
+
+
+def amounts(readings: frozenset[str], unit: str) -> Amounts:
+    """A number with its unit in every unit that it can be told in; none without a unit of measure."""
+    if unit in ("", THING):
+        return frozenset()
+    values = [float(each) for each in readings if each.count(".") <= 1 and len(each) < _LOOK_AHEAD]
+    factors = _FACTORS.get(unit, ((unit, 1.0),))
+    return frozenset((base, round(value * factor, 2)) for base, factor in factors for value in values)
+
+
+def _compound(word: str) -> str | None:
+    found = _compounds().search(word)
+    return _units()[found[1]] if found is not None else None
+
+
+@cache
+def _units() -> Mapping[str, str]:
+    """Word or sign -> unit."""
+    found: dict[str, str] = {}
+    for entry in sorted(list_words("units")):
+        unit, _, words = entry.partition(": ")
+        for word in words.split(", "):
+            found.setdefault(folded_text(word), unit)
+    return found
+
+
+@cache
+def _counters() -> re.Pattern[str]:
+    """A unit directly after its number, in a script without spaces, or one of several words."""
+    unspaced = [word for word in _units() if word[0] >= "\u0e00" and not "\u1e00" <= word[0] <= "\u20ff"]
+    several = [word for word in _units() if " " in word]
+    ordered = sorted((*unspaced, *several), key=len, reverse=True)
+    return re.compile(rf"[\s-]*({one_of(ordered)})")
+
+
+@cache
+def _compounds() -> re.Pattern[str]:
+    german = ("stunden", "tage", "tagen", "tag", "wochen", "woche", "monate", "monaten", "jahre", "jahren")
+    return re.compile(rf"(?<=\w{{3}})({'|'.join(german)})$")
