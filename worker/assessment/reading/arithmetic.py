@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations, islice
 from math import ceil, floor
 from typing import Final
 
@@ -24,6 +24,8 @@ MOST_RESULTS: Final = 2_000
 """Results of one step that the second step starts from."""
 MOST_DIGITS: Final = 12
 """A longer number is an identifier: not a quantity."""
+Value = tuple[float, str]
+"""A number with its unit."""
 LEAST_STEP: Final = 10
 MOST_STEP: Final = 90
 """Minutes that people add to a time of day ("45 minutes before closing")."""
@@ -44,11 +46,11 @@ def missing_figures(sentence: str, *, draft: str, quoted: str, passages: str, qu
     known = [figures(quoted), figures(question), *near]
     times = frozenset().union(*(each.times | each.possible_times for each in known))
     derived = _hours(times) | _derived(sentence, said, known)
-    written = _written_units(known)
+    written = _written_units(known, figures(draft))
     stated = frozenset().union(*(each.amounts for each in known))
     missing = [
         readings
-        for readings, unit in zip(said.numbers, said.units, strict=True)
+        for readings, unit in said.units_of()
         if readings.isdisjoint(derived)
         and (
             not _has_unit(readings, unit, written, stated)
@@ -60,45 +62,51 @@ def missing_figures(sentence: str, *, draft: str, quoted: str, passages: str, qu
     return [max(each) for each in missing] + [f"{time // 60}:{time % 60:02}" for time in late]
 
 
-def _written_units(known: Sequence[Figures]) -> dict[str, set[str]]:
-    """Each number of the evidence with the units that it has there."""
+def _written_units(known: Sequence[Figures], draft: Figures) -> dict[str, set[str]]:
+    """Each number of the evidence with its units there; "" for those that the draft has without a unit too.
+
+    A draft that says "Zone 2" has used the bare number of the evidence: "2 euros" needs its own.
+    """
+    bare = frozenset().union(*(each for each, unit in draft.units_of() if unit in ("", THING)))
     found: dict[str, set[str]] = {}
     for each in known:
-        for readings, unit in zip(each.numbers, each.units, strict=True):
+        for readings, unit in each.units_of():
             for reading in readings:
-                found.setdefault(reading, set()).add(unit)
+                used = reading in bare and unit in ("", THING)
+                found.setdefault(reading, set()).update(() if used else (unit,))
     return found
 
 
 def _has_unit(readings: frozenset[str], unit: str, written: Mapping[str, set[str]], stated: Amounts) -> bool:
     """Whether the evidence has a number with that unit, or with a word that may be one."""
     units = frozenset().union(*(written.get(reading, ()) for reading in readings))
-    if unit in ("", THING) or not units.isdisjoint(("", THING, unit)):
-        return bool(units)
+    if unit in ("", THING):
+        return any(reading in written for reading in readings)
+    if not units.isdisjoint(("", THING, unit)):
+        return True
     return not amounts(readings, unit).isdisjoint(stated)
 
 
 def _replaces(readings: frozenset[str], unit: str, draft: Figures, known: Sequence[Figures]) -> bool:
     """Whether an amount stands in place of one that the quotes have and the draft leaves out."""
-    said, quoted = amounts(readings, unit), known[0]
-    if not said.isdisjoint(quoted.amounts | known[1].amounts):
+    if unit in ("", THING) or not amounts(readings, unit).isdisjoint(known[0].amounts | known[1].amounts):
         return False
-    others, bare = set(), set()
-    for each, its_unit in zip(quoted.numbers, quoted.units, strict=True):
-        if its_unit == unit:
-            others |= each
-        elif its_unit in ("", THING):
-            bare |= each
-    return bool(others) and readings.isdisjoint(bare) and draft.readings.isdisjoint(others | bare)
+    bare = frozenset().union(*(each for each, its_unit in draft.units_of() if its_unit in ("", THING)))
+    others = [each for each, its_unit in known[0].units_of() if its_unit == unit]
+    elsewhere = [each - bare for each, its_unit in known[0].units_of() if its_unit in ("", THING)]
+    kept = frozenset().union(*others, *elsewhere)
+    return bool(others) and draft.readings.isdisjoint(kept)
 
 
 def _speaking_of(sentence: str, passages: str) -> list[str]:
-    """The sentences of the passages that share a content word; all in another language, where none can."""
+    """The sentences of the passages that share a content word, and rows of tables; all in another language."""
     parts = split_sentences(passages)
     if not same_language(sentence, passages):
         return parts
     said = frozenset(fact_units(text_units(sentence)))
-    return [part for part in parts if not said.isdisjoint(fact_units(text_units(part)))]
+    return [
+        part for part in parts if part[:1] == "|" or not said.isdisjoint(fact_units(text_units(part)))
+    ]
 
 
 def _hours(times: frozenset[int]) -> frozenset[str]:
@@ -113,7 +121,7 @@ def _is_known(time: int, times: frozenset[int], numbers: frozenset[str]) -> bool
 
 def _follows(time: int, known: list[Figures]) -> bool:
     """Whether a time lies a known number of minutes before or after a known time or full hour."""
-    numbers = [value for each in known for value in _values(each.numbers)]
+    numbers = [value for each in known for value, _ in _values(each.units_of())]
     bases = {time for each in known for time in each.times} | {value * 60 for value in numbers if value <= 24}
     steps = [value for value in numbers if LEAST_STEP <= value <= MOST_STEP]
     return any(
@@ -128,39 +136,55 @@ def _derived(sentence: str, said: Figures, known: Sequence[Figures]) -> frozense
     """What follows from the numbers that a sentence shows, and where it concludes from its evidence too."""
     concludes = "=" in sentence or list_pattern("results").search(folded_text(sentence)) is not None
     numbers = frozenset().union(*(each.readings for each in known))
+    quoted, asked = (_values(figure.units_of()) for figure in known[:2])
     found: frozenset[str] = frozenset()
     for _ in range(MOST_PASSES if concludes else 1):
-        shown = tuple(each for each in said.numbers if not each.isdisjoint(numbers | found))
-        found |= _results(shown, known[:2], concludes=concludes)
+        shown = _values(each for each in said.units_of() if not each[0].isdisjoint(numbers | found))
+        first = (*shown, *(each for each in quoted if concludes and each not in shown))
+        found |= _results(first, tuple(each for each in asked if each not in first), concludes=concludes)
     return found
 
 
-def _results(
-    shown: tuple[frozenset[str], ...], known: Sequence[Figures], *, concludes: bool
-) -> frozenset[str]:
-    ours, quoted, asked = (_values(each) for each in (shown, *(figure.numbers for figure in known)))
-    first = (*ours, *quoted[:MOST_VALUES]) if concludes else ours
-    one = _steps(first, (*first, *asked))
-    if not concludes:
-        return frozenset(map(_written, one))
-    results = sorted(one)[:MOST_RESULTS]
-    return frozenset(map(_written, (*one, *_steps(results, (*first, *asked, *UNIT_STEPS)))))
+def _results(first: tuple[Value, ...], asked: tuple[Value, ...], *, concludes: bool) -> frozenset[str]:
+    """What one step gives from two of the numbers, and where a sentence concludes a second step."""
+    values = (*first, *asked)
+    one = [
+        (result, (left, right))
+        for left, right in combinations(range(len(values)), 2)
+        if left < len(first)
+        for result in _steps(values[left], values[right])
+    ]
+    found = {value for (value, _), _ in one}
+    if concludes:
+        for result, used in one[:MOST_RESULTS]:
+            rest = (value for index, value in enumerate(values) if index not in used)
+            found.update(value for other in rest for value, _ in _steps(result, other))
+        converted = (*found, *(value for value, _ in values))
+        found.update(each for value in converted for step in UNIT_STEPS for each in (value * step, value / step))
+    return frozenset(map(_written, found | {float(near(each)) for each in found for near in (floor, ceil)}))
 
 
-def _steps(ours: Sequence[float], others: Sequence[float]) -> set[float]:
-    """Sums, differences, products and quotients, also rounded to whole numbers."""
-    found: set[float] = set()
-    for one, other in product(ours, others):
-        found |= {one * other, one + other, abs(one - other)}
-        if other:
-            found.add(one / other)
-    return found | {float(rounded) for each in found for rounded in (floor(each), ceil(each))}
+def _steps(one: Value, other: Value) -> tuple[Value, ...]:
+    """Product and quotients of two numbers, and their sum and difference where their units allow it."""
+    (left, its_unit), (right, other_unit) = one, other
+    found = [(left * right, "")]
+    if left and right:
+        found += [(left / right, ""), (right / left, "")]
+    if its_unit == other_unit or "" in (its_unit, other_unit):
+        unit = its_unit or other_unit
+        found += [(left + right, unit), (abs(left - right), unit)]
+    return tuple(found)
 
 
 def _written(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") or "0"
 
 
-def _values(numbers: Sequence[frozenset[str]]) -> list[float]:
-    readings = (reading for each in numbers for reading in sorted(each))
-    return [float(each) for each in readings if each.count(".") <= 1 and len(each) <= MOST_DIGITS]
+def _values(numbers: Iterable[tuple[frozenset[str], str]]) -> tuple[Value, ...]:
+    found = (
+        (float(reading), unit)
+        for readings, unit in numbers
+        for reading in sorted(readings)
+        if reading.count(".") <= 1 and len(reading) <= MOST_DIGITS
+    )
+    return tuple(islice(dict.fromkeys(found), MOST_VALUES))

@@ -66,11 +66,14 @@ class Figures:
         """Every reading of every number."""
         return frozenset().union(*self.numbers)
 
+    def units_of(self) -> Iterator[tuple[frozenset[str], str]]:
+        """Every number with its unit."""
+        return zip(self.numbers, self.units, strict=True)
+
     @property
     def amounts(self) -> Amounts:
         """Every number that has a unit of measure, in every unit that it can be told in."""
-        each = zip(self.numbers, self.units, strict=True)
-        return frozenset().union(*(amounts(readings, unit) for readings, unit in each))
+        return frozenset().union(*(amounts(readings, unit) for readings, unit in self.units_of()))
 
 
 @once

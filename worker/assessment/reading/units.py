@@ -28,7 +28,9 @@ _FACTORS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
 }
 """A unit as the units that it can be told in; a month has 28 to 31 days."""
 _MONEY_SIGN: Final = re.compile(r"(us\$|[€$£¥₫])\s?$")
-_NEXT_WORDS: Final = re.compile(r"[\s\-–]*(%|[€$£¥₫]|[^\W\d_]+(?:['-][^\W\d_]+)*)(?:[\s-]+([^\W\d_]+))?")
+_NEXT_WORD: Final = re.compile(r"[\s\-–]*(%|[€$£¥₫]|[^\W\d_]+(?:['-][^\W\d_]+)*)")
+MOST_WORDS: Final = 3
+"""Words after a number among which its unit is looked for ("14 full calendar days"), up to a function word."""
 _LOOK_BACK: Final = 4
 _LOOK_AHEAD: Final = 48
 Amounts = frozenset[tuple[str, float]]
@@ -37,7 +39,7 @@ Amounts = frozenset[tuple[str, float]]
 def unit_beside(folded: str, start: int, end: int) -> str:
     """The unit of the number at a place of folded text, ``thing`` before another word, "" before none.
 
-    One word may stand between ("14 calendar days"), and a German unit may end its word ("Kalendertage").
+    Other words may stand between ("14 calendar days"); a German unit may end its word ("Kalendertage").
     """
     sign = _MONEY_SIGN.search(folded[max(0, start - _LOOK_BACK) : start])
     if sign is not None:
@@ -45,14 +47,18 @@ def unit_beside(folded: str, start: int, end: int) -> str:
     ahead = folded[end : end + _LOOK_AHEAD]
     if (counter := _counters().match(ahead)) is not None:
         return _units()[counter[1]]
-    found = _NEXT_WORDS.match(ahead)
-    if found is None:
-        return ""
-    first, second = found[1], found[2] or ""
-    known = _units().get(first) or _compound(first)
-    if known is None and first not in list_words("stop"):
-        known = _units().get(second) or _compound(second) or THING
-    return known or ""
+    unit, place = "", 0
+    for _ in range(MOST_WORDS):
+        found = _NEXT_WORD.match(ahead, place)
+        if found is None:
+            break
+        known = _units().get(found[1]) or _compound(found[1])
+        if known is not None:
+            return known
+        if found[1] in list_words("stop"):
+            break
+        unit, place = THING, found.end()
+    return unit
 
 
 def amounts(readings: frozenset[str], unit: str) -> Amounts:
