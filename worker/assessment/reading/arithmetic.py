@@ -7,6 +7,7 @@ from itertools import combinations, islice
 from math import ceil, floor
 from typing import Final
 
+from worker.assessment.reading.dates import counted_days, named_dates
 from worker.assessment.reading.languages import same_language
 from worker.assessment.reading.numbers import DAY_MINUTES, Figures, figures
 from worker.assessment.reading.units import THING, Amounts, amounts
@@ -45,7 +46,7 @@ def missing_figures(sentence: str, *, draft: str, quoted: str, passages: str, qu
     near = [figures(part) for part in _speaking_of(sentence, passages)]
     known = [figures(quoted), figures(question), *near]
     times = frozenset().union(*(each.times | each.possible_times for each in known))
-    derived = _hours(times) | _derived(sentence, said, known)
+    derived = _hours(times) | _calendar(f"{quoted}\n{question}") | _derived(sentence, said, known)
     written = _written_units(known, figures(draft))
     stated = frozenset().union(*(each.amounts for each in known))
     missing = [
@@ -112,6 +113,12 @@ def _speaking_of(sentence: str, passages: str) -> list[str]:
 def _hours(times: frozenset[int]) -> frozenset[str]:
     """Hours and minutes of times as bare numbers: "9 to 17"."""
     return frozenset(str(part) for time in times for part in (time // 60, time // 60 % 12, time % 60))
+
+
+def _calendar(text: str) -> frozenset[str]:
+    """Numbers of the months that a text names, and of the days that it lets count, as bare numbers."""
+    named = (date[5:] for date in named_dates(text) if date.startswith("month"))
+    return frozenset((*named, *(str(number) for counted in counted_days(text) for number in counted)))
 
 
 def _is_known(time: int, times: frozenset[int], numbers: frozenset[str]) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date, timedelta
 from functools import cache
 from itertools import pairwise
 from typing import Final
 
 from babel import Locale
 
-from worker.assessment.reading.numbers import figures
+from worker.assessment.reading.numbers import DAY_MINUTES, figures
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, list_pattern, one_of
 
@@ -33,21 +34,58 @@ def named_dates(text: str) -> frozenset[str]:
     return frozenset(dates)
 
 
-def missing_dates(sentence: str, ground: str, asked: str) -> list[str]:
-    """The dates of a sentence that neither stand in the ground nor are counted from a day that was asked."""
-    counted = {
-        f"day{(int(day[3:]) + step) % 7}"
-        for day in named_dates(asked)
-        if day in EVERY_DAY
-        for step in _steps(ground)
-    }
-    return sorted(named_dates(sentence) - covered_dates(ground) - counted)
+def missing_dates(sentence: str, *, draft: str, quoted: str, ground: str, asked: str) -> list[str]:
+    """The dates of a sentence that neither stand in the ground nor are counted from a day that was asked.
+
+    A day of the week that stands elsewhere in the passages must not replace the days of the quotes.
+    """
+    said = named_dates(sentence)
+    if not said:
+        return []
+    counted = {f"day{(day + step) % 7}" for day in _weekdays(asked) for step in _steps(ground)}
+    counted |= {f"month{month}" for month, _ in counted_days(ground)}
+    known = covered_dates(quoted) | covered_dates(asked) | counted
+    missing = said - covered_dates(ground) - counted
+    quoted_days = named_dates(quoted) & EVERY_DAY
+    if quoted_days and quoted_days.isdisjoint(covered_dates(draft)):
+        missing |= (said & EVERY_DAY) - known
+    return sorted(missing)
+
+
+def _weekdays(text: str) -> set[int]:
+    return {int(day[3:]) for day in covered_dates(text) if day in EVERY_DAY}
 
 
 def _steps(text: str) -> set[int]:
-    """Days that may be counted forwards or backwards from a day: the small numbers of a text."""
-    near = {int(value) for value in figures(text).readings if value.isdigit() and len(value) == 1}
-    return near | {-step for step in near}
+    """Days that may be counted forwards or backwards from a day: the next one, and a week's amounts."""
+    near = {int(value) for value in figures(text).readings if value.isdigit() and len(value) == 1} | {1}
+    near |= {round(value / DAY_MINUTES) for base, value in figures(text).amounts if base == "minute"}
+    return {sign * step for step in near if step < MOST_STEP for sign in (1, -1)}
+
+
+@once
+def counted_days(text: str) -> frozenset[tuple[int, int]]:
+    """(month, day) of every calendar day that lies an amount of days of a text from one of its own."""
+    dates = _calendar_days(text)
+    if not dates:
+        return frozenset()
+    minutes = [value for base, value in figures(text).amounts if base == "minute"]
+    steps = {round(value / DAY_MINUTES) for value in minutes if DAY_MINUTES <= value < 366 * DAY_MINUTES}
+    found = {date + timedelta(days=sign * step) for date in dates for step in steps for sign in (1, -1)}
+    return frozenset((date.month, date.day) for date in found)
+
+
+def _calendar_days(text: str) -> set[date]:
+    """The days that a text names as "1 June" or "June 1st", in a year that has a 29 February and one without."""
+    pattern, names = _names()
+    folded, found = folded_text(text), set()
+    for match in pattern.finditer(folded):
+        name = names[match[0]]
+        beside = _DAY_BEFORE.search(folded[max(0, match.start() - 8) : match.start()])
+        beside = beside or _DAY_AFTER.match(folded[match.end() : match.end() + 4])
+        if name.startswith("month") and beside is not None and 1 <= int(beside[1]) <= LEAST_MONTH:
+            found |= {date(year, int(name[5:]), int(beside[1])) for year in (2024, 2025)}
+    return found
 
 
 @once
@@ -96,5 +134,11 @@ def _names() -> tuple[re.Pattern[str], Mapping[str, str]]:
     return re.compile(rf"(?<!\w){spaced}(?!\w)|{unspaced}"), names
 
 
+_DAY_BEFORE: Final = re.compile(r"(?<!\d)(\d{1,2})(?:\.|st|nd|rd|th|er)?\s(?:of\s|de\s)?$")
+_DAY_AFTER: Final = re.compile(r"\s(\d{1,2})(?!\d)")
+MOST_STEP: Final = 15
+"""Days that people count from a day of the week."""
+LEAST_MONTH: Final = 28
+"""Days that every month has; counting from a later one is left to the judge."""
 AMBIGUOUS: Final = frozenset({"may", "march", "mars", "mai", "mei", "maj", "marzo"})
 """Names of months that are also everyday words in one of the languages."""

@@ -51,7 +51,9 @@ def disagreements(
         Fact.NUMBER: missing_figures(
             sentence, draft=draft, quoted=quoted, passages=passages, question=asked
         ),
-        Fact.DATE: missing_dates(sentence, ground, asked),
+        Fact.DATE: missing_dates(
+            sentence, draft=draft, quoted=quoted, ground=ground, asked=asked
+        ),
         Fact.NAME: missing_names(sentence, ground),
         Fact.NEGATION: [flip] if flip else [],
         Fact.CONDITION: [dropped] if dropped else [],

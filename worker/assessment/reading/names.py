@@ -8,7 +8,7 @@ from typing import Final
 
 from babel import Locale
 
-from worker.assessment.reading.dates import named_dates
+from worker.assessment.reading.dates import AMBIGUOUS, named_dates
 from worker.assessment.reading.languages import language_of
 from worker.assessment.text.language import main_script
 from worker.assessment.text.wordlists import folded_text
@@ -30,7 +30,8 @@ def missing_names(sentence: str, ground: str) -> list[str]:
 
 def _is_no_name(word: str) -> bool:
     """Whether a word is a date, which is compared apart, or a language, whose name is an adjective too."""
-    return bool(named_dates(word)) or folded_text(word) in _languages()
+    folded = folded_text(word)
+    return bool(named_dates(word)) or folded in AMBIGUOUS or folded in _languages()
 
 
 @cache
