@@ -7,12 +7,11 @@ from itertools import combinations, islice
 from math import ceil, floor
 from typing import Final
 
+from worker.assessment.reading.clauses import speaking_of
 from worker.assessment.reading.dates import counted_days, named_dates
-from worker.assessment.reading.languages import same_language
 from worker.assessment.reading.numbers import DAY_MINUTES, Figures, figures
 from worker.assessment.reading.units import THING, Amounts, amounts
 from worker.assessment.text.wordlists import folded_text, list_pattern
-from worker.assessment.text.words import fact_units, split_sentences, text_units
 
 HALF_DAY: Final = DAY_MINUTES // 2
 UNIT_STEPS: Final = (60.0, 24.0, 7.0, 12.0, 100.0)
@@ -43,7 +42,7 @@ def missing_figures(sentence: str, *, draft: str, quoted: str, passages: str, qu
     said = figures(sentence)
     if not said.numbers and not said.times:
         return []
-    near = [figures(part) for part in _speaking_of(sentence, passages)]
+    near = [figures(part) for part in speaking_of(sentence, passages)]
     known = [figures(quoted), figures(question), *near]
     times = frozenset().union(*(each.times | each.possible_times for each in known))
     derived = _hours(times) | _calendar(f"{quoted}\n{question}") | _derived(sentence, said, known)
@@ -97,17 +96,6 @@ def _replaces(readings: frozenset[str], unit: str, draft: Figures, known: Sequen
     elsewhere = [each - bare for each, its_unit in known[0].units_of() if its_unit in ("", THING)]
     kept = frozenset().union(*others, *elsewhere)
     return bool(others) and draft.readings.isdisjoint(kept)
-
-
-def _speaking_of(sentence: str, passages: str) -> list[str]:
-    """The sentences of the passages that share a content word, and rows of tables; all in another language."""
-    parts = split_sentences(passages)
-    if not same_language(sentence, passages):
-        return parts
-    said = frozenset(fact_units(text_units(sentence)))
-    return [
-        part for part in parts if part[:1] == "|" or not said.isdisjoint(fact_units(text_units(part)))
-    ]
 
 
 def _hours(times: frozenset[int]) -> frozenset[str]:

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from worker.assessment.reading.arithmetic import missing_figures
+from worker.assessment.reading.clauses import speaking_of
 from worker.assessment.reading.dates import missing_dates
 from worker.assessment.reading.names import missing_names
+from worker.assessment.reading.opposites import PRICE, free_of_charge, opposed
 from worker.assessment.reading.polarity import dropped_condition, flipped
 
 
@@ -19,6 +21,8 @@ class Fact(StrEnum):
     NAME = "name"
     NEGATION = "negation"
     CONDITION = "condition"
+    OPPOSITE = "opposite"
+    PRICE = "price"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,8 @@ def disagreements(
     """
     ground = f"{quoted}\n{passages}\n{asked}"
     flip, dropped = flipped(sentence, draft, quoted), dropped_condition(sentence, quoted)
+    opposite = opposed(sentence, quoted)
+    free = free_of_charge(sentence, (quoted, asked, *speaking_of(sentence, passages)))
     found = {
         Fact.NUMBER: missing_figures(
             sentence, draft=draft, quoted=quoted, passages=passages, question=asked
@@ -57,6 +63,8 @@ def disagreements(
         Fact.NAME: missing_names(sentence, ground),
         Fact.NEGATION: [flip] if flip else [],
         Fact.CONDITION: [dropped] if dropped else [],
+        Fact.OPPOSITE: [opposite] if opposite else [],
+        Fact.PRICE: [PRICE] if free else [],
     }
     return tuple(
         Disagreement(kind=kind, detail=detail) for kind, details in found.items() for detail in details

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Final
 
+from worker.assessment.reading.clauses import main_clauses
 from worker.assessment.reading.languages import same_language
 from worker.assessment.reading.numbers import figures
 from worker.assessment.text.once import once
-from worker.assessment.text.wordlists import folded_text, list_pattern, list_words, one_of
+from worker.assessment.text.wordlists import folded_text, list_pattern
 
 _LEAD: Final = re.compile(r"^[\W_]+")
 
@@ -25,7 +25,7 @@ def flipped(sentence: str, draft: str, quoted: str) -> str | None:
         return None
     folded, whole = folded_text(quoted), _headed(draft)[1]
     if head == "yes" and not _says("restricting", whole) and not _says("negating", whole):
-        denied = _says("negating", _main_clauses(folded)) and not _says("contrasts", folded)
+        denied = _says("negating", main_clauses(folded)) and not _says("contrasts", folded)
         return "yes" if denied and not _says("agreements", whole) else None
     if head == "no" and _says("negating", body):
         return None if _says("negating", folded) or _says("restricting", folded) else "no"
@@ -58,14 +58,3 @@ def _headed(sentence: str) -> tuple[str, str]:
         if found is not None:
             return name, _LEAD.sub("", folded[found.end() :])
     return "", folded
-
-
-def _main_clauses(folded: str) -> str:
-    """The text without its subordinate clauses: "who cannot come" denies nothing of the main clause."""
-    return _subordinate().sub(" ", folded)
-
-
-@cache
-def _subordinate() -> re.Pattern[str]:
-    heads = one_of(sorted(list_words("subordinating"), key=len, reverse=True))
-    return re.compile(rf"(?<!\w){heads}(?!\w)[^,.;:!?()]*")

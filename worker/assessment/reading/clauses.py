@@ -1,0 +1,34 @@
+"""The main clauses of a text, and the sentences of the passages that speak of the same as a sentence."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from worker.assessment.reading.languages import same_language
+from worker.assessment.text.once import once
+from worker.assessment.text.wordlists import list_words, one_of
+from worker.assessment.text.words import fact_units, split_sentences, text_units
+
+
+def main_clauses(folded: str) -> str:
+    """The text without its subordinate clauses: "who cannot come" denies nothing of the main clause."""
+    return _subordinate().sub(" ", folded)
+
+
+@cache
+def _subordinate() -> re.Pattern[str]:
+    heads = one_of(sorted(list_words("subordinating"), key=len, reverse=True))
+    return re.compile(rf"(?<!\w){heads}(?!\w)[^,.;:!?()]*")
+
+
+@once
+def speaking_of(sentence: str, passages: str) -> tuple[str, ...]:
+    """The sentences of the passages that share a content word, and rows of tables; all in another language."""
+    parts = split_sentences(passages)
+    if not same_language(sentence, passages):
+        return tuple(parts)
+    said = frozenset(fact_units(text_units(sentence)))
+    return tuple(
+        part for part in parts if part[:1] == "|" or not said.isdisjoint(fact_units(text_units(part)))
+    )

@@ -1,0 +1,93 @@
+"""Words that say the opposite of each other, such as open and closed, in a sentence and in its quotes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Final
+
+from worker.assessment.reading.clauses import main_clauses
+from worker.assessment.text.once import once
+from worker.assessment.text.wordlists import folded_text, list_pattern, list_words, phrase_pattern
+
+_CLAUSE_END: Final = re.compile(r"[,.;:!?()\n—–。，；：！？、]")
+WORDS_BEFORE: Final = 3
+"""Words before a word among which a negation reaches it ("not yet fully open")."""
+WORDS_AFTER: Final = 2
+SIGNS_BESIDE: Final = 4
+"""The same in a script without spaces, in signs."""
+TURNED_BY_NEGATION: Final = frozenset({"permission", "duty", "opening", "money back", "validity", "inclusion"})
+"""Kinds of which a negation says the other side: "not open" is closed."""
+CONDITIONAL: Final = frozenset({"permission", "duty", "money back"})
+"""Kinds that a condition turns round: "you may until noon" is "after noon you may not"."""
+PRICE: Final = "price"
+INCLUSION: Final = "inclusion"
+
+
+def opposed(sentence: str, quoted: str) -> str | None:
+    """A kind of which the sentence says one side only and the quotes the other side only, or None."""
+    if "|" in quoted:  # cells of a table may speak of several things
+        return None
+    said, stated = sides(main_clauses(folded_text(sentence))), sides(quoted)
+    for kind in sorted((said.keys() & stated.keys()) - {PRICE}):
+        one, other = said[kind], stated[kind]
+        if len(one) == 1 and len(other) == 1 and one != other and not _turned(kind, sentence, quoted):
+            return kind
+    return None
+
+
+def free_of_charge(sentence: str, evidence: Sequence[str]) -> bool:
+    """Whether a sentence says that something is free of charge where none of its evidence does."""
+    if sides(sentence).get(PRICE) != {True}:
+        return False
+    stated = [sides(each) for each in evidence]
+    return not any(True in each.get(PRICE, ()) or INCLUSION in each for each in stated)
+
+
+def _turned(kind: str, sentence: str, quoted: str) -> bool:
+    restricting = list_pattern("restricting")
+    return kind in CONDITIONAL and any(restricting.search(folded_text(each)) for each in (sentence, quoted))
+
+
+@once
+def sides(text: str) -> Mapping[str, frozenset[bool]]:
+    """Kind -> the sides of it that a text says; a negation in the clause turns a side round."""
+    found: dict[str, set[bool]] = {}
+    for clause in _CLAUSE_END.split(list_pattern("neutral").sub(" ", folded_text(text))):
+        for kind, side in _sides_of(clause):
+            found.setdefault(kind, set()).add(side)
+    return {kind: frozenset(each) for kind, each in found.items()}
+
+
+def _sides_of(clause: str) -> Iterator[tuple[str, bool]]:
+    pattern, meanings = _opposites()
+    for match in pattern.finditer(clause):
+        negated = _is_negated(clause, match.start(), match.end())
+        for kind, side in meanings[match[0]]:
+            if kind in TURNED_BY_NEGATION:
+                yield kind, side is not negated
+            elif not negated:
+                yield kind, side
+
+
+def _is_negated(clause: str, start: int, end: int) -> bool:
+    if clause[start] >= "\u3040":
+        near = clause[max(0, start - SIGNS_BESIDE) : start], clause[end : end + SIGNS_BESIDE]
+    else:
+        before, after = clause[:start].split()[-WORDS_BEFORE:], clause[end:].split()[:WORDS_AFTER]
+        near = " ".join(before), " ".join(after)
+    return any(list_pattern("negating").search(each) for each in near)
+
+
+@cache
+def _opposites() -> tuple[re.Pattern[str], Mapping[str, frozenset[tuple[str, bool]]]]:
+    """A pattern for every word, and the kinds and sides that it means."""
+    found: dict[str, set[tuple[str, bool]]] = {}
+    for entry in list_words("opposites"):
+        kind, _, words = entry.partition(": ")
+        for side, several in zip((True, False), words.split(" / "), strict=True):
+            for word in several.split(", "):
+                found.setdefault(folded_text(word), set()).add((kind, side))
+    meanings = {word: frozenset(each) for word, each in found.items()}
+    return phrase_pattern(tuple(meanings)), meanings
