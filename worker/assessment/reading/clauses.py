@@ -29,6 +29,6 @@ def speaking_of(sentence: str, passages: str) -> tuple[str, ...]:
     if not same_language(sentence, passages):
         return tuple(parts)
     said = frozenset(fact_units(text_units(sentence)))
-    return tuple(
-        part for part in parts if part[:1] == "|" or not said.isdisjoint(fact_units(text_units(part)))
-    )
+    near = [part[:1] == "|" or not said.isdisjoint(fact_units(text_units(part))) for part in parts]
+    beside = zip(parts, near, (*near[1:], False), (False, *near[:-1]), strict=True)
+    return tuple(part for part, *shares in beside if any(shares))

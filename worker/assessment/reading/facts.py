@@ -11,6 +11,7 @@ from worker.assessment.reading.dates import missing_dates
 from worker.assessment.reading.names import missing_names
 from worker.assessment.reading.opposites import PRICE, free_of_charge, opposed
 from worker.assessment.reading.polarity import dropped_condition, flipped
+from worker.assessment.reading.predicates import denied
 
 
 class Fact(StrEnum):
@@ -51,8 +52,10 @@ def disagreements(
     """
     ground = f"{quoted}\n{passages}\n{asked}"
     flip, dropped = flipped(sentence, draft, quoted), dropped_condition(sentence, quoted)
+    near = speaking_of(sentence, passages)
+    predicate = denied(sentence, draft=draft, quoted=quoted, near=near)
     opposite = opposed(sentence, quoted)
-    free = free_of_charge(sentence, (quoted, asked, *speaking_of(sentence, passages)))
+    free = free_of_charge(sentence, (quoted, asked, *near))
     found = {
         Fact.NUMBER: missing_figures(
             sentence, draft=draft, quoted=quoted, passages=passages, question=asked
@@ -61,7 +64,7 @@ def disagreements(
             sentence, draft=draft, quoted=quoted, ground=ground, asked=asked
         ),
         Fact.NAME: missing_names(sentence, ground),
-        Fact.NEGATION: [flip] if flip else [],
+        Fact.NEGATION: [each for each in (flip, predicate) if each],
         Fact.CONDITION: [dropped] if dropped else [],
         Fact.OPPOSITE: [opposite] if opposite else [],
         Fact.PRICE: [PRICE] if free else [],

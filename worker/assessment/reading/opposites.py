@@ -17,9 +17,9 @@ WORDS_BEFORE: Final = 3
 WORDS_AFTER: Final = 2
 SIGNS_BESIDE: Final = 4
 """The same in a script without spaces, in signs."""
-TURNED_BY_NEGATION: Final = frozenset({"permission", "duty", "opening", "money back", "validity", "inclusion"})
+TURNED_BY_NEGATION: Final = frozenset({"duty", "opening", "money back", "validity", "inclusion"})
 """Kinds of which a negation says the other side: "not open" is closed."""
-CONDITIONAL: Final = frozenset({"permission", "duty", "money back"})
+CONDITIONAL: Final = frozenset({"duty", "money back"})
 """Kinds that a condition turns round: "you may until noon" is "after noon you may not"."""
 PRICE: Final = "price"
 INCLUSION: Final = "inclusion"

@@ -1,0 +1,92 @@
+"""Words that one text negates and the other affirms: "cannot be paused" and "you can pause"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from worker.assessment.reading.clauses import main_clauses
+from worker.assessment.reading.languages import same_language
+from worker.assessment.text.once import once
+from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.assessment.text.words import STOP, comparable_unit, is_unspaced, word_tokens
+
+WORDS_REACHED: Final = 4
+"""Words after a negation among which the word that it negates is looked for ("may not in any case be lent")."""
+STEM: Final = 6
+"""Letters that two forms of a word share at least."""
+_PART: Final = re.compile(r"[^.,;:!?()\n。，；：！？、]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Predicates:
+    """The words of a text.
+
+    Attributes:
+        negated: words that directly follow a negation.
+        words: all words with a meaning of their own.
+    """
+
+    negated: frozenset[str]
+    words: frozenset[str]
+
+
+def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> str | None:
+    """A word that only one of sentence and quotes negates, while the other has no negation; None without.
+
+    Only texts of one language are compared, and no conditions: one text may say the other side of the
+    condition of the other ("until noon you may", "after noon you may not").
+
+    Args:
+        near: sentences of the passages that may bear out the sentence in place of the quotes.
+    """
+    folded, other = _plain(sentence), _plain(quoted)
+    if _limits(folded) or not same_language(sentence, quoted):
+        return None
+    said, stated = _predicates(main_clauses(folded)), _predicates(other)
+    found: frozenset[str] = frozenset()
+    if not _negates(folded) and not _limits(other):
+        found = stated.negated & said.words - said.negated
+    elif not _negates(other):
+        around = [_predicates(_plain(each)) for each in near]
+        affirmed = _predicates(_plain(draft.replace(sentence, " "))).words
+        found = (said.negated & stated.words) - stated.negated - affirmed
+        found = found.difference(*(each.negated for each in around))
+    return min(found, default=None)
+
+
+def _limits(folded: str) -> bool:
+    return list_pattern("restricting").search(folded) is not None
+
+
+def _plain(text: str) -> str:
+    return list_pattern("neutral").sub(" ", folded_text(text))
+
+
+def _negates(folded: str) -> bool:
+    return any(list_pattern(name).search(folded) for name in ("negating", "privative"))
+
+
+@once
+def _predicates(folded: str) -> Predicates:
+    negated = {
+        word
+        for part in _PART.findall(folded)
+        for negation in list_pattern("negating").finditer(part)
+        if (word := _first_word(part[negation.end() :])) is not None
+    }
+    words = (_stem(word) for word in word_tokens(folded) if word not in STOP)
+    return Predicates(negated=frozenset(negated), words=frozenset(words))
+
+
+def _first_word(rest: str) -> str | None:
+    for word in word_tokens(rest)[:WORDS_REACHED]:
+        if word not in STOP:
+            return None if word.isdigit() or is_unspaced(word) else _stem(word)
+    return None
+
+
+def _stem(word: str) -> str:
+    return comparable_unit(word)[:STEM]
