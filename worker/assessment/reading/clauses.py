@@ -23,12 +23,18 @@ def _subordinate() -> re.Pattern[str]:
 
 
 @once
+def content_of(text: str) -> frozenset[str]:
+    """The words of a text with a meaning of their own."""
+    return frozenset(fact_units(text_units(text)))
+
+
+@once
 def speaking_of(sentence: str, passages: str) -> tuple[str, ...]:
     """The sentences of the passages that share a content word, and rows of tables; all in another language."""
     parts = split_sentences(passages)
     if not same_language(sentence, passages):
         return tuple(parts)
-    said = frozenset(fact_units(text_units(sentence)))
-    near = [part[:1] == "|" or not said.isdisjoint(fact_units(text_units(part))) for part in parts]
+    said = content_of(sentence)
+    near = [part[:1] == "|" or not said.isdisjoint(content_of(part)) for part in parts]
     beside = zip(parts, near, (*near[1:], False), (False, *near[:-1]), strict=True)
     return tuple(part for part, *shares in beside if any(shares))
