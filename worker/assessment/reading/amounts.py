@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations, islice
 from typing import Final
 
 from worker.assessment.reading.arithmetic import derived_numbers, values_of
 from worker.assessment.reading.clauses import content_of, speaking_of
-from worker.assessment.reading.dates import counted_days, named_dates
+from worker.assessment.reading.dates import counted_days, counted_years, named_dates
 from worker.assessment.reading.languages import same_language
 from worker.assessment.reading.numbers import DAY_MINUTES, Figures, figures
-from worker.assessment.reading.units import THING, UNITS, Amounts, amounts
+from worker.assessment.reading.units import BARE, THING, UNITS, Amounts, amounts
+from worker.assessment.text.wordlists import folded_text, list_pattern
 from worker.assessment.text.words import split_sentences
 
 HALF_DAY: Final = DAY_MINUTES // 2
 LEAST_STEP: Final = 10
 MOST_STEP: Final = 90
 """Minutes that people add to a time of day ("45 minutes before closing")."""
-BARE: Final = frozenset({"", THING})
+MOST_TIMES: Final = 24
+"""Times of the evidence of which the hours between two are known."""
 MEASURED: Final = frozenset(UNITS - {"hour", "minute", "day", "month"})
 """Units that a bare hour of a time, or a number of a calendar day, cannot have."""
 
@@ -36,7 +39,7 @@ def missing_figures(sentence: str, *, draft: str, quoted: str, passages: str, qu
     parts = speaking_of(sentence, passages)
     known = [figures(quoted), figures(question), *map(figures, parts)]
     times = frozenset().union(*(each.times | each.possible_times for each in known))
-    bare = _hours(times) | _calendar(f"{quoted}\n{question}")
+    bare = _hours(times | said.times) | _calendar(f"{quoted}\n{question}")
     derived = derived_numbers(sentence, said, known, bare)
     written = _written_units(known, figures(draft))
     comparable = same_language(sentence, quoted)
@@ -45,6 +48,7 @@ def missing_figures(sentence: str, *, draft: str, quoted: str, passages: str, qu
         readings
         for readings, unit in said.units_of()
         if readings.isdisjoint(derived if unit in MEASURED else derived | bare)
+        and not _is_example(readings, sentence)
         and (
             not _has_unit(readings, unit, written, stated, comparable=comparable)
             or _replaces(readings, unit, figures(draft), known)
@@ -115,14 +119,27 @@ def _replaces(readings: frozenset[str], unit: str, draft: Figures, known: Sequen
 
 
 def _hours(times: frozenset[int]) -> frozenset[str]:
-    """Hours and minutes of times as bare numbers: "9 to 17"."""
-    return frozenset(str(part) for time in times for part in (time // 60, time // 60 % 12, time % 60))
+    """Hours and minutes of times, and whole hours between two of them, as bare numbers."""
+    between = (str(abs(one - other) // 60) for one, other in combinations(islice(times, MOST_TIMES), 2))
+    return frozenset(
+        (*between, *(str(part) for time in times for part in (time // 60, time // 60 % 12, time % 60)))
+    )
 
 
 def _calendar(text: str) -> frozenset[str]:
-    """Numbers of the months that a text names, and of the days that it lets count, as bare numbers."""
+    """Numbers of the months that a text names, and of days and years that it lets count, as bare numbers."""
     named = (date[5:] for date in named_dates(text) if date.startswith("month"))
-    return frozenset((*named, *(str(number) for counted in counted_days(text) for number in counted)))
+    days = (str(number) for counted in counted_days(text) for number in counted)
+    return frozenset((*named, *days, *counted_years(text)))
+
+
+def _is_example(readings: frozenset[str], sentence: str) -> bool:
+    """Whether a sentence names a number as an example that lies between two others of its numbers."""
+    if list_pattern("examples").search(folded_text(sentence)) is None:
+        return False
+    values = [value for value, _ in values_of(figures(sentence).units_of())]
+    said = [value for value, _ in values_of([(readings, "")])]
+    return any(min(values) < value < max(values) for value in said)
 
 
 def _is_known(time: int, times: frozenset[int], numbers: frozenset[str]) -> bool:

@@ -13,7 +13,7 @@ from babel import Locale
 
 from worker.assessment.reading.numbers import DAY_MINUTES, figures
 from worker.assessment.text.once import once
-from worker.assessment.text.wordlists import folded_text, list_pattern, one_of
+from worker.assessment.text.wordlists import folded_text, list_pattern, one_of, ordered_list_words
 
 LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "zh", "ja", "ko")
 WORKING_DAYS: Final = frozenset(f"day{number}" for number in range(5))
@@ -73,6 +73,23 @@ def counted_days(text: str) -> frozenset[tuple[int, int]]:
     steps = {round(value / DAY_MINUTES) for value in minutes if DAY_MINUTES <= value < 366 * DAY_MINUTES}
     found = {date + timedelta(days=sign * step) for date in dates for step in steps for sign in (1, -1)}
     return frozenset((date.month, date.day) for date in found)
+
+
+@once
+def counted_years(text: str) -> frozenset[str]:
+    """Every year that lies an ordinal number of a text ("the third calendar year") from one of its years."""
+    years = [int(value) for value in figures(text).readings if _YEAR.fullmatch(value)]
+    steps = {_ordinals()[found[0]] for found in list_pattern("ordinals").finditer(folded_text(text))}
+    return frozenset(str(year + sign * step) for year in years for step in steps for sign in (1, -1))
+
+
+@cache
+def _ordinals() -> Mapping[str, int]:
+    found: dict[str, int] = {}
+    for language in LANGUAGES[:-1]:
+        for value, word in enumerate(ordered_list_words("ordinals", language), start=1):
+            found.setdefault(folded_text(word), value)
+    return found
 
 
 def _calendar_days(text: str) -> set[date]:
@@ -136,6 +153,7 @@ def _names() -> tuple[re.Pattern[str], Mapping[str, str]]:
 
 _DAY_BEFORE: Final = re.compile(r"(?<!\d)(\d{1,2})(?:\.|st|nd|rd|th|er)?\s(?:of\s|de\s)?$")
 _DAY_AFTER: Final = re.compile(r"\s(\d{1,2})(?!\d)")
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
 MOST_STEP: Final = 15
 """Days that people count from a day of the week."""
 LEAST_MONTH: Final = 28
