@@ -11,6 +11,7 @@ from worker.assessment.reading.numbers import figures
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, list_pattern
 
+_CLAUSE: Final = re.compile(r"[^,.;:!?()\n，。；：！？、]+")
 _LEAD: Final = re.compile(r"^[\W_]+")
 
 
@@ -23,10 +24,11 @@ def flipped(sentence: str, draft: str, quoted: str) -> str | None:
     head, body = _headed(sentence)
     if not head or not same_language(sentence, quoted):
         return None
-    folded, whole = folded_text(quoted), _headed(draft)[1]
-    if head == "yes" and not _says("restricting", whole) and not _says("negating", whole):
+    folded, whole = _without_neutral(folded_text(quoted)), _headed(draft)[1]
+    if head == "yes" and not _says("negating", whole) and not _says("agreements", whole):
         denied = _says("negating", main_clauses(folded)) and not _says("contrasts", folded)
-        return "yes" if denied and not _says("agreements", whole) else None
+        conditional = _says("restricting", whole) and _says("restricting", folded)
+        return "yes" if denied and not conditional else None
     if head == "no" and _says("negating", body):
         return None if _says("negating", folded) or _says("restricting", folded) else "no"
     return None
@@ -35,14 +37,22 @@ def flipped(sentence: str, draft: str, quoted: str) -> str | None:
 def dropped_condition(sentence: str, quoted: str) -> str | None:
     """A word such as "all" for what the quotes grant with a condition only; None without one."""
     _, body = _headed(sentence)
-    folded = folded_text(quoted)
-    found = list_pattern("universal").search(list_pattern("recurring").sub(" ", body))
-    if found is None or not same_language(sentence, quoted) or _says("universal", folded):
+    folded, other = _without_neutral(list_pattern("recurring").sub(" ", body)), folded_text(quoted)
+    if not same_language(sentence, quoted) or _says("universal", other) or _says("negating", folded):
         return None
-    if any(_says(name, body) for name in ("negating", "restricting", "limiting")):
+    limited = _says("restricting", other) or _says("negating", other) or bool(figures(quoted).numbers)
+    if not limited or _says("restricting", folded):
         return None
-    limited = _says("restricting", folded) or _says("negating", folded) or bool(figures(quoted).numbers)
-    return found[0] if limited else None
+    for clause in _CLAUSE.findall(folded):
+        found = list_pattern("universal").search(clause)
+        if found and not _says("limiting", clause[found.end() :]) and not _says("privative", clause[: found.start()]):
+            return found[0]
+    return None
+
+
+def _without_neutral(folded: str) -> str:
+    """The text without negations that deny nothing: "no more than three"."""
+    return list_pattern("neutral").sub(" ", folded)
 
 
 def _says(name: str, folded: str) -> bool:
