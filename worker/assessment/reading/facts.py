@@ -55,7 +55,7 @@ def disagreements(
     near = speaking_of(sentence, passages)
     predicate = denied(sentence, draft=draft, quoted=quoted, near=near)
     opposite = opposed(sentence, quoted)
-    free = free_of_charge(sentence, (quoted, asked, *near))
+    free = free_of_charge(sentence, quoted=quoted, asked=asked, near=near)
     found = {
         Fact.NUMBER: missing_figures(
             sentence, draft=draft, quoted=quoted, passages=passages, question=asked

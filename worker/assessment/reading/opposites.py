@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from worker.assessment.reading.clauses import main_clauses
+from worker.assessment.reading.clauses import content_of, main_clauses
+from worker.assessment.reading.languages import same_language
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, list_pattern, list_words, phrase_pattern
 
@@ -37,12 +38,25 @@ def opposed(sentence: str, quoted: str) -> str | None:
     return None
 
 
-def free_of_charge(sentence: str, evidence: Sequence[str]) -> bool:
-    """Whether a sentence says that something is free of charge where none of its evidence does."""
+def free_of_charge(sentence: str, *, quoted: str, asked: str, near: Sequence[str]) -> bool:
+    """Whether a sentence says that something is free of charge where none of its evidence does.
+
+    Where the quotes name a charge, a sentence of the passages counts only if it is more like the sentence.
+
+    Args:
+        near: sentences of the passages that speak of the same.
+    """
     if sides(sentence).get(PRICE) != {True}:
         return False
-    stated = [sides(each) for each in evidence]
-    return not any(True in each.get(PRICE, ()) or INCLUSION in each for each in stated)
+    charged = sides(quoted).get(PRICE) == {False} and same_language(sentence, quoted)
+    words = content_of(sentence)
+    alike = len(words & content_of(quoted)) if charged else 0
+    stated = (quoted, asked, *(each for each in near if len(words & content_of(each)) >= alike))
+    return not any(_gives_free(sides(each)) for each in stated)
+
+
+def _gives_free(stated: Mapping[str, frozenset[bool]]) -> bool:
+    return True in stated.get(PRICE, ()) or INCLUSION in stated
 
 
 def _turned(kind: str, sentence: str, quoted: str) -> bool:
