@@ -38,10 +38,15 @@ def dropped_condition(sentence: str, quoted: str) -> str | None:
     """A word such as "all" for what the quotes grant with a condition only; None without one."""
     _, body = _headed(sentence)
     folded, other = _without_neutral(list_pattern("recurring").sub(" ", body)), folded_text(quoted)
-    if not same_language(sentence, quoted) or _says("universal", other) or _says("negating", folded):
+    if not same_language(sentence, quoted) or _says("universal", other) or _says("boundless", other):
         return None
     limited = _says("restricting", other) or _says("negating", other) or bool(figures(quoted).numbers)
-    if not limited or _says("restricting", folded):
+    if not limited:
+        return None
+    boundless = list_pattern("boundless").search(folded)
+    if boundless is not None:
+        return boundless[0]
+    if _says("restricting", folded) or _says("negating", folded):
         return None
     for clause in _CLAUSE.findall(folded):
         found = list_pattern("universal").search(clause)
