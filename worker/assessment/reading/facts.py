@@ -9,7 +9,7 @@ from worker.assessment.reading.amounts import missing_figures
 from worker.assessment.reading.clauses import speaking_of
 from worker.assessment.reading.dates import missing_dates
 from worker.assessment.reading.names import missing_names
-from worker.assessment.reading.opposites import PRICE, free_of_charge, opposed
+from worker.assessment.reading.opposites import DUTY, PRICE, free_of_charge, opposed, waived
 from worker.assessment.reading.polarity import dropped_condition, flipped
 from worker.assessment.reading.predicates import denied
 
@@ -54,6 +54,7 @@ def disagreements(
     flip, dropped = flipped(sentence, draft, quoted), dropped_condition(sentence, quoted)
     near = speaking_of(sentence, passages)
     predicate = denied(sentence, draft=draft, quoted=quoted, near=near)
+    waiver = DUTY if waived(sentence, quoted=quoted, near=near) else None
     opposite = opposed(sentence, quoted)
     free = free_of_charge(sentence, quoted=quoted, asked=asked, near=near)
     found = {
@@ -65,7 +66,7 @@ def disagreements(
         ),
         Fact.NAME: missing_names(sentence, ground),
         Fact.NEGATION: [each for each in (flip, predicate) if each],
-        Fact.CONDITION: [dropped] if dropped else [],
+        Fact.CONDITION: [each for each in (dropped, waiver) if each],
         Fact.OPPOSITE: [opposite] if opposite else [],
         Fact.PRICE: [PRICE] if free else [],
     }

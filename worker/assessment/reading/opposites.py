@@ -18,12 +18,13 @@ WORDS_BEFORE: Final = 3
 WORDS_AFTER: Final = 2
 SIGNS_BESIDE: Final = 4
 """The same in a script without spaces, in signs."""
-TURNED_BY_NEGATION: Final = frozenset({"duty", "opening", "money back", "validity", "inclusion"})
-"""Kinds of which a negation says the other side: "not open" is closed."""
-CONDITIONAL: Final = frozenset({"duty", "money back"})
-"""Kinds that a condition turns round: "you may until noon" is "after noon you may not"."""
 PRICE: Final = "price"
+DUTY: Final = "duty"
 INCLUSION: Final = "inclusion"
+TURNED_BY_NEGATION: Final = frozenset({DUTY, "opening", "money back", "validity", INCLUSION})
+"""Kinds of which a negation says the other side: "not open" is closed."""
+CONDITIONAL: Final = frozenset({DUTY, "money back"})
+"""Kinds that a condition turns round: "you may until noon" is "after noon you may not"."""
 
 
 def opposed(sentence: str, quoted: str) -> str | None:
@@ -57,6 +58,20 @@ def free_of_charge(sentence: str, *, quoted: str, asked: str, near: Sequence[str
 
 def _gives_free(stated: Mapping[str, frozenset[bool]]) -> bool:
     return True in stated.get(PRICE, ()) or INCLUSION in stated
+
+
+def waived(sentence: str, *, quoted: str, near: Sequence[str]) -> bool:
+    """Whether a sentence says that something is not needed where its quotes name a condition only.
+
+    Args:
+        near: sentences of the passages that may bear out the sentence in place of the quotes.
+    """
+    if sides(sentence).get(DUTY) != {False} or not same_language(sentence, quoted):
+        return False
+    folded = folded_text(quoted)
+    named = list_pattern("conditions").search(folded) is not None or sides(quoted).get(DUTY) == {True}
+    dropped = any(list_pattern(name).search(folded) for name in ("negating", "privative"))
+    return named and not dropped and not any(False in sides(each).get(DUTY, ()) for each in near)
 
 
 def _turned(kind: str, sentence: str, quoted: str) -> bool:
