@@ -19,6 +19,8 @@ HALF_DAY: Final = DAY_MINUTES // 2
 LEAST_STEP: Final = 10
 MOST_STEP: Final = 90
 """Minutes that people add to a time of day ("45 minutes before closing")."""
+MOST_NUMBERS: Final = 100
+"""Numbers of a sentence that are compared; more are no reply to a customer."""
 MOST_TIMES: Final = 24
 """Times of the evidence of which the hours between two are known."""
 MEASURED: Final = frozenset(UNITS - {"hour", "minute", "day", "month"})
@@ -36,6 +38,8 @@ def missing_figures(sentence: str, *, draft: str, quoted: str, passages: str, qu
     said = figures(sentence)
     if not said.numbers and not said.times:
         return []
+    if len(said.numbers) > MOST_NUMBERS:
+        return [f"{len(said.numbers)} numbers"]
     parts = speaking_of(sentence, passages)
     known = [figures(quoted), figures(question), *map(figures, parts)]
     times = frozenset().union(*(each.times | each.possible_times for each in known))
@@ -52,7 +56,7 @@ def missing_figures(sentence: str, *, draft: str, quoted: str, passages: str, qu
         and (
             not _has_unit(readings, unit, written, stated, comparable=comparable)
             or _replaces(readings, unit, figures(draft), known)
-            or (unit not in BARE and _is_misplaced(readings, unit, sentence, quoted, question, parts))
+            or _is_misplaced(readings, unit, sentence=sentence, quoted=quoted, question=question, parts=parts)
         )
     ]
     numbers = derived | bare | written.keys()
@@ -61,7 +65,7 @@ def missing_figures(sentence: str, *, draft: str, quoted: str, passages: str, qu
 
 
 def _is_misplaced(
-    readings: frozenset[str], unit: str, sentence: str, quoted: str, question: str, parts: Sequence[str]
+    readings: frozenset[str], unit: str, *, sentence: str, quoted: str, question: str, parts: Sequence[str]
 ) -> bool:
     """Whether an amount stands only in sentences that are less like the sentence than its quotes are.
 
@@ -69,7 +73,7 @@ def _is_misplaced(
     """
     said = amounts(readings, unit)
     others = [each for each, its_unit in figures(quoted).units_of() if its_unit == unit]
-    if not others or not said.isdisjoint(figures(quoted).amounts | figures(question).amounts):
+    if unit in BARE or not others or not said.isdisjoint(figures(quoted).amounts | figures(question).amounts):
         return False
     bare = frozenset().union(*(each for each, its_unit in figures(quoted).units_of() if its_unit in BARE))
     if not figures(sentence).readings.isdisjoint(bare.union(*others)) or not same_language(sentence, quoted):

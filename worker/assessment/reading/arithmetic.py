@@ -72,7 +72,8 @@ def _results(
         most = len(values) if right < seen else seen
         rest = [value for index, value in enumerate(values[:most]) if index not in (left, right)]
         found.update(value for value, _ in (*whole, *parts))
-        found.update(each for value, _ in (*whole, *(parts if right < seen else ())) for each in _rounded(value))
+        round_ones = (*whole, *parts) if right < seen else whole
+        found.update(each for value, _ in round_ones for each in _rounded(value))
         if concludes and len(found) < MOST_RESULTS:
             further = [_steps(result, other) for result in (*whole, *parts) for other in rest]
             found.update(value for each in further for several in each for value, _ in several)
@@ -107,6 +108,7 @@ def _written(value: float) -> str:
 
 
 def values_of(numbers: Iterable[tuple[frozenset[str], str]]) -> tuple[Value, ...]:
+    """The numbers that arithmetic can use, with their units, each once."""
     found = (
         (float(reading), unit)
         for readings, unit in numbers

@@ -30,7 +30,10 @@ def content_of(text: str) -> frozenset[str]:
 
 @once
 def speaking_of(sentence: str, passages: str) -> tuple[str, ...]:
-    """The sentences of the passages that share a content word, and rows of tables; all in another language."""
+    """The sentences of the passages that share a content word, those beside them, and rows of tables.
+
+    All sentences of the passages where they are in another language.
+    """
     parts = split_sentences(passages)
     if not same_language(sentence, passages):
         return tuple(parts)

@@ -93,7 +93,7 @@ def _ordinals() -> Mapping[str, int]:
 
 
 def _calendar_days(text: str) -> set[date]:
-    """The days that a text names as "1 June" or "June 1st", in a year that has a 29 February and one without."""
+    """The days that a text names as "1 June" or "June 1", in a leap year and in another."""
     pattern, names = _names()
     folded, found = folded_text(text), set()
     for match in pattern.finditer(folded):

@@ -12,6 +12,7 @@ from worker.assessment.reading.names import missing_names
 from worker.assessment.reading.opposites import DUTY, PRICE, free_of_charge, opposed, waived
 from worker.assessment.reading.polarity import dropped_condition, flipped
 from worker.assessment.reading.predicates import denied
+from worker.assessment.text.words import encodable_text
 
 
 class Fact(StrEnum):
@@ -50,20 +51,17 @@ def disagreements(
         passages: all passages with their titles.
         asked: the question, with the conversation before it.
     """
-    ground = f"{quoted}\n{passages}\n{asked}"
+    sentence, draft, quoted, passages, asked = map(encodable_text, (sentence, draft, quoted, passages, asked))
     flip, dropped = flipped(sentence, draft, quoted), dropped_condition(sentence, quoted)
+    ground = f"{quoted}\n{passages}\n{asked}"
     near = speaking_of(sentence, passages)
     predicate = denied(sentence, draft=draft, quoted=quoted, near=near)
     waiver = DUTY if waived(sentence, quoted=quoted, near=near) else None
     opposite = opposed(sentence, quoted)
     free = free_of_charge(sentence, quoted=quoted, asked=asked, near=near)
     found = {
-        Fact.NUMBER: missing_figures(
-            sentence, draft=draft, quoted=quoted, passages=passages, question=asked
-        ),
-        Fact.DATE: missing_dates(
-            sentence, draft=draft, quoted=quoted, ground=ground, asked=asked
-        ),
+        Fact.NUMBER: missing_figures(sentence, draft=draft, quoted=quoted, passages=passages, question=asked),
+        Fact.DATE: missing_dates(sentence, draft=draft, quoted=quoted, ground=ground, asked=asked),
         Fact.NAME: missing_names(sentence, ground),
         Fact.NEGATION: [each for each in (flip, predicate) if each],
         Fact.CONDITION: [each for each in (dropped, waiver) if each],
@@ -73,3 +71,8 @@ def disagreements(
     return tuple(
         Disagreement(kind=kind, detail=detail) for kind, details in found.items() for detail in details
     )
+
+
+def prepare() -> None:
+    """Load the word lists, CLDR names and patterns that the first call needs."""
+    disagreements("Yes, 2 days.", draft="Yes, 2 days.", quoted="No.", passages="All 3.", asked="When?")

@@ -11,9 +11,17 @@ LATIN: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi")
 """Languages told apart by their words; others are told by their script."""
 
 
-@once
+MOST_CHARS: Final = 400
+"""Characters that the language of a text is told by."""
+
+
 def language_of(text: str) -> str | None:
     """The language of a text, or its script; None when neither is certain."""
+    return _language_of(text[:MOST_CHARS])
+
+
+@once
+def _language_of(text: str) -> str | None:
     return detect_language(text, LATIN) or function_word_language(text)
 
 

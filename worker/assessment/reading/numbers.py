@@ -27,7 +27,9 @@ _CLOCK: Final = re.compile(
 _HOURS: Final = re.compile(r"h\b|giờ|heure")
 """Words of a time of day that also count hours."""
 _FOREIGN_DIGIT: Final = re.compile(r"(?![0-9])\d")
-_RANGE: Final = re.compile(r"\s*(?:-|–|—|~|〜|to|or|and|bis|oder|und|à|ou|et|a|o|y|e|al|do|tot|đến|hoặc|到|至|或|から)\s*")
+_RANGE: Final = re.compile(
+    r"\s*(?:-|–|—|~|〜|to|or|and|bis|oder|und|à|ou|et|a|o|y|e|al|do|tot|đến|hoặc|到|至|或|から)\s*"
+)
 """Between two numbers with one unit: "14 to 30 days"."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _HAN_NUMBER: Final = re.compile(
@@ -40,6 +42,8 @@ _HAN_UNITS: Final = {"十": 10, "百": 100, "千": 1000}
 
 SPELLED_LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi")
 """Languages whose number words ICU spells here; a document may be in any of them."""
+MOST_NUMBERS: Final = 2_000
+"""Numbers of a text that are read."""
 MOST_SPELLED: Final = 100
 """Larger numbers are written in digits."""
 DAY_MINUTES: Final = 24 * 60
@@ -85,7 +89,7 @@ def figures(text: str) -> Figures:
     plain = _CLOCK.sub(lambda found: _without_time(found, sure, possible), folded)
     places = [(each.start(), each.end(), _digit_readings(each[0])) for each in _NUMBER.finditer(plain)]
     places += [(start, end, frozenset({value})) for start, end, value in _spelled_places(plain)]
-    places.sort(key=lambda place: place[0])
+    places = sorted(places, key=lambda place: place[0])[:MOST_NUMBERS]
     units = [unit_beside(plain, start, end) for start, end, _ in places]
     for index, ((_, end, _), (start, _, _)) in reversed(list(enumerate(pairwise(places)))):
         if units[index] == "" and end <= start and _RANGE.fullmatch(plain[end:start]):

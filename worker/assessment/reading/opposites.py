@@ -42,14 +42,11 @@ def opposed(sentence: str, quoted: str) -> str | None:
 def free_of_charge(sentence: str, *, quoted: str, asked: str, near: Sequence[str]) -> bool:
     """Whether a sentence says that something is free of charge where none of its evidence does.
 
-    Where the quotes name a charge, a sentence of the passages counts only if it is more like the sentence.
-
-    Args:
-        near: sentences of the passages that speak of the same.
+    Where the quotes name a charge, a sentence ``near`` it in the passages counts only if it is as much alike.
     """
-    if sides(sentence).get(PRICE) != {True}:
+    if sides(sentence).get(PRICE) != frozenset({True}):
         return False
-    charged = sides(quoted).get(PRICE) == {False} and same_language(sentence, quoted)
+    charged = sides(quoted).get(PRICE) == frozenset({False}) and same_language(sentence, quoted)
     words = content_of(sentence)
     alike = len(words & content_of(quoted)) if charged else 0
     stated = (quoted, asked, *(each for each in near if len(words & content_of(each)) >= alike))
@@ -63,13 +60,14 @@ def _gives_free(stated: Mapping[str, frozenset[bool]]) -> bool:
 def waived(sentence: str, *, quoted: str, near: Sequence[str]) -> bool:
     """Whether a sentence says that something is not needed where its quotes name a condition only.
 
-    Args:
-        near: sentences of the passages that may bear out the sentence in place of the quotes.
+    Sentences ``near`` it in the passages may say so in place of the quotes.
     """
-    if sides(sentence).get(DUTY) != {False} or not same_language(sentence, quoted):
+    if sides(sentence).get(DUTY) != frozenset({False}) or not same_language(sentence, quoted):
         return False
     folded = folded_text(quoted)
-    named = list_pattern("conditions").search(folded) is not None or sides(quoted).get(DUTY) == {True}
+    named = list_pattern("conditions").search(folded) is not None or sides(quoted).get(DUTY) == frozenset(
+        {True}
+    )
     dropped = any(list_pattern(name).search(folded) for name in ("negating", "privative"))
     return named and not dropped and not any(False in sides(each).get(DUTY, ()) for each in near)
 

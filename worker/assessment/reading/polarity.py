@@ -50,7 +50,9 @@ def dropped_condition(sentence: str, quoted: str) -> str | None:
         return None
     for clause in _CLAUSE.findall(folded):
         found = list_pattern("universal").search(clause)
-        if found and not _says("limiting", clause[found.end() :]) and not _says("privative", clause[: found.start()]):
+        if found is None or _says("privative", clause[: found.start()]):
+            continue
+        if not _says("limiting", clause[found.end() :]):
             return found[0]
     return None
 

@@ -14,7 +14,7 @@ from worker.assessment.text.wordlists import folded_text, list_pattern
 from worker.assessment.text.words import STOP, comparable_unit, is_unspaced, word_tokens
 
 WORDS_REACHED: Final = 4
-"""Words after a negation among which the word that it negates is looked for ("may not in any case be lent")."""
+"""Words after a negation among which the word that it negates is looked for ."""
 STEM: Final = 6
 """Letters that two forms of a word share at least."""
 _PART: Final = re.compile(r"[^.,;:!?()\n。，；：！？、]+")
@@ -37,10 +37,8 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> st
     """A word that only one of sentence and quotes negates, while the other has no negation; None without.
 
     Only texts of one language are compared, and no conditions: one text may say the other side of the
-    condition of the other ("until noon you may", "after noon you may not").
-
-    Args:
-        near: sentences of the passages that may bear out the sentence in place of the quotes.
+    condition of the other ("until noon you may", "after noon you may not"). Sentences ``near`` it in the
+    passages may bear it out.
     """
     folded, other = _plain(sentence), _plain(quoted)
     if _limits(folded) or not same_language(sentence, quoted):

@@ -32,7 +32,7 @@ _FACTORS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
 _MONEY_SIGN: Final = re.compile(r"(us\$|[€$£¥₫])\s?$")
 _NEXT_WORD: Final = re.compile(r"[\s\-–]*(%|[€$£¥₫]|[^\W\d_]+(?:['-][^\W\d_]+)*)")
 MOST_WORDS: Final = 3
-"""Words after a number among which its unit is looked for ("14 full calendar days"), up to a function word."""
+"""Words after a number among which its unit is looked for, up to a function word."""
 _LOOK_BACK: Final = 4
 _LOOK_AHEAD: Final = 48
 Amounts = frozenset[tuple[str, float]]

@@ -1,0 +1,51 @@
+"""Where a judge's quotes stand in the passages."""
+
+from __future__ import annotations
+
+import pytest
+
+from worker.assessment.reading.quotes import located, quoted_text
+
+PASSAGES = (("Opening hours", "The shop is open daily, from 9 am to 5 pm."), ("Returns", "30天内可以退货。"))
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "the shop is OPEN daily from 9 am",
+        "The  shop is open\ndaily",
+        "The shop is open daily … 5 pm",
+        "30天内可以退货",
+        "Opening hours",
+    ],
+)
+def test_a_quote_is_found_whatever_its_form(quote: str) -> None:
+    """Case, spaces, punctuation and an ellipsis do not hide a quote."""
+    found = located(quote, PASSAGES)
+
+    assert found is not None
+    assert quoted_text(found, PASSAGES)
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "",
+        "…",
+        "9 am",
+        "when do you open",
+        "We are open all night",
+        "Der Laden ist täglich offen",
+        "<b>The shop</b> is <i>open</i> daily",
+    ],
+)
+def test_a_quote_from_elsewhere_is_not_found(quote: str) -> None:
+    """Words of the question, the reply, another language, HTML, or too few, are no quote."""
+    assert located(quote, PASSAGES) is None
+
+
+def test_many_quotes_are_looked_up() -> None:
+    """Ten thousand quotes are found or not, each on its own."""
+    found = [located(f"the shop is open daily {number}", PASSAGES) for number in range(10_000)]
+
+    assert found.count(None) == 10_000
