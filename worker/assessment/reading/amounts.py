@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations, islice
+from itertools import combinations
 from typing import Final
 
 from worker.assessment.reading.arithmetic import derived_numbers, values_of
@@ -43,7 +43,7 @@ def missing_figures(sentence: str, *, draft: str, quoted: str, passages: str, qu
     parts = speaking_of(sentence, passages)
     known = [figures(quoted), figures(question), *map(figures, parts)]
     times = frozenset().union(*(each.times | each.possible_times for each in known))
-    bare = _hours(times | said.times) | _calendar(f"{quoted}\n{question}")
+    bare = _hours(times) | _hours_between(times | said.times) | _calendar(f"{quoted}\n{question}")
     derived = derived_numbers(sentence, said, known, bare)
     written = _written_units(known, figures(draft))
     comparable = same_language(sentence, quoted)
@@ -59,7 +59,7 @@ def missing_figures(sentence: str, *, draft: str, quoted: str, passages: str, qu
             or _is_misplaced(readings, unit, sentence=sentence, quoted=quoted, question=question, parts=parts)
         )
     ]
-    numbers = derived | bare | written.keys()
+    numbers = _hours(times) | written.keys()
     late = [time for time in said.times if not _is_known(time, times, numbers) and not _follows(time, known)]
     return [max(each) for each in missing] + [f"{time // 60}:{time % 60:02}" for time in late]
 
@@ -123,11 +123,14 @@ def _replaces(readings: frozenset[str], unit: str, draft: Figures, known: Sequen
 
 
 def _hours(times: frozenset[int]) -> frozenset[str]:
-    """Hours and minutes of times, and whole hours between two of them, as bare numbers."""
-    between = (str(abs(one - other) // 60) for one, other in combinations(islice(times, MOST_TIMES), 2))
-    return frozenset(
-        (*between, *(str(part) for time in times for part in (time // 60, time // 60 % 12, time % 60)))
-    )
+    """Hours and minutes of times as bare numbers: "9 to 17"."""
+    return frozenset(str(part) for time in times for part in (time // 60, time // 60 % 12, time % 60))
+
+
+def _hours_between(times: frozenset[int]) -> frozenset[str]:
+    """Whole hours between two times, as bare numbers."""
+    few = sorted(times)[:MOST_TIMES]
+    return frozenset(str((other - one) // 60) for one, other in combinations(few, 2))
 
 
 def _calendar(text: str) -> frozenset[str]:

@@ -17,7 +17,7 @@ MOST_COURTESY_WORDS: Final = 12
 
 def states_nothing(sentence: str, asked: str) -> bool:
     """Whether a sentence states no fact: a question, small talk, regret, thanks, or hardly a word."""
-    if disagreements(sentence, draft=sentence, quoted="", passages="", asked=asked):
+    if disagreements(sentence, draft="", quoted="", passages="", asked=asked):
         return False
     folded = folded_text(sentence).strip()
     units = text_units(sentence)

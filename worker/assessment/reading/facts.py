@@ -62,7 +62,7 @@ def disagreements(
     found = {
         Fact.NUMBER: missing_figures(sentence, draft=draft, quoted=quoted, passages=passages, question=asked),
         Fact.DATE: missing_dates(sentence, draft=draft, quoted=quoted, ground=ground, asked=asked),
-        Fact.NAME: missing_names(sentence, ground),
+        Fact.NAME: missing_names(sentence, draft=draft, ground=ground),
         Fact.NEGATION: [each for each in (flip, predicate) if each],
         Fact.CONDITION: [each for each in (dropped, waiver) if each],
         Fact.OPPOSITE: [opposite] if opposite else [],

@@ -11,21 +11,34 @@ from babel import Locale
 from worker.assessment.reading.dates import AMBIGUOUS, named_dates
 from worker.assessment.reading.languages import language_of
 from worker.assessment.text.language import main_script
-from worker.assessment.text.wordlists import folded_text
+from worker.assessment.text.wordlists import folded_text, list_pattern
 
 _LATIN_WORD: Final = re.compile(r"[A-Za-z\u00c0-\u024f][A-Za-z0-9\u00c0-\u024f'’-]*")
+_ALONE: Final = re.compile(r"\s*([A-Z\u00c0-\u00de][a-z\u00df-\u024f]{2,})[.!]?\s*")
 _AFTER_STOP: Final = re.compile(r"(?:^|[.!?:;–—\"“„(\n]\s*)$")
 NOUNS_IN_CAPITALS: Final = frozenset({"de", "lb"})
 """Languages that write every noun with a capital letter, so that a capital shows no name."""
 PREFIX: Final = 5
 
 
-def missing_names(sentence: str, ground: str) -> list[str]:
-    """Words written as names inside a sentence that the ground does not have in any form."""
+def missing_names(sentence: str, *, draft: str, ground: str) -> list[str]:
+    """Words written as names inside a sentence that the ground does not have in any form.
+
+    A draft that is one word in capitals names something, except yes and no.
+    """
     known = folded_text(ground)
+    alone = _ALONE.fullmatch(sentence)
+    if alone is not None and sentence == draft and not _is_answer(sentence):
+        return [] if _is_known(folded_text(alone[1]), known) or _is_no_name(alone[1]) else [alone[1]]
     return [
         each for each in _names(sentence) if not _is_known(folded_text(each), known) and not _is_no_name(each)
     ]
+
+
+def _is_answer(word: str) -> bool:
+    folded = folded_text(word)
+    lists = ("yes_heads", "no_heads", "agreements", "courtesies")
+    return any(list_pattern(name).match(folded) for name in lists)
 
 
 def _is_no_name(word: str) -> bool:

@@ -47,7 +47,7 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> st
     found: frozenset[str] = frozenset()
     if not _negates(folded) and not _limits(other):
         found = stated.negated & said.words - said.negated
-    elif not _negates(other):
+    elif not _negates(other) and not _limits(other):
         around = [_predicates(_plain(each)) for each in near]
         affirmed = _predicates(_plain(draft.replace(sentence, " "))).words
         found = (said.negated & stated.words) - stated.negated - affirmed
