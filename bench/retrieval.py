@@ -20,14 +20,7 @@ import orjson
 
 from cli.stack import Stack
 from db import migrate
-from db.documents import (
-    embedding_models,
-    retrieval,
-    search_statement,
-    similarity_calibration,
-    storage,
-    vector_index,
-)
+from db.documents import embedding_models, retrieval, search_statement, storage, vector_index
 from db.pool import Pool, checkout, create_pool
 from sandbox.replies.embeddings import text_embedding
 from worker.documents.model import Chunk, DocumentFormat
@@ -116,7 +109,6 @@ async def main() -> None:
             filled = time.perf_counter()
             await vector_index.ensure_index(source, stored)
             indexed = time.perf_counter()
-            await similarity_calibration.calibrate_embedder(source, stored, model)
             async with checkout(source) as connection:
                 await connection.execute("VACUUM ANALYZE")
             print(
@@ -200,7 +192,7 @@ async def _near(
         for query in queries:
             (numbers,) = await model.embed([query], model="bench", dimensions=stored.dimensions)
             vector = embedding_models.vector_text(numbers)
-            values = {"user_id": account, "vector": vector, "candidates": 50}
+            values = {"user_id": account, "vectors": [vector], "candidates": 50}
             keys: dict[str, list[Any]] = {}
             for name, part in (("exact", search_statement.EXACT), ("hnsw", search_statement.APPROXIMATE)):
                 near = part.format(**names).lstrip(", ")

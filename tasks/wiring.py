@@ -134,13 +134,13 @@ def open_endpoints(settings: Settings, metrics: WorkerMetrics | None = None) -> 
         secret, most = key.get_secret_value() if isinstance(key, SecretStr) else key, connections(settings)
         return openai_client.client(url, secret, connections=most + SPARE_CONNECTIONS, observe=observe)
 
-    moderated, embedded = settings.openai_moderation_enabled, bool(settings.embedding_model)
+    moderated, embedded = settings.openai_moderation_enabled, embedding_endpoint(settings)
     return Endpoints(
         moderation=client("moderation", settings.openai_base_url, settings.openai_api_key)
         if moderated
         else None,
         model=client("model", settings.openrouter_base_url, settings.openrouter_api_key),
-        embedding=client("embedding", *embedding_endpoint(settings)) if embedded else None,
+        embedding=client("embedding", embedded.url, embedded.key) if embedded else None,
         classifiers={
             name: client(f"classifier {name}", each.base_url, settings.classifier_keys.get(name))
             for name, each in settings.classifiers.items()
@@ -164,7 +164,9 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
         )
     if endpoints.embedding is not None:
         watch = Watch("embedding", telemetry.report)
-        guard = guarded(UpstreamKind.EMBEDDING, "embedding", settings.embedding_model)
+        place = embedding_endpoint(settings)
+        model = place.model or place.default_model if place else ""
+        guard = guarded(UpstreamKind.EMBEDDING, "embedding", model)
         embedder = OpenAIEmbedder(
             endpoints.embedding, timeout_s=settings.embedding_timeout_s, watch=watch, guard=guard
         )

@@ -19,9 +19,10 @@ ESCALATE_TOOL: Final = "escalate"
 TOOLS: Final = (
     Tool(
         name=SEARCH_TOOL,
-        description="Search the account's documents for passages.",
+        description="Search the account's documents for passages. Most searches compare words, so write the"
+        " query in the language of the documents, and with other words than the message has.",
         argument="query",
-        meaning="What to look for.",
+        meaning="A few words that a document with the answer would contain, such as its heading.",
     ),
     Tool(
         name=ESCALATE_TOOL,

@@ -128,11 +128,13 @@ class Retriever(Protocol):
         min_similarity: float = 0.0,
         labels: Mapping[str, str] | None = None,
         *,
-        embedded: str | None = None,
+        earlier: Sequence[str] = (),
+        embedded: Sequence[str] | None = None,
     ) -> Retrieved:
         """Up to ``limit`` passages of this account, best first.
 
-        ``embedded`` is the query as an embedding vendor may read it; None: as it is. Passages below
+        ``earlier`` are the lines of the conversation that the query continues, oldest first. ``embedded`` is
+        the query, then these lines, as an embedding vendor may read them; None: as they are. Passages below
         ``min_similarity`` (0..1) and documents without all of ``labels`` are left out.
         """
         ...

@@ -102,7 +102,6 @@ class SnapshotPassage:
     passage_id: str = field(default="", metadata={STORED_AS: "id"})
     title: str = ""
     similarity: float = 0.0
-    percentile: float | None = None
     found_by: str = ""
 
 

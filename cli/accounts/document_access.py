@@ -11,9 +11,9 @@ import typer
 from cli.options import own_connections, settings_of
 from cli.output import fail
 from db.documents import configured_embedder, storage
-from db.documents.configured_embedder import BATCH_TIMEOUT_S
 from db.documents.ingest import EmbeddingModel
 from db.pool import Pool
+from worker.ports import Embedder
 from worker.settings import DocumentSettings
 
 UserIdOption = Annotated[
@@ -22,15 +22,25 @@ UserIdOption = Annotated[
 
 
 @asynccontextmanager
-async def open_documents(
-    patience_s: float = BATCH_TIMEOUT_S,
-) -> AsyncIterator[tuple[Pool, EmbeddingModel | None]]:
-    """Connections with the login's own role, and the embedding model if one is set."""
+async def open_documents() -> AsyncIterator[Pool]:
+    """Connections with the login's own role."""
+    async with own_connections(settings_of(DocumentSettings).database_url.get_secret_value()) as source:
+        yield source
+
+
+@asynccontextmanager
+async def open_search() -> AsyncIterator[tuple[Pool, Embedder | None]]:
+    """Connections with the login's own role, and what embeds queries."""
     known = settings_of(DocumentSettings)
-    async with (
-        own_connections(known.database_url.get_secret_value()) as source,
-        configured_embedder.open_model(known, patience_s=patience_s) as model,
-    ):
+    async with open_documents() as source, configured_embedder.open_embedder(known) as embedder:
+        yield source, embedder
+
+
+@asynccontextmanager
+async def open_writing() -> AsyncIterator[tuple[Pool, EmbeddingModel | None]]:
+    """Connections with the login's own role, and the embedding model if there is one."""
+    known = settings_of(DocumentSettings)
+    async with open_documents() as source, configured_embedder.open_model(known, source) as model:
         yield source, model
 
 

@@ -12,7 +12,13 @@ import typer
 from rich.progress import TimeRemainingColumn
 
 from cli.accounts import document_files, flagged_parts
-from cli.accounts.document_access import UserIdOption, chosen_account, open_documents
+from cli.accounts.document_access import (
+    UserIdOption,
+    chosen_account,
+    open_documents,
+    open_search,
+    open_writing,
+)
 from cli.exit_codes import ExitCode
 from cli.output import emit, emit_json, errors, fail, progress_bar, stdout_is_terminal
 from db.documents import embedding_models, ingest, model_change, storage
@@ -45,7 +51,7 @@ LISTED: Final = [
     "vectors",
     "created_at",
 ]
-FOUND: Final = ["similarity", "percentile", "found_by", "title", "text", "passage_id"]
+FOUND: Final = ["similarity", "found_by", "title", "text", "passage_id"]
 
 LabelsOption = Annotated[
     list[str] | None,
@@ -84,7 +90,7 @@ def add(
         errors.print(f"{skipped} files skipped: hidden, or not Markdown, HTML, text or PDF")
 
     async def run() -> bool:
-        async with open_documents() as (pool_, model):
+        async with open_writing() as (pool_, model):
             options = DocumentOptions(
                 user_id=await chosen_account(pool_, account),
                 title=title,
@@ -93,10 +99,14 @@ def add(
                 labels=labels,
             )
             if model is None and await embedding_models.active_embedder(pool_):
+                errors.print("HUSHGATE_EMBEDDING_MODEL is off: no vectors until `hushgate documents reembed`")
+            ingest = Ingest(pool_, model, options)
+            added = await _add_all(ingest, found)
+            if ingest.failure:
                 errors.print(
-                    "HUSHGATE_EMBEDDING_MODEL is not set: no vectors until `hushgate documents reembed`"
+                    f"no vectors until `hushgate documents reembed`: {ingest.failure}", style="yellow"
                 )
-            return await _add_all(Ingest(pool_, model, options), found)
+            return added
 
     if not asyncio.run(run()):
         raise typer.Exit(ExitCode.NEGATIVE)
@@ -112,7 +122,7 @@ def list_documents(account: UserIdOption = None, label: LabelsOption = None) -> 
     """
 
     async def run() -> list[dict[str, Any]]:
-        async with open_documents() as (source, _):
+        async with open_documents() as source:
             user_id = await chosen_account(source, account)
             return await storage.list_documents(source, user_id, _labels(label))
 
@@ -134,7 +144,7 @@ def remove(
     """
 
     async def run() -> tuple[int, ...]:
-        async with open_documents() as (source, _):
+        async with open_documents() as source:
             return await storage.remove_documents(source, await chosen_account(source, account), ids)
 
     removed = asyncio.run(run())
@@ -161,12 +171,12 @@ def search(
     """
 
     async def run() -> list[dict[str, Any]]:
-        async with open_documents(patience_s=0.0) as (source, model):
-            retriever = PostgresRetriever(source, model.embedder if model else None)
+        async with open_search() as (source, embedder):
+            retriever = PostgresRetriever(source, embedder)
             user_id = await chosen_account(source, account)
             embedded = await AccountScreening(source).masked(user_id, query)
             found = await retriever.search(
-                user_id, query, limit, min_similarity, _labels(label), embedded=embedded
+                user_id, query, limit, min_similarity, _labels(label), embedded=(embedded,)
             )
             if found.degraded:
                 errors.print(f"by words only: the embedding model failed ({found.degraded})", style="yellow")
@@ -177,16 +187,20 @@ def search(
 
 @app.command()
 def reembed() -> None:
-    """Embed every chunk of every account with HUSHGATE_EMBEDDING_MODEL, then switch searches to the vectors.
+    """Embed every chunk of every account, then switch searches to the vectors.
+
+    The model is HUSHGATE_EMBEDDING_MODEL; when that is not set, the one in use, or one that the server has.
 
     Run it after changing the model, and after adding documents without one. It may be interrupted and run
     again; searches use the old vectors until the new ones are complete.
     """
 
     async def run() -> embedding_models.StoredEmbedder | None:
-        async with open_documents() as (source, model):
+        async with open_writing() as (source, model):
             if model is None:
-                raise ConfigurationError("HUSHGATE_EMBEDDING_MODEL: expected a model, got nothing")
+                raise ConfigurationError(
+                    "HUSHGATE_EMBEDDING_MODEL: expected a model, got off, or a server that has none"
+                )
             with progress_bar(TimeRemainingColumn(), transient=True) as bar:
                 task = bar.add_task("embedding", total=None)
                 async for done, whole in model_change.reembed_chunks(source, model):
@@ -195,7 +209,7 @@ def reembed() -> None:
 
     active = asyncio.run(run())
     assert active is not None  # what has just been re-embedded is active
-    columns = ["model", "dimensions", "calibrated_chunks"]
+    columns = ["model", "dimensions"]
     emit([{name: getattr(active, name) for name in columns}], columns)
 
 

@@ -29,7 +29,7 @@ def list_flagged(account: UserIdOption = None) -> None:
     """
 
     async def run() -> list[dict[str, Any]]:
-        async with open_documents() as (source, _):
+        async with open_documents() as source:
             return await flagged_chunks.list_flagged(source, await chosen_account(source, account))
 
     emit(asyncio.run(run()), FLAGGED)
@@ -51,7 +51,7 @@ def release(
     """
 
     async def run() -> tuple[int, ...]:
-        async with open_documents() as (source, _):
+        async with open_documents() as source:
             user_id = await chosen_account(source, account)
             if undo:
                 return await flagged_chunks.hold_back_chunks(source, user_id, document, parts)
@@ -75,7 +75,7 @@ def screen(account: UserIdOption = None) -> None:
     """
 
     async def run() -> tuple[int, int]:
-        async with open_documents() as (source, _):
+        async with open_documents() as source:
             return await flagged_chunks.screen_chunks(source, await chosen_account(source, account))
 
     seen, changed = asyncio.run(run())

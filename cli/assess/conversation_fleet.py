@@ -16,7 +16,6 @@ from cli.output import fail
 from cli.stack.fleet import Fleet, fleet
 from db import accounts
 from db.documents import configured_embedder
-from db.documents.configured_embedder import BATCH_TIMEOUT_S
 from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
 from db.documents.storage import UploadOutcome
 from db.pool import Pool
@@ -112,7 +111,7 @@ async def add_accounts(
         typer.Exit: a domain has no documents, or one of them cannot be read.
     """
     known = load(DocumentSettings, running.environment)
-    async with configured_embedder.open_model(known, patience_s=BATCH_TIMEOUT_S) as model:
+    async with configured_embedder.open_model(known, source) as model:
         for domain in domains:
             files = [read_document(path) for path in _documents(folder, domain)]
             for policy in policies:

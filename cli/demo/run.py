@@ -19,7 +19,7 @@ from rich.live import Live
 from rich.text import Text
 
 from cli.decisions.view import decision_details
-from cli.demo import events, people, review_access, seed
+from cli.demo import embedding, events, people, review_access, seed
 from cli.demo.answers import OPTIONS, answer_figures
 from cli.demo.receiver import Receiver, receiver
 from cli.demo.report import Report, report
@@ -105,6 +105,7 @@ def up(
         running.require_review_port()
         found = asyncio.run(seed.accounts_and_documents(running.stack.database_url))
         _say("\n".join(seed.report(found)))
+        _say(asyncio.run(embedding.prepare(running.environment, running.stack.database_url)))
         running.start_all(workers)
         running.start_beat()
         review_access.await_pages(running, _say)

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from cli.doctor.check import DoctorCheck, failed, passed
 from cli.doctor.durability import durability_checks
-from cli.doctor.embedding import stored_vectors
+from cli.doctor.embedding import offered_model, stored_vectors
 from cli.doctor.endpoints import listed_models
 from cli.doctor.fleet import fleet_checks
 from cli.doctor.live_calls import live_calls
@@ -133,7 +133,10 @@ GROUPS: Final = (
     CheckGroup(name="upstreams", fix="fix redis first", checks=upstream_checks),
 )
 """Always checked, in this order. A further group is one line here and one function in its own module."""
-ENDPOINT_GROUPS: Final = (CheckGroup(name="endpoints", fix="check the base URLs", checks=listed_models),)
+ENDPOINT_GROUPS: Final = (
+    CheckGroup(name="endpoints", fix="check the base URLs", checks=listed_models),
+    CheckGroup(name="embedding endpoint", fix="check the base URLs", checks=offered_model),
+)
 """Checked unless --offline; free of charge."""
 LIVE_GROUPS: Final = (CheckGroup(name="live calls", fix="check the base URLs", checks=live_calls),)
 """Checked with --live; paid."""

@@ -1,4 +1,4 @@
-"""``hushgate doctor``: does the embedding model answer, and are the stored vectors of that model?"""
+"""``hushgate doctor``: which embedding model is used, does it answer, and has every chunk its vector?"""
 
 from __future__ import annotations
 
@@ -11,27 +11,34 @@ from db.documents import embedding_models
 from db.documents.embedding_models import StoredEmbedder
 from db.documents.stored_vectors import count_vectors
 from worker.adapters import openai_client
+from worker.adapters.embedding_probe import answering_model
 from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
-from worker.settings import Settings, embedding_endpoint
+from worker.settings import EmbeddingEndpoint, Settings, embedding_endpoint
 
 REEMBED = "run: hushgate documents reembed"
+WORDS_ONLY = "searches use words only"
+ANOTHER = "set HUSHGATE_EMBEDDING_MODEL, and HUSHGATE_EMBEDDING_BASE_URL if another server has one"
 
 
 def stored_vectors(settings: Settings) -> Iterator[DoctorCheck]:
-    """Whether every chunk has a vector of the model that the settings name."""
+    """Which model is used and why, and whether every chunk has its vector."""
     active, chunks, vectors = asyncio.run(_stored(settings))
-    named = settings.embedding_model
-    if active is None:
-        if named and chunks:
-            yield warned("embedder", "no vector is stored: searches use words only", REEMBED)
-        elif named:
-            yield passed("embedder", f"{named}, no document stored yet")
+    place = embedding_endpoint(settings)
+    if place is None:
+        yield _unused(settings, active)
         return
-    found = f"{active.model} with {active.dimensions} dimensions, {vectors} of {chunks} chunks"
-    if not named:
-        yield warned("embedder", f"{found}, unused: searches use words only", "set HUSHGATE_EMBEDDING_MODEL")
-    elif active.model != named:
+    named = place.model or (active.model if active else place.default_model)
+    why = "" if place.model else f", because no model is set and {place.variable} is {place.url}"
+    if active is None:
+        if chunks and named:
+            found = f"{named}{why}; no vector is stored: {WORDS_ONLY}"
+            yield warned("embedder", found, REEMBED)
+        elif named:
+            yield passed("embedder", f"{named}{why}, no document stored yet")
+        return
+    found = f"{active.model} with {active.dimensions} dimensions{why}, {vectors} of {chunks} chunks"
+    if active.model != named:
         yield warned("embedder", f"{found}, the settings name {named}", REEMBED)
     elif vectors < chunks:
         yield warned("embedder", found, REEMBED)
@@ -39,21 +46,47 @@ def stored_vectors(settings: Settings) -> Iterator[DoctorCheck]:
         yield passed("embedder", found)
 
 
+def _unused(settings: Settings, active: StoredEmbedder | None) -> DoctorCheck:
+    why = "HUSHGATE_EMBEDDING_MODEL is off" if settings.embedding_model else "no endpoint has a key"
+    if active is None:
+        return passed("embedder", f"{why}: {WORDS_ONLY}")
+    return warned("embedder", f"vectors of {active.model} are unused, because {why}: {WORDS_ONLY}", ANOTHER)
+
+
+def offered_model(settings: Settings) -> Iterator[DoctorCheck]:
+    """What a server that is not well known offers when no setting names a model."""
+    place = embedding_endpoint(settings)
+    if place is None or place.model or place.default_model:
+        return
+    found = asyncio.run(_offered(settings, place))
+    if found is None:
+        yield passed("embedding endpoint", f"{place.url} gives no embeddings: {WORDS_ONLY}")
+    else:
+        name, dimensions = found
+        yield passed("embedding endpoint", f"{place.url} gives {dimensions} dimensions with {name}")
+
+
 def embedding_answer(settings: Settings) -> Iterator[DoctorCheck]:
     """Whether the model embeds one word, and with how many dimensions."""
-    if not settings.embedding_model:
+    place = embedding_endpoint(settings)
+    if place is None or not (model := place.model or place.default_model):
         return
-    name, called = "live embedding call", f"{settings.embedding_model} at {embedding_endpoint(settings)[0]}"
+    name, called = "live embedding call", f"{model} at {place.url}"
     try:
-        dimensions = asyncio.run(_dimensions(settings))
+        dimensions = asyncio.run(_dimensions(settings, place, model))
     except EmbeddingRejected as error:
         fix = "check HUSHGATE_EMBEDDING_MODEL, _DIMENSIONS and _API_KEY: the server refuses such requests"
-        yield failed(name, f"{called}: HTTP {error.status}", fix)
+        yield _failure(place, name, f"{called}: HTTP {error.status}", fix)
     except RetrievalUnavailable as error:
-        fix = "check HUSHGATE_EMBEDDING_BASE_URL and the network; until then searches use words only"
-        yield failed(name, f"{called}: {error.kind}", fix)
+        fix = f"check HUSHGATE_EMBEDDING_BASE_URL and the network; until then {WORDS_ONLY}"
+        yield _failure(place, name, f"{called}: {error.kind}", fix)
     else:
         yield passed(name, f"{called} gives {dimensions} dimensions")
+
+
+def _failure(place: EmbeddingEndpoint, name: str, found: str, fix: str) -> DoctorCheck:
+    """A failed check; a warning where no setting asks for vectors."""
+    return (failed if place.model else warned)(name, found, fix)
 
 
 async def _stored(settings: Settings) -> tuple[StoredEmbedder | None, int, int]:
@@ -65,13 +98,21 @@ async def _stored(settings: Settings) -> tuple[StoredEmbedder | None, int, int]:
     return active, chunks, vectors
 
 
-async def _dimensions(settings: Settings) -> int:
-    client = openai_client.client(*embedding_endpoint(settings), connections=1)
+async def _offered(settings: Settings, place: EmbeddingEndpoint) -> tuple[str, int] | None:
+    client = openai_client.client(place.url, place.key, connections=1)
+    try:
+        return await answering_model(
+            client, place, dimensions=settings.embedding_dimensions, timeout_s=settings.embedding_timeout_s
+        )
+    finally:
+        await client.close()
+
+
+async def _dimensions(settings: Settings, place: EmbeddingEndpoint, model: str) -> int:
+    client = openai_client.client(place.url, place.key, connections=1)
     embedder = OpenAIEmbedder(client, timeout_s=settings.embedding_timeout_s)
     try:
-        vectors = await embedder.embed(
-            ["hushgate"], model=settings.embedding_model, dimensions=settings.embedding_dimensions
-        )
+        vectors = await embedder.embed(["hushgate"], model=model, dimensions=settings.embedding_dimensions)
     finally:
         await embedder.close()
     return len(vectors[0])

@@ -84,18 +84,17 @@ def moderation_endpoint(settings: Settings) -> Endpoint | None:
 
 
 def embeddings_endpoint(settings: Settings) -> Endpoint | None:
-    """The endpoint of the embedding model; None when no embedding model is set."""
-    if not settings.embedding_model:
+    """The endpoint of the embedding model; None when no setting names one."""
+    place = embedding_endpoint(settings)
+    if place is None or not place.model:
         return None
-    url, key = embedding_endpoint(settings)
-    own = settings.embedding_base_url is not None
     return Endpoint(
         check="embedding endpoint",
-        variable="HUSHGATE_EMBEDDING_BASE_URL" if own else "OPENAI_BASE_URL",
-        url=url,
-        key_variable="HUSHGATE_EMBEDDING_API_KEY" if own else "OPENAI_API_KEY",
-        key=key or NO_KEY,
-        models=(("HUSHGATE_EMBEDDING_MODEL", settings.embedding_model),),
+        variable=place.variable,
+        url=place.url,
+        key_variable=place.key_variable,
+        key=place.key or NO_KEY,
+        models=(("HUSHGATE_EMBEDDING_MODEL", place.model),),
         meanwhile="searches use words only",
     )
 

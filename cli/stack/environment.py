@@ -7,6 +7,7 @@ from typing import Final
 
 OPENAI: Final = "https://api.openai.com/v1"
 KEYS: Final = ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
+EMBEDDING: Final = "HUSHGATE_EMBEDDING_MODEL"
 ENDPOINTS: Final = ("OPENAI_BASE_URL", "OPENROUTER_BASE_URL")
 STAND_INS: Final = {
     "DATABASE_URL": "postgresql://localhost/embedded",

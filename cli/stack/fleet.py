@@ -16,14 +16,14 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from cli.stack import loopback
-from cli.stack.environment import ENDPOINTS, KEYS, STAND_INS, completed
+from cli.stack.environment import EMBEDDING, ENDPOINTS, KEYS, STAND_INS, completed
 from cli.stack.servers import Stack
 from db import logins, migrate
 from db.logins import Service
 from sandbox import server
 from sandbox.server import SandboxHandle
 from worker.errors import ConfigurationError
-from worker.settings import Settings, load
+from worker.settings import EMBEDDINGS_OFF, Settings, load
 
 STOP_S: Final = 40.0
 LAST_LINES: Final = 15
@@ -100,7 +100,7 @@ class Fleet:
     @property
     def addresses(self) -> dict[str, str]:
         """The variables that another shell needs to reach the same servers; never a key of the caller."""
-        endpoints = (*KEYS, *ENDPOINTS) if self.sandboxed else ()
+        endpoints = (*KEYS, *ENDPOINTS, EMBEDDING) if self.sandboxed else ()
         return {name: self.environment[name] for name in (*SERVERS, *endpoints)}
 
     def start(self, name: str, *command: str) -> None:
@@ -215,6 +215,8 @@ def fleet(
         else:
             sandbox = stack.enter_context(server.start(options=sandbox_options))
             environment |= dict.fromkeys(ENDPOINTS, sandbox.base_url) | dict.fromkeys(KEYS, "sandbox")
+            # the sandbox's vectors are hashes of words: they know no more than the search by words
+            environment[EMBEDDING] = environment.get(EMBEDDING) or EMBEDDINGS_OFF
         running = Fleet(
             stack=servers,
             environment=environment,

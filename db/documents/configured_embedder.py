@@ -6,31 +6,70 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
+from db.documents.embedding_models import active_embedder
 from db.documents.ingest import EmbeddingModel
-from worker import settings
-from worker.settings import DocumentSettings
+from db.pool import Pool
+from worker.adapters.openai_http import ApiClient
+from worker.ports import Embedder
+from worker.settings import DocumentSettings, EmbeddingEndpoint, embedding_endpoint
 
 BATCH_TIMEOUT_S: Final = 60.0
 """Timeout of a request when documents are added; a search uses the timeout of the settings."""
 
 
 @asynccontextmanager
-async def open_model(
-    known: DocumentSettings, *, patience_s: float = 0.0
-) -> AsyncIterator[EmbeddingModel | None]:
-    """The model, or None where the settings name none."""
-    if not known.embedding_model:
+async def open_embedder(known: DocumentSettings) -> AsyncIterator[Embedder | None]:
+    """What embeds queries; None where embeddings are switched off. Nothing is asked yet."""
+    if (place := embedding_endpoint(known)) is None:
         yield None
         return
-    from worker.adapters import openai_client  # noqa: PLC0415  # a second of CPU, only with a model
-    from worker.adapters.openai_embeddings import OpenAIEmbedder  # noqa: PLC0415  # same
+    async with _client(place) as client:
+        yield _embedder(client, known.embedding_timeout_s)
 
-    base_url, key = settings.embedding_endpoint(known)
-    client = openai_client.client(base_url, key, connections=4)
-    embedder = OpenAIEmbedder(client, timeout_s=max(patience_s, known.embedding_timeout_s))
+
+@asynccontextmanager
+async def open_model(known: DocumentSettings, source: Pool) -> AsyncIterator[EmbeddingModel | None]:
+    """The model for documents: the one that is set, else the one in use, else one that the server has.
+
+    None where embeddings are switched off, and where none is set and the server gives none.
+    """
+    if (place := embedding_endpoint(known)) is None:
+        yield None
+        return
+    async with _client(place) as client:
+        name, dimensions = place.model, known.embedding_dimensions
+        if not name:
+            name, dimensions = await _automatic(client, place, known, source)
+        embedder = _embedder(client, max(BATCH_TIMEOUT_S, known.embedding_timeout_s))
+        model = EmbeddingModel(embedder=embedder, name=name, dimensions=dimensions, automatic=not place.model)
+        yield model if name else None
+
+
+async def _automatic(
+    client: ApiClient, place: EmbeddingEndpoint, known: DocumentSettings, source: Pool
+) -> tuple[str, int]:
+    """Name and requested dimensions of the model where none is set; without a name there is none."""
+    if (active := await active_embedder(source)) is not None:
+        return active.model, active.asked_dimensions
+    from worker.adapters.embedding_probe import answering_model  # noqa: PLC0415  # as in _client
+
+    dimensions = known.embedding_dimensions
+    found = await answering_model(client, place, dimensions=dimensions, timeout_s=known.embedding_timeout_s)
+    return (found[0], dimensions) if found else ("", 0)
+
+
+@asynccontextmanager
+async def _client(place: EmbeddingEndpoint) -> AsyncIterator[ApiClient]:
+    from worker.adapters import openai_client  # noqa: PLC0415  # a second of CPU, only with a model
+
+    client = openai_client.client(place.url, place.key, connections=4)
     try:
-        yield EmbeddingModel(
-            embedder=embedder, name=known.embedding_model, dimensions=known.embedding_dimensions
-        )
+        yield client
     finally:
-        await embedder.close()
+        await client.close()
+
+
+def _embedder(client: ApiClient, timeout_s: float) -> Embedder:
+    from worker.adapters.openai_embeddings import OpenAIEmbedder  # noqa: PLC0415  # as in _client
+
+    return OpenAIEmbedder(client, timeout_s=timeout_s)

@@ -14,7 +14,7 @@ from worker.errors import ConfigurationError
 
 MOST_DIMENSIONS: Final = 4000
 """Longest ``halfvec`` that pgvector 0.8 indexes."""
-COLUMNS: Final = "id, model, dimensions, asked_dimensions, quantiles, calibrated_chunks"
+COLUMNS: Final = "id, model, dimensions, asked_dimensions"
 ACTIVE: Final = f"SELECT {COLUMNS} FROM embedders WHERE state = 'active'"
 ACTIVE_FOR_SHARE: Final = "SELECT id FROM embedders WHERE state = 'active' FOR SHARE"
 CREATE: Final = f"""
@@ -37,16 +37,12 @@ class StoredEmbedder:
     Attributes:
         dimensions: numbers in a vector.
         asked_dimensions: sent in requests; 0: not sent.
-        quantiles: background similarities at ``worker.calibration.SHARES``; empty until calibrated.
-        calibrated_chunks: vectors that were stored when it was calibrated.
     """
 
     embedder_id: int
     model: str
     dimensions: int
     asked_dimensions: int
-    quantiles: tuple[float, ...] = ()
-    calibrated_chunks: int = 0
 
 
 async def active_embedder(source: Pool) -> StoredEmbedder | None:
@@ -86,5 +82,4 @@ def vector_text(vector: Sequence[float]) -> str:
 
 def stored_embedder(row: Sequence[Any]) -> StoredEmbedder:
     """The embedder of a row of ``COLUMNS``."""
-    values = dict(zip(StoredEmbedder.__slots__, row, strict=True))
-    return StoredEmbedder(**values | {"quantiles": tuple(values["quantiles"] or ())})
+    return StoredEmbedder(**dict(zip(StoredEmbedder.__slots__, row, strict=True)))

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 
-from db.documents import embedding_models, similarity_calibration, storage, vector_index
+from db.documents import embedding_models, storage, vector_index
 from db.documents.account_screening import AccountScreening
 from db.documents.storage import Embedded, StoredDocument, Upload, UploadOutcome
 from db.pool import Pool
@@ -18,7 +18,7 @@ from worker.adapters import document_process
 from worker.adapters.document_process import Names
 from worker.documents import reading
 from worker.documents.model import Chunk, DocumentFormat
-from worker.errors import ConfigurationError, DocumentRejected, RetrievalUnavailable
+from worker.errors import ConfigurationError, DocumentRejected, EmbeddingRejected, RetrievalUnavailable
 from worker.ports import Embedder
 
 MOST_BYTES: Final = 50 * 1024 * 1024
@@ -30,11 +30,16 @@ PIPE: Final = "-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingModel:
-    """The embedding model of this deployment's settings."""
+    """The embedding model of this deployment.
+
+    Attributes:
+        automatic: no setting names it, so documents are stored without vectors when it fails.
+    """
 
     embedder: Embedder
     name: str
     dimensions: int
+    automatic: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +73,9 @@ class Ingest:
 
     Args:
         readers: limits how many documents are read at once; may be shared.
+
+    Attributes:
+        failure: why documents were stored without vectors, as the last error says; empty: no failure.
     """
 
     def __init__(
@@ -84,6 +92,7 @@ class Ingest:
         self._options = options
         self._texts = AccountScreening(source)
         self._stored_embedder: embedding_models.StoredEmbedder | None = None
+        self.failure = ""
 
     async def add(self, file: DocumentFile) -> dict[str, Any]:
         """Add one file; its outcome as a row, also when it cannot be read."""
@@ -95,11 +104,8 @@ class Ingest:
         return _row(name, stored.outcome, document_id=stored.document_id, flags=flags)
 
     async def finish(self) -> None:
-        """Calibrate and index, once after many documents."""
-        if self._model and self._stored_embedder:
-            await similarity_calibration.calibrate_when_grown(
-                self._source, self._stored_embedder, self._model.embedder
-            )
+        """Index, once after many documents."""
+        if self._stored_embedder:
             await vector_index.ensure_index(self._source, self._stored_embedder)
 
     async def _add(self, file: DocumentFile) -> tuple[StoredDocument, Sequence[Sequence[str]] | None]:
@@ -123,7 +129,7 @@ class Ingest:
         async with self._readers:
             chunked = await document_process.cut(file.data, kind, names)
         flags = await self._texts.flags(self._options.user_id, chunked.chunks)
-        embedded = await self._embedded(chunked.chunks) if self._model else None
+        embedded = await self._embedded_if_possible(chunked.chunks) if self._model else None
         stored = await storage.store_document(
             self._source,
             upload,
@@ -133,6 +139,19 @@ class Ingest:
             flags=flags,
         )
         return stored, flags
+
+    async def _embedded_if_possible(self, chunks: Sequence[Chunk]) -> Embedded | None:
+        """The vectors; None when a model that no setting names fails. It is not asked again."""
+        assert self._model is not None  # checked by the caller
+        if self.failure:
+            return None
+        try:
+            return await self._embedded(chunks)
+        except (RetrievalUnavailable, EmbeddingRejected) as error:
+            if not self._model.automatic:
+                raise
+            self.failure = str(error)
+            return None
 
     async def _embedded(self, chunks: Sequence[Chunk]) -> Embedded:
         assert self._model is not None  # checked by the caller

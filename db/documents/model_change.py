@@ -8,7 +8,7 @@ from typing import Final
 
 from psycopg.sql import SQL
 
-from db.documents import embedding_models, similarity_calibration, stored_vectors, vector_index
+from db.documents import embedding_models, stored_vectors, vector_index
 from db.documents.account_screening import AccountScreening
 from db.documents.embedding_models import StoredEmbedder
 from db.documents.ingest import EmbeddingModel, embed_texts
@@ -89,7 +89,6 @@ async def reembed_chunks(
             async for step in _embed_missing(source, model, target, batch):
                 yield step
             await vector_index.ensure_index(source, target)
-            await similarity_calibration.calibrate_embedder(source, target, model.embedder)
             if await activate_embedder(source, target):
                 break
         await drop_unused(source)

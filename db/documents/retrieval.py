@@ -14,9 +14,8 @@ from db.documents.embedding_models import StoredEmbedder, stored_embedder, vecto
 from db.documents.search_statement import raw_search
 from db.documents.vector_index import EXACT_NUMBERS
 from db.pool import Pool, Values, checkout, fetch_rows
-from worker.calibration import percentile
 from worker.documents.cleaning import clean_text
-from worker.documents.words import search_words
+from worker.documents.query import embedded_texts, weighted_words
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
 from worker.grouping import GroupedCall, ask
 from worker.model import CallPurpose, FoundBy, ModelCall, Passage, Retrieved, Stage
@@ -39,7 +38,7 @@ STATE: Final = """
     SELECT coalesce((
                SELECT w.chunks FROM account_words w WHERE w.user_id = asked.user_id AND w.lexeme = ''), 0),
            (SELECT reltuples FROM pg_class WHERE oid = to_regclass('hnsw_' || e.id)),
-           e.id, e.model, e.dimensions, e.asked_dimensions, e.quantiles, e.calibrated_chunks
+           e.id, e.model, e.dimensions, e.asked_dimensions
     FROM unnest(%s::text[]) WITH ORDINALITY AS asked (user_id, place)
     LEFT JOIN embedders e ON e.state = 'active' ORDER BY asked.place
 """
@@ -84,7 +83,8 @@ class PostgresRetriever:
         min_similarity: float = 0.0,
         labels: Mapping[str, str] | None = None,
         *,
-        embedded: str | None = None,
+        earlier: Sequence[str] = (),
+        embedded: Sequence[str] | None = None,
     ) -> Retrieved:
         """Up to ``limit`` passages of this account, best first; by words only when the embedder fails.
 
@@ -92,11 +92,13 @@ class PostgresRetriever:
             StorageUnavailable: Postgres is unreachable or all connections are busy. No decision can be stored
                 either, so the event waits instead of being answered without passages.
         """
-        query = _cleaned(query)
+        query, *lines = _cleaned((query, *earlier))
+        weights = weighted_words(query, lines)
         values = {
             "user_id": user_id,
-            "words": search_words(query),
-            "vector": None,
+            "words": list(weights),
+            "boosts": list(weights.values()),
+            "vectors": None,
             "labels": Jsonb(dict(labels or {})),
             "candidates": max(CANDIDATES, 2 * limit),
             "limit": limit,
@@ -112,33 +114,39 @@ class PostgresRetriever:
         if state.embedder is None:
             return await self._found_by_words(values, labelled=bool(labels))
         started_s = time.monotonic()
-        vector, degraded = await self._vector(_cleaned(embedded or query), state)  # without a connection
+        shown = _cleaned(embedded or (query, *lines))
+        vectors, degraded = await self._vectors(shown, state)  # without a connection
         call = _call(started_s, state.embedder, degraded)
-        values["vector"] = vector
-        if vector is None:
+        values["vectors"] = vectors
+        if not vectors:
             state = NO_VECTORS
         rows = await _rows(self._source, state, values, labelled=bool(labels))
-        passages = tuple(_passage(row, state.embedder) for row in rows)
+        passages = tuple(_passage(row) for row in rows)
         return Retrieved(passages=passages, degraded=degraded, embedding=call)
 
     async def _found_by_words(self, values: Mapping[str, Any], *, labelled: bool) -> Retrieved:
         rows = await _rows(self._source, NO_VECTORS, values, labelled=labelled)
-        return Retrieved(passages=tuple(_passage(row, None) for row in rows))
+        return Retrieved(passages=tuple(_passage(row) for row in rows))
 
-    async def _vector(self, query: str, state: _State) -> tuple[str | None, str]:
-        """The query's vector as pgvector reads it, or None with the kind of the embedder's failure."""
+    async def _vectors(self, lines: Sequence[str], state: _State) -> tuple[list[str], str]:
+        """Vectors of a query and the lines before it as pgvector reads them, or the embedder's failure."""
         stored = state.embedder
         if self._embedder is None or stored is None:
-            return None, ""
+            return [], ""
+        query, *earlier = lines
+        texts = embedded_texts(query, earlier)
         try:
-            (vector,) = await self._embedder.embed(
-                [query], model=stored.model, dimensions=stored.asked_dimensions
-            )
+            found = await self._embedder.embed(texts, model=stored.model, dimensions=stored.asked_dimensions)
         except RetrievalUnavailable as error:
-            return None, error.kind
+            return [], error.kind
         except EmbeddingRejected:
-            return None, "rejected"
-        return (vector_text(vector), "") if len(vector) == stored.dimensions else (None, "dimensions")
+            return [], "rejected"
+        if len(found[0]) != stored.dimensions:
+            return [], "dimensions"
+        if earlier:
+            own, continued, *sentences = found
+            found = (tuple(map(sum, zip(own, continued, strict=True))), *sentences)
+        return [vector_text(vector) for vector in found], ""
 
 
 def _call(started_s: float, embedder: StoredEmbedder, error: str) -> ModelCall:
@@ -153,8 +161,8 @@ def _call(started_s: float, embedder: StoredEmbedder, error: str) -> ModelCall:
     )
 
 
-def _cleaned(query: str) -> str:
-    return clean_text(query)[:QUERY_CHARS].strip()
+def _cleaned(lines: Sequence[str]) -> list[str]:
+    return [clean_text(line)[:QUERY_CHARS].strip() for line in lines]
 
 
 async def _states(source: Pool, user_ids: Sequence[str]) -> list[_State]:
@@ -200,16 +208,13 @@ STATES: Final = GroupedCall(together=_states)
 SEARCHES: Final = GroupedCall(together=_searches, most=MOST_SEARCHES)
 
 
-def _passage(row: Sequence[Any], embedder: StoredEmbedder | None) -> Passage:
-    document_id, number, title, text, metadata, similarity, measured, by_words, by_vector, released = row
-    similarity = min(1.0, float(similarity))
-    quantiles = embedder.quantiles if embedder and measured else ()
+def _passage(row: Sequence[Any]) -> Passage:
+    document_id, number, title, text, metadata, similarity, by_words, by_vector, released = row
     return Passage(
         passage_id=f"{document_id}#{number}",
         title=title,
         text=text,
-        similarity=similarity,
-        percentile=percentile(similarity, quantiles) if quantiles else None,
+        similarity=min(1.0, float(similarity)),
         metadata=metadata,
         released=tuple(released),
         found_by=FoundBy.BOTH if by_words and by_vector else FoundBy.WORDS if by_words else FoundBy.VECTOR,

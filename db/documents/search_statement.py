@@ -10,27 +10,59 @@ from typing import Final
 from db.documents.embedding_models import StoredEmbedder
 
 PARAMETER: Final = re.compile(r"%\((\w+)\)s")
-RANK_CONSTANT: Final = 60
-"""Of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009."""
-MOST_WORDS: Final = 32
-"""Most words of a query: the rarest that the account's chunks contain."""
+RANK_CONSTANT: Final = 10
+"""Of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009), measured in ``docs/retrieval.md``."""
+VECTOR_WEIGHT: Final = 2.0
+"""Of a place by vector beside one by words, measured as well."""
+MOST_FORMS: Final = 64
+"""Most forms of a query's words: those with the most weight that the account's chunks contain."""
 MOST_CHUNKS: Final = 3000
 """Most chunks that are weighed: those with the rarest words; other words only add weight."""
+SIMILAR: Final = 0.4
+"""Least similarity (pg_trgm) of a stored word that replaces a word which no chunk contains."""
+SIMILAR_WEIGHT: Final = 0.6
+LEAST_SIMILAR_CHARS: Final = 5
+MOST_SIMILAR: Final = 8
+"""Most words of a query that are replaced, the longest ones."""
 LABELLED: Final = """
               AND EXISTS (SELECT FROM documents d WHERE d.user_id = %(user_id)s
                           AND d.id = {alias}.document_id AND d.metadata @> %(labels)s)"""
+IDF: Final = "ln(1 + (stored - chunks + 0.5) / (chunks + 0.5))"
 BY_WORDS: Final = """
-    WITH query_words AS MATERIALIZED (
-        SELECT word, quote_literal(word)::tsquery AS test, coalesce(w.chunks, 0) AS chunks,
-               ln(1 + greatest(1, total.chunks)::float8 / greatest(1, coalesce(w.chunks, 0))) AS weight
-        FROM unnest(hushgate_lexemes(%(words)s)) AS word
-        LEFT JOIN account_words w ON w.user_id = %(user_id)s AND w.lexeme = word
-        LEFT JOIN account_words total ON total.user_id = %(user_id)s AND total.lexeme = ''
-        ORDER BY w.chunks NULLS LAST, word LIMIT {most_words}
+    WITH account AS MATERIALIZED (
+        SELECT coalesce((SELECT w.chunks FROM account_words w
+                         WHERE w.user_id = %(user_id)s AND w.lexeme = ''), 0) AS stored
+    ), asked AS MATERIALIZED (
+        SELECT place, word, boost, hushgate_word_forms(word) AS forms
+        FROM unnest(%(words)s::text[], %(boosts)s::float8[]) WITH ORDINALITY AS given (word, boost, place)
+    ), present AS MATERIALIZED (
+        SELECT place, word, boost, lexeme, least(coalesce(chunks, 0), stored)::float8 AS chunks, stored
+        FROM account CROSS JOIN asked LEFT JOIN LATERAL (
+            SELECT w.lexeme, w.chunks FROM account_words w
+            WHERE w.user_id = %(user_id)s AND w.lexeme = ANY(forms)
+        ) AS known ON true WHERE forms <> '{{}}'
+    ), replaced AS MATERIALIZED (
+        SELECT place, boost, similar_word.lexeme, similar_word.chunks, stored
+        FROM (
+            SELECT place, word, boost, stored FROM present
+            WHERE lexeme IS NULL AND length(word) >= {least_similar_chars} AND word !~ '[0-9]'
+            ORDER BY length(word) DESC, place LIMIT {most_similar}
+        ) AS unknown CROSS JOIN LATERAL (
+            SELECT w.lexeme, w.chunks::float8 FROM account_words w
+            WHERE w.user_id = %(user_id)s AND w.lexeme %% unknown.word
+              AND similarity(w.lexeme, unknown.word) >= {similar}
+            ORDER BY similarity(w.lexeme, unknown.word) DESC, w.lexeme LIMIT 3
+        ) AS similar_word
+    ), query_words AS MATERIALIZED (
+        SELECT place, boost, quote_literal(lexeme)::tsquery AS test, chunks, factor * {idf} AS idf
+        FROM (
+            SELECT place, boost, lexeme, chunks, stored, 1.0 AS factor FROM present WHERE lexeme <> ''
+            UNION ALL SELECT place, boost, lexeme, chunks, stored, {similar_weight} FROM replaced
+        ) AS found ORDER BY boost * factor * {idf} DESC, place, lexeme LIMIT {most_forms}
     ), rare AS MATERIALIZED (
         SELECT test FROM (
-            SELECT test, chunks, sum(chunks) OVER upwards AS upto, row_number() OVER upwards AS place
-            FROM query_words WHERE chunks > 0 WINDOW upwards AS (ORDER BY chunks, word)
+            SELECT test, sum(chunks) OVER upwards AS upto, row_number() OVER upwards AS place
+            FROM query_words WINDOW upwards AS (ORDER BY chunks, test)
         ) AS ordered WHERE upto <= {most_chunks} OR place = 1
     ), held AS MATERIALIZED (
         SELECT c.document_id, c.number, c.lexemes FROM chunks c
@@ -38,56 +70,67 @@ BY_WORDS: Final = """
           AND c.lexemes @@ (SELECT string_agg(test::text, ' | ')::tsquery FROM rare){labelled_c}
         LIMIT {most_chunks}
     ), hits AS MATERIALIZED (
-        SELECT document_id, number, length(lexemes) AS size, weight
-        FROM held JOIN query_words ON lexemes @@ test
+        SELECT document_id, number, length(lexemes) AS size,
+               max(boost * idf * ts_rank(lexemes, test)) AS score, max(idf) FILTER (WHERE boost >= 1) AS own
+        FROM held JOIN query_words ON lexemes @@ test GROUP BY document_id, number, size, place
     ), worded AS MATERIALIZED (
-        SELECT document_id, number, share,
-               row_number() OVER (ORDER BY share DESC, size, document_id, number) AS place
+        SELECT document_id, number, least(1, own / whole) AS share,
+               row_number() OVER (ORDER BY score DESC, size, document_id, number) AS place
         FROM (
-            SELECT document_id, number, size,
-                   sum(weight) / (SELECT sum(weight) FROM query_words) AS share
+            SELECT document_id, number, size, sum(score) AS score, coalesce(sum(own), 0) AS own
             FROM hits GROUP BY document_id, number, size
-            ORDER BY share DESC, size, document_id, number LIMIT %(candidates)s
-        ) AS best
+            ORDER BY score DESC, size, document_id, number LIMIT %(candidates)s
+        ) AS best CROSS JOIN (
+            SELECT sum(weight) AS whole FROM (
+                SELECT max({idf}) AS weight FROM present WHERE boost >= 1 GROUP BY place
+            ) AS weights
+        ) AS own_words
     )"""
 EXACT: Final = """, near AS MATERIALIZED (
-        SELECT v.document_id, v.number, v.embedding <=> %(vector)s::halfvec AS distance
-        FROM chunk_embeddings v
-        WHERE v.user_id = %(user_id)s AND v.embedder_id = {embedder_id}{labelled_v}
-        ORDER BY distance LIMIT %(candidates)s
+        SELECT document_id, number, min(distance) AS distance
+        FROM unnest(%(vectors)s::text[]::halfvec[]) AS asked_for (vector) CROSS JOIN LATERAL (
+            SELECT v.document_id, v.number, v.embedding <=> vector AS distance
+            FROM chunk_embeddings v
+            WHERE v.user_id = %(user_id)s AND v.embedder_id = {embedder_id}{labelled_v}
+            ORDER BY distance LIMIT %(candidates)s
+        ) AS nearest GROUP BY document_id, number
     )"""
 APPROXIMATE: Final = """, near AS MATERIALIZED (
-        SELECT v.document_id, v.number,
-               v.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) AS distance
-        FROM chunk_embeddings v
-        WHERE v.user_id = %(user_id)s AND v.embedder_id = {embedder_id}{labelled_v}
-        ORDER BY v.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})
-        LIMIT %(candidates)s
+        SELECT document_id, number, min(distance) AS distance
+        FROM unnest(%(vectors)s::text[]::halfvec[]) AS asked_for (vector) CROSS JOIN LATERAL (
+            SELECT v.document_id, v.number,
+                   v.embedding::halfvec({dimensions}) <=> vector::halfvec({dimensions}) AS distance
+            FROM chunk_embeddings v
+            WHERE v.user_id = %(user_id)s AND v.embedder_id = {embedder_id}{labelled_v}
+            ORDER BY v.embedding::halfvec({dimensions}) <=> vector::halfvec({dimensions})
+            LIMIT %(candidates)s
+        ) AS nearest GROUP BY document_id, number
     )"""
 FUSED: Final = """, placed AS MATERIALIZED (
         SELECT document_id, number, row_number() OVER (ORDER BY distance, document_id, number) AS place
-        FROM near
+        FROM near ORDER BY place LIMIT %(candidates)s
     ), fused AS MATERIALIZED (
         SELECT document_id, number, worded.share,
                worded.place IS NOT NULL AS by_words, placed.place IS NOT NULL AS by_vector,
                coalesce(1.0 / ({rank_constant} + worded.place), 0)
-               + coalesce(1.0 / ({rank_constant} + placed.place), 0) AS score
+               + coalesce({vector_weight} / ({rank_constant} + placed.place), 0) AS score
         FROM worded FULL JOIN placed USING (document_id, number)
     ), scored AS MATERIALIZED (
-        SELECT fused.*, v.embedding IS NOT NULL AS measured,
-               coalesce(greatest(0, 1 - (v.embedding <=> %(vector)s::halfvec)), fused.share) AS similarity
+        SELECT fused.*, coalesce(
+                   (SELECT greatest(0, 1 - min(v.embedding <=> vector))
+                    FROM unnest(%(vectors)s::text[]::halfvec[]) AS asked_for (vector)), fused.share
+               ) AS similarity
         FROM fused LEFT JOIN chunk_embeddings v
             ON v.user_id = %(user_id)s AND v.embedder_id = {embedder_id}
            AND v.document_id = fused.document_id AND v.number = fused.number
     )"""
 WORDS_ONLY: Final = """, scored AS MATERIALIZED (
-        SELECT document_id, number, share AS similarity, share AS score,
-               true AS by_words, false AS by_vector, false AS measured
+        SELECT document_id, number, share AS similarity, -place AS score, true AS by_words, false AS by_vector
         FROM worded
     )"""
 PASSAGES: Final = """
     SELECT s.document_id, s.number, coalesce(nullif(c.title, ''), d.title), c.text, d.metadata,
-           s.similarity, s.measured, s.by_words, s.by_vector, c.flags
+           s.similarity, s.by_words, s.by_vector, c.flags
     FROM scored s
     JOIN chunks c ON c.user_id = %(user_id)s AND c.document_id = s.document_id AND c.number = s.number
     JOIN documents d ON d.user_id = %(user_id)s AND d.id = s.document_id
@@ -113,8 +156,14 @@ def search_statement(embedder: StoredEmbedder | None, *, exact: bool, labelled: 
         embedder_id=embedder.embedder_id if embedder else 0,
         dimensions=embedder.dimensions if embedder else 0,
         rank_constant=RANK_CONSTANT,
-        most_words=MOST_WORDS,
+        vector_weight=VECTOR_WEIGHT,
+        most_forms=MOST_FORMS,
         most_chunks=MOST_CHUNKS,
+        similar=SIMILAR,
+        similar_weight=SIMILAR_WEIGHT,
+        least_similar_chars=LEAST_SIMILAR_CHARS,
+        most_similar=MOST_SIMILAR,
+        idf=IDF,
     )
 
 
@@ -123,5 +172,5 @@ def raw_search(embedder: StoredEmbedder | None, *, exact: bool, labelled: bool) 
     """``search_statement`` for ``AsyncRawCursor``, which does not look for parameters at every search."""
     named = search_statement(embedder, exact=exact, labelled=labelled)
     names = tuple(dict.fromkeys(PARAMETER.findall(named)))
-    text = PARAMETER.sub(lambda match: f"${names.index(match[1]) + 1}", named)
+    text = PARAMETER.sub(lambda match: f"${names.index(match[1]) + 1}", named).replace("%%", "%")
     return SearchStatement(text=text, parameters=names)

@@ -38,7 +38,7 @@ INSERT_DOCUMENT: Final = """
 INSERT_CHUNKS: Final = """
     INSERT INTO chunks (document_id, number, user_id, title, text, start_char, end_char, lexemes, flags)
     SELECT %(document_id)s, number, %(user_id)s, title, text, start, finish,
-           array_to_tsvector(hushgate_lexemes(string_to_array(words, ' '))),
+           hushgate_word_vector(string_to_array(words, ' ')),
            ARRAY(SELECT jsonb_array_elements_text(flags))
     FROM unnest(%(numbers)s::int[], %(titles)s::text[], %(texts)s::text[], %(starts)s::int[], %(ends)s::int[],
                 %(words)s::text[], %(flags)s::jsonb[]) AS c (number, title, text, start, finish, words, flags)

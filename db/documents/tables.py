@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, TSVECTOR
+from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 from sqlalchemy.dialects.postgresql.base import ischema_names
 from sqlalchemy.types import UserDefinedType
 
@@ -55,7 +55,7 @@ chunks: Final = table(
         "lexemes",
         TSVECTOR,
         server_default=sa.text("''::tsvector"),
-        comment="worker.documents.words of title and text, stemmed by hushgate_lexemes",
+        comment="worker.documents.words of title and text, stemmed by hushgate_word_vector",
     ),
     required(
         "flags",
@@ -77,6 +77,13 @@ account_words: Final = table(
     key("user_id", sa.Text),
     key("lexeme", sa.Text, comment="empty: all chunks of the account"),
     required("chunks", sa.BigInteger, comment="chunks of the account that contain it"),
+    index(
+        "ix_account_words_similar",
+        "user_id",
+        "lexeme",
+        postgresql_using="gin",
+        postgresql_ops={"lexeme": "gin_trgm_ops"},
+    ),
 )
 
 embedders: Final = table(
@@ -87,13 +94,6 @@ embedders: Final = table(
     required("dimensions", sa.Integer, comment="numbers in a vector"),
     required("asked_dimensions", sa.Integer, comment="sent in requests; 0: not sent"),
     required("state", sa.Text, comment="building, active (at most one) or retired"),
-    sa.Column(
-        "quantiles",
-        sa.ARRAY(DOUBLE_PRECISION),
-        comment="background similarities at worker.calibration.SHARES; null until calibrated",
-    ),
-    required("pairs", sa.Integer, server_default=ZERO, comment="similarities measured"),
-    required("calibrated_chunks", sa.BigInteger, server_default=ZERO, comment="stored chunks at calibration"),
     required("created_at", Timestamp, server_default=NOW),
     sa.Column("activated_at", Timestamp),
     sa.UniqueConstraint("model", "dimensions"),

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from db.access_log import LoggedAction
 from db.documents import configured_embedder, embedding_models, flagged_chunks, storage
 from db.documents.account_screening import AccountScreening
-from db.documents.configured_embedder import BATCH_TIMEOUT_S
 from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
 from db.documents.retrieval import PostgresRetriever
 from review.access import Right
@@ -183,17 +182,18 @@ async def uploaded_file(visit: Visit) -> tuple[DocumentFile | None, DocumentForm
 
 
 async def _ingest(visit: Visit, options: DocumentOptions, file: DocumentFile) -> dict[str, Any]:
-    async with configured_embedder.open_model(visit.site.settings, patience_s=BATCH_TIMEOUT_S) as model:
-        # only the owner of the tables starts a model
-        usable = model if await embedding_models.active_embedder(visit.store.pool) else None
-        return await Ingest(visit.store.pool, usable, options, readers=visit.site.readers).add(file)
+    pool = visit.store.pool
+    if await embedding_models.active_embedder(pool) is None:  # only the owner of the tables starts a model
+        return await Ingest(pool, None, options, readers=visit.site.readers).add(file)
+    async with configured_embedder.open_model(visit.site.settings, pool) as model:
+        return await Ingest(pool, model, options, readers=visit.site.readers).add(file)
 
 
 async def _searched(visit: Visit, user_id: str, query: str) -> Retrieved:
-    async with configured_embedder.open_model(visit.site.settings) as model:
-        retriever = PostgresRetriever(visit.store.pool, model.embedder if model else None)
+    async with configured_embedder.open_embedder(visit.site.settings) as embedder:
+        retriever = PostgresRetriever(visit.store.pool, embedder)
         embedded = await AccountScreening(visit.store.pool).masked(user_id, query)
-        found = await retriever.search(user_id, query, PASSAGES, embedded=embedded)
+        found = await retriever.search(user_id, query, PASSAGES, embedded=(embedded,))
     detail = {"what": "documents", "query_chars": len(query), "passages": len(found)}
     await visit.log(LoggedAction.SEARCH, user_id=user_id, detail=detail)
     return found
@@ -212,7 +212,8 @@ async def _document(visit: Visit, user_id: str) -> dict[str, Any]:
 
 async def _page(visit: Visit, user_id: str, *, status: int = 200, **values: object) -> Response:
     rows = await storage.list_documents(visit.store.pool, user_id)
-    parameters, has_model = visit.request.query_params, bool(visit.site.settings.embedding_model)
+    has_model = await embedding_models.active_embedder(visit.store.pool) is not None
+    parameters = visit.request.query_params
     page, last, shown = page_of(rows[::-1], parameters.get("page", "1"), PAGE_DOCUMENTS)
     typed = {"title": parameters.get("title", "")[:TITLE_CHARS], "pasted": "", "kind": ""}
     empty: dict[str, object] = {"query": "", "found": None, "problem": "", "typed": typed}

@@ -39,7 +39,8 @@ def address(settings: Settings, kind: UpstreamKind, name: str) -> tuple[str, str
         case UpstreamKind.MODEL | UpstreamKind.JUDGE:
             return settings.openrouter_base_url, _secret(settings.openrouter_api_key)
         case UpstreamKind.EMBEDDING:
-            return embedding_endpoint(settings)
+            place = embedding_endpoint(settings)
+            return (place.url, place.key) if place else ("", None)
         case UpstreamKind.CLASSIFIER:
             declared = name.removeprefix("classifier ")
             return settings.classifiers[declared].base_url, classifier_key(settings, declared)

@@ -36,8 +36,9 @@ def call_endpoints(settings: Settings) -> Mapping[CallPurpose, CallEndpoint]:
     found = {
         CallPurpose.COMPLETION: _endpoint(model, "" if others else settings.llm_model),
         CallPurpose.JUDGE: _endpoint(model, settings.judge_model or settings.llm_model),
-        CallPurpose.EMBEDDING: _endpoint(embedding_endpoint(settings)[0], settings.embedding_model),
     }
+    if (place := embedding_endpoint(settings)) is not None:
+        found[CallPurpose.EMBEDDING] = _endpoint(place.url, place.model or place.default_model)
     if not settings.classifiers:
         moderation = _endpoint(settings.openai_base_url, settings.moderation_model)
         found[CallPurpose.MODERATION] = moderation

@@ -979,6 +979,7 @@ def embeddings(shell: Shell, url: str, *words: str, **env: str) -> dict[str, tup
 
 def test_embeddings_are_looked_at_where_a_model_is_set(shell: Shell, fresh_url: str) -> None:
     """Does it answer, with which length, and is every chunk's vector its own?"""
+    off = embeddings(shell, fresh_url, HUSHGATE_EMBEDDING_MODEL="off")
     without = embeddings(shell, fresh_url)
     empty = embeddings(shell, fresh_url, **HASH)
     seed_document(fresh_url, "acme", "Hours", ["We are open from nine to six."])
@@ -986,7 +987,11 @@ def test_embeddings_are_looked_at_where_a_model_is_set(shell: Shell, fresh_url: 
     shell.run("documents", "reembed", env={"DATABASE_URL": fresh_url, **HASH})
     whole = embeddings(shell, fresh_url, **HASH)
 
-    assert without == {}
+    assert off == {
+        "embedder": ("ok", "HUSHGATE_EMBEDDING_MODEL is off: searches use words only", ""),
+    }
+    assert list(without) == ["embedding endpoint"]
+    assert "gives 256 dimensions with" in without["embedding endpoint"][1]
     assert empty["embedder"] == ("ok", "hash, no document stored yet", "")
     assert unembedded["embedder"][::2] == ("warn", "run: hushgate documents reembed")
     assert whole["embedder"] == ("ok", "hash with 256 dimensions, 1 of 1 chunks", "")
@@ -994,17 +999,20 @@ def test_embeddings_are_looked_at_where_a_model_is_set(shell: Shell, fresh_url: 
 
 
 def test_vectors_that_no_search_uses_are_found(shell: Shell, fresh_url: str) -> None:
-    """The settings name another model, none at all, or a document came without one."""
+    """The settings name another model, embeddings are off, or a document came without one."""
     seed_document(fresh_url, "acme", "Hours", ["We are open from nine to six."])
     shell.run("documents", "reembed", env={"DATABASE_URL": fresh_url, **HASH})
     other = embeddings(shell, fresh_url, "--offline", HUSHGATE_EMBEDDING_MODEL="other")
     unset = embeddings(shell, fresh_url, "--offline")
+    off = embeddings(shell, fresh_url, "--offline", HUSHGATE_EMBEDDING_MODEL="off")
     seed_document(fresh_url, "acme", "Returns", ["Keep the receipt."])
     partial = embeddings(shell, fresh_url, "--offline", **HASH)
 
-    assert other["embedder"][0] == unset["embedder"][0] == partial["embedder"][0] == "warn"
+    assert other["embedder"][0] == off["embedder"][0] == partial["embedder"][0] == "warn"
+    assert unset["embedder"][0] == "ok"
+    assert "because no model is set and OPENAI_BASE_URL is" in unset["embedder"][1]
     assert other["embedder"][2] == "run: hushgate documents reembed"
-    assert unset["embedder"][2] == "set HUSHGATE_EMBEDDING_MODEL"
+    assert off["embedder"][2].startswith("set HUSHGATE_EMBEDDING_MODEL")
     assert "1 of 2 chunks" in partial["embedder"][1]
     assert "embedding endpoint" not in partial
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
@@ -14,7 +13,6 @@ from db.pool import Pool
 from sandbox.server import SandboxHandle
 from tests.support.library import RETURNS, SHIPPING, add, embedding, opened, values
 from worker.adapters.openai_embeddings import BATCH_TEXTS
-from worker.calibration import percentile
 from worker.documents.model import DocumentFormat
 from worker.errors import ConfigurationError, EmbeddingRejected, RetrievalUnavailable
 
@@ -86,7 +84,6 @@ async def test_reembedding_swaps_models_when_all_is_done(source: Pool, sandbox: 
     assert steps == [(1, 2), (2, 2)]
     assert await states(source) == [("new", 64, "active")]
     assert [passage.title for passage in found] == ["Returns"]
-    assert found.passages[0].percentile is not None
     assert "new" in str(bodies[0]["body"])
 
 
@@ -105,7 +102,7 @@ async def test_an_interrupted_reembedding_goes_on_where_it_stopped(
     async with embedding(sandbox, "new", 64) as new:
         rest = await reembed(source, new, batch=2)
 
-    assert [passage.percentile is None for passage in found] == [True] * 6
+    assert len(found) == 6
     assert all(passage.similarity < 1 for passage in found)
     assert rest == [(4, 6), (6, 6)]
     assert await states(source) == [("new", 64, "active")]
@@ -185,41 +182,6 @@ async def test_documents_stored_without_a_model_get_their_vectors_later(
     (row,) = await storage.list_documents(source, "acme")
 
     assert (row["chunks"], row["vectors"]) == (1, 1)
-
-
-async def test_a_percentile_means_the_same_with_models_of_different_cosines(
-    source: Pool, sandbox: SandboxHandle
-) -> None:
-    """Unrelated pairs come out evenly spread, though their cosines differ threefold between two models."""
-    unrelated = [
-        ("How is bread baked?", RETURNS),
-        ("Who won the cup?", SHIPPING),
-        ("Is it raining?", RETURNS),
-    ]
-    cosines, percentiles = [], []
-    for dimensions in (8, 512):
-        async with embedding(sandbox, f"hash-{dimensions}", dimensions) as model:
-            await reembed(source, model)
-            active = await embedding_models.active_embedder(source)
-            assert active is not None
-            assert len(active.quantiles) == 104 + 1
-            cosines.append(active.quantiles[90])
-            median = statistics.median(
-                [
-                    percentile(await cosine(model, question, text), active.quantiles)
-                    for question, text in unrelated
-                ]
-            )
-            percentiles.append(median)
-
-    assert cosines[0] > 3 * cosines[1]
-    assert all(0.02 < median < 0.98 for median in percentiles)
-
-
-async def cosine(model: EmbeddingModel, first: str, second: str) -> float:
-    """The similarity of two texts, as it is stored."""
-    one, other = await model.embedder.embed([first, second], model=model.name, dimensions=model.dimensions)
-    return max(0.0, sum(a * b for a, b in zip(one, other, strict=True)))
 
 
 async def test_many_texts_are_asked_for_in_batches_and_come_back_in_order(sandbox: SandboxHandle) -> None:

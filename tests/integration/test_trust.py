@@ -216,11 +216,11 @@ def test_the_passages_of_a_reply_are_in_its_snapshot(engine: Running) -> None:
 
     assert {"Opening hours"} == {passage["title"] for passage in passages}
     assert all(0 <= passage["similarity"] <= 1 for passage in passages)
-    assert {(passage["found_by"], passage["percentile"]) for passage in passages} == {("words", None)}
+    assert {passage["found_by"] for passage in passages} == {"words"}
 
 
 def test_vectors_find_passages_in_the_pipeline(embedding_engine: Running) -> None:
-    """Each carries its percentile and who found it; the reply rests on them, whole."""
+    """Each carries who found it; the reply rests on them, whole."""
     user_id = embedding_engine.account(documents=HOURS)
     asyncio.run(embed_all(embedding_engine.url, embedding_engine.sandbox))
     row = embedding_engine.decide(user_id, QUESTION)
@@ -229,7 +229,6 @@ def test_vectors_find_passages_in_the_pipeline(embedding_engine: Running) -> Non
     assert (row["reason_code"], row["degraded"]) == (Reason.REPLIED, False)
     assert passages[0]["found_by"] == "both"
     assert {"vector", "both"} >= {passage["found_by"] for passage in passages}
-    assert all(0 <= passage["percentile"] <= 1 for passage in passages)
     assert embedding_engine.sandbox.calls("embeddings") > 1
 
 

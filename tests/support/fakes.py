@@ -100,7 +100,8 @@ class FakeRetriever:
     script: list[tuple[Passage, ...] | Exception]
     asked: list[tuple[str, str, int]] = field(default_factory=list)
     least: list[float] = field(default_factory=list)
-    embedded: list[str | None] = field(default_factory=list)
+    embedded: list[Sequence[str] | None] = field(default_factory=list)
+    earlier: list[Sequence[str]] = field(default_factory=list)
     degraded: str = ""
 
     async def search(
@@ -111,10 +112,12 @@ class FakeRetriever:
         min_similarity: float = 0.0,
         labels: Mapping[str, str] | None = None,
         *,
-        embedded: str | None = None,
+        earlier: Sequence[str] = (),
+        embedded: Sequence[str] | None = None,
     ) -> Retrieved:
         """The script's next passages that are near enough and have the labels, at most ``limit``."""
         self.embedded.append(embedded)
+        self.earlier.append(earlier)
         self.asked.append((user_id, query, limit))
         self.least.append(min_similarity)
         wanted = (labels or {}).items()

@@ -29,7 +29,7 @@ def explained(reason: str, found: Assessment, settings: dict[str, Json], *stages
         confidence=found.confidence,
         assessment=asdict(found),
         stages=[stage(name) for name in stages],
-        passages=[{"similarity": 0.9, "percentile": None}],
+        passages=[{"similarity": 0.9}],
     )
     snapshot = Snapshot.from_json(orjson.loads(orjson.dumps(decided["snapshot_json"])))
     shown = margins.assessment_margins(snapshot, settings)

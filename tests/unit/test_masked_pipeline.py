@@ -54,7 +54,7 @@ async def test_no_vendor_reads_personal_data_and_the_reply_has_it_back() -> None
 
     assert [each for each in SECRETS if each in sent] == []
     assert world.retriever.asked[1][1] == "order ann@example.org"
-    assert world.retriever.embedded[1] == "order [EMAIL_1]"
+    assert world.retriever.embedded[1] == ["order [EMAIL_1]"]
     assert decision.reply == "To change an order, write to desk@example.org and name your order."
     assert decision.masked == {"email": 3, "phone": 2, "card": 1, "iban": 1}
     assert [each for each in SECRETS if each in repr(snapshot_json(decision)["masked"])] == []

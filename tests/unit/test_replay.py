@@ -174,7 +174,7 @@ class Slow:
         """An answer of any shape."""
         return await self._answer(JUDGED)
 
-    async def search(self, *given: Any, embedded: str | None = None) -> Retrieved:
+    async def search(self, *given: Any, **lines: Any) -> Retrieved:
         """Passages, or an error."""
         return Retrieved(passages=(await self._answer(FOUND))[: given[2]])
 

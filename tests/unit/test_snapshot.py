@@ -115,7 +115,6 @@ SNAPSHOTS = st.builds(
         passage_id=TEXTS,
         title=TEXTS,
         similarity=NUMBERS,
-        percentile=st.none() | NUMBERS,
         found_by=TEXTS,
     ),
     tokens=st.builds(Tokens, prompt=st.integers(0, 999), completion=st.integers(0, 999)),
@@ -165,7 +164,7 @@ def stored() -> dict[str, Any]:
     run.attempt(Stage.GENERATION, 1, AttemptOutcome.COMPLETED, waited_s=1.5, duration_ms=12.0, detail="x")
     run.completed("completion", Completion(text="x", model="m", tokens=Tokens(prompt=5, completion=2)))
     candidate = Candidate(
-        passages=(passage(percentile=0.97),),
+        passages=(passage(),),
         prompt_hash="0" * 64,
         assessment=assessment(signals={"words": 0.5}, diagnostics={"any": [1]}),
         rechecked=(0.5, None),

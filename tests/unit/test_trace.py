@@ -117,7 +117,7 @@ def test_a_snapshot_holds_what_a_reviewer_needs() -> None:
     run = trace()
     run.found(FINDING)
     candidate = Candidate(
-        passages=(passage(percentile=0.97, found_by=FoundBy.BOTH),),
+        passages=(passage(found_by=FoundBy.BOTH),),
         assessment=assessment(signals={"words": 0.5}, reasons=("because",)),
         rechecked=(0.5, None),
     )
@@ -126,7 +126,7 @@ def test_a_snapshot_holds_what_a_reviewer_needs() -> None:
 
     assert kept["findings"][0]["span"] == [2, 6]
     assert kept["passages"] == [
-        {"id": "1#1", "title": "Opening hours", "similarity": 0.9, "percentile": 0.97, "found_by": "both"}
+        {"id": "1#1", "title": "Opening hours", "similarity": 0.9, "found_by": "both"}
     ]
     assert (kept["error_class"], kept["rechecked"]) == ("GUARDRAIL_PRE_BLOCKED", [0.5, None])
     assert kept["received_at"] == NOW.isoformat()

@@ -1,25 +1,25 @@
-"""Cuts a document into chunks: at headings, then between paragraphs, then between sentences."""
+"""Cuts a document into chunks: at headings and questions, then between paragraphs, then between sentences."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Final
 
-from icu4py.breakers import SentenceBreaker
+from worker.documents.model import TITLE_CHARS, Block, Chunk, ParsedDocument
+from worker.documents.sentences import sentence_spans
 
-from worker.documents.model import TITLE_CHARS, Chunk, ParsedDocument
-
-CHUNKING_VERSION: Final = 1
+CHUNKING_VERSION: Final = 2
 """Raised when documents would be cut differently, so that an unchanged file is cut again."""
 
 SEPARATOR: Final = " › "
-_NON_BMP: Final = re.compile("[\U00010000-\U0010ffff]")
-"""Characters that ICU counts as two because it uses UTF-16."""
+QUESTION_LEVEL: Final = 7
+"""Of a question that stands alone, as on a page of questions and answers: below every heading."""
+QUESTION_CHARS: Final = 160
+QUESTION_MARKS: Final = ("?", "？", "؟")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,21 +114,34 @@ def _pieces(document: ParsedDocument, text: str, widths: array[int], bounds: Chu
     longest = bounds.most * 3 // 4
     path: list[tuple[int, str]] = []
     at = 0
-    for block in document.blocks:
+    for block, level in zip(document.blocks, _levels(document.blocks), strict=True):
         end = at + len(block.text)
-        if block.level:
-            path = [each for each in path if each[0] < block.level] + [(block.level, block.text)]
+        if level:
+            path = [each for each in path if each[0] < level] + [(level, block.text)]
         names = tuple(name for _, name in path)
-        heading = block.level if widths[end] - widths[at] <= longest else 0
+        heading = level if widths[end] - widths[at] <= longest else 0
         spans = [(at, end)] if heading else list(_sentences(text, at, end, widths, longest))
         for start, finish in spans:
             yield _Piece(start, finish, heading, finish == end, names)
         at = end + 2
 
 
+def _levels(blocks: Sequence[Block]) -> list[int]:
+    """The level of each block; of several questions that stand alone each heads the answer after it."""
+    alone = [not block.level and _is_question(block.text) for block in blocks]
+    several = sum(alone) > 1
+    return [
+        QUESTION_LEVEL if several and question else block.level
+        for block, question in zip(blocks, alone, strict=True)
+    ]
+
+
+def _is_question(text: str) -> bool:
+    return text.endswith(QUESTION_MARKS) and "\n" not in text and len(text) <= QUESTION_CHARS
+
+
 def _sentences(text: str, at: int, end: int, widths: array[int], longest: int) -> Iterator[tuple[int, int]]:
-    breaker = SentenceBreaker(_NON_BMP.sub("\u25a0", text[at:end]), "und")
-    for start, finish in breaker.segments():
+    for start, finish in sentence_spans(text[at:end]):
         first, last = at + start, at + finish
         while widths[last] - widths[first] > longest:
             cut = _fitting(text, first, last, widths, longest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -77,7 +77,8 @@ class ItemPassages:
         min_similarity: float = 0.0,
         labels: Mapping[str, str] | None = None,
         *,
-        embedded: str | None = None,  # noqa: ARG002
+        earlier: Sequence[str] = (),  # noqa: ARG002
+        embedded: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Retrieved:
         """Up to ``limit`` of them that are similar enough and have the labels."""
         wanted = (labels or {}).items()

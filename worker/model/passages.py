@@ -25,8 +25,6 @@ class Passage:
         passage_id: ``<document id>#<chunk number>``.
         similarity: 0..1, higher is nearer: the cosine of query and chunk, 0 when negative; of a chunk
             without a vector the share of the query's words it holds. See ``docs/retrieval.md``.
-        percentile: 0..1, share of this embedder's background similarities below this one; None exactly when
-            the similarity is a share of words or the embedder is not calibrated.
         metadata: the document's own labels (subject, class, source ...).
         found_by: which search found it.
         released: checks that flagged it at upload and that a person overruled.
@@ -36,7 +34,6 @@ class Passage:
     title: str
     text: str
     similarity: float
-    percentile: float | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     found_by: FoundBy = FoundBy.WORDS
     released: tuple[str, ...] = ()

@@ -92,12 +92,14 @@ class AskedRetriever:
         min_similarity: float = 0.0,
         labels: Mapping[str, str] | None = None,
         *,
-        embedded: str | None = None,
+        earlier: Sequence[str] = (),
+        embedded: Sequence[str] | None = None,
     ) -> Retrieved:
         """Up to ``limit`` passages of this account."""
         given = (user_id, query, limit, min_similarity, labels)
-        request = [user_id, query, limit, min_similarity, dict(labels or {}), embedded]
-        found: Retrieved = await self.asks.ask(Port.SEARCH, request, self.call, *given, embedded=embedded)
+        lines = {"earlier": list(earlier), "embedded": None if embedded is None else list(embedded)}
+        request = [user_id, query, limit, min_similarity, dict(labels or {}), *lines.values()]
+        found: Retrieved = await self.asks.ask(Port.SEARCH, request, self.call, *given, **lines)
         return found
 
 

@@ -6,7 +6,13 @@ from typing import Final
 
 from worker.settings.alerts import AlertSettings
 from worker.settings.classifiers import ClassifierSettings
-from worker.settings.documents import DocumentSettings, EmbeddingSettings
+from worker.settings.documents import (
+    EMBEDDINGS_OFF,
+    DocumentSettings,
+    EmbeddingEndpoint,
+    EmbeddingSettings,
+    embedding_endpoint,
+)
 from worker.settings.environment import Environment, load, secret_variables
 from worker.settings.gateway import GatewaySettings, IngestSettings
 from worker.settings.metrics import FleetSettings, MetricsSettings
@@ -18,10 +24,11 @@ from worker.settings.servers import DatabaseSettings, LoginSettings, RedisPresen
 from worker.settings.tracing import TraceContent, TraceSettings
 from worker.settings.transparency import TransparencySettings
 from worker.settings.webhooks import WebhookSettings
-from worker.settings.worker import Settings, classifier_key, embedding_endpoint
+from worker.settings.worker import Settings, classifier_key
 
 __all__ = [
     "ALIASES",
+    "EMBEDDINGS_OFF",
     "FIELDS",
     "SECRETS",
     "AlertSettings",
@@ -29,6 +36,7 @@ __all__ = [
     "ClassifierSettings",
     "DatabaseSettings",
     "DocumentSettings",
+    "EmbeddingEndpoint",
     "EmbeddingSettings",
     "Environment",
     "ErasureSettings",

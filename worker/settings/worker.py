@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
@@ -12,7 +12,9 @@ from worker.settings.documents import (
     OPENAI,
     OPENAI_KEY_DESCRIPTION,
     OPENAI_URL_DESCRIPTION,
-    DocumentSettings,
+    OPENROUTER,
+    OPENROUTER_KEY_DESCRIPTION,
+    OPENROUTER_URL_DESCRIPTION,
     EmbeddingSettings,
 )
 from worker.settings.environment import HttpUrl
@@ -25,8 +27,6 @@ from worker.settings.retention import ErasureSettings
 from worker.settings.shadows import ShadowSettings
 from worker.settings.tracing import TraceSettings
 from worker.settings.webhooks import WebhookSettings
-
-OPENROUTER: Final = "https://openrouter.ai/api/v1"
 
 
 class Settings(
@@ -70,13 +70,13 @@ class Settings(
     openrouter_base_url: HttpUrl = Field(
         default=OPENROUTER,
         alias="OPENROUTER_BASE_URL",
-        description="OpenAI-compatible endpoint of the language model: OpenRouter, vLLM, Ollama.",
+        description=OPENROUTER_URL_DESCRIPTION,
     )
     openrouter_api_key: SecretStr | None = Field(
         default=None,
         validate_default=True,
         alias="OPENROUTER_API_KEY",
-        description="Key of the language model's endpoint; required unless OPENROUTER_BASE_URL is set.",
+        description=OPENROUTER_KEY_DESCRIPTION,
     )
 
     engine_enabled: bool = Field(
@@ -236,15 +236,6 @@ class Settings(
         if key is None and info.data.get("openrouter_base_url") == OPENROUTER:
             raise ValueError("expected a key, or OPENROUTER_BASE_URL of a server that needs none")
         return key
-
-
-def embedding_endpoint(settings: Settings | DocumentSettings) -> tuple[str, str | None]:
-    """Base URL and key of the embedding model; OPENAI_API_KEY is sent to OPENAI_BASE_URL only."""
-    key = settings.embedding_api_key
-    if settings.embedding_base_url is None:
-        key = key or settings.openai_api_key
-    url = settings.embedding_base_url or settings.openai_base_url
-    return url, key.get_secret_value() if key else None
 
 
 def classifier_key(settings: Settings, name: str) -> str | None:

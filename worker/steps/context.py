@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from worker.assessment import checks_labels
 from worker.endings import Candidate
 from worker.errors import RetrievalUnavailable
-from worker.model import Event, Message, Passage, Stage, StageOutcome
+from worker.model import Event, Message, MessageRole, Passage, Stage, StageOutcome
 from worker.passage_screening import screened
 from worker.steps.run import Run
 
 HISTORY_LINES: Final = 20
+CONTINUED_LINES: Final = 2
+"""Lines that a message is searched with: what its author wrote before, and what was answered."""
 
 
 async def history(run: Run) -> tuple[Message, ...]:
@@ -25,18 +27,27 @@ async def history(run: Run) -> tuple[Message, ...]:
     return lines
 
 
-async def retrieve_first(run: Run, candidate: Candidate) -> Candidate:
+async def retrieve_first(run: Run, candidate: Candidate, history: tuple[Message, ...] = ()) -> Candidate:
     """The candidate with the passages for the message, of any labels where the policy checks these.
+
+    The message is searched together with the lines it continues.
 
     ``with_right_labels`` drops the others once they are checked.
     """
     labels = {} if checks_labels(run.case.policy) else expected_labels(run.case.event)
-    return await _searched(run, run.case.event.text, candidate, labels)
+    return await _searched(run, (run.case.event.text, *continued_lines(history)), candidate, labels)
 
 
 async def retrieve(run: Run, query: str, candidate: Candidate) -> Candidate:
     """The candidate with further passages after those it has; a failed search adds none and degrades."""
-    return await _searched(run, query, candidate, expected_labels(run.case.event))
+    return await _searched(run, (query,), candidate, expected_labels(run.case.event))
+
+
+def continued_lines(history: Sequence[Message]) -> tuple[str, ...]:
+    """The author's newest line and the reply to it, oldest first; without such a line the last one."""
+    written = [at for at, line in enumerate(history) if line.role is MessageRole.USER]
+    first = written[-1] if written else len(history) - 1
+    return tuple(line.text for line in history[max(0, first) :][:CONTINUED_LINES])
 
 
 def with_right_labels(run: Run, candidate: Candidate) -> Candidate:
@@ -48,7 +59,10 @@ def with_right_labels(run: Run, candidate: Candidate) -> Candidate:
     return replace(candidate, passages=kept)
 
 
-async def _searched(run: Run, query: str, candidate: Candidate, labels: Mapping[str, str]) -> Candidate:
+async def _searched(
+    run: Run, lines: tuple[str, ...], candidate: Candidate, labels: Mapping[str, str]
+) -> Candidate:
+    query, *earlier = lines
     with run.trace.stage(Stage.RETRIEVAL) as note:
         try:
             found = await run.ports.retriever.search(
@@ -57,7 +71,8 @@ async def _searched(run: Run, query: str, candidate: Candidate, labels: Mapping[
                 run.search.documents,
                 run.search.min_similarity,
                 labels,
-                embedded=run.masker.mask(query),
+                earlier=earlier,
+                embedded=[run.masker.mask(line) for line in lines],
             )
         except RetrievalUnavailable as error:
             note.outcome = StageOutcome.FAILED

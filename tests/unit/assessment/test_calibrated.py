@@ -13,7 +13,6 @@ from tests.unit.assessment.samples import (
     asked,
     assessed,
     evidence,
-    passage,
     questions_of,
 )
 from worker.assessment import (
@@ -197,16 +196,6 @@ def test_moderation_stops_a_covered_reply() -> None:
 
     assert (found.category, found.confidence) == ("moderation_hit", 0.0)
     assert "moderation flagged the draft: violence" in found.reasons
-
-
-@pytest.mark.parametrize(("percentile", "refused"), [(0.49, True), (0.5, False), (None, False)])
-def test_passages_no_nearer_than_the_background_are_refused_early(
-    percentile: float | None, refused: bool
-) -> None:
-    """The percentile means the same for every embedder; a bare similarity does not, so it does not count."""
-    found = Evidence(passages=(replace(passage(similarity=0.1), percentile=percentile),))
-
-    assert (early_refusal(query="Returns?", evidence=found, policy=POLICY) is not None) is refused
 
 
 def test_an_account_without_documents_can_say_so() -> None:

@@ -139,3 +139,24 @@ def test_a_small_section_is_not_a_chunk_of_its_own() -> None:
     found = document_chunks(markdown.parse_markdown("## A\n\none\n\n## B\n\ntwo"), title="T")
 
     assert [chunk.text for chunk in found] == ["A\n\none\n\nB\n\ntwo"]
+
+
+def test_a_question_stays_with_its_answer_and_heads_it() -> None:
+    """On a page of questions and answers without headings, a question is never the end of a chunk."""
+    text = "\n\n".join(
+        f"How does thing number {number} work?\n\n" + "It works like the others. " * 6 for number in range(6)
+    )
+    found = document_chunks(plain.parse_plain_text(text), title="FAQ", bounds=SMALL)
+
+    assert not any(chunk.text.endswith("?") for chunk in found)
+    assert {chunk.title for chunk in found} == {
+        f"FAQ › How does thing number {number} work?" for number in range(6)
+    }
+
+
+def test_one_question_in_a_text_heads_nothing() -> None:
+    """It is a part of the text, not of a page of questions and answers."""
+    text = "Who are we?\n\n" + "We sell bikes. " * 30
+    found = document_chunks(plain.parse_plain_text(text), title="About", bounds=SMALL)
+
+    assert {chunk.title for chunk in found} == {"About"}

@@ -1,0 +1,98 @@
+"""Search by words: how often a chunk has them, in the language of the chunk, and words with typing errors.
+
+The background similarities of embedding models are dropped with their columns, which no release has had.
+
+Law: as 0001. The previous release stores and searches with ``hushgate_lexemes``, which stays; chunks that it
+stored are found as before, until their document is added again.
+"""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
+
+revision: str = "0083"
+down_revision: str | Sequence[str] | None = "0081"
+branch_labels: str | Sequence[str] | None = None
+depends_on: str | Sequence[str] | None = None
+
+LANGUAGES = (
+    *("english", "danish", "dutch", "finnish", "french", "german", "hungarian", "italian", "norwegian"),
+    *("portuguese", "russian", "spanish", "swedish", "turkish"),
+)
+"""Those for which Postgres has a stemmer and a list of stop words; English first: it wins a draw."""
+NAMES = ", ".join(f"'pg_catalog.{name}_stem'" for name in LANGUAGES)
+STEMMERS = f"ARRAY[{NAMES}]::regdictionary[]"
+
+WORD_VECTOR = f"""
+    CREATE FUNCTION hushgate_word_vector(words text[]) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+        WITH language AS MATERIALIZED (
+            SELECT stemmer FROM (
+                SELECT stemmer, place, count(*) AS stop_words
+                FROM unnest({STEMMERS}) WITH ORDINALITY AS known (stemmer, place), unnest(words) AS word
+                WHERE ts_lexize(stemmer, word) = '{{}}' GROUP BY stemmer, place
+            ) AS counted WHERE place = 1 OR stop_words * 5 > cardinality(words)
+            ORDER BY stop_words DESC, place LIMIT 1
+        ), forms AS (
+            SELECT form, least(place, 16383) AS place
+            FROM unnest(words) WITH ORDINALITY AS given (word, place), LATERAL (
+                SELECT unnest(ts_lexize('pg_catalog.english_stem', word))
+                UNION SELECT unnest(ts_lexize((SELECT stemmer FROM language), word))
+            ) AS stemmed (form)
+        )
+        SELECT coalesce(string_agg(quote_literal(form) || ':' || places, ' '), '')::tsvector
+        FROM (SELECT form, string_agg(place::text, ',') AS places FROM forms GROUP BY form) AS placed
+    $$
+"""
+WORD_FORMS = f"""
+    CREATE FUNCTION hushgate_word_forms(word text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+        SELECT CASE WHEN ts_lexize('pg_catalog.english_stem', word) = '{{}}' THEN '{{}}' ELSE ARRAY(
+            SELECT DISTINCT form FROM unnest({STEMMERS}) AS stemmer, unnest(ts_lexize(stemmer, word)) AS form
+        ) END
+    $$
+"""
+
+
+def upgrade() -> None:
+    """Create the functions and the index of similar words; drop the background similarities."""
+    op.execute(WORD_VECTOR)
+    op.execute(WORD_FORMS)
+    op.execute("GRANT EXECUTE ON FUNCTION hushgate_word_vector TO hushgate_reviewer")
+    op.execute("GRANT EXECUTE ON FUNCTION hushgate_word_forms TO hushgate_worker, hushgate_reviewer")
+    op.execute(
+        "CREATE INDEX ix_account_words_similar ON account_words USING gin (user_id, lexeme gin_trgm_ops)"
+    )
+    op.execute(
+        "ALTER TABLE chunks SET (toast_tuple_target = 8160)"
+    )  # uncompressed, or each test would unpack it
+    op.execute("GRANT UPDATE (created_at) ON embedders TO hushgate_reviewer")  # a row lock needs some column
+    for column in ("quantiles", "pairs", "calibrated_chunks"):
+        op.drop_column("embedders", column)
+
+
+def downgrade() -> None:
+    """The previous release's; stored words have forms that it does not look for."""
+    op.add_column(
+        "embedders",
+        sa.Column(
+            "quantiles",
+            sa.ARRAY(DOUBLE_PRECISION),
+            comment="background similarities at worker.calibration.SHARES; null until calibrated",
+        ),
+    )
+    for name, kind, comment in (
+        ("pairs", sa.Integer(), "similarities measured"),
+        ("calibrated_chunks", sa.BigInteger(), "stored chunks at calibration"),
+    ):
+        op.add_column(
+            "embedders", sa.Column(name, kind, server_default=sa.text("0"), nullable=False, comment=comment)
+        )
+    op.execute("GRANT UPDATE (pairs) ON embedders TO hushgate_reviewer")
+    op.execute("REVOKE UPDATE (created_at) ON embedders FROM hushgate_reviewer")
+    op.execute("ALTER TABLE chunks RESET (toast_tuple_target)")
+    op.execute("DROP INDEX ix_account_words_similar")
+    op.execute("DROP FUNCTION hushgate_word_vector")
+    op.execute("DROP FUNCTION hushgate_word_forms")

@@ -1,0 +1,45 @@
+"""Which embedding model a server has, asked when the settings name none."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from openai import OpenAIError
+
+from worker.adapters.openai_embeddings import OpenAIEmbedder
+from worker.adapters.openai_http import ApiClient
+from worker.errors import EmbeddingRejected, RetrievalUnavailable
+from worker.settings import EmbeddingEndpoint
+
+FALLBACK_MODEL: Final = "text-embedding-3-small"
+"""Asked for where the list of models has none for embeddings; many servers map this name to their own."""
+NAMED: Final = "embed"
+LIST_S: Final = 3.0
+PROBE: Final = "Which model answers?"
+
+
+async def answering_model(
+    client: ApiClient, place: EmbeddingEndpoint, *, dimensions: int, timeout_s: float
+) -> tuple[str, int] | None:
+    """The model's name and the length of its vectors; None when the server gives no embedding.
+
+    At most two requests: the list of models, unless the server is well known, and one embedding.
+    """
+    name = place.default_model or await _listed_model(client)
+    embedder = OpenAIEmbedder(client, timeout_s=timeout_s)
+    try:
+        (vector,) = await embedder.embed([PROBE], model=name, dimensions=dimensions)
+    except (RetrievalUnavailable, EmbeddingRejected):
+        return None
+    return name, len(vector)
+
+
+async def _listed_model(client: ApiClient) -> str:
+    try:
+        async with asyncio.timeout(LIST_S):
+            listed = [str(each.id) async for each in client.sdk.models.list()]
+    except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError):
+        return FALLBACK_MODEL
+    found = sorted(name for name in listed if NAMED in name.lower())
+    return FALLBACK_MODEL if FALLBACK_MODEL in found or not found else found[0]
