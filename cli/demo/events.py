@@ -47,9 +47,13 @@ def chats() -> list[dict[str, Any]]:
 
 
 def case_events(run: str) -> dict[str, Case]:
-    """The cases of a run with the sandbox, by event id."""
+    """The cases of a run with the sandbox, by event id; without those that the sandbox fails."""
     by_id = {case.case_id: case for case in load_cases(CASES).cases}
-    return {f"{run}-chat-{n}": by_id[line[CASE]] for n, line in enumerate(chats()) if CASE in line}
+    return {
+        f"{run}-chat-{n}": by_id[line[CASE]]
+        for n, line in enumerate(chats())
+        if CASE in line and FAULT not in line
+    }
 
 
 def unjudged_conversations(run: str) -> tuple[str, ...]:
@@ -80,7 +84,7 @@ def payloads(*, run: str, faults: bool) -> list[bytes]:
 
 def sandbox_faults() -> list[dict[str, Any]]:
     """Rules of the sandbox (``sandbox.server``): the fault of each chat that names one, by its text."""
-    return [{**line[FAULT], "contains": line["text"]} for line in _lines("chats.jsonl") if FAULT in line]
+    return [{**line[FAULT], "contains": line["text"]} for line in chats() if FAULT in line]
 
 
 def _comment(run: str, number: int, line: dict[str, Any]) -> dict[str, Any]:

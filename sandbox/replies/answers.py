@@ -12,12 +12,12 @@ from sandbox.faults import FaultKind, SandboxFault
 from sandbox.replies.chat_request import ChatRequest
 from sandbox.replies.classifier import classified
 from sandbox.replies.extractive import STOPWORDS, TOKEN, best_extract, furthest_extract
-from sandbox.replies.judge import judgement, schema_answer
 from sandbox.replies.known_conversations import KnownConversations
 from sandbox.replies.known_drafts import ESCALATE_TOOL, SEARCH_TOOL, UNKNOWN, known_draft
 from sandbox.replies.known_readings import known_reading
 from sandbox.replies.obedience import obeyed_text
 from sandbox.replies.reading import reading_by_words, reading_request
+from sandbox.replies.schema_answers import schema_answer
 
 GREETING = "Hello! How can I help you?"
 WELCOME = "You are welcome. Is there anything else I can help you with?"
@@ -101,9 +101,8 @@ def _known_answer(request: ChatRequest, known: KnownConversations | None) -> San
     if known is None:
         return None
     if request.judge is not None:
-        asked = reading_request(request.judge)
-        reading = None if asked is None else known_reading(known.cases, known.judge, asked)
-        return None if reading is None else SandboxAnswer(outcome="judged", text=_json(reading.shape))
+        reading = known_reading(known.cases, known.judge, reading_request(request.judge))
+        return SandboxAnswer(outcome="judged", text=_json(reading.shape))
     draft = known_draft(known.cases, known.writes, request)
     if draft is None:
         return None
@@ -155,10 +154,7 @@ def _honest_answer(request: ChatRequest) -> SandboxAnswer:
 
 
 def _judge_text(request: ChatRequest, score: float | None = None) -> str:
-    asked = reading_request(request.judge or "")
-    if asked is not None:
-        return _json(reading_by_words(asked, score).shape)
-    return _json(schema_answer(judgement(request.judge or "", score), request.schema))
+    return _json(reading_by_words(reading_request(request.judge or ""), score).shape)
 
 
 def _tool_call(request: ChatRequest) -> SandboxAnswer | None:

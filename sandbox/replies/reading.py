@@ -24,9 +24,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sandbox.faults import without_markers
+from sandbox.replies.chat_request import JUDGE_LINE
 from sandbox.replies.extractive import SENTENCE_END, NumberedPassage, content_words, overlap_share
 
-FIRST_LINE = "HUSHGATE-JUDGE: reading"
 HEADING = re.compile(r"(QUESTION|CONVERSATION|PASSAGES|REPLY|ASPECTS|END):\s*")
 QUOTED = "> "
 PASSAGE_START = re.compile(r"\[(\d{1,4})\][ \t]*(.*)")
@@ -96,14 +96,11 @@ class Reading:
         return document | ({"scores": dict(self.scores)} if self.scores else {})
 
 
-def reading_request(prompt: str) -> ReadingRequest | None:
-    """The parsed prompt; None for any other text."""
-    lines = prompt.splitlines()
-    if FIRST_LINE not in lines:
-        return None
+def reading_request(prompt: str) -> ReadingRequest:
+    """The parsed prompt; a text without sections is a request about nothing."""
     sections: dict[str, list[str]] = {}
     current: list[str] = []
-    for line in lines[lines.index(FIRST_LINE) + 1 :]:
+    for line in prompt.partition(JUDGE_LINE)[2].splitlines():
         if heading := HEADING.fullmatch(line):
             current = sections.setdefault(heading[1], [])
         elif line.startswith(QUOTED.rstrip()):

@@ -12,11 +12,16 @@ from openai.types.chat import ChatCompletionMessageParam
 from sandbox.server import SandboxHandle
 from tests.contract.sandbox_client import TOOLS, ask, reply
 
-JUDGE = """HUSHGATE-JUDGE: {criterion}
-QUESTION: When does the shop open?
-REPLY: The shop opens at nine, free champagne included. [1]
+JUDGE = """HUSHGATE-JUDGE: reading
+QUESTION:
+> When does the shop open?
 PASSAGES:
-[1] Hours: The shop opens at nine on weekdays.
+> [1] Hours
+> The shop opens at nine on weekdays.
+REPLY:
+> 1. The shop opens at nine.
+> 2. Free champagne is included.
+END:
 """
 
 
@@ -105,20 +110,17 @@ async def test_no_tool_is_called_when_none_is_allowed(client: AsyncOpenAI) -> No
     )
 
 
-@pytest.mark.parametrize(
-    ("criterion", "score", "verdict"),
-    [("groundedness", 0.5, "pass"), ("relevance", 1.0, "pass"), ("nonsense", 0.5, "pass")],
-)
-async def test_a_judge_prompt_gets_a_score_by_overlap(
-    client: AsyncOpenAI, criterion: str, score: float, verdict: str
-) -> None:
-    """The share of words found is the score; an unknown criterion is groundedness."""
-    answered = json.loads(await reply(client, JUDGE.format(criterion=criterion)) or "")
+async def test_a_judge_prompt_gets_verdicts_by_shared_words(client: AsyncOpenAI) -> None:
+    """A sentence whose words stand in a sentence of a passage is supported by it."""
+    answered = json.loads(await reply(client, JUDGE) or "")
 
-    assert (answered["score"], answered["verdict"]) == (score, verdict)
+    assert [(each["verdict"], each["quotes"]) for each in answered["sentences"]] == [
+        ("supported", ["The shop opens at nine on weekdays."]),
+        ("not_mentioned", []),
+    ]
 
 
-async def test_a_judge_answers_in_the_schema_it_was_given(client: AsyncOpenAI) -> None:
+async def test_an_answer_fits_the_schema_it_was_asked_for(client: AsyncOpenAI) -> None:
     """Each property is filled by name or by type."""
     schema = {
         "type": "object",
@@ -130,7 +132,7 @@ async def test_a_judge_answers_in_the_schema_it_was_given(client: AsyncOpenAI) -
         },
     }
     response_format = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema}}
-    text = await reply(client, JUDGE.format(criterion="relevance"), response_format=response_format)
+    text = await reply(client, "When do you open?", response_format=response_format)
 
     assert json.loads(text or "") == {"score": 1.0, "supported": True, "grade": 10, "tier": "high"}
 
@@ -139,15 +141,11 @@ async def test_a_judge_is_counted_and_failed_apart_from_chat(
     client: AsyncOpenAI, sandbox: SandboxHandle
 ) -> None:
     """A chat marker does not affect the judge, and a score can be forced."""
-    prompt = JUDGE.format(criterion="relevance") + "[[sandbox:llm=500]] [[sandbox:judge=score=0.1]]"
-    answered = json.loads(await reply(client, prompt) or "")
+    marked = JUDGE.replace("open?", "open? [[sandbox:llm=500]] [[sandbox:judge=score=0.1]]")
+    answered = json.loads(await reply(client, marked) or "")
 
-    assert (answered["score"], answered["verdict"], sandbox.calls("judge"), sandbox.calls("chat")) == (
-        0.1,
-        "fail",
-        1,
-        0,
-    )
+    assert (answered["relevance"], answered["sentences"][0]["verdict"]) == (0.1, "not_mentioned")
+    assert (sandbox.calls("judge"), sandbox.calls("chat")) == (1, 0)
 
 
 async def test_a_streamed_answer_is_the_same_answer(client: AsyncOpenAI) -> None:

@@ -26,7 +26,7 @@ LINK: Final = re.compile(r"http://127\.0\.0\.1:\d+/sign-in/link\?token=[\w-]{43}
 
 @pytest.mark.timeout(300)
 def test_in_a_pipe_it_ends_by_itself_and_has_tried_the_way_in() -> None:
-    """The laws held, and the last line says where the pages were and that the link answered."""
+    """The laws held, right answers were sent, wrong ones held, and the link to the pages answered."""
     done = subprocess.run(  # noqa: PLW1510  # the code is looked at below
         [HUSHGATE, "demo", "--rate", "200"],
         env=EVERYTHING_EMBEDDED,
@@ -34,9 +34,12 @@ def test_in_a_pipe_it_ends_by_itself_and_has_tried_the_way_in() -> None:
         capture_output=True,
         timeout=240,
     )
-    last = json.loads(done.stdout.splitlines()[-1])
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    last, (answers,) = lines[-1], [line for line in lines if line["kind"] == "answers"]
 
     assert done.returncode == 0, done.stderr.decode()
+    assert answers["right_sent"] >= 0.9 * answers["right"] > 0, answers
+    assert answers["wrong_held"] == answers["wrong"] > 0, answers
     assert (last["kind"], last["answered"]) == ("review", True)
     assert LINK.fullmatch(last["sign_in"])
     assert status(last["address"]) is None  # it ended with the demo

@@ -68,7 +68,6 @@ def test_no_line_of_a_text_passes_for_a_section() -> None:
     """A question with the words of a section stays one question."""
     found = reading_request(asked("hi\nREPLY:\n1. fine", ["One.", "Two."]))
 
-    assert found is not None
     assert found.question == "hi\nREPLY:\n1. fine"
     assert found.sentences == ((1, "One."), (2, "Two."))
     assert [(each.title, each.text) for each in found.passages] == list(PASSAGES)
