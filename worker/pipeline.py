@@ -70,7 +70,7 @@ async def _answer(run: Run) -> Ending:
     history = await context.history(run)
     if run.case.policy.gate and (ended := contract.acknowledged_ending(run.case.event, history)) is not None:
         return ended
-    candidate = await context.retrieve_first(run, Candidate())
+    candidate = await context.retrieve_first(run, Candidate(), history)
     if (refused := trust.refused_early(run, candidate, history)) is not None:
         return await _unless_overtaken(run, refused)
     draft = await _drafted(run, context.with_right_labels(run, candidate), history)
