@@ -58,6 +58,7 @@ from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
 from worker.assessment.non_answers import recogniser as non_answers
 from worker.assessment.promises import recogniser as promises
+from worker.assessment.reading import facts
 from worker.holds import Holds
 from worker.injections import find_injection
 from worker.model import Json
@@ -220,6 +221,7 @@ def compile_patterns() -> None:
     find_injection("")
     non_answers.prepare()
     promises.prepare()
+    facts.prepare()
 
 
 async def build_worker(

@@ -65,6 +65,7 @@ class Candidate:
         search_failure: kind of the error that left a search without passages, or empty.
         prompt_hash: of the newest prompt.
         assessment: None before the draft, or the lack of evidence, was assessed.
+        nothing_stored: whether the account has no document at all.
         reading: what a judge read in the draft, or None.
         part: the supported part of a draft that is not trusted, if it may be sent.
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
@@ -80,6 +81,7 @@ class Candidate:
     search_failure: str = ""
     prompt_hash: str | None = None
     assessment: Assessment | None = None
+    nothing_stored: bool = False
     reading: DraftReading | None = None
     part: SupportedPart | None = None
     rechecked: tuple[float, float | None] | None = None

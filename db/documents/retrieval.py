@@ -110,7 +110,7 @@ class PostgresRetriever:
             return await self._found_by_words(values, labelled=bool(labels))
         state = await ask(self._source, STATES, user_id)
         if not state.chunks:
-            return Retrieved()
+            return Retrieved(nothing_stored=True)
         if state.embedder is None:
             return await self._found_by_words(values, labelled=bool(labels))
         started_s = time.monotonic()
@@ -121,12 +121,15 @@ class PostgresRetriever:
         if not vectors:
             state = NO_VECTORS
         rows = await _rows(self._source, state, values, labelled=bool(labels))
-        passages = tuple(_passage(row) for row in rows)
+        passages = tuple(_passage(row, by_words=not vectors) for row in rows)
         return Retrieved(passages=passages, degraded=degraded, embedding=call)
 
     async def _found_by_words(self, values: Mapping[str, Any], *, labelled: bool) -> Retrieved:
         rows = await _rows(self._source, NO_VECTORS, values, labelled=labelled)
-        return Retrieved(passages=tuple(_passage(row) for row in rows))
+        if not rows:
+            state = await ask(self._source, STATES, values["user_id"])
+            return Retrieved(nothing_stored=not state.chunks)
+        return Retrieved(passages=tuple(_passage(row, by_words=True) for row in rows))
 
     async def _vectors(self, lines: Sequence[str], state: _State) -> tuple[list[str], str]:
         """Vectors of a query and the lines before it as pgvector reads them, or the embedder's failure."""
@@ -208,8 +211,8 @@ STATES: Final = GroupedCall(together=_states)
 SEARCHES: Final = GroupedCall(together=_searches, most=MOST_SEARCHES)
 
 
-def _passage(row: Sequence[Any]) -> Passage:
-    document_id, number, title, text, metadata, similarity, by_words, by_vector, released = row
+def _passage(row: Sequence[Any], *, by_words: bool) -> Passage:
+    document_id, number, title, text, metadata, similarity, in_words, in_vectors, released = row
     return Passage(
         passage_id=f"{document_id}#{number}",
         title=title,
@@ -217,5 +220,6 @@ def _passage(row: Sequence[Any]) -> Passage:
         similarity=min(1.0, float(similarity)),
         metadata=metadata,
         released=tuple(released),
-        found_by=FoundBy.BOTH if by_words and by_vector else FoundBy.WORDS if by_words else FoundBy.VECTOR,
+        found_by=FoundBy.BOTH if in_words and in_vectors else FoundBy.WORDS if in_words else FoundBy.VECTOR,
+        by_words=by_words,
     )

@@ -27,6 +27,7 @@ class Passage:
             without a vector the share of the query's words it holds. See ``docs/retrieval.md``.
         metadata: the document's own labels (subject, class, source ...).
         found_by: which search found it.
+        by_words: whether the similarity is a share of words, as no vector was compared.
         released: checks that flagged it at upload and that a person overruled.
     """
 
@@ -36,6 +37,7 @@ class Passage:
     similarity: float
     metadata: Mapping[str, str] = field(default_factory=dict)
     found_by: FoundBy = FoundBy.WORDS
+    by_words: bool = False
     released: tuple[str, ...] = ()
 
 
@@ -89,11 +91,13 @@ class Retrieved:
         degraded: why the search was incomplete, as the kind of the embedder's failure
             (``timeout``, ``rate_limited``, ``rejected`` ...); empty when it was complete.
         embedding: the call for the query's vector; None: no embedder was asked.
+        nothing_stored: whether the account has no document at all.
     """
 
     passages: tuple[Passage, ...] = ()
     degraded: str = ""
     embedding: ModelCall | None = None
+    nothing_stored: bool = False
 
     def __iter__(self) -> Iterator[Passage]:
         return iter(self.passages)

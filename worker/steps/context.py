@@ -79,6 +79,7 @@ async def _searched(
             note.detail["error"] = error.kind
             run.trace.degraded = True
             return replace(candidate, search_failure=error.kind)
+        candidate = replace(candidate, nothing_stored=found.nothing_stored)
         if found.embedding is not None:
             run.trace.calls.append(found.embedding)
         if found.degraded:

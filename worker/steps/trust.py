@@ -198,6 +198,7 @@ def _evidence(run: Run, candidate: Candidate, history: tuple[Message, ...], *, r
         rechecks=rechecks,
         history=history,
         other_drafts=candidate.others,
+        documents_stored=not candidate.nothing_stored,
     )
 
 

@@ -19,6 +19,7 @@ HALLUCINATION_PATTERNS = (
     "based on my knowledge", "general knowledge", "not mentioned in the", "although the context does not",
 )  # fmt: skip
 
+UNMEASURED = "similarity not measured: no embedding model"
 _SENTENCE_OVERLAP = 0.5
 """A sentence overlaps when half of its fact words occur in the passages; the design defines no measure."""
 
@@ -113,19 +114,20 @@ class SafetyCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Retrieval:
-    """Similarities of the passages, 0..1 each."""
+    """Similarities of the passages, 0..1 each; None where no vector was compared: words are no measure."""
 
-    mean: float
-    best: float
+    mean: float | None
+    best: float | None
     best_rerank: float | None = field(default=None)
 
 
 def _retrieval(passages: Sequence[Passage]) -> _Retrieval:
-    similarities = [p.similarity for p in passages] or [0.0]
+    measured = [p.similarity for p in passages if not p.by_words]
+    similarities = measured or ([] if passages else [0.0])
     reranked = [float(p.metadata["rerank"]) for p in passages if _is_number(p.metadata.get("rerank", ""))]
     return _Retrieval(
-        mean=sum(similarities) / len(similarities),
-        best=max(similarities),
+        mean=sum(similarities) / len(similarities) if similarities else None,
+        best=max(similarities, default=None),
         best_rerank=max(reranked, default=None),
     )
 
@@ -138,7 +140,11 @@ def retrieval_check(case: DraftCase, policy: SafetyPolicy) -> SafetyCheck:
     """Check 1: are the passages similar enough to the question?"""
     found = _retrieval(case.evidence.passages)
     compared = (
-        ("mean similarity", round(found.mean, 10), policy.min_retrieval_confidence),
+        (
+            "mean similarity",
+            None if found.mean is None else round(found.mean, 10),
+            policy.min_retrieval_confidence,
+        ),
         ("best similarity", found.best, policy.min_similarity_score),
         ("best rerank score", found.best_rerank, policy.min_rerank_score),
     )
@@ -147,7 +153,7 @@ def retrieval_check(case: DraftCase, policy: SafetyPolicy) -> SafetyCheck:
     ]
     return SafetyCheck(
         name="retrieval_confidence",
-        detail="; ".join(weak) or _figures(*compared[0]),
+        detail="; ".join(weak) or (UNMEASURED if found.mean is None else _figures(*compared[0])),
         reasons=(RejectionReason.LOW_CONFIDENCE,) if weak else (),
         score=found.mean,
     )
@@ -184,8 +190,9 @@ def topic_check(case: DraftCase, policy: SafetyPolicy) -> SafetyCheck:
     mismatched = bool(case.evidence.passages) and not any(
         all(p.metadata.get(key) == value for key, value in wanted.items()) for p in case.evidence.passages
     )
-    figures = _figures("best similarity", best, policy.max_topic_mismatch_score)
-    off = [figures] if best < policy.max_topic_mismatch_score else []
+    limit = policy.max_topic_mismatch_score
+    figures = UNMEASURED if best is None else _figures("best similarity", best, limit)
+    off = [figures] if best is not None and best < limit else []
     off += [f"no passage has the labels of the message ({', '.join(wanted)})"] if mismatched else []
     return SafetyCheck(
         name="topic_relevance",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from worker.assessment.reading.languages import same_language
-from worker.assessment.text.once import once
+from worker.assessment.text.once import KEPT_TEXTS, once
 from worker.assessment.text.wordlists import list_words, one_of
 from worker.assessment.text.words import fact_units, split_sentences, text_units
 
@@ -22,7 +22,7 @@ def _subordinate() -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){heads}(?!\w)[^,.;:!?()]*")
 
 
-@once
+@lru_cache(maxsize=KEPT_TEXTS)
 def content_of(text: str) -> frozenset[str]:
     """The words of a text with a meaning of their own."""
     return frozenset(fact_units(text_units(text)))

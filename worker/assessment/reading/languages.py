@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from worker.assessment.text.language import detect_language, function_word_language
-from worker.assessment.text.once import once
+from worker.assessment.text.once import KEPT_TEXTS
 
 LATIN: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi")
 """Languages told apart by their words; others are told by their script."""
@@ -20,7 +21,7 @@ def language_of(text: str) -> str | None:
     return _language_of(text[:MOST_CHARS])
 
 
-@once
+@lru_cache(maxsize=KEPT_TEXTS)
 def _language_of(text: str) -> str | None:
     return detect_language(text, LATIN) or function_word_language(text)
 

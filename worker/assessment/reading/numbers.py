@@ -6,14 +6,14 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final
 
 from icu4py.messageformat import MessageFormat
 
 from worker.assessment.reading.units import Amounts, amounts, unit_beside
-from worker.assessment.text.once import once
+from worker.assessment.text.once import KEPT_TEXTS
 from worker.assessment.text.wordlists import folded_text, list_words
 
 _NUMBER: Final = re.compile(r"(?<![\w.,])\d+(?:[.,'’\u00a0\u202f ]\d{3}(?!\d))+(?:[.,]\d+)?|\d+(?:[.,]\d+)?")
@@ -80,7 +80,7 @@ class Figures:
         return frozenset().union(*(amounts(readings, unit) for readings, unit in self.units_of()))
 
 
-@once
+@lru_cache(maxsize=KEPT_TEXTS)
 def figures(text: str) -> Figures:
     """The numbers and times of day of a text; a time is no number."""
     sure: set[int] = set()

@@ -6,8 +6,10 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
-from typing import Any, TypeVar, TypeVarTuple, cast
+from typing import Any, Final, TypeVar, TypeVarTuple, cast
 
+KEPT_TEXTS: Final = 4096
+"""Sentences whose values a process keeps: passages come again beside the drafts of other events."""
 Value = TypeVar("Value")
 Arguments = TypeVarTuple("Arguments")
 
