@@ -126,7 +126,7 @@ def _retrieval(passages: Sequence[Passage]) -> _Retrieval:
     similarities = measured or ([] if passages else [0.0])
     reranked = [float(p.metadata["rerank"]) for p in passages if _is_number(p.metadata.get("rerank", ""))]
     return _Retrieval(
-        mean=sum(similarities) / len(similarities) if similarities else None,
+        mean=round(sum(similarities) / len(similarities), 10) if similarities else None,
         best=max(similarities, default=None),
         best_rerank=max(reranked, default=None),
     )
