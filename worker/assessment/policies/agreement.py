@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from worker.assessment.non_answers.recogniser import is_non_answer
+from worker.assessment.reading.numbers import figures
 from worker.assessment.text.citations import without_citations
 from worker.assessment.text.matching import Words
-from worker.assessment.text.quantities import spelled_numbers, stated_numbers, times_of_day
 from worker.assessment.text.words import fact_units, normalised_text, text_units
 
 _HALVES: Final = frozenset({"am", "pm"})
@@ -36,9 +36,10 @@ def _facts(draft: str) -> _Facts:
     text = normalised_text(without_citations(draft))
     found = text_units(text)
     units = frozenset(fact_units(found)) - _HALVES
-    times = {f"{hour}:{minute:02}" for hour, minute in times_of_day(text)}
-    figures = stated_numbers(text) | spelled_numbers(frozenset(found)) | times
-    return _Facts(units, frozenset(figures), Words(units), not is_non_answer(draft))
+    stated = figures(text)
+    numbers = {min(each, key=len) for each in stated.numbers}
+    times = {f"{time // 60}:{time % 60:02}" for time in stated.times}
+    return _Facts(units, frozenset(numbers | times), Words(units), not is_non_answer(draft))
 
 
 def agreement(draft: str, others: Sequence[str]) -> float:
@@ -51,8 +52,8 @@ def agreement(draft: str, others: Sequence[str]) -> float:
     if not said.answers or not compared:
         return 0.0
     words = _mean([max(each.words.holds(unit) for each in compared) for unit in said.units])
-    figures = _mean([float(any(each in other.figures for other in compared)) for each in said.figures])
-    return min(words, figures)
+    numbers = _mean([float(any(each in other.figures for other in compared)) for each in said.figures])
+    return min(words, numbers)
 
 
 def most_central(drafts: Sequence[str]) -> int:

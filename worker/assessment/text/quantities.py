@@ -1,10 +1,10 @@
-"""Numbers, times of day and units of measure in one spelling, so that two texts can be compared."""
+"""Numbers and units of measure in one spelling, so that two texts can be compared."""
 
 from __future__ import annotations
 
 import re
 
-from worker.assessment.text.wordlists import list_words, ordered_list_words
+from worker.assessment.text.wordlists import list_words
 
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -25,21 +25,6 @@ MEASURES: frozenset[str] = list_words("measures")
 """Units that change the meaning of a number; any other word after a number may be replaced by a synonym."""
 
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
-_SPELLED = {word: str(value) for value, word in enumerate(ordered_list_words("number_words", "en"))}
-
-
-def times_of_day(text: str) -> frozenset[tuple[int, int]]:
-    """Every time of day as (hour 0..23, minute), so that ``9:00 PM`` and ``21:0`` are the same."""
-    found: set[tuple[int, int]] = set()
-    if _DIGIT.search(text) is None:
-        return frozenset()
-    for match in _TIME.finditer(text):
-        if match["half"]:
-            hour = int(match["hour"]) % 12 + (12 if match["half"].lower() == "p" else 0)
-            found.add((hour, int(match["minute"] or 0)))
-        else:
-            found.add((int(match["hour24"]) % 24, int(match["minute24"])))
-    return frozenset(found)
 
 
 def stated_numbers(text: str) -> frozenset[str]:
@@ -53,11 +38,6 @@ def _stating(text: str) -> str:
     """The text without the numbers of its own list items and passages."""
     plain = _LIST_NUMBER.sub(" ", text)
     return _PASSAGE_NUMBER.sub(" ", plain) if "assage" in plain or "[" in plain else plain
-
-
-def spelled_numbers(units: frozenset[str]) -> frozenset[str]:
-    """Numbers written as words (zero to twelve, English) among comparable units."""
-    return frozenset(_SPELLED[unit] for unit in units & _SPELLED.keys())
 
 
 def stated_quantities(text: str) -> frozenset[tuple[str, str]]:

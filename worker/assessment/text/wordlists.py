@@ -41,15 +41,6 @@ def list_pattern(name: str) -> re.Pattern[str]:
 
 
 @cache
-def language_pattern(name: str, languages: tuple[str, ...]) -> re.Pattern[str]:
-    """One pattern for the phrases of a list in some languages; see :func:`phrase_pattern`."""
-    entries = _lists()[name]
-    return phrase_pattern(
-        tuple(phrase for code in languages if code in entries for phrase in ordered_list_words(name, code))
-    )
-
-
-@cache
 def phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
     """A pattern that finds whole words and phrases in folded text; unspaced scripts match anywhere.
 
