@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from cli.doctor.check import DoctorCheck, failed, passed
 from cli.doctor.durability import durability_checks
-from cli.doctor.embedding import offered_model, stored_vectors
+from cli.doctor.embedding import stored_vectors
 from cli.doctor.endpoints import listed_models
 from cli.doctor.fleet import fleet_checks
 from cli.doctor.live_calls import live_calls
@@ -57,7 +57,7 @@ def doctor(
         typer.Option(
             "--live",
             help="Also make real, paid calls: a chat call of one output token for each model, a moderation"
-            " call, one of each classifier, and with HUSHGATE_EMBEDDING_MODEL an embedding of one word. They"
+            " call, one of each classifier, and an embedding of one word. They"
             " use about 20 tokens, 150 to 2000 for a classifier; 1000 cost less than 0.001 USD with most"
             " models.",
         ),
@@ -133,10 +133,7 @@ GROUPS: Final = (
     CheckGroup(name="upstreams", fix="fix redis first", checks=upstream_checks),
 )
 """Always checked, in this order. A further group is one line here and one function in its own module."""
-ENDPOINT_GROUPS: Final = (
-    CheckGroup(name="endpoints", fix="check the base URLs", checks=listed_models),
-    CheckGroup(name="embedding endpoint", fix="check the base URLs", checks=offered_model),
-)
+ENDPOINT_GROUPS: Final = (CheckGroup(name="endpoints", fix="check the base URLs", checks=listed_models),)
 """Checked unless --offline; free of charge."""
 LIVE_GROUPS: Final = (CheckGroup(name="live calls", fix="check the base URLs", checks=live_calls),)
 """Checked with --live; paid."""

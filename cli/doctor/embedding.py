@@ -36,6 +36,9 @@ def stored_vectors(settings: Settings) -> Iterator[DoctorCheck]:
             yield warned("embedder", found, REEMBED)
         elif named:
             yield passed("embedder", f"{named}{why}, no document stored yet")
+        else:
+            offered = f"what {place.url} offers is tried when documents are added, or with --live"
+            yield passed("embedder", f"no model is set: {offered}; until then {WORDS_ONLY}")
         return
     found = f"{active.model} with {active.dimensions} dimensions{why}, {vectors} of {chunks} chunks"
     if active.model != named:
@@ -53,25 +56,17 @@ def _unused(settings: Settings, active: StoredEmbedder | None) -> DoctorCheck:
     return warned("embedder", f"vectors of {active.model} are unused, because {why}: {WORDS_ONLY}", ANOTHER)
 
 
-def offered_model(settings: Settings) -> Iterator[DoctorCheck]:
-    """What a server that is not well known offers when no setting names a model."""
-    place = embedding_endpoint(settings)
-    if place is None or place.model or place.default_model:
-        return
-    found = asyncio.run(_offered(settings, place))
-    if found is None:
-        yield passed("embedding endpoint", f"{place.url} gives no embeddings: {WORDS_ONLY}")
-    else:
-        name, dimensions = found
-        yield passed("embedding endpoint", f"{place.url} gives {dimensions} dimensions with {name}")
-
-
 def embedding_answer(settings: Settings) -> Iterator[DoctorCheck]:
     """Whether the model embeds one word, and with how many dimensions."""
-    place = embedding_endpoint(settings)
-    if place is None or not (model := place.model or place.default_model):
+    place, name = embedding_endpoint(settings), "live embedding call"
+    if place is None:
         return
-    name, called = "live embedding call", f"{model} at {place.url}"
+    if not (model := place.model or place.default_model):
+        offered = asyncio.run(_offered(settings, place))
+        gives = "no embeddings" if offered is None else f"{offered[1]} dimensions with {offered[0]}"
+        yield passed(name, f"{place.url} gives {gives}" + (f": {WORDS_ONLY}" if offered is None else ""))
+        return
+    called = f"{model} at {place.url}"
     try:
         dimensions = asyncio.run(_dimensions(settings, place, model))
     except EmbeddingRejected as error:

@@ -990,8 +990,8 @@ def test_embeddings_are_looked_at_where_a_model_is_set(shell: Shell, fresh_url: 
     assert off == {
         "embedder": ("ok", "HUSHGATE_EMBEDDING_MODEL is off: searches use words only", ""),
     }
-    assert list(without) == ["embedding endpoint"]
-    assert "gives 256 dimensions with" in without["embedding endpoint"][1]
+    assert list(without) == ["embedder"]
+    assert without["embedder"][1].startswith("no model is set: what http://127.0.0.1:")
     assert empty["embedder"] == ("ok", "hash, no document stored yet", "")
     assert unembedded["embedder"][::2] == ("warn", "run: hushgate documents reembed")
     assert whole["embedder"] == ("ok", "hash with 256 dimensions, 1 of 1 chunks", "")

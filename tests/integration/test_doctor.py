@@ -198,7 +198,7 @@ def test_live_makes_one_real_call_of_each_kind(shell: Shell) -> None:
         found, _ = doctor(shell, f"{url}/v1", "--live")
     calls = [(path, body) for path, body in asked if body is not None]
 
-    assert [path for path, _ in calls] == ["/v1/chat/completions", "/v1/moderations"]
+    assert [path for path, _ in calls] == ["/v1/chat/completions", "/v1/moderations", "/v1/embeddings"]
     assert (calls[0][1]["model"], calls[0][1]["max_tokens"]) == (MODEL, 1)
     assert calls[1][1]["model"] == MODERATION
     assert found["live model call"]["state"] == found["live moderation call"]["state"] == "ok"

@@ -59,6 +59,8 @@ def document_chunks(
         start, end = _trimmed(text, group[0].start, group[-1].end)
         if start < end:
             path = next((piece.path for piece in group if not piece.level), group[-1].path)
+            if sum(piece.level == QUESTION_LEVEL for piece in group) > 1:  # the first one heads them not all
+                path = tuple(name for name in path if not _is_question(name))
             number, names = len(found) + 1, _title(title, path)
             found.append(Chunk(number=number, title=names, text=text[start:end], start=start, end=end))
     return tuple(found)

@@ -68,6 +68,7 @@ def upgrade() -> None:
     op.execute(
         "ALTER TABLE chunks SET (toast_tuple_target = 8160)"
     )  # uncompressed, or each test would unpack it
+    _comment("hushgate_word_vector")
     op.execute("GRANT UPDATE (created_at) ON embedders TO hushgate_reviewer")  # a row lock needs some column
     for column in ("quantiles", "pairs", "calibrated_chunks"):
         op.drop_column("embedders", column)
@@ -92,7 +93,14 @@ def downgrade() -> None:
         )
     op.execute("GRANT UPDATE (pairs) ON embedders TO hushgate_reviewer")
     op.execute("REVOKE UPDATE (created_at) ON embedders FROM hushgate_reviewer")
+    _comment("hushgate_lexemes")
     op.execute("ALTER TABLE chunks RESET (toast_tuple_target)")
     op.execute("DROP INDEX ix_account_words_similar")
     op.execute("DROP FUNCTION hushgate_word_vector")
     op.execute("DROP FUNCTION hushgate_word_forms")
+
+
+def _comment(function: str) -> None:
+    op.alter_column(
+        "chunks", "lexemes", comment=f"worker.documents.words of title and text, stemmed by {function}"
+    )

@@ -160,3 +160,11 @@ def test_one_question_in_a_text_heads_nothing() -> None:
     found = document_chunks(plain.parse_plain_text(text), title="About", bounds=SMALL)
 
     assert {chunk.title for chunk in found} == {"About"}
+
+
+def test_several_short_answers_have_the_title_of_their_document() -> None:
+    """A question is the title of a chunk only if the chunk has no other question."""
+    text = "Is there parking?\n\nYes.\n\nAre you open on Sunday?\n\nNo."
+    (found,) = document_chunks(plain.parse_plain_text(text), title="FAQ")
+
+    assert (found.title, found.text) == ("FAQ", text)
