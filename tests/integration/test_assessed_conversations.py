@@ -22,11 +22,11 @@ def run(*words: str) -> subprocess.CompletedProcess[bytes]:
         env={**os.environ, "HUSHGATE_LLM_MODEL": "ignored", "DATABASE_URL": "postgresql://nowhere.invalid/x"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=240,
+        timeout=400,
     )
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(460)
 def test_right_answers_are_sent_and_wrong_and_invented_ones_held() -> None:
     """With default settings, by words only, beside a judge that knows the truth."""
     done = run(str(SET), "--limit", str(CASES), "--judge", "perfect")
