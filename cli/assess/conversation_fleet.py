@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -91,6 +92,7 @@ def measuring_fleet(
         embedding_model: HUSHGATE_EMBEDDING_MODEL of a fleet with embeddings.
         workers: how many worker processes.
     """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C: the servers are stopped
     options = ("--conversations", str(folder.resolve()), "--embeddings", embeddings)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     if embeddings != EMBEDDINGS_OFF:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from tests.support.running import eventually
 from tests.support.terminal import HUSHGATE
 
 SET: Final = Path("bench/conversations")
@@ -65,3 +67,26 @@ def test_a_wrong_option_ends_before_anything_starts(words: list[str], message: s
 
 def shown(row: dict[str, Any]) -> str:
     return json.dumps(row, indent=1)
+
+
+@pytest.mark.timeout(300)
+def test_it_stops_its_servers_when_it_is_terminated() -> None:
+    """Postgres, Valkey and workers end with the command, and their folders are removed."""
+    with tempfile.TemporaryDirectory() as folder:  # short: it holds the socket of Postgres
+        process = subprocess.Popen(
+            [HUSHGATE, "assess", "conversations", str(SET), "--limit", "1"],
+            env=os.environ | {"TMPDIR": folder},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            eventually(lambda: list(Path(folder).glob("hushgate-logs-*/worker-1.log")), "a worker")
+            process.terminate()
+            code = process.wait(120)
+        finally:
+            process.kill()
+            process.wait()
+        left = list(Path(folder).glob("hushgate-*"))
+
+    assert (code, left) == (130, [])
