@@ -153,7 +153,7 @@ def test_an_answer_in_another_dress_is_read(answer: str) -> None:
         (f"{BAD} and {GOOD}", "judge_answer_has_several_readings"),
         (json.dumps(SUPPORTED["sentences"]), "judge_answer_has_no_relevance"),
         (GOOD[:-20], "judge_answer_has_no_relevance"),
-        (reading(said("supported", QUOTE, *map(str, range(20_000)))), "judge_answer_has_no_sentences"),
+        (reading(said("supported", QUOTE, *map(str, range(20_000)))), "judge_answer_is_not_json"),
         (json.dumps({"answer": SUPPORTED}), "judge_answer_has_no_sentences"),
         (GOOD.replace("0.97", "NaN"), "judge_answer_out_of_range"),
         (GOOD.replace("0.97", "7"), "judge_answer_out_of_range"),
