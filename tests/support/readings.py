@@ -8,7 +8,9 @@ from worker.assessment import ReadingRequest
 from worker.model import Json
 
 
-def said(verdict: str = "supported", *quotes: str, probability: float = 0.97, **more: Json) -> dict[str, Json]:
+def said(
+    verdict: str = "supported", *quotes: str, probability: float = 0.97, **more: Json
+) -> dict[str, Json]:
     """The judge's verdict on one sentence."""
     return {"verdict": verdict, "quotes": list(quotes), "probability": probability} | more
 
@@ -16,12 +18,17 @@ def said(verdict: str = "supported", *quotes: str, probability: float = 0.97, **
 def reading(*sentences: Json, relevance: Json = 0.95, left_out: str = "", **more: Json) -> str:
     """A judge's answer about the sentences of a draft, in their order."""
     return json.dumps(
-        {"sentences": list(sentences), "relevance": relevance, "left_out": left_out} | more, ensure_ascii=False
+        {"sentences": list(sentences), "relevance": relevance, "left_out": left_out} | more,
+        ensure_ascii=False,
     )
 
 
 def reading_of(
-    request: ReadingRequest, share: float = 0.97, *, verdict: str = "supported", relevance: float | None = None
+    request: ReadingRequest,
+    share: float = 0.97,
+    *,
+    verdict: str = "supported",
+    relevance: float | None = None,
 ) -> str:
     """An answer that gives every sentence one verdict, quotes whole passages and scores all with ``share``."""
     quotes = [text for _, text in request.passages]

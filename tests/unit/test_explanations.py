@@ -165,9 +165,7 @@ def test_calibrated_names_what_the_judge_found(answer: str, expected: str) -> No
         ("?", "the judge's answer could not be read"),
     ],
 )
-def test_a_draft_without_a_reading_says_what_became_of_the_call(
-    answer: Answer | None, expected: str
-) -> None:
+def test_a_draft_without_a_reading_says_what_became_of_the_call(answer: Answer | None, expected: str) -> None:
     """No figure is shown for it."""
     stored = asdict(assessed("It can go back for 30 days.", parse_policy({}), answer=answer))
     look = Snapshot.from_json(orjson.loads(orjson.dumps({"assessment": stored}))).assessment
@@ -199,9 +197,7 @@ def test_a_veto_is_explained_without_a_figure_that_did_not_decide() -> None:
         (1.0, "too; its confidence is 0.97 where 0.50 is"),
     ],
 )
-def test_test_mode_is_explained_with_the_action_it_held_back(
-    answer: float, expected: str
-) -> None:
+def test_test_mode_is_explained_with_the_action_it_held_back(answer: float, expected: str) -> None:
     """A reply sent in test mode is not called trusted."""
     settings: dict[str, Any] = {"name": "guardrail", "test_mode": True}
     found = in_test_mode(assessed(GROUNDED, parse_policy(settings), answer=answer))

@@ -82,6 +82,6 @@ async def test_scores_and_supported_sentences_come_in_one_call(*, judge: bool) -
     assert (decision.reason_code, (decision.reply or "").startswith(SENT)) == (
         (Reason.PARTIAL_REPLY, True) if judge else (Reason.LOW_CONFIDENCE_ESCALATED, False)
     )
-    assert [(each.wants_verdicts, set(each.aspects)) for each in (world.judge.asked if world.judge else ())] == (
-        [(True, {"grounding", "certainty"})] if judge else []
-    )
+    assert [
+        (each.wants_verdicts, set(each.aspects)) for each in (world.judge.asked if world.judge else ())
+    ] == ([(True, {"grounding", "certainty"})] if judge else [])

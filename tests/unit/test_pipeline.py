@@ -563,9 +563,7 @@ async def test_a_flagged_second_draft_is_dropped_for_the_first() -> None:
 async def test_the_prompt_s_hash_is_that_of_the_reply() -> None:
     """A recheck without improvement does not change the hash."""
     plain = await World(judge=[1.0]).decide(owner=account(assessment_policy=GUARDRAIL))
-    world = World(
-        model=[ANSWER, OTHER], judge=[0.5, 0.1], found=[(passage(1),), (passage(1), passage(2))]
-    )
+    world = World(model=[ANSWER, OTHER], judge=[0.5, 0.1], found=[(passage(1),), (passage(1), passage(2))])
     worse = await world.decide(owner=account(assessment_policy=GUARDRAIL))
 
     assert worse.reply == plain.reply
@@ -584,9 +582,7 @@ async def test_the_prompt_s_hash_covers_the_results_of_tools() -> None:
 async def test_a_better_draft_of_the_same_words_keeps_its_own_prompt_s_hash() -> None:
     """A recheck is recognised by its number, not by its text."""
     plain = await World(judge=[1.0]).decide(owner=account(assessment_policy=GUARDRAIL))
-    world = World(
-        model=[ANSWER, ANSWER], judge=[0.5, 1.0], found=[(passage(1),), (passage(1), passage(2))]
-    )
+    world = World(model=[ANSWER, ANSWER], judge=[0.5, 1.0], found=[(passage(1),), (passage(1), passage(2))])
     better = await world.decide(owner=account(assessment_policy=GUARDRAIL))
 
     assert better.rechecked is not None

@@ -85,7 +85,9 @@ class DraftCase:
     @property
     def titled_passages(self) -> tuple[tuple[str, str], ...]:
         """Title and text of each passage, in the order of the citation numbers."""
-        return tuple((encodable_text(each.title), encodable_text(each.text)) for each in self.evidence.passages)
+        return tuple(
+            (encodable_text(each.title), encodable_text(each.text)) for each in self.evidence.passages
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,14 +85,18 @@ def test_space_case_and_punctuation_of_a_quote_do_not_matter(quote: str, start: 
 )
 def test_a_fitting_quote_does_not_help_a_changed_fact(draft: str, contested: str) -> None:
     """However sure the judge is."""
-    found = read(reading(said("supported", QUOTE, probability=1.0), relevance=1.0), draft=draft, query="Can it?")
+    found = read(
+        reading(said("supported", QUOTE, probability=1.0), relevance=1.0), draft=draft, query="Can it?"
+    )
 
     assert (found.action, found.category) == (Action.ESCALATE, "contested")
     assert contested in " ".join(found.reasons)
 
 
 @pytest.mark.parametrize("first", [0, 1])
-@pytest.mark.parametrize("worse", [said("contradicted"), said("not_mentioned"), said("promise"), said("no_claim")])
+@pytest.mark.parametrize(
+    "worse", [said("contradicted"), said("not_mentioned"), said("promise"), said("no_claim")]
+)
 def test_of_two_verdicts_on_one_sentence_the_worse_counts(worse: dict[str, Any], first: int) -> None:
     """In either order."""
     both = [worse | {"number": 1}, said("supported", QUOTE, number=1)]
@@ -198,7 +202,9 @@ def test_a_judge_that_obeys_an_instruction_cannot_approve_an_invention(planted: 
 @pytest.mark.parametrize("name", ["guardrail", "failsafe"])
 def test_scores_of_another_name_are_none(name: str) -> None:
     """A judge that scores what was not asked gave no score."""
-    policy = parse_policy({"name": name, "trigger_on_category": False} if name == "failsafe" else {"name": name})
+    policy = parse_policy(
+        {"name": name, "trigger_on_category": False} if name == "failsafe" else {"name": name}
+    )
     draft = "I think, I believe, it could be so. The parcel left the warehouse in Hamburg on Monday."
     without = assessed(draft, policy)
     found = assessed(draft, policy, answer='{"scores": {"everything": 1, "Grounding": 1}}')

@@ -72,8 +72,14 @@ def test_a_supported_draft_with_quotes_is_sent() -> None:
     assert found.confidence == pytest.approx(0.72)
     assert (found.support, found.relevance) == (0.8, 0.9)
     assert [each.verdict for each in found.sentences] == [Verdict.SUPPORTED] * 2
-    assert [RETURNS[q.start : q.end] for each in found.sentences for q in each.quotes] == [QUOTE, SECOND_QUOTE]
-    assert [TWO[each.start : each.end].strip()[:10] for each in found.sentences] == ["Yes, send ", "The money "]
+    assert [RETURNS[q.start : q.end] for each in found.sentences for q in each.quotes] == [
+        QUOTE,
+        SECOND_QUOTE,
+    ]
+    assert [TWO[each.start : each.end].strip()[:10] for each in found.sentences] == [
+        "Yes, send ",
+        "The money ",
+    ]
     assert found.left_out == "who pays the postage"
 
 

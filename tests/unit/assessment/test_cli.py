@@ -195,7 +195,9 @@ def test_recorded_readings_that_follow_the_labels_separate_the_rows(tmp_path: Pa
     """Every row that is not copied is read."""
     rows = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
     recorded = {
-        str(row["id"]): reading(*[said("not_mentioned", probability=0.0)] * 30) for row in rows if row["label"]
+        str(row["id"]): reading(*[said("not_mentioned", probability=0.0)] * 30)
+        for row in rows
+        if row["label"]
     }
     lines, printed = run(
         "report", "--cases", str(SAMPLE), "--policy", "calibrated",

@@ -96,7 +96,10 @@ def test_what_stops_a_draft_before_it_is_read(draft: str, others: tuple[str, ...
     """Without consensus no reading is paid."""
     found = replace(evidence(0.9, text=TEXT), other_drafts=others)
 
-    assert (consensus(draft, *others).category, consensus(draft, *others).action) == (category, Action.ESCALATE)
+    assert (consensus(draft, *others).category, consensus(draft, *others).action) == (
+        category,
+        Action.ESCALATE,
+    )
     assert calls_for(draft, POLICY, found, query=QUERY) == 0
 
 

@@ -110,9 +110,7 @@ def test_every_policy_has_a_gate_unless_an_account_wants_none(design: str) -> No
 )
 def test_a_question_without_evidence_is_refused_before_generation(query: str, refused: bool) -> None:
     """No document, no model call; a greeting asks for no passage."""
-    found = early_refusal(
-        query=query, evidence=Evidence(documents_stored=False), policy=CalibratedPolicy()
-    )
+    found = early_refusal(query=query, evidence=Evidence(documents_stored=False), policy=CalibratedPolicy())
 
     assert (found is not None) is refused
     assert found is None or (found.category, found.action) == ("no_evidence", "escalate")

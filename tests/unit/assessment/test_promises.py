@@ -60,7 +60,9 @@ def test_promises_are_found_with_few_false_alarms() -> None:
     """On the rows that the grammars were corrected with all are found; rules in other words go to the judge."""
     assert wrong(held_out=False, label=1) == []
     assert len(wrong(held_out=False, label=0)) <= 4
-    assert {bool(row["passages"]) for row in rows() if row["draft"] in wrong(held_out=False, label=0)} == {True}
+    assert {bool(row["passages"]) for row in rows() if row["draft"] in wrong(held_out=False, label=0)} == {
+        True
+    }
 
 
 def test_promises_are_found_in_rows_that_no_grammar_was_corrected_with() -> None:
@@ -154,7 +156,10 @@ def test_one_supported_sentence_vouches_for_no_other(name: str) -> None:
     """Each sentence like a promise must be supported itself."""
     answer = reading(said("supported", QUOTE), said("promise"), scores=SCORES)
     found = assessed(
-        f"{RULE} I have cancelled your order.", default_policy(name), evidence(0.9, text=RELATED), answer=answer
+        f"{RULE} I have cancelled your order.",
+        default_policy(name),
+        evidence(0.9, text=RELATED),
+        answer=answer,
     )
 
     assert found.category == ReplyKind.PROMISE
