@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import count
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from tests.support.readings import reading_of
@@ -166,13 +166,13 @@ class FakeJudge:
             each probability and score.
     """
 
-    script: list[Completion | Exception | str | float]
+    script: list[Any]
     asked: list[ReadingRequest] = field(default_factory=list)
 
     async def read(self, request: ReadingRequest) -> Completion:
         """The script's next answer."""
         self.asked.append(request)
-        answer = next_of(self.script)
+        answer: Completion | str | float = next_of(self.script)
         if isinstance(answer, Completion):
             return answer
         text = answer if isinstance(answer, str) else reading_of(request, answer)

@@ -12,7 +12,7 @@ def said(
     verdict: str = "supported", *quotes: str, probability: float = 0.97, **more: Json
 ) -> dict[str, Json]:
     """The judge's verdict on one sentence."""
-    return {"verdict": verdict, "quotes": list(quotes), "probability": probability} | more
+    return {"verdict": verdict, "quotes": [*quotes], "probability": probability, **more}
 
 
 def reading(*sentences: Json, relevance: Json = 0.95, left_out: str = "", **more: Json) -> str:
@@ -23,17 +23,11 @@ def reading(*sentences: Json, relevance: Json = 0.95, left_out: str = "", **more
     )
 
 
-def reading_of(
-    request: ReadingRequest,
-    share: float = 0.97,
-    *,
-    verdict: str = "supported",
-    relevance: float | None = None,
-) -> str:
-    """An answer that gives every sentence one verdict, quotes whole passages and scores all with ``share``."""
+def reading_of(request: ReadingRequest, share: float) -> str:
+    """An answer that supports every sentence with all passages; each probability and score is ``share``."""
     quotes = [text for _, text in request.passages]
     return reading(
-        *(said(verdict, *quotes, probability=share) for _ in request.sentences),
-        relevance=share if relevance is None else relevance,
+        *(said("supported", *quotes, probability=share) for _ in request.sentences),
+        relevance=share,
         scores=dict.fromkeys(request.aspects, share),
     )

@@ -1039,7 +1039,7 @@ async def test_a_draft_that_no_judge_has_read_is_held(
         (PARAPHRASE, [reading(said("promise"))], 1, Reason.PROMISED_ACTION),
         (PARAPHRASE, ["?"], 1, Reason.HELD_UNREAD),
         (BOOKED, [reading(said("not_mentioned"))], 1, Reason.PROMISED_ACTION),
-        (BOOKED, None, 0, Reason.PROMISED_ACTION),
+        (BOOKED, None, 0, Reason.HELD_UNREAD),
         (replace(ANSWER, text="I do not know."), [SUPPORTED], 0, Reason.LOW_CONFIDENCE_ESCALATED),
     ],
 )

@@ -88,10 +88,11 @@ MODERATIONS = (
 READ = reading(
     said("supported", passage().text), said("no_claim"), scores={"grounding": 0.7, "certainty": 0.7}
 )
-JUDGED = tuple(
-    Completion(text=text, model="j", tokens=Tokens(prompt=5, completion=1))
-    for text in (READ, READ, READ.replace("0.97", "NaN"), reading(said("contradicted")), "no number", "")
-) + (ModelUnavailable("down", kind="timeout"), Completion(text="", model="j", refusal="no"))
+ANSWERED = (READ, READ, READ.replace("0.97", "NaN"), reading(said("contradicted")), "no number", "")
+JUDGED = (
+    *(Completion(text=each, model="j", tokens=Tokens(prompt=5, completion=1)) for each in ANSWERED),
+    ModelUnavailable("down", kind="timeout"), Completion(text="", model="j", refusal="no"),
+)  # fmt: skip
 FOUND: tuple[Any, ...] = (
     (passage(),), (passage(), passage(passage_id="2#1", text="On Sunday we are closed.")), (),
     RetrievalUnavailable("down", kind="timeout"),

@@ -202,9 +202,7 @@ def test_a_judge_that_obeys_an_instruction_cannot_approve_an_invention(planted: 
 @pytest.mark.parametrize("name", ["guardrail", "failsafe"])
 def test_scores_of_another_name_are_none(name: str) -> None:
     """A judge that scores what was not asked gave no score."""
-    policy = parse_policy(
-        {"name": name, "trigger_on_category": False} if name == "failsafe" else {"name": name}
-    )
+    policy = parse_policy({"name": name})
     draft = "I think, I believe, it could be so. The parcel left the warehouse in Hamburg on Monday."
     without = assessed(draft, policy)
     found = assessed(draft, policy, answer='{"scores": {"everything": 1, "Grounding": 1}}')

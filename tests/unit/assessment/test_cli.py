@@ -128,9 +128,8 @@ QUOTE = "You can return any item within 30 days of delivery"
 @pytest.mark.parametrize("as_text", [True, False])
 def test_recorded_readings_decide(tmp_path: Path, *, as_text: bool) -> None:
     """As text, as a model wrote it, or as an object; a row without one is held."""
-    rows = rows_in(
-        tmp_path, *({"id": name, "context": TEXT, "response": PARAPHRASE} for name in ("sent", "not", "none"))
-    )
+    row: dict[str, object] = {"context": TEXT, "response": PARAPHRASE}
+    rows = rows_in(tmp_path, *(row | {"id": name} for name in ("sent", "not", "none")))
     answers = {"sent": reading(said("supported", QUOTE)), "not": reading(said("contradicted", QUOTE))}
     recorded = answers if as_text else {name: json.loads(each) for name, each in answers.items()}
     lines, _ = run("--cases", rows, "--readings", readings_in(tmp_path, **recorded))

@@ -21,6 +21,8 @@ from worker.model import Action, Json, Passage, Tier
 ROWS = Path(__file__).parents[2] / "fixtures" / "assessment" / "promises.jsonl"
 RAGTRUTH = ROWS.with_name("ragtruth_sample.jsonl")
 RELATED = "We refund tickets within two days."
+SCORES: Json = {"grounding": 0.9, "certainty": 0.9, "confidence": 0.9}
+"""For the designs whose scores come in the same call."""
 
 
 @cache
@@ -57,7 +59,7 @@ def test_the_rows_are_balanced_in_every_language() -> None:
 
 
 def test_promises_are_found_with_few_false_alarms() -> None:
-    """On the rows that the grammars were corrected with all are found; rules in other words go to the judge."""
+    """On the rows of the grammars all are found; rules in other words go to the judge."""
     assert wrong(held_out=False, label=1) == []
     assert len(wrong(held_out=False, label=0)) <= 4
     assert {bool(row["passages"]) for row in rows() if row["draft"] in wrong(held_out=False, label=0)} == {
@@ -81,7 +83,8 @@ def test_real_answers_promise_nothing() -> None:
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_promise_escalates_under_every_policy(name: str) -> None:
     """Also where a draft of low confidence would be answered by a fallback text."""
-    found = assessed("I have refunded you. [1]", default_policy(name))
+    answer = reading(said("promise", probability=0.0), scores=SCORES)
+    found = assessed("I have refunded you. [1]", default_policy(name), answer=answer)
 
     assert (found.action, found.category, found.tier) == (Action.ESCALATE, ReplyKind.PROMISE, Tier.LOW)
     assert found.failed_checks == (ReplyKind.PROMISE,)
@@ -103,8 +106,6 @@ def test_an_offer_is_a_question_and_passes() -> None:
 
 
 QUOTE = "We refund tickets within two days"
-SCORES: Json = {"grounding": 0.9, "certainty": 0.9, "confidence": 0.9}
-"""For the designs whose scores come in the same call."""
 RULE = "We will refund your ticket within two days."
 
 
@@ -120,15 +121,10 @@ RULE = "We will refund your ticket within two days."
         (reading(said("promise", QUOTE)), True),
         (reading(said("no_claim")), True),
         (reading(said("not_mentioned")), True),
-        ("yes", True),
-        (ModelUnavailable("down"), True),
-        (None, True),
     ],
 )
-def test_a_judge_decides_whether_a_sentence_is_a_promise(
-    name: str, answer: Answer | None, *, promised: bool
-) -> None:
-    """Under every policy; without a supported sentence and a quote that stands it counts as one."""
+def test_a_judge_decides_whether_a_sentence_is_a_promise(name: str, answer: str, *, promised: bool) -> None:
+    """Under every policy; it counts as one unless it is supported with a quote that stands."""
     found = assessed(
         RULE,
         default_policy(name),
@@ -139,6 +135,17 @@ def test_a_judge_decides_whether_a_sentence_is_a_promise(
 
     assert (found.category == ReplyKind.PROMISE) is promised
     assert found.action is Action.ESCALATE or not promised
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("answer", [None, ModelUnavailable("down"), "yes"])
+def test_an_unread_sentence_like_a_promise_waits_for_a_person(name: str, answer: Answer | None) -> None:
+    """Under the policy that holds unread drafts the draft is held; under the others people take over."""
+    found = assessed(RULE, default_policy(name), evidence(0.9, text=RELATED), answer=answer)
+
+    assert (found.action, found.category == ReplyKind.PROMISE) == (
+        (Action.HOLD, False) if name == "calibrated" else (Action.ESCALATE, True)
+    )
 
 
 def test_a_rule_that_the_judge_supports_is_sent() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import takewhile
 
 import pytest
 
@@ -38,7 +39,7 @@ async def prompt_of(
 def section(prompt: Prompt, name: str) -> list[str]:
     """The lines of one section."""
     after = prompt.question.split(f"\n{name}:\n")[1].splitlines()
-    return [line for line in after[: next(n for n, line in enumerate(after) if not line.startswith(">"))]]
+    return list(takewhile(lambda line: line.startswith(">"), after))
 
 
 @pytest.mark.parametrize("name", ["calibrated", "guardrail"])
