@@ -16,7 +16,7 @@ All functions are pure except :func:`assess`, which calls the judge it is given.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from worker.assessment.gate import (
@@ -68,7 +68,7 @@ from worker.assessment.values import (
     SearchBounds,
     UnusableReason,
 )
-from worker.model import Action, Assessment, Tier
+from worker.model import Action, Assessment, Passage, Tier
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -144,7 +144,7 @@ async def assess(
 
     ``verdicts``: the account wants supported parts sent, which a reading of each sentence shows.
     """
-    case = DraftCase(query=encodable_text(query), evidence=evidence, draft=encodable_text(draft))
+    case = _case(query, evidence, draft)
     if (found := _without_checks(case, policy)) is not None:
         return JudgedAssessment(assessment=found)
     promises = promises_of(case)
@@ -153,6 +153,20 @@ async def assess(
         wanted |= Wanted(verdicts=True)
     reading = await read_draft(judge, case, wanted) if wanted else None
     return JudgedAssessment(assessment=assessed(case, policy, reading, promises=promises), reading=reading)
+
+
+def _case(query: str, evidence: Evidence, draft: str) -> DraftCase:
+    """The case with texts that every library can encode."""
+
+    def encodable(passage: Passage) -> Passage:
+        return replace(passage, title=encodable_text(passage.title), text=encodable_text(passage.text))
+
+    texts = replace(
+        evidence,
+        passages=tuple(map(encodable, evidence.passages)),
+        history=tuple(replace(line, text=encodable_text(line.text)) for line in evidence.history),
+    )
+    return DraftCase(query=encodable_text(query), evidence=texts, draft=encodable_text(draft))
 
 
 def _without_checks(case: DraftCase, policy: Policy) -> Assessment | None:
@@ -218,7 +232,7 @@ def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessme
     A greeting or thanks needs no evidence if the policy has a gate, because the reply will pass it. Without
     a gate the reply would be refused after its generation was paid for. In test mode nothing is refused.
     """
-    case = DraftCase(query=encodable_text(query), evidence=evidence, draft="")
+    case = _case(query, evidence, "")
     if not policy.enabled or policy.test_mode:  # in test mode the draft is generated and assessed
         return None
     if policy.gate and needs_no_evidence(case.query):

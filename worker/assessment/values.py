@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from worker.assessment.text.words import encodable_text
 from worker.model import Json, Message, Passage
 
 
@@ -80,14 +79,12 @@ class DraftCase:
     @property
     def context(self) -> str:
         """The text of all passages, in order."""
-        return "\n\n".join(text for _, text in self.titled_passages)
+        return "\n\n".join(passage.text for passage in self.evidence.passages)
 
     @property
     def titled_passages(self) -> tuple[tuple[str, str], ...]:
         """Title and text of each passage, in the order of the citation numbers."""
-        return tuple(
-            (encodable_text(each.title), encodable_text(each.text)) for each in self.evidence.passages
-        )
+        return tuple((passage.title, passage.text) for passage in self.evidence.passages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from worker.assessment.reading.checked import CheckedReading, checked_reading
 from worker.assessment.reading.model import ReadingAnswer, ReadingOutcome, ReadingRequest, without_reading
 from worker.assessment.text.citation_removal import read_text
 from worker.assessment.text.citations import states_something
-from worker.assessment.text.words import encodable_text, sentence_spans
+from worker.assessment.text.words import sentence_spans
 from worker.assessment.values import DraftCase
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.model import Completion
@@ -78,7 +78,7 @@ def reading_request(case: DraftCase, wanted: Wanted) -> ReadingRequest:
     spans = [span for span in sentence_spans(case.draft) if states_something(case.draft[slice(*span)])]
     return ReadingRequest(
         question=case.query,
-        conversation=tuple((line.role.value, encodable_text(line.text)) for line in case.evidence.history),
+        conversation=tuple((line.role.value, line.text) for line in case.evidence.history),
         passages=case.titled_passages,
         sentences=tuple(read_text(case.draft[slice(*span)], case.evidence.passages) for span in spans),
         spans=tuple(spans),
