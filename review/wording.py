@@ -75,6 +75,7 @@ DRAFT_PROBLEMS: Final[Mapping[str, str]] = {
     "judge_unavailable": mark("the judge did not answer"),
     "judge_answer_empty": mark("the judge gave an empty answer"),
     "judge_answer_is_not_json": mark("the judge's answer could not be read"),
+    "judge_answer_has_several_readings": mark("the judge gave several answers"),
     "judge_answer_has_no_sentences": mark("the judge's answer has no verdicts"),
     "judge_answer_misses_a_sentence": mark("the judge left out a sentence"),
     "judge_answer_has_no_relevance": mark("the judge did not say whether it answers the question"),

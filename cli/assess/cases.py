@@ -30,10 +30,11 @@ MOST_AT_ONCE: Final = 16
 
 HELP: Final = """The confidence in replies.
 
-`hushgate assess --cases FILE` assesses the replies of a file. `report` compares policies on labelled replies,
-`metrics` prints figures of each policy from the audit, `suggestions` topics that the documents of an account
-do not cover. A policy that needs a judge's reading gets it from the configured model with --judge, or from
-a file with --readings; without either its drafts are held.
+`hushgate assess --cases FILE` assesses the replies of a file. `report` compares policies on labelled
+replies, `conversations` measures which answers are sent to the questions of a folder, `metrics` prints
+figures of each policy from the audit, `suggestions` topics that the documents of an account do not cover. A
+policy that needs a judge's reading gets it from the configured model with --judge, or from a file with
+--readings; without either its drafts are held.
 
 For example:
 

@@ -31,7 +31,7 @@ LOOK_S: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class MeasuredRun:
     """Who writes and who judges, under which policy."""
 
     name: str
@@ -48,14 +48,14 @@ class RunResult:
         calls: by route of the sandbox.
     """
 
-    run: Run
+    run: MeasuredRun
     cases: Sequence[Case]
     endings: Sequence[tuple[Case, QuestionEnding]]
     calls: dict[str, int]
 
 
 async def measured(
-    source: Pool, running: Fleet, run: Run, cases: Sequence[Case], advance: Callable[[int], None]
+    source: Pool, running: Fleet, run: MeasuredRun, cases: Sequence[Case], advance: Callable[[int], None]
 ) -> RunResult:
     """Publish the cases of a run, wait for their decisions, and load their endings.
 
@@ -80,7 +80,7 @@ async def measured(
 
 
 async def _decided(
-    source: Pool, running: Fleet, run: Run, expected: int, advance: Callable[[int], None]
+    source: Pool, running: Fleet, run: MeasuredRun, expected: int, advance: Callable[[int], None]
 ) -> None:
     """Wait until every event is decided, or until no decision is new for ``STILL_S``."""
     moved, seen = time.monotonic(), 0
@@ -99,7 +99,7 @@ def _publish(url: str, payloads: Sequence[bytes]) -> None:
         append(client, payloads, stream=EVENTS)
 
 
-def _event(run: Run, event_id: str, case: Case, now: datetime) -> dict[str, Any]:
+def _event(run: MeasuredRun, event_id: str, case: Case, now: datetime) -> dict[str, Any]:
     """The question as an event of a conversation and an author of its own."""
     return {
         "event_id": event_id,
@@ -113,7 +113,7 @@ def _event(run: Run, event_id: str, case: Case, now: datetime) -> dict[str, Any]
     }
 
 
-def _past(run: Run, event_id: str, case: Case, now: datetime) -> list[PastMessage]:
+def _past(run: MeasuredRun, event_id: str, case: Case, now: datetime) -> list[PastMessage]:
     return [
         PastMessage(
             user_id=run.policy.user_id(case.domain),

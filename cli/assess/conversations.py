@@ -27,7 +27,7 @@ from cli.assess.conversation_fleet import (
     measured_policies,
     measuring_fleet,
 )
-from cli.assess.conversation_runs import EVENTS, Run, RunResult, measured
+from cli.assess.conversation_runs import EVENTS, MeasuredRun, RunResult, measured
 from cli.exit_codes import ExitCode
 from cli.options import own_connections
 from cli.output import emit_json, errors, fail, progress_bar, screen, stdout_is_terminal, table
@@ -91,7 +91,7 @@ def conversations(
         f"{len(cases)} cases, {len(policies) * len(combinations)} runs; starting servers and workers"
     )
     runs = [
-        Run(name=f"measure-{secrets.token_hex(4)}", policy=each, judge=judging, writes=writing)
+        MeasuredRun(name=f"measure-{secrets.token_hex(4)}", policy=each, judge=judging, writes=writing)
         for (judging, writing), each in product(combinations, policies)
     ]
     with measuring_fleet(folder, embeddings=embeddings, embedding_model=embedding_model, workers=workers) as (
@@ -109,7 +109,7 @@ async def _measure(
     names: tuple[str, ...],
     folder: Path,
     policies: Sequence[MeasuredPolicy],
-    runs: Sequence[Run],
+    runs: Sequence[MeasuredRun],
     cases: Sequence[Case],
 ) -> list[RunResult]:
     client = connect(running.stack.redis_url)

@@ -8,7 +8,7 @@ from typing import Final
 from markupsafe import Markup
 
 from review.dashboard.svg import decoration, share, tag
-from worker.statistics.sequential import Comparison, Verdict
+from worker.statistics.sequential import Comparison, ComparisonVerdict
 
 ROOM: Final = 1.15
 """The line is longer than the interval, so that its end can be seen."""
@@ -23,7 +23,9 @@ def difference_plot(found: Comparison) -> Markup:
     def at(value: float) -> float:
         return 50 + 50 * value / reach
 
-    range_class = {Verdict.LOWER: "range lower", Verdict.HIGHER: "range higher"}.get(found.verdict, "range")
+    range_class = {ComparisonVerdict.LOWER: "range lower", ComparisonVerdict.HIGHER: "range higher"}.get(
+        found.verdict, "range"
+    )
     low = at(found.low)
     width = max(0.5, at(found.high) - low)
     return decoration(

@@ -22,7 +22,7 @@ from worker.rollouts.bounds import (
     parse_bound,
 )
 from worker.rollouts.comparison import SHARES, compare_arms
-from worker.statistics.sequential import LEAST_UNITS, Comparison, Verdict
+from worker.statistics.sequential import LEAST_UNITS, Comparison, ComparisonVerdict
 
 MEASURES: Final[Mapping[Measure, str]] = {
     Measure.OVERTURNS: mark("Overturned by reviewers"),
@@ -64,17 +64,19 @@ BOUND_BADGES: Final[Mapping[BoundState, str]] = {
     BoundState.KEPT: "good",
     BoundState.LEFT: "bad",
 }
-TITLES: Final[Mapping[Verdict, str]] = {
-    Verdict.TOO_FEW: mark("Too few conversations"),
-    Verdict.UNDECIDED: mark("Not decided"),
-    Verdict.LOWER: mark("Decided: lower with the candidate"),
-    Verdict.HIGHER: mark("Decided: higher with the candidate"),
+TITLES: Final[Mapping[ComparisonVerdict, str]] = {
+    ComparisonVerdict.TOO_FEW: mark("Too few conversations"),
+    ComparisonVerdict.UNDECIDED: mark("Not decided"),
+    ComparisonVerdict.LOWER: mark("Decided: lower with the candidate"),
+    ComparisonVerdict.HIGHER: mark("Decided: higher with the candidate"),
 }
-MEANINGS: Final[Mapping[Verdict, str]] = {
-    Verdict.TOO_FEW: mark("Wait, or give the candidate a larger share."),
-    Verdict.UNDECIDED: mark("The candidate may be better or worse. Wait, or end the rollout."),
-    Verdict.LOWER: mark("If the change was made for this, give it a larger share or finish the rollout."),
-    Verdict.HIGHER: mark("If the change was not made for this, return to the settings in force."),
+MEANINGS: Final[Mapping[ComparisonVerdict, str]] = {
+    ComparisonVerdict.TOO_FEW: mark("Wait, or give the candidate a larger share."),
+    ComparisonVerdict.UNDECIDED: mark("The candidate may be better or worse. Wait, or end the rollout."),
+    ComparisonVerdict.LOWER: mark(
+        "If the change was made for this, give it a larger share or finish the rollout."
+    ),
+    ComparisonVerdict.HIGHER: mark("If the change was not made for this, return to the settings in force."),
 }
 
 

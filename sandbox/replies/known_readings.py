@@ -12,8 +12,8 @@ from sandbox.replies.extractive import NumberedPassage, content_words
 from sandbox.replies.known_drafts import passage_with
 from sandbox.replies.reading import (
     RELEVANCE_ASPECT,
-    Reading,
-    ReadingRequest,
+    JudgePrompt,
+    SandboxReading,
     SentenceVerdict,
     passage_sentences,
     reading_by_words,
@@ -71,7 +71,7 @@ class _Draft:
 
     case: Case
     kind: DraftKind
-    request: ReadingRequest
+    request: JudgePrompt
 
     def draw(self, purpose: str) -> float:
         """0..1, always the same for this draft and purpose."""
@@ -97,7 +97,7 @@ def parse_judge(name: str) -> KnownJudge:
     return KnownJudge(wrong_share=wrong_share)
 
 
-def known_reading(cases: CaseFile, judge: KnownJudge, request: ReadingRequest) -> Reading:
+def known_reading(cases: CaseFile, judge: KnownJudge, request: JudgePrompt) -> SandboxReading:
     """The judge's reading of a draft; by shared words when the question or the draft is not of a case."""
     case = cases.find(request.question, request.conversation)
     kind = case.kind_of([text for _, text in request.sentences]) if case else DraftKind.OTHER
@@ -116,14 +116,14 @@ def known_reading(cases: CaseFile, judge: KnownJudge, request: ReadingRequest) -
     return _with_noise(found, draft)
 
 
-def _reading(draft: _Draft, verdicts: Sequence[SentenceVerdict], *, relevant: bool) -> Reading:
+def _reading(draft: _Draft, verdicts: Sequence[SentenceVerdict], *, relevant: bool) -> SandboxReading:
     supported = all(each.verdict in ("supported", "no_claim") for each in verdicts)
     relevance = SURE if relevant else UNSURE
     scores = {}
     for name in draft.request.aspects:
         good = supported if name in SUPPORT_ASPECTS else supported and relevant
         scores[name] = relevance if name == RELEVANCE_ASPECT else SURE if good else UNSURE
-    return Reading(
+    return SandboxReading(
         sentences=tuple(verdicts),
         relevance=relevance,
         left_out="" if relevant else "what was asked: the reply answers another question",
@@ -184,7 +184,7 @@ def _false_approvals(draft: _Draft) -> tuple[SentenceVerdict, ...]:
     )
 
 
-def _refusal(draft: _Draft) -> Reading:
+def _refusal(draft: _Draft) -> SandboxReading:
     """A right draft refused: in half of the cases as not supported, else as not relevant."""
     verdicts = _true_verdicts(draft)
     if draft.draw("refusal") < 0.5:
@@ -195,14 +195,14 @@ def _refusal(draft: _Draft) -> Reading:
     return _reading(draft, refused, relevant=True)
 
 
-def _with_noise(found: Reading, draft: _Draft) -> Reading:
+def _with_noise(found: SandboxReading, draft: _Draft) -> SandboxReading:
     """The same reading with probabilities that vary from draft to draft."""
 
     def varied(value: float, purpose: str) -> float:
         low, high = NOISY_SURE if value >= 0.5 else NOISY_UNSURE
         return low + (high - low) * draft.draw(purpose)
 
-    return Reading(
+    return SandboxReading(
         sentences=tuple(
             replace(each, probability=varied(each.probability, f"sentence {each.number}"))
             for each in found.sentences

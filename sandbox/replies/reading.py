@@ -38,7 +38,7 @@ RELEVANCE_ASPECT = "relevance"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadingRequest:
+class JudgePrompt:
     """A judge prompt as the sandbox understands it.
 
     Attributes:
@@ -77,7 +77,7 @@ class SentenceVerdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class SandboxReading:
     """The answer of a judge: verdicts, relevance 0..1, what is left out, and a score per aspect."""
 
     sentences: tuple[SentenceVerdict, ...]
@@ -96,7 +96,7 @@ class Reading:
         return document | ({"scores": dict(self.scores)} if self.scores else {})
 
 
-def reading_request(prompt: str) -> ReadingRequest:
+def reading_request(prompt: str) -> JudgePrompt:
     """The parsed prompt; a text without sections is a request about nothing."""
     sections: dict[str, list[str]] = {}
     current: list[str] = []
@@ -105,7 +105,7 @@ def reading_request(prompt: str) -> ReadingRequest:
             current = sections.setdefault(heading[1], [])
         elif line.startswith(QUOTED.rstrip()):
             current.append(line.removeprefix(QUOTED.rstrip()).removeprefix(" "))
-    return ReadingRequest(
+    return JudgePrompt(
         question=without_markers("\n".join(sections.get("QUESTION", ()))),
         conversation=tuple(sections.get("CONVERSATION", ())),
         passages=tuple(_passages(sections.get("PASSAGES", ()))),
@@ -114,7 +114,7 @@ def reading_request(prompt: str) -> ReadingRequest:
     )
 
 
-def reading_by_words(request: ReadingRequest, forced_score: float | None = None) -> Reading:
+def reading_by_words(request: JudgePrompt, forced_score: float | None = None) -> SandboxReading:
     """A sentence is supported when all its content words stand in one sentence of a passage.
 
     A question counts as answered when one of its content words stands in the reply or in the title of a
@@ -125,7 +125,7 @@ def reading_by_words(request: ReadingRequest, forced_score: float | None = None)
         sentences = tuple(_forced(each, forced_score, request.passages) for each in sentences)
     relevance = _relevance(request, sentences) if forced_score is None else forced_score
     support = _support(sentences) if forced_score is None else forced_score
-    return Reading(
+    return SandboxReading(
         sentences=sentences,
         relevance=relevance,
         left_out="" if relevance >= PASS_AT else "by shared words: all of the question",
@@ -164,7 +164,7 @@ def _forced(found: SentenceVerdict, score: float, passages: Sequence[NumberedPas
     )
 
 
-def _relevance(request: ReadingRequest, sentences: Sequence[SentenceVerdict]) -> float:
+def _relevance(request: JudgePrompt, sentences: Sequence[SentenceVerdict]) -> float:
     quotes = {quote for each in sentences for quote in each.quotes}
     titles = (passage.title for passage, part in passage_sentences(request.passages) if part in quotes)
     said = content_words(" ".join((*(text for _, text in request.sentences), *titles)))

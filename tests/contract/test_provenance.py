@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from tests.unit.test_documentation import NAME, PATH, ROOT, TEST, has, is_test
-from worker.assessment.policies.designs import DESIGNS, PUBLISHED_NAMES
+from worker.assessment.policies.designs import DESIGNS
 
 PAGE: Final = ROOT / "docs" / "provenance.md"
 NAMES: Final = {
@@ -73,8 +73,8 @@ def test_every_field_of_a_published_policy_is_a_requirement(letter: str) -> None
     """Under its own or its published name, in a row of its design."""
     policy = NAMES[letter][1]
     text = "\n".join(" ".join(row) for row in ROWS if row.number[0] == letter)
-    published = {field: name for name, field in PUBLISHED_NAMES.get(policy, {}).items()}
-    names = [field.name for field in fields(DESIGNS[policy]) if field.name not in OF_EVERY_POLICY]
+    published = {field: name for name, field in DESIGNS[policy].published_names.items()}
+    names = [field.name for field in fields(DESIGNS[policy].settings) if field.name not in OF_EVERY_POLICY]
 
     assert [name for name in names if name not in text and published.get(name, name) not in text] == []
 

@@ -10,8 +10,9 @@ from itertools import count
 from typing import Any, TypeVar
 from uuid import UUID
 
+from tests.support.readings import reading_of
 from tests.support.samples import NOW
-from worker.assessment import JudgeQuestion
+from worker.assessment import ReadingRequest
 from worker.classifiers.prompts import ClassifierQuestion
 from worker.model import Completion, Event, Message, ModerationScores, NewerEvent, Passage, Prompt, Retrieved
 
@@ -158,13 +159,21 @@ class FakeArrivals:
 
 @dataclass(slots=True)
 class FakeJudge:
-    """Answers by its script."""
+    """Answers by its script and notes what it was asked.
+
+    Attributes:
+        script: completions, errors, raw texts, or shares: then every sentence is supported, and the share is
+            each probability and score.
+    """
 
     script: list[Any]
-    asked: list[JudgeQuestion] = field(default_factory=list)
+    asked: list[ReadingRequest] = field(default_factory=list)
 
-    async def judge(self, question: JudgeQuestion) -> Completion | float:
+    async def read(self, request: ReadingRequest) -> Completion:
         """The script's next answer."""
-        self.asked.append(question)
-        answer: Completion | float = next_of(self.script)
-        return answer
+        self.asked.append(request)
+        answer: Completion | str | float = next_of(self.script)
+        if isinstance(answer, Completion):
+            return answer
+        text = answer if isinstance(answer, str) else reading_of(request, answer)
+        return Completion(text=text, model="judge")

@@ -1,4 +1,4 @@
-"""Assessments of stored rows by every policy, as a fixture.
+"""Assessments of stored rows by the policies that can decide without a judge, as a fixture.
 
 ``python -m tests.support.golden_assessments`` renews it. Do so when a change is meant to alter assessments,
 and read the differences before you commit them.
@@ -10,30 +10,28 @@ import json
 from pathlib import Path
 from typing import Any
 
-from worker.assessment.judge import unavailable_answer
-from worker.assessment.training.rows import AssessmentRow, parse_row
-
-from worker.assessment import Assessment, assess_without_judge, assessment_from_answers, default_policy
-from worker.assessment.policies.designs import DESIGNS
+from cli.assess.cases import assess_rows
+from cli.assess.row_format import parse_row
+from worker.assessment import Assessment, default_policy
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "assessment"
 GOLDEN = FIXTURES / "golden.json"
 ROW_FILES = ("ragtruth_sample.jsonl", "golden_rows.jsonl")
+POLICIES = ("failsafe", "validators", "safety")
 
 
 def golden_results() -> dict[str, dict[str, Any]]:
-    """Row and policy -> confidence, tier, action, category and failed checks; every judge is unavailable."""
+    """Row and policy -> confidence, tier, action, category and failed checks, without a judge."""
     lines = [line for name in ROW_FILES for line in (FIXTURES / name).read_text("utf-8").splitlines()]
     rows = [parse_row(json.loads(line)) for line in lines]
-    return {f"{row.row_id} {design}": _result(row, design) for row in rows for design in DESIGNS}
+    return {
+        f"{row.row_id} {name}": _result(found.assessment)
+        for name in POLICIES
+        for row, found in zip(rows, assess_rows(rows, default_policy(name)), strict=True)
+    }
 
 
-def _result(row: AssessmentRow, design: str) -> dict[str, Any]:
-    found = assess_without_judge(
-        query=row.query, evidence=row.evidence, draft=row.response, policy=default_policy(design)
-    )
-    if not isinstance(found, Assessment):
-        found = assessment_from_answers(found, [unavailable_answer("none")] * len(found.questions))
+def _result(found: Assessment) -> dict[str, Any]:
     return {
         "confidence": round(found.confidence, 9),
         "tier": found.tier.value,

@@ -37,7 +37,7 @@ def test_the_limit_that_owners_set_is_named_as_on_their_page() -> None:
     found = difference(account(), account(assessment_policy={"send_at": 0.7}))
 
     assert [(each.title, each.before, each.after) for each in found.settings] == [
-        ("Never send an answer when the AI is sure by less than", "recommended: 84 %", "70 %")
+        ("Never send an answer when the AI is sure by less than", "recommended: 50 %", "70 %")
     ]
 
 

@@ -141,14 +141,12 @@ def test_an_escaped_backslash_before_u0000_is_no_nul() -> None:
     assert changed(account(), {"assessment_policy": policy}).assessment_policy == policy
 
 
-def test_the_policy_in_force_lists_thresholds_without_coefficients() -> None:
-    """Of the built-in model, version and thresholds are listed."""
-    names = [name for name, _ in settings_form.effective_settings(account())]
+def test_the_policy_in_force_lists_what_the_account_did_not_set() -> None:
+    """Every field of it with the value that counts, its version too."""
+    found = dict(settings_form.effective_settings(account(assessment_policy={"send_at": 0.7})))
 
-    assert {"model.version", "model.kinds.question.send_at", "low_action"} <= set(names)
-    assert not [
-        name for name in names if "weights" in name or "intercept" in name or name.startswith("model.record")
-    ]
+    assert {"version", "send_at", "low_action", "undecided_action"} <= set(found)
+    assert found["send_at"] == "0.7"
 
 
 def test_the_declarations_are_the_fields_of_an_account() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cli.assess.conversation_figures import all_decided, figure_rows, kind_rows, sent_kind
 from cli.assess.conversation_fleet import MeasuredPolicy
-from cli.assess.conversation_runs import Run, RunResult
+from cli.assess.conversation_runs import MeasuredRun, RunResult
 from db.conversation_sets import QuestionEnding
 from sandbox.cases import Case, DraftKind, Writes
 
@@ -35,7 +35,7 @@ def ending(name: str, reply: str | None, *, waits: bool = False) -> QuestionEndi
 
 def result(writes: Writes, endings: Sequence[QuestionEnding], *, judge: str = "perfect") -> RunResult:
     return RunResult(
-        run=Run(name="run", policy=POLICY, judge=judge, writes=writes),
+        run=MeasuredRun(name="run", policy=POLICY, judge=judge, writes=writes),
         cases=CASES,
         endings=list(zip(CASES, endings, strict=False)),
         calls={"judge": 3, "chat": 6},

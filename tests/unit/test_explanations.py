@@ -7,19 +7,20 @@ from typing import Any
 
 import orjson
 import pytest
-from worker.assessment.judge import Aspect
 
 from review.decision import margins
 from review.decision.clauses import ExplanationFacts
 from review.decision.explanation import explain
-from tests.unit.assessment.samples import assessed, evidence, passage
+from tests.support.readings import reading, said
+from tests.unit.assessment.samples import Answer, assessed, evidence, passage
 from tests.unit.test_sentences import row, stage
 from worker.assessment import Evidence, early_refusal, in_test_mode, parse_policy
+from worker.errors import ModelUnavailable
 from worker.model import Action, Assessment, Json, Tier
 from worker.snapshot import Snapshot
 
+QUOTE = "You can return any item within 30 days of delivery"
 GROUNDED = "You can return any item within 30 days of delivery [1]."
-SCORES: dict[Aspect, str | float] = {Aspect.GROUNDING: 0.0, Aspect.CERTAINTY: 0.0}
 
 
 def explained(reason: str, found: Assessment, settings: dict[str, Json], *stages: str) -> str:
@@ -106,7 +107,7 @@ def test_a_draft_that_safety_stopped_names_what_failed(draft: str, expected: str
 )
 def test_failsafe_names_its_category(draft: str, category: str) -> None:
     """Whether the score or the category alone stopped the draft."""
-    found = assessed(draft, parse_policy({"name": "failsafe"}), scores={Aspect.CONFIDENCE: 1.0})
+    found = assessed(draft, parse_policy({"name": "failsafe"}), answer=1.0)
     text = explained("LOW_CONFIDENCE", found, {"name": "failsafe"}, "generation")
 
     assert found.category == category
@@ -126,40 +127,63 @@ def test_failsafe_names_its_category(draft: str, category: str) -> None:
 def test_one_policy_quotes_one_threshold(reason: str, confidence: float, expected: str) -> None:
     """A draft of ``guardrail`` is sent from the middle threshold on, and stopped below it."""
     settings: dict[str, Any] = {"name": "guardrail"}
-    found = replace(assessed(GROUNDED, parse_policy(settings), scores=SCORES), confidence=confidence)
+    found = replace(assessed(GROUNDED, parse_policy(settings), answer=0.0), confidence=confidence)
 
     assert expected in explained(reason, found, settings, "generation")
 
 
 @pytest.mark.parametrize(
-    ("cheap", "expected"), [(0.2, "0.20 where 0.37 is needed"), (0.52, "0.52 where 0.84 is needed")]
+    ("answer", "expected"),
+    [
+        (
+            reading(said("not_mentioned", probability=0.2)),
+            "its support is 0.00 where 0.50 is needed: the passages do not support every sentence",
+        ),
+        (
+            reading(said("supported", QUOTE, probability=0.4)),
+            "its support is 0.40 where 0.50 is needed: the passages do not support every sentence",
+        ),
+        (
+            reading(said("supported", QUOTE), relevance=0.1),
+            "its relevance is 0.10 where 0.50 is needed: it does not answer the question",
+        ),
+        (reading(said("supported", "no such words here")), "a sentence has no quote from the passages"),
+    ],
 )
-def test_calibrated_quotes_the_threshold_that_a_draft_fell_short_of(cheap: float, expected: str) -> None:
-    """A refused one that of refusal, an undecided one that of sending without a judge."""
-    noted: dict[str, Json] = {
-        "cheap_confidence": cheap,
-        "evidence_kind": "question",
-        "send_at": 0.84,
-        "reject_below": 0.37,
-    }
-    found = Assessment(
-        policy="calibrated@1", confidence=cheap, tier=Tier.LOW, action=Action.SILENCE, diagnostics=noted
-    )
+def test_calibrated_names_what_the_judge_found(answer: str, expected: str) -> None:
+    """The half that fell short, and what it lacks."""
+    found = assessed("It can go back for 30 days.", parse_policy({}), answer=answer)
 
     assert expected in explained("LOW_CONFIDENCE", found, {}, "generation")
 
 
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (None, "the judge is switched off"),
+        (ModelUnavailable("down"), "the judge did not answer"),
+        ("?", "the judge's answer could not be read"),
+    ],
+)
+def test_a_draft_without_a_reading_says_what_became_of_the_call(answer: Answer | None, expected: str) -> None:
+    """No figure is shown for it."""
+    stored = asdict(assessed("It can go back for 30 days.", parse_policy({}), answer=answer))
+    look = Snapshot.from_json(orjson.loads(orjson.dumps({"assessment": stored}))).assessment
+    assert look is not None
+
+    assert margins.trust_wording(look, (), sent=False) == expected
+
+
 def test_a_veto_is_explained_without_a_figure_that_did_not_decide() -> None:
     """A draft in the wrong language is stopped by that fact, however well its words are supported."""
-    noted: dict[str, Json] = {"cheap_confidence": 0.5, "evidence_kind": "question"}
     found = Assessment(
-        policy="calibrated@1",
+        policy="calibrated@3",
         confidence=0.0,
         tier=Tier.LOW,
         action=Action.SILENCE,
         category="wrong_language",
         failed_checks=("wrong_language",),
-        diagnostics=noted,
+        diagnostics={"send_at": 0.5},
     )
     text = explained("LOW_CONFIDENCE", found, {}, "generation")
 
@@ -167,18 +191,16 @@ def test_a_veto_is_explained_without_a_figure_that_did_not_decide() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scores", "expected"),
+    ("answer", "expected"),
     [
-        (SCORES, "handed to a person; its confidence is 0.27 where 0.50 is needed"),
-        ({Aspect.GROUNDING: 1.0, Aspect.CERTAINTY: 1.0}, "too; its confidence is 0.97 where 0.50 is"),
+        (0.0, "handed to a person; its confidence is 0.27 where 0.50 is needed"),
+        (1.0, "too; its confidence is 0.97 where 0.50 is"),
     ],
 )
-def test_test_mode_is_explained_with_the_action_it_held_back(
-    scores: dict[Aspect, str | float], expected: str
-) -> None:
+def test_test_mode_is_explained_with_the_action_it_held_back(answer: float, expected: str) -> None:
     """A reply sent in test mode is not called trusted."""
     settings: dict[str, Any] = {"name": "guardrail", "test_mode": True}
-    found = in_test_mode(assessed(GROUNDED, parse_policy(settings), scores=scores))
+    found = in_test_mode(assessed(GROUNDED, parse_policy(settings), answer=answer))
     text = explained("REPLIED", found, settings, "generation")
 
     assert "the account's policy is in test mode and changes nothing" in text

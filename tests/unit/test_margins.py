@@ -80,24 +80,16 @@ def test_moderation_scores_are_sorted_by_distance_to_their_threshold() -> None:
             ["0.50 of 0.80, 0.30 short", "0.40 of 0.50, 0.10 short", "0.40 of 0.30, 0.10 over"],
         ),
         (
-            {},
-            assessed(
-                "calibrated",
-                signals={"judge_lowest": 0.3},
-                diagnostics={
-                    "cheap_confidence": 0.6,
-                    "evidence_kind": "question",
-                    "send_at": 0.84,
-                    "reject_below": 0.37,
-                    "judge_accepts": 0.5,
-                },
-            ),
-            [
-                "0.30 of 0.50, 0.20 short",
-                "0.60 of 0.84, 0.24 short",
-                "0.60 of 0.37, 0.23 over",
-            ],
+            {"send_at": 0.4},
+            assessed("calibrated", support=0.3, relevance=0.9, diagnostics={"send_at": 0.5}),
+            ["0.30 of 0.50, 0.20 short", "0.90 of 0.50, 0.40 over"],
         ),
+        (
+            {"name": "consensus"},
+            assessed("consensus", signals={"agreement": 0.8}, support=0.9, relevance=0.2),
+            ["0.80 of 0.70, 0.10 over", "0.90 of 0.50, 0.40 over", "0.20 of 0.50, 0.30 short"],
+        ),
+        ({}, assessed("calibrated", category="judge_off"), []),
     ],
 )
 def test_each_policy_shows_its_own_thresholds(
@@ -120,17 +112,13 @@ def test_an_assessment_of_another_policy_has_no_margins(design: str) -> None:
 
 def test_the_half_that_stopped_a_draft_is_named_first() -> None:
     """A supported draft that answers another question is stopped by its relevance."""
-    noted = {
-        "evidence_kind": "question", "cheap_confidence": 0.7, "send_at": 0.8, "reject_below": 0.3,
-        "cheap_relevance": 0.1, "relevant_from": 0.9, "irrelevant_below": 0.4, "judge_accepts": 0.5,
-    }  # fmt: skip
-    more = {"support": 0.7, "relevance": 0.1, "category": "irrelevant", "diagnostics": noted}
-    snapshot = assessed("calibrated", 0.07, signals={"judge_lowest": 0.9}, **more)
+    more = {"support": 0.7, "relevance": 0.1, "category": "irrelevant", "diagnostics": {"send_at": 0.4}}
+    snapshot = assessed("calibrated", 0.07, **more)
     assert snapshot.assessment is not None
     found = margins.assessment_margins(snapshot, {"name": "calibrated"})
     deciding = margins.deciding_margin(found, sent=False)
 
-    assert [each.measure for each in found][:3] == ["relevance", "relevance", "lowest score from the judge"]
+    assert [each.measure for each in found] == ["relevance", "support"]
     assert deciding is not None
     assert (deciding.measure, deciding.requirement()) == ("relevance", "0.10 where 0.40 is needed")
     assert (snapshot.assessment.support, snapshot.assessment.relevance) == (0.7, 0.1)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.readings import reading, said
 from tests.support.samples import account, event, passage
 from tests.unit.test_pipeline import World
 from worker.model import Account, Completion, Message, MessageRole, ToolCall
@@ -58,6 +59,35 @@ async def test_no_vendor_reads_personal_data_and_the_reply_has_it_back() -> None
     assert decision.reply == "To change an order, write to desk@example.org and name your order."
     assert decision.masked == {"email": 3, "phone": 2, "card": 1, "iban": 1}
     assert [each for each in SECRETS if each in repr(snapshot_json(decision)["masked"])] == []
+
+
+async def test_a_judge_reads_and_quotes_placeholders() -> None:
+    """Its quotes come back restored, and still stand in the passages that the account wrote."""
+    world = World(model=[ANSWER], found=[(DESK,)], judge=[0.97], history=HISTORY)
+    decision = await world.decide(ASKED, MASKED)
+    assert world.judge is not None
+    assert decision.assessment is not None
+    (request,), (sentence,) = world.judge.asked, decision.assessment.sentences
+    (quote,) = sentence.quotes
+    quoted = DESK.text[quote.start : quote.end]
+
+    assert [each for each in SECRETS if each in repr(request)] == []
+    assert "[EMAIL_3]" in request.passages[0][1]
+    assert "[EMAIL_3]" in request.sentences[0]
+    assert [role for role, _ in request.conversation] == ["user", "assistant"]
+    assert "[CARD_1]" in request.conversation[0][1]
+    assert (decision.reason_code, sentence.unknown_quotes) == (Reason.REPLIED, 0)
+    assert "desk@example.org" in quoted
+
+
+async def test_a_placeholder_that_a_judge_invents_quotes_nothing() -> None:
+    """It stands for no text of a passage."""
+    answer = reading(said("supported", "write to [EMAIL_9] and name your order"))
+    world = World(model=[ANSWER], found=[(DESK,)], judge=[answer])
+    decision = await world.decide(ASKED, MASKED)
+
+    assert decision.assessment is not None
+    assert (decision.reply, decision.assessment.category) == (None, "unquoted")
 
 
 async def test_equal_data_has_one_placeholder_in_the_whole_prompt() -> None:
@@ -129,15 +159,16 @@ async def test_a_flagged_tool_result_is_left_out() -> None:
     assert [each.check for each in decision.screened] == ["injection:override"]
 
 
-async def test_when_nothing_remains_there_is_no_evidence() -> None:
-    """The model is not asked."""
+async def test_when_nothing_remains_a_draft_has_no_evidence() -> None:
+    """The model may search once more; what it writes without a passage is not sent."""
     world = World(found=[(INJECTED,)])
     decision = await world.decide(
         owner=account(assessment_policy={"name": "calibrated", "low_action": "silence"})
     )
 
-    assert decision.reason_code == Reason.NO_EVIDENCE
-    assert world.model.asked == []
+    assert decision.assessment is not None
+    assert (decision.reply, decision.assessment.category) == (None, "no_evidence")
+    assert "all night" not in repr(world.model.asked)
     assert len(decision.screened) == 1
 
 

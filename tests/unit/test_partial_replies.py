@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from tests.support.fakes import CLEAN
+from tests.support.readings import reading, said
 from tests.support.samples import account, scores
 from tests.unit.test_pipeline import ANSWER, DOWN, NEXT, SENT, World
 from worker.model import Decision, EventType, FailurePolicy
@@ -16,8 +19,11 @@ HALF = replace(ANSWER, text=f"{ANSWER.text} {JET}")
 PARTIAL: dict[str, Any] = {"assessment_policy": {"fallback_levels": ["partial", "policy"]}}
 
 
+READ = reading(said("supported", SENT), said("not_mentioned", probability=0.0))
+
+
 async def decided(*moderation: Any, **settings: Any) -> tuple[World, Decision]:
-    world = World(model=[HALF], moderation=list(moderation))
+    world = World(model=[HALF], moderation=list(moderation), judge=[READ])
     return world, await world.decide(owner=account(**PARTIAL | settings))
 
 
@@ -48,7 +54,7 @@ async def test_a_shortened_text_that_could_not_be_moderated_is_not_sent() -> Non
 
 async def test_a_message_deleted_while_the_shortened_text_is_moderated_gets_no_reply() -> None:
     """What came meanwhile is looked at after the last call."""
-    world, owner = World(model=[HALF], newer=[()]), account(**PARTIAL)
+    world, owner = World(model=[HALF], newer=[()], judge=[READ]), account(**PARTIAL)
     deleted = replace(NEXT, type=EventType.MESSAGE_DELETED, message_id="m1")
 
     def arrive() -> None:
@@ -59,3 +65,23 @@ async def test_a_message_deleted_while_the_shortened_text_is_moderated_gets_no_r
     decision = await world.decide(owner=owner)
 
     assert (decision.reason_code, decision.reply) == (Reason.MESSAGE_WITHDRAWN, None)
+
+
+@pytest.mark.parametrize("judge", [True, False])
+async def test_scores_and_supported_sentences_come_in_one_call(*, judge: bool) -> None:
+    """For a policy that scores the whole draft; without a judge no part is sent."""
+    answer = reading(
+        said("supported", SENT),
+        said("not_mentioned", probability=0.0),
+        scores={"grounding": 0.2, "certainty": 0.2},
+    )
+    world = World(model=[HALF], judge=[answer] if judge else None)
+    policy = {"name": "guardrail", "fallback_levels": ["partial", "policy"]}
+    decision = await world.decide(owner=account(assessment_policy=policy))
+
+    assert (decision.reason_code, (decision.reply or "").startswith(SENT)) == (
+        (Reason.PARTIAL_REPLY, True) if judge else (Reason.LOW_CONFIDENCE_ESCALATED, False)
+    )
+    assert [
+        (each.wants_verdicts, set(each.aspects)) for each in (world.judge.asked if world.judge else ())
+    ] == ([(True, {"grounding", "certainty"})] if judge else [])

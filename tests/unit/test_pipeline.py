@@ -19,6 +19,7 @@ from tests.support.fakes import (
     FakeModerator,
     FakeRetriever,
 )
+from tests.support.readings import reading, said
 from tests.support.samples import NOW, account, event, passage, scores
 from worker.assessment import parse_delivery, parse_policy
 from worker.assessment.policies.designs import DESIGNS
@@ -36,12 +37,14 @@ from worker.errors import (
 from worker.generation import TOOLS
 from worker.model import (
     Account,
+    CallPurpose,
     Completion,
     Decision,
     DecisionKind,
     Event,
     EventType,
     FailurePolicy,
+    HeldKind,
     Json,
     Message,
     MessageRole,
@@ -163,7 +166,12 @@ async def test_a_clean_message_runs_every_stage_in_order() -> None:
         (World(), {"flagged_keywords": ("open",)}, 2, (0, 0, 0, 0)),
         (World(moderation=[scores(("hate",), hate=0.9)]), {}, 3, (1, 0, 0, 0)),
         (World(moderation=[ModerationRejected("bad image")]), {}, 3, (1, 0, 0, 0)),
-        (World(found=[()]), {}, 6, (1, 1, 1, 0)),
+        (
+            World(found=[()]),
+            {"assessment_policy": {"name": "safety", "low_action": "escalate"}},
+            6,
+            (1, 1, 1, 0),
+        ),
     ],
 )
 async def test_on_a_block_nothing_later_runs(
@@ -499,9 +507,9 @@ async def test_a_fallback_is_sent_as_the_account_wrote_it() -> None:
 @pytest.mark.parametrize(
     ("drafts", "judged", "sent", "confidences"),
     [
-        ([ANSWER, OTHER], [0.5, 0.9, 1.0, 1.0], OTHER_SENT, "better"),
-        ([ANSWER, OTHER], [0.5, 0.9, 0.1, 0.1], SENT, "worse"),
-        ([ANSWER, ModelRejected("no", status=400)], [0.5, 0.9], SENT, "none"),
+        ([ANSWER, OTHER], [0.5, 1.0], OTHER_SENT, "better"),
+        ([ANSWER, OTHER], [0.5, 0.1], SENT, "worse"),
+        ([ANSWER, ModelRejected("no", status=400)], [0.5], SENT, "none"),
     ],
 )
 async def test_a_medium_draft_is_made_once_more_and_the_better_one_stands(
@@ -529,7 +537,7 @@ async def test_a_medium_draft_is_made_once_more_and_the_better_one_stands(
 
 async def test_the_model_s_own_searches_of_a_recheck_are_as_wide_as_its_first() -> None:
     """Ten passages down to 0.3 for both (Confidence Guardrail), five down to 0.4 before."""
-    world = World(model=[SEARCH, ANSWER, SEARCH, OTHER], judge=[0.5, 0.9, 1.0, 1.0])
+    world = World(model=[SEARCH, ANSWER, SEARCH, OTHER], judge=[0.5, 1.0])
     decision = await world.decide(owner=account(assessment_policy=GUARDRAIL))
 
     assert [(query, limit) for _, query, limit in world.retriever.asked] == [
@@ -555,9 +563,7 @@ async def test_a_flagged_second_draft_is_dropped_for_the_first() -> None:
 async def test_the_prompt_s_hash_is_that_of_the_reply() -> None:
     """A recheck without improvement does not change the hash."""
     plain = await World(judge=[1.0]).decide(owner=account(assessment_policy=GUARDRAIL))
-    world = World(
-        model=[ANSWER, OTHER], judge=[0.5, 0.9, 0.1, 0.1], found=[(passage(1),), (passage(1), passage(2))]
-    )
+    world = World(model=[ANSWER, OTHER], judge=[0.5, 0.1], found=[(passage(1),), (passage(1), passage(2))])
     worse = await world.decide(owner=account(assessment_policy=GUARDRAIL))
 
     assert worse.reply == plain.reply
@@ -576,9 +582,7 @@ async def test_the_prompt_s_hash_covers_the_results_of_tools() -> None:
 async def test_a_better_draft_of_the_same_words_keeps_its_own_prompt_s_hash() -> None:
     """A recheck is recognised by its number, not by its text."""
     plain = await World(judge=[1.0]).decide(owner=account(assessment_policy=GUARDRAIL))
-    world = World(
-        model=[ANSWER, ANSWER], judge=[0.5, 0.9, 1.0, 1.0], found=[(passage(1),), (passage(1), passage(2))]
-    )
+    world = World(model=[ANSWER, ANSWER], judge=[0.5, 1.0], found=[(passage(1),), (passage(1), passage(2))])
     better = await world.decide(owner=account(assessment_policy=GUARDRAIL))
 
     assert better.rechecked is not None
@@ -693,7 +697,7 @@ async def test_the_record_of_failsafe_node_is_stored_with_its_time() -> None:
 
 async def test_the_confidence_log_of_confidence_guardrail_is_stored_with_its_times() -> None:
     """One entry a draft, before and after the recheck; the message says that it was rechecked."""
-    world = World(model=[ANSWER, OTHER], judge=[0.5, 0.9, 0.1, 0.1])
+    world = World(model=[ANSWER, OTHER], judge=[0.5, 0.1])
     kept = snapshot_json(await world.decide(owner=account(assessment_policy=GUARDRAIL)))
     metadata, log = kept["assessment"]["diagnostics"], kept["confidenceLog"]
 
@@ -986,12 +990,89 @@ async def test_no_part_of_an_irrelevant_draft_is_sent() -> None:
     """A supported sentence about something else is no partial answer."""
     parking = "Parking is free for every guest. The shop is in Hanoi. We sell private jets for 900 dollars."
     place = passage(text="Parking is free for every guest. The shop is in Hanoi, near the lake.")
-    policy = {"name": "calibrated", "fallback_levels": ["partial", "silence"], "min_asked": 0.0}
-    world = World(model=[replace(ANSWER, text=parking)], found=[(place,)])
+    policy = {"name": "calibrated", "fallback_levels": ["partial", "silence"]}
+    quotes = ("Parking is free for every guest", "The shop is in Hanoi, near the lake")
+    answer = reading(*(said("supported", each) for each in quotes), said("not_mentioned"), relevance=0.1)
+    world = World(model=[replace(ANSWER, text=parking)], found=[(place,)], judge=[answer])
     asked = event(text="How do I get a refund for a broken lamp?")
     decision = await world.decide(asked, account(assessment_policy=policy))
 
-    assert decision.reply is None
+    assert (decision.reason_code, decision.reply) == (Reason.LOW_CONFIDENCE, None)
+
+
+PARAPHRASE = replace(ANSWER, text="On weekdays you can come between nine and six [1].")
+PARAPHRASE_SENT = "On weekdays you can come between nine and six."
+SUPPORTED = reading(said("supported", passage().text))
+BOOKED = replace(ANSWER, text="I have booked a table for you.")
+
+
+@pytest.mark.parametrize(
+    ("judge", "outcome", "degraded"),
+    [
+        (None, "judge_off", False),
+        ([ModelUnavailable("down", kind="server_error")], "judge_unavailable", True),
+        ([ModelRejected("no", status=403)], "judge_unavailable", True),
+        (["It looks fine."], "judge_answer_is_not_json", False),
+        ([""], "judge_answer_empty", False),
+    ],
+)
+async def test_a_draft_that_no_judge_has_read_is_held(
+    judge: list[Any] | None, outcome: str, *, degraded: bool
+) -> None:
+    """The conversation stays with the AI: no handoff, no reply, and the draft waits for approval."""
+    decision = await World(model=[PARAPHRASE], judge=judge).decide()
+    kept = snapshot_json(decision)
+
+    assert (decision.reason_code, decision.kind) == (Reason.HELD_UNREAD, DecisionKind.IGNORE)
+    assert (decision.reply, decision.confidence, decision.degraded) == (None, 0.0, degraded)
+    assert [(each.kind, each.text) for each in decision.held] == [(HeldKind.REPLY, PARAPHRASE_SENT)]
+    assert outcome in decision.reason
+    assert [s["detail"]["judged"] for s in kept["stages"] if s["stage"] == "assessment"] == [outcome]
+
+
+@pytest.mark.parametrize(
+    ("draft", "judge", "calls", "reason"),
+    [
+        (ANSWER, [SUPPORTED], 0, Reason.REPLIED),
+        (PARAPHRASE, [SUPPORTED], 1, Reason.REPLIED),
+        (PARAPHRASE, [reading(said("contradicted"))], 1, Reason.LOW_CONFIDENCE_ESCALATED),
+        (PARAPHRASE, [reading(said("promise"))], 1, Reason.PROMISED_ACTION),
+        (PARAPHRASE, ["?"], 1, Reason.HELD_UNREAD),
+        (BOOKED, [reading(said("not_mentioned"))], 1, Reason.PROMISED_ACTION),
+        (BOOKED, None, 0, Reason.HELD_UNREAD),
+        (replace(ANSWER, text="I do not know."), [SUPPORTED], 0, Reason.LOW_CONFIDENCE_ESCALATED),
+    ],
+)
+async def test_a_judge_is_asked_at_most_once(
+    draft: Completion, judge: list[Any] | None, calls: int, reason: Reason
+) -> None:
+    """Not for a copied draft or a non-answer; an unusable answer is not asked for again."""
+    world = World(model=[draft], judge=judge)
+    decision = await world.decide()
+
+    assert decision.reason_code == reason
+    assert (len(world.judge.asked) if world.judge else 0) == calls
+    assert len([call for call in decision.calls if call.purpose is CallPurpose.JUDGE]) == calls
+
+
+async def test_a_reading_is_stored_with_its_quotes() -> None:
+    """Places in the draft and in the passages, for the reviewer."""
+    decision = await World(model=[PARAPHRASE], judge=[SUPPORTED]).decide()
+    (sentence,) = snapshot_json(decision)["assessment"]["sentences"]
+
+    assert (decision.reply, sentence["verdict"], sentence["support"]) == (PARAPHRASE_SENT, "supported", 0.97)
+    assert sentence["quotes"] == [{"passage": 1, "start": 0, "end": len(passage().text) - 1}]
+
+
+async def test_a_search_that_found_nothing_ends_no_event() -> None:
+    """The model may search with better words; a draft without any passage is not sent."""
+    found = await World(model=[SEARCH, ANSWER], found=[(), (passage(),)]).decide()
+    none = await World(found=[()], judge=[0.97]).decide()
+
+    assert (found.reason_code, found.reply) == (Reason.REPLIED, SENT)
+    assert none.reply is None
+    assert none.assessment is not None
+    assert none.assessment.category == "no_evidence"
 
 
 async def test_the_reply_stream_has_only_published_diagnostics() -> None:

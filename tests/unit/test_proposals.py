@@ -87,7 +87,7 @@ def readings(number: int, **changes: Any) -> list[ReviewedMeasure]:
     found = []
     for _ in range(number):
         score = draws.random()
-        found.append(reading(confidence=score, cheap=score, agrees=draws.random() < score, **changes))
+        found.append(reading(confidence=score, agrees=draws.random() < score, **changes))
     return found
 
 
@@ -108,15 +108,15 @@ def test_a_proposal_is_a_change_of_the_policy() -> None:
     assert 0 <= found.certified.threshold - threshold_value(found) < 0.001
 
 
-def test_calibrated_is_proposed_by_its_signals() -> None:
-    """Its ``send_at`` is compared with the support of the signals, not with the confidence."""
-    held = [*readings(800, policy="calibrated"), *[reading(policy="calibrated", cheap=None)] * 50]
+def test_calibrated_is_proposed_by_its_confidence() -> None:
+    """Drafts that no judge read have none, and are no readings."""
+    held = [*readings(800, policy="calibrated"), *[reading(policy="calibrated", confidence=None)] * 50]
     found = confidence_proposal(account(), held, 0.8)
 
     assert found is not None
     assert (found.name, found.reviews) == ("send_at", 800)
     assert current_threshold(account(send_at=0.4)) == 0.4
-    assert current_threshold(account()) is None
+    assert current_threshold(account()) == 0.5
 
 
 def test_a_policy_without_a_single_threshold_has_no_proposal() -> None:

@@ -20,6 +20,7 @@ from tests.support.fakes import (
     FakeRetriever,
     next_of,
 )
+from tests.support.readings import reading, said
 from tests.support.samples import NOW, account, event, passage, scores
 from worker.errors import (
     EndpointMisconfigured,
@@ -74,18 +75,24 @@ PERSON = Completion(
     tool_calls=(ToolCall(call_id="t", name="escalate", arguments={"n": 2**70, "reason": "x"}),),
 )
 COMPLETIONS = (
-    ANSWER, ANSWER, OTHER, SEARCH, PERSON, Completion(text="", model="m", refusal="no"),
+    *[ANSWER] * 5, OTHER, OTHER, SEARCH, SEARCH, PERSON, Completion(text="", model="m", refusal="no"),
     Completion(text="[EMAIL_7] [1].", model="m"), ModelUnavailable("down", kind="server_error"),
     ModelUnavailable("busy", kind="rate_limited", retry_after_s=float("inf")),
     ModelRejected("bad", status=400), ModelRejected("key", status=401, kind="misconfigured"),
 )  # fmt: skip
 MODERATIONS = (
-    CLEAN, CLEAN, CLEAN, scores(violence=0.99), ModerationUnavailable("down", kind="server_error"),
+    *[CLEAN] * 20, scores(violence=0.99), ModerationUnavailable("down", kind="server_error"),
     ModerationUnavailable("odd", kind="unreadable"), ModerationRejected("image"),
     EndpointMisconfigured("key", cause="key", status=401),
 )  # fmt: skip
-SCORE = Completion(text="0.7", model="j", tokens=Tokens(prompt=5, completion=1))
-JUDGED = ("0.9", 0.2, float("nan"), "no number", SCORE, ModelUnavailable("down", kind="timeout"))
+READ = reading(
+    said("supported", passage().text), said("no_claim"), scores={"grounding": 0.7, "certainty": 0.7}
+)
+ANSWERED = (READ, READ, READ.replace("0.97", "NaN"), reading(said("contradicted")), "no number", "")
+JUDGED = (
+    *(Completion(text=each, model="j", tokens=Tokens(prompt=5, completion=1)) for each in ANSWERED),
+    ModelUnavailable("down", kind="timeout"), Completion(text="", model="j", refusal="no"),
+)  # fmt: skip
 FOUND: tuple[Any, ...] = (
     (passage(),), (passage(), passage(passage_id="2#1", text="On Sunday we are closed.")), (),
     RetrievalUnavailable("down", kind="timeout"),
@@ -155,7 +162,7 @@ class Slow:
 
     async def _answer(self, of: tuple[Any, ...]) -> Any:
         await self.clock.rounds.wait()
-        self.clock.slept.append(self.draw.choice((0.0, 0.000_004, 0.25, 20.0)))
+        self.clock.slept.append(self.draw.choice((0.0, 0.000_004, *[0.25] * 8, 20.0)))
         return next_of([self.draw.choice(of)])
 
     async def moderate(self, text: str, image_urls: Any) -> Any:
@@ -170,7 +177,7 @@ class Slow:
         """A completion, or an error."""
         return await self._answer(COMPLETIONS)
 
-    async def judge(self, question: Any) -> Any:
+    async def read(self, request: Any) -> Any:
         """An answer of any shape."""
         return await self._answer(JUDGED)
 
@@ -203,7 +210,7 @@ def some_account(draw: random.Random) -> Account:
     names = ("openai", "guard", "shield", "nowhere")
     choices = tuple(
         ModeratorChoice(name=name, endpoint=name, failure=draw.choice((None, *FailurePolicy)))
-        for name in draw.sample(names, draw.randrange(len(names)))
+        for name in draw.sample(names, draw.choice((0, 0, 0, 0, 1, 2, 3)))
     )
     return account(
         moderators=choices,
@@ -239,7 +246,7 @@ def some_case(draw: random.Random) -> EventCase:
         rules=version.rules,
         policy=version.policy,
         delivery=version.delivery,
-        conversation=ConversationState(owner=draw.choice((Owner.AI, Owner.AI, Owner.PEOPLE)), changes=3),
+        conversation=ConversationState(owner=draw.choice((*[Owner.AI] * 8, Owner.PEOPLE)), changes=3),
         budget=draw.choice((None, None, budget)),
     )
 
@@ -291,6 +298,7 @@ async def test_a_replay_is_the_same_bit_for_bit() -> None:
         assert unequal_fields(outcome_of(decision), outcome_of(found.decision)) == (), seed
         assert untimed(decision) == untimed(found.decision), seed
     assert len(reasons) > 20, reasons
+    assert {Reason.REPLIED, Reason.HELD_UNREAD, Reason.LOW_CONFIDENCE_ESCALATED} <= reasons
 
 
 async def test_a_candidate_asks_what_changed_and_nothing_else() -> None:

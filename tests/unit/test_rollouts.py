@@ -20,7 +20,7 @@ from worker.rollouts.bounds import (
     parse_bound,
 )
 from worker.rollouts.comparison import compare_arms
-from worker.statistics.sequential import ClusterSums, Verdict
+from worker.statistics.sequential import ClusterSums, ComparisonVerdict
 
 ROLLOUT = UUID("01a20047-0dfa-71d7-8e88-c1d4329d1fb5")
 CANDIDATE = UUID("01a20047-0dfa-71d7-8e88-c1d4329d1fb6")
@@ -104,8 +104,8 @@ def test_arms_are_compared_by_the_declared_metric() -> None:
     clear = RolloutFigures(live=arm(10, 1000), candidate=arm(300, 1000))
     few = RolloutFigures(live=arm(1, 10), candidate=arm(9, 10))
 
-    assert compare_arms(Measure.BLOCKS, clear, planned=2000).verdict is Verdict.HIGHER
-    assert compare_arms(Measure.BLOCKS, few, planned=2000).verdict is Verdict.TOO_FEW
+    assert compare_arms(Measure.BLOCKS, clear, planned=2000).verdict is ComparisonVerdict.HIGHER
+    assert compare_arms(Measure.BLOCKS, few, planned=2000).verdict is ComparisonVerdict.TOO_FEW
 
 
 async def test_workers_choose_the_arm_and_hear_of_steps() -> None:

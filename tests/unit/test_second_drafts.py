@@ -273,7 +273,7 @@ async def test_a_draft_that_may_be_sent_beats_a_more_confident_one_that_may_not(
 
 async def test_a_second_draft_of_medium_confidence_is_not_rechecked() -> None:
     """The recheck comes before it and happens once (Confidence Guardrail)."""
-    world = World(model=[ANSWER], judge=[0.5, 0.9, 0.5, 0.9, 0.6, 0.9])
+    world = World(model=[ANSWER], judge=[0.5, 0.5, 0.6])
     world.models = {"strong": FakeModel([BETTER])}
     policy = {"name": "guardrail", "retry_with": RETRY}
     decision = await world.decide(owner=account(assessment_policy=policy))

@@ -15,7 +15,9 @@ All functions are pure except :func:`assess`, which calls the judge it is given.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from worker.assessment.gate import (
     NEED_NO_CHECK,
@@ -50,7 +52,7 @@ from worker.assessment.policies.outcomes import (
 from worker.assessment.policies.partial import SupportedPart, supported_part
 from worker.assessment.policies.searches import checks_labels, initial_search, recheck_search
 from worker.assessment.policies.thresholds import thresholds_of, with_thresholds
-from worker.assessment.promises.recogniser import promise_of
+from worker.assessment.promises.recogniser import promises_of
 from worker.assessment.reading.asking import DraftReading, Judge, Wanted, read_draft
 from worker.assessment.reading.model import ReadingOutcome, ReadingRequest
 from worker.assessment.text.citation_removal import cited_sources, delivered_text
@@ -66,7 +68,7 @@ from worker.assessment.values import (
     SearchBounds,
     UnusableReason,
 )
-from worker.model import Action, Assessment, Tier
+from worker.model import Action, Assessment, Passage, Tier
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -117,6 +119,10 @@ __all__ = [
 ]
 
 
+BORNE_OUT_AT: Final = 0.5
+"""Support of a sentence like a promise from which it is none: more likely the passages' rule than not."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedAssessment:
     """An assessment and the judge's reading that it is based on, if one was wanted."""
@@ -138,15 +144,29 @@ async def assess(
 
     ``verdicts``: the account wants supported parts sent, which a reading of each sentence shows.
     """
-    case = DraftCase(query=encodable_text(query), evidence=evidence, draft=encodable_text(draft))
+    case = _case(query, evidence, draft)
     if (found := _without_checks(case, policy)) is not None:
         return JudgedAssessment(assessment=found)
-    promise = promise_of(case)
-    wanted = wanted_readings(case, policy) | Wanted(verdicts=bool(promise and judge))
+    promises = promises_of(case)
+    wanted = wanted_readings(case, policy) | Wanted(verdicts=bool(promises and judge))
     if wanted and verdicts:
         wanted |= Wanted(verdicts=True)
     reading = await read_draft(judge, case, wanted) if wanted else None
-    return JudgedAssessment(assessment=assessed(case, policy, reading, promise=promise), reading=reading)
+    return JudgedAssessment(assessment=assessed(case, policy, reading, promises=promises), reading=reading)
+
+
+def _case(query: str, evidence: Evidence, draft: str) -> DraftCase:
+    """The case with texts that every library can encode."""
+
+    def encodable(passage: Passage) -> Passage:
+        return replace(passage, title=encodable_text(passage.title), text=encodable_text(passage.text))
+
+    texts = replace(
+        evidence,
+        passages=tuple(map(encodable, evidence.passages)),
+        history=tuple(replace(line, text=encodable_text(line.text)) for line in evidence.history),
+    )
+    return DraftCase(query=encodable_text(query), evidence=texts, draft=encodable_text(draft))
 
 
 def _without_checks(case: DraftCase, policy: Policy) -> Assessment | None:
@@ -156,7 +176,7 @@ def _without_checks(case: DraftCase, policy: Policy) -> Assessment | None:
         return disabled_assessment(design, policy)
     if (reason := unusable_reason(case)) is not None:
         return unusable_assessment(design, policy, reason)
-    if promise_of(case) is not None or not policy.gate or case.evidence.moderation_hit:
+    if promises_of(case) or not policy.gate or case.evidence.moderation_hit:
         return None
     kind = reply_kind(without_names(case.draft) if needs_no_evidence(case.query) else case.draft)
     return unchecked_assessment(design, policy, kind) if kind in NEED_NO_CHECK else None
@@ -170,7 +190,7 @@ def wanted_readings(case: DraftCase, policy: Policy) -> Wanted:
 
 
 def assessed(
-    case: DraftCase, policy: Policy, reading: DraftReading | None, *, promise: str | None = None
+    case: DraftCase, policy: Policy, reading: DraftReading | None, *, promises: Sequence[str] = ()
 ) -> Assessment:
     """The assessment with the reading that was wanted.
 
@@ -178,9 +198,12 @@ def assessed(
     draft waits for a person anyway. A draft that passed a failsafe is assessed by the guardrail after it.
     """
     found = _by_design(case, policy, reading)
-    if promise is None or found.action is Action.HOLD or _is_borne_out(promise, case, reading):
+    if found.action is Action.HOLD:
         return found
-    return promise_assessment(design_name(policy), policy, promise)
+    for promise in promises:
+        if not _is_borne_out(promise, case, reading):
+            return promise_assessment(design_name(policy), policy, promise)
+    return found
 
 
 def _by_design(case: DraftCase, policy: Policy, reading: DraftReading | None) -> Assessment:
@@ -200,7 +223,7 @@ def _is_borne_out(promise: str, case: DraftCase, reading: DraftReading | None) -
         for each in reading.checked.sentences
         if promise in without_citations(case.draft[each.start : each.end])
     )
-    return any(each.support for each in said)
+    return any(each.support is not None and each.support >= BORNE_OUT_AT for each in said)
 
 
 def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessment | None:
@@ -209,7 +232,7 @@ def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessme
     A greeting or thanks needs no evidence if the policy has a gate, because the reply will pass it. Without
     a gate the reply would be refused after its generation was paid for. In test mode nothing is refused.
     """
-    case = DraftCase(query=encodable_text(query), evidence=evidence, draft="")
+    case = _case(query, evidence, "")
     if not policy.enabled or policy.test_mode:  # in test mode the draft is generated and assessed
         return None
     if policy.gate and needs_no_evidence(case.query):

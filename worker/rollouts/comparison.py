@@ -5,15 +5,21 @@ from __future__ import annotations
 from typing import Final
 
 from worker.rollouts.bounds import NO_SUMS, Measure, RolloutFigures
-from worker.statistics.sequential import Comparison, Verdict, compare, mean_of_clusters, share_of_clusters
+from worker.statistics.sequential import (
+    Comparison,
+    ComparisonVerdict,
+    compare,
+    mean_of_clusters,
+    share_of_clusters,
+)
 
 SHARES: Final = frozenset({Measure.OVERTURNS, Measure.ESCALATIONS, Measure.BLOCKS})
 """Measures that are shares; the others are means of a decision."""
 MEANINGS: Final = {
-    Verdict.TOO_FEW: "Too few conversations to say anything.",
-    Verdict.UNDECIDED: "Not decided: both signs of the difference are possible.",
-    Verdict.LOWER: "Decided: the candidate's figure is lower.",
-    Verdict.HIGHER: "Decided: the candidate's figure is higher.",
+    ComparisonVerdict.TOO_FEW: "Too few conversations to say anything.",
+    ComparisonVerdict.UNDECIDED: "Not decided: both signs of the difference are possible.",
+    ComparisonVerdict.LOWER: "Decided: the candidate's figure is lower.",
+    ComparisonVerdict.HIGHER: "Decided: the candidate's figure is higher.",
 }
 
 

@@ -26,7 +26,7 @@ PLANNED_UNITS: Final = 2000
 """Units of both arms at which the interval is narrowest, if none are planned."""
 
 
-class Verdict(StrEnum):
+class ComparisonVerdict(StrEnum):
     """What a comparison shows: the candidate's figure against that of the control."""
 
     TOO_FEW = "too_few"
@@ -87,12 +87,12 @@ class Comparison:
     high: float
     units: int
     missing: int
-    verdict: Verdict
+    verdict: ComparisonVerdict
 
     @property
     def decided(self) -> bool:
         """Whether the interval excludes 0."""
-        return self.verdict in (Verdict.LOWER, Verdict.HIGHER)
+        return self.verdict in (ComparisonVerdict.LOWER, ComparisonVerdict.HIGHER)
 
 
 def counted_arm(hits: int, total: int) -> Arm:
@@ -156,21 +156,21 @@ def compare(
     if not control.units or not candidate.units:
         return Comparison(
             difference=difference, low=-math.inf, high=math.inf, units=units, missing=missing,
-            verdict=Verdict.TOO_FEW,
+            verdict=ComparisonVerdict.TOO_FEW,
         )  # fmt: skip
     error = math.sqrt(control.variance / control.units + candidate.variance / candidate.units)
     half = error * _factor(units, planned_units, alpha)
     low, high = difference - half, difference + half
     return Comparison(
         difference=difference, low=low, high=high, units=units, missing=missing,
-        verdict=Verdict.TOO_FEW if missing else _verdict(low, high),
+        verdict=ComparisonVerdict.TOO_FEW if missing else _verdict(low, high),
     )  # fmt: skip
 
 
-def _verdict(low: float, high: float) -> Verdict:
+def _verdict(low: float, high: float) -> ComparisonVerdict:
     if low > 0:
-        return Verdict.HIGHER
-    return Verdict.LOWER if high < 0 else Verdict.UNDECIDED
+        return ComparisonVerdict.HIGHER
+    return ComparisonVerdict.LOWER if high < 0 else ComparisonVerdict.UNDECIDED
 
 
 def _factor(units: int, planned_units: int, alpha: float) -> float:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from worker.assessment.judge import Aspect
 
 from tests.unit.assessment.samples import RETURNS, assessed, evidence
 from worker.assessment import Evidence, default_policy
 from worker.assessment.policies.designs import DESIGNS
 from worker.model import Action
-
-SCORES = dict.fromkeys(Aspect, 0.9)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -63,7 +60,7 @@ def test_what_cannot_be_assessed_is_never_sent(name: str, draft: str, found: Evi
 def test_hostile_text_is_assessed_like_any_other(name: str, draft: str) -> None:
     """Broken code points, long words, brackets: an assessment, at once, as draft and as evidence."""
     found = replace(evidence(0.9, text=draft + RETURNS), languages=("en", "vi"), query_language="en")
-    result = assessed(draft, default_policy(name), found, scores=SCORES)
+    result = assessed(draft, default_policy(name), found, answer=0.9)
 
     assert 0.0 <= result.confidence <= 1.0
     assert result.tier in {"high", "medium", "low"}

@@ -5,16 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from cli.assess import commands as command
 from cli.assess.commands import app as assess_app
-from tests.unit.assessment.test_training import PlainFitter
-from worker.assessment import parse_policy
+from tests.support.readings import reading, said
 from worker.assessment.policies.designs import DESIGNS
 
 SAMPLE = Path(__file__).parents[2] / "fixtures" / "assessment" / "ragtruth_sample.jsonl"
@@ -117,15 +114,48 @@ def test_the_help_describes_every_field_of_a_row() -> None:
         assert re.search(rf"\b{name}\b", said), name
 
 
-def test_a_recorded_score_is_no_certainty(tmp_path: Path) -> None:
-    """It says how far a reply is grounded; the guardrail's other question stays unanswered."""
-    row: dict[str, object] = {"id": "a", "context": TEXT, "response": REPLY}
-    scores = tmp_path / "scores.jsonl"
-    scores.write_text('{"id": "a", "score": 1.0}')
-    lines, _ = run("--cases", rows_in(tmp_path, row), "--policy", "guardrail", "--judge-scores", str(scores))
+def readings_in(folder: Path, **recorded: object) -> str:
+    """A file of a judge's answers, by row id."""
+    path = folder / "readings.jsonl"
+    path.write_text("\n".join(json.dumps({"id": each, "reading": said}) for each, said in recorded.items()))
+    return str(path)
 
-    assert lines[0]["confidence"] == 0.9
-    assert lines[0]["failed_checks"] == ["judge_unavailable"]
+
+PARAPHRASE = "Send it back up to 30 days after it reached you [1]."
+QUOTE = "You can return any item within 30 days of delivery"
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_recorded_readings_decide(tmp_path: Path, *, as_text: bool) -> None:
+    """As text, as a model wrote it, or as an object; a row without one is held."""
+    row: dict[str, object] = {"context": TEXT, "response": PARAPHRASE}
+    rows = rows_in(tmp_path, *(row | {"id": name} for name in ("sent", "not", "none")))
+    answers = {"sent": reading(said("supported", QUOTE)), "not": reading(said("contradicted", QUOTE))}
+    recorded = answers if as_text else {name: json.loads(each) for name, each in answers.items()}
+    lines, _ = run("--cases", rows, "--readings", readings_in(tmp_path, **recorded))
+
+    assert [(line["id"], line["action"], line["category"]) for line in lines] == [
+        ("sent", "send", ""), ("not", "escalate", "ungrounded"), ("none", "hold", "judge_unavailable"),
+    ]  # fmt: skip
+    assert (lines[0]["support"], lines[0]["relevance"]) == (0.97, 0.95)
+
+
+def test_without_a_judge_no_paraphrase_is_sent(tmp_path: Path) -> None:
+    """Held, and the reason says that the judge is off."""
+    row: dict[str, object] = {"id": "a", "context": TEXT, "response": PARAPHRASE}
+    lines, _ = run("--cases", rows_in(tmp_path, row))
+
+    assert (lines[0]["action"], lines[0]["failed_checks"]) == ("hold", ["judge_off"])
+
+
+@pytest.mark.parametrize("line", ["not json", '{"id": "a"}', '{"reading": {}}', "[]"])
+def test_a_wrong_line_of_readings_is_named(tmp_path: Path, line: str) -> None:
+    """File, line and what is expected."""
+    path = tmp_path / "readings.jsonl"
+    path.write_text(f'{{"id": "a", "reading": "x"}}\n{line}\n')
+    _, printed = run("--cases", str(SAMPLE), "--readings", str(path), code=5)
+
+    assert 'readings.jsonl, line 2: expected {"id": ..., "reading": ...}' in " ".join(printed.split())
 
 
 def test_a_gzipped_file_is_read_too(tmp_path: Path) -> None:
@@ -136,8 +166,8 @@ def test_a_gzipped_file_is_read_too(tmp_path: Path) -> None:
     assert run("--cases", str(packed)) == run("--cases", str(SAMPLE))
 
 
-def test_the_report_sets_all_five_side_by_side() -> None:
-    """One line per policy with every figure; ``calibrated`` is best on these rows."""
+def test_the_report_sets_every_policy_side_by_side() -> None:
+    """One line per policy with every figure."""
     lines, said = run("report", "--cases", str(SAMPLE), "--label", "label")
     by_policy = {str(line["policy"]): line for line in lines}
 
@@ -146,9 +176,8 @@ def test_the_report_sets_all_five_side_by_side() -> None:
         "task", "lang", "rows", "ungrounded", "auroc", "f1", "best_f1", "aurc", "coverage_5", "coverage_2",
         "coverage_1", "false_reject_90", "calibration_error", "judge_share", "audited",
     } <= set(by_policy["calibrated"])  # fmt: skip
-    assert max(by_policy, key=lambda name: float(str(by_policy[name]["auroc"]))) == "calibrated"
     assert "at most" in str(by_policy["calibrated"]["audited"])
-    assert "No judge was called" in said
+    assert "No judge was asked" in said
 
 
 def test_the_report_draws_risk_against_coverage(tmp_path: Path) -> None:
@@ -161,47 +190,22 @@ def test_the_report_draws_risk_against_coverage(tmp_path: Path) -> None:
     assert drawn.startswith("<svg")
 
 
-def test_a_stronger_detector_decides_the_undecided_from_recorded_scores(tmp_path: Path) -> None:
-    """With recorded scores that follow the labels, every judged reply ends right and F1 passes 0.80."""
+def test_recorded_readings_that_follow_the_labels_separate_the_rows(tmp_path: Path) -> None:
+    """Every row that is not copied is read."""
     rows = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
-    scores = tmp_path / "scores.jsonl"
-    scores.write_text(
-        "\n".join(json.dumps({"id": row["id"], "score": 0.05 if row["label"] else 0.95}) for row in rows)
-    )
-    policy = tmp_path / "policy.json"
-    policy.write_text('{"name": "calibrated", "send_at": 1.0, "reject_below": 0.0, "judge_unit": "reply"}')
-    lines, _ = run("report", "--cases", str(SAMPLE), "--policy", str(policy), "--judge-scores", str(scores))
+    recorded = {
+        str(row["id"]): reading(*[said("not_mentioned", probability=0.0)] * 30)
+        for row in rows
+        if row["label"]
+    }
+    lines, printed = run(
+        "report", "--cases", str(SAMPLE), "--policy", "calibrated",
+        "--readings", readings_in(tmp_path, **recorded),
+    )  # fmt: skip
 
-    assert float(str(lines[0]["f1"])) >= 0.8
     assert lines[0]["judge_share"] == 1.0
-
-
-def test_calibration_writes_a_policy_an_account_can_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Fitted through the seam; the file parses as a policy and the record is printed."""
-    monkeypatch.setattr(command, "offline_fitter", PlainFitter)
-    out = tmp_path / "policy.json"
-    lines, _ = run(
-        "calibrate", "--cases", str(SAMPLE), "--out", str(out), "--data", "sample", "--licence", "MIT",
-        "--trained-on", "2026-11-21", "--as-policy",
-    )  # fmt: skip
-
-    assert parse_policy(json.loads(out.read_text(encoding="utf-8"))).version == 2
-    assert lines[0]["trained_on"] == "2026-11-21"
-
-
-def test_calibration_without_its_extra_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """scikit-learn and MAPIE are never needed to run; asking for them without is a refusal."""
-    monkeypatch.setitem(sys.modules, "worker.adapters.sklearn_fitter", None)
-    _, said = run(
-        "calibrate", "--cases", str(SAMPLE), "--out", str(tmp_path / "x"), "--data", "d", "--licence", "l",
-        code=3,
-    )  # fmt: skip
-
-    assert "hushgate[calibrate]" in said
+    assert (lines[0]["sent"], lines[0]["sent_ungrounded"]) == (0, 0)
+    assert "No judge" not in printed
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.assessment.samples import evidence
+from tests.support.readings import reading, said
+from tests.unit.assessment.samples import Answer, assessed, calls_for, evidence
 from worker.assessment import Evidence, early_refusal, parse_policy
 from worker.assessment.policies.agreement import agreement, most_central
-from worker.assessment.policies.consensus import ConsensusPolicy, assess_draft
-from worker.assessment.values import DraftCase
-from worker.errors import PolicyRejected
+from worker.assessment.policies.consensus import ConsensusPolicy
+from worker.errors import ModelUnavailable, PolicyRejected
 from worker.model import Action, Assessment
 
 POLICY = ConsensusPolicy()
@@ -23,9 +23,16 @@ WRONG = "You can return any item within 90 days [1]."
 UNKNOWN = "I do not know."
 
 
-def assessed(draft: str, *others: str, policy: ConsensusPolicy = POLICY, query: str = QUERY) -> Assessment:
+QUOTE = "You can return any item within 30 days of delivery"
+SUPPORTED = reading(said("supported", QUOTE))
+
+
+def consensus(
+    draft: str, *others: str, policy: ConsensusPolicy = POLICY, answer: Answer | None = SUPPORTED
+) -> Assessment:
+    """The assessment of the central draft; a judge supports it."""
     found = replace(evidence(0.9, text=TEXT), other_drafts=others)
-    return assess_draft(DraftCase(query=query, evidence=found, draft=draft), policy)
+    return assessed(draft, policy, found, query=QUERY, answer=answer)
 
 
 @pytest.mark.parametrize(
@@ -66,13 +73,13 @@ def test_the_central_draft_is_the_one_that_the_others_state(
     assert most_central(drafts) in central
 
 
-def test_a_draft_that_another_confirms_is_sent() -> None:
-    """The confidence is agreement times support, and the audit counts the drafts."""
-    found = assessed(RIGHT, SAME)
+def test_a_draft_that_another_confirms_and_the_judge_supports_is_sent() -> None:
+    """The confidence is agreement times that of the reading, and the audit counts the drafts."""
+    found = consensus(RIGHT, SAME)
 
     assert (found.action, found.failed_checks) == (Action.SEND, ())
-    assert found.confidence == pytest.approx(found.signals["agreement"] * found.signals["support"])
-    assert found.diagnostics == {"agreement": 1.0, "drafts": 2}
+    assert found.confidence == pytest.approx(found.signals["agreement"] * 0.97 * 0.95)
+    assert found.diagnostics == {"agreement": 1.0, "drafts": 2, "send_at": 0.5}
     assert "2 of 3 models gave a draft" in found.explanation
 
 
@@ -81,41 +88,63 @@ def test_a_draft_that_another_confirms_is_sent() -> None:
     [
         (RIGHT, (), "too_few_drafts"),
         (WRONG, (RIGHT, SAME), "disagreement"),
-        ("Unicorns graze on moonbeams nightly.", ("Unicorns graze nightly on moonbeams.",), "ungrounded"),
-        ("You can return any item within 30 days [7].", (RIGHT,), "invalid_citation"),
         (UNKNOWN, (UNKNOWN,), "refusal"),
+        ("You can return any item within 30 days [7].", (RIGHT,), "invalid_citation"),
     ],
 )
-def test_what_stops_a_draft(draft: str, others: tuple[str, ...], category: str) -> None:
-    """Agreement alone is not enough: models may agree on what no passage says."""
-    found = assessed(draft, *others)
+def test_what_stops_a_draft_before_it_is_read(draft: str, others: tuple[str, ...], category: str) -> None:
+    """Without consensus no reading is paid."""
+    found = replace(evidence(0.9, text=TEXT), other_drafts=others)
 
-    assert (found.category, found.action) == (category, Action.ESCALATE)
+    assert (consensus(draft, *others).category, consensus(draft, *others).action) == (
+        category,
+        Action.ESCALATE,
+    )
+    assert calls_for(draft, POLICY, found, query=QUERY) == 0
 
 
-def test_an_answer_to_another_question_is_not_sent() -> None:
-    """However many models give it."""
-    found = assessed(RIGHT, RIGHT, query="Who is the chief executive of the bakery in Lyon?")
+@pytest.mark.parametrize(
+    ("draft", "answer", "category", "action"),
+    [
+        ("Unicorns graze nightly.", reading(said("not_mentioned")), "ungrounded", Action.ESCALATE),
+        (RIGHT, reading(said("supported", QUOTE), relevance=0.0), "irrelevant", Action.ESCALATE),
+        (WRONG, SUPPORTED, "contested", Action.ESCALATE),
+        (RIGHT, ModelUnavailable("down"), "judge_unavailable", Action.HOLD),
+        (RIGHT, None, "judge_off", Action.HOLD),
+    ],
+)
+def test_agreement_alone_sends_nothing(
+    draft: str, answer: Answer | None, category: str, action: Action
+) -> None:
+    """Models may agree on what no passage says, or on an answer to another question."""
+    found = consensus(draft, draft, answer=answer)
 
-    assert found.failed_checks == ("irrelevant",)
+    assert (found.category, found.action, found.policy) == (category, action, "consensus@2")
+
+
+def test_a_draft_is_read_once() -> None:
+    """The other drafts are compared, not read."""
+    found = replace(evidence(0.9, text=TEXT), other_drafts=(SAME, RIGHT))
+
+    assert calls_for(RIGHT, POLICY, found, query=QUERY) == 1
 
 
 def test_the_thresholds_are_the_accounts() -> None:
     """Both bounds, and the fewest drafts."""
     lenient = ConsensusPolicy(min_agreement=0.0)
 
-    assert assessed(WRONG, RIGHT, SAME, policy=lenient).category != "disagreement"
-    assert assessed(RIGHT, SAME, policy=ConsensusPolicy(min_drafts=3)).category == "too_few_drafts"
-    assert assessed(RIGHT, SAME, policy=ConsensusPolicy(min_support=1.0)).category == "ungrounded"
-    assert assessed(RIGHT, policy=ConsensusPolicy(low_action=Action.FALLBACK)).fallback_text is not None
+    assert consensus(WRONG, RIGHT, SAME, policy=lenient).category != "disagreement"
+    assert consensus(RIGHT, SAME, policy=ConsensusPolicy(min_drafts=3)).category == "too_few_drafts"
+    assert consensus(RIGHT, SAME, policy=ConsensusPolicy(send_at=1.0)).action is Action.ESCALATE
+    assert consensus(RIGHT, policy=ConsensusPolicy(low_action=Action.FALLBACK)).fallback_text is not None
 
 
 def test_evidence_that_cannot_answer_is_refused_before_several_models_are_paid() -> None:
     """As under ``calibrated``, under the policy's own name."""
-    found = early_refusal(query="Can I return it?", evidence=Evidence(), policy=POLICY)
+    found = early_refusal(query="Can I return it?", evidence=Evidence(documents_stored=False), policy=POLICY)
 
     assert found is not None
-    assert (found.policy, found.category) == ("consensus@1", "no_evidence")
+    assert (found.policy, found.category) == ("consensus@2", "no_evidence")
 
 
 @pytest.mark.parametrize(

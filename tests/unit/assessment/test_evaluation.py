@@ -7,7 +7,8 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from worker.assessment.training.evaluation import (
+
+from cli.assess.figures import (
     PolicyOutcome,
     auroc,
     false_reject,

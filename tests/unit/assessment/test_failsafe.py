@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 
 import pytest
-from worker.assessment.judge import Aspect
 
-from tests.unit.assessment.samples import assessed, evidence, questions_of
+from tests.support.fakes import FakeJudge
+from tests.support.readings import reading
+from tests.unit.assessment.samples import Answer, asked, assessed, calls_for, evidence
 from worker.assessment import Evidence, RunFailure, parse_policy
 from worker.assessment.policies.failsafe import rule_score
 from worker.assessment.policies.failsafe_policy import (
@@ -19,12 +21,18 @@ from worker.assessment.policies.failsafe_policy import (
     ErrorKind,
     FailsafePolicy,
 )
+from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.outcomes import with_timestamp
-from worker.errors import PolicyRejected
+from worker.errors import ModelUnavailable, PolicyRejected
 from worker.model import Action, Json
 
 POLICY = FailsafePolicy()
 LONG = " The parcel left the warehouse in Hamburg on Monday morning."
+
+
+def judged_as(confidence: Json) -> str:
+    """A judge's answer."""
+    return reading(scores={"confidence": confidence})
 
 
 @pytest.mark.parametrize(
@@ -73,12 +81,12 @@ def test_the_score_starts_at_one_and_never_leaves_0_to_1() -> None:
 @pytest.mark.parametrize(("draft", "asked"), [("Maybe." + LONG, 0), ("Maybe, possibly, I think." + LONG, 1)])
 def test_the_judge_is_asked_below_0_8(draft: str, asked: int) -> None:
     """FailsafeNode: AI-enhanced assessment when the rule score is below 0.8."""
-    assert len(questions_of(draft, POLICY)) == asked
+    assert calls_for(draft, POLICY) == asked
 
 
 def test_a_rule_score_of_exactly_0_8_needs_no_judge() -> None:
     """FailsafeNode: below 0.8, not at it."""
-    assert questions_of("Short and sure.", POLICY) == ()
+    assert calls_for("Short and sure.", POLICY) == 0
 
 
 @pytest.mark.parametrize(("judged", "confidence", "action"), [(0.9, 0.8, "send"), (0.2, 0.45, "fallback")])
@@ -86,9 +94,41 @@ def test_the_judges_score_weighs_half(judged: float, confidence: float, action: 
     """The document does not say how the two combine; the mean lets a judge raise and lower."""
     draft = "I think, I believe, it could be so." + LONG
     policy = FailsafePolicy(trigger_on_category=False)
-    found = assessed(draft, policy, scores={Aspect.CONFIDENCE: judged})
+    found = assessed(draft, policy, answer=judged_as(judged))
 
     assert (round(found.confidence, 9), found.action) == (confidence, action)
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (None, "judge_off"),
+        (ModelUnavailable("down"), "judge_unavailable"),
+        ("", "judge_answer_empty"),
+        ("0.9", "judge_answer_is_not_json"),
+        (judged_as("yes"), "judge_answer_has_no_scores"),
+        (judged_as(7), "judge_answer_out_of_range"),
+    ],
+)
+def test_an_answer_without_a_score_leaves_that_of_the_words(answer: Answer | None, outcome: str) -> None:
+    """The outcome is named among the failed checks."""
+    found = assessed("I think, I believe, it could be so." + LONG, POLICY, answer=answer)
+
+    assert found.confidence == pytest.approx(0.7)
+    assert outcome in found.failed_checks
+
+
+@pytest.mark.parametrize("draft", ["Maybe, possibly, I think." + LONG, "We left. " + LONG])
+def test_a_failsafe_and_the_guardrail_after_it_share_one_call(draft: str) -> None:
+    """Each gets its own scores from one reading."""
+    judge = FakeJudge([reading(scores={"confidence": 1.0, "grounding": 1.0, "certainty": 1.0})])
+    policy = FailsafePolicy(guardrail=GuardrailPolicy(), trigger_on_category=False)
+    found = asyncio.run(asked(draft, policy, judge))
+
+    assert len(judge.asked) == 1
+    assert {"grounding", "certainty"} <= judge.asked[0].aspects.keys()
+    assert ("confidence" in judge.asked[0].aspects) == draft.startswith("Maybe")
+    assert (found.policy, found.action, found.passed_checks[0]) == ("guardrail@1", Action.SEND, "failsafe")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +147,7 @@ def test_the_threshold_is_a_lower_bound_that_can_be_changed(threshold: float, ac
 def test_the_threshold_is_0_7_unless_it_is_set(judged: float, confidence: float, action: Action) -> None:
     """FailsafeNode: confidence_threshold defaults to 0.7, and 0.7 itself passes."""
     draft = "I think, I believe, it could be so; a limited one." + LONG
-    found = assessed(draft, FailsafePolicy(trigger_on_category=False), scores={Aspect.CONFIDENCE: judged})
+    found = assessed(draft, FailsafePolicy(trigger_on_category=False), answer=judged_as(judged))
 
     assert (round(found.confidence, 9), found.action) == (confidence, action)
 
@@ -132,7 +172,7 @@ def test_the_published_configuration_is_read_as_it_stands() -> None:
 )
 def test_every_example_keyword_finds_its_category(keyword: str, category: ErrorKind) -> None:
     """FailsafeNode, the table of six categories; words of two categories belong to the more specific."""
-    found = assessed(f"This is {keyword}.{LONG}", POLICY, scores={Aspect.CONFIDENCE: 0.5})
+    found = assessed(f"This is {keyword}.{LONG}", POLICY, answer=judged_as(0.5))
 
     assert found.category == category
     assert found.fallback_text == RESPONSES[category]
@@ -161,7 +201,7 @@ def test_the_worked_scenarios_end_as_published(
     draft: str, published: float, computed: float, category: str
 ) -> None:
     """FailsafeNode's three scenarios: category and output hold; its figures contradict its own algorithm."""
-    found = assessed(draft, POLICY, scores={Aspect.CONFIDENCE: computed})
+    found = assessed(draft, POLICY, answer=judged_as(computed))
 
     assert found.category == category
     assert found.action is Action.FALLBACK
@@ -258,7 +298,7 @@ def test_deductions_can_be_the_accounts_own() -> None:
     )
     assert rule_score("Maybe." + LONG, FailsafePolicy(uncertainty_penalty=0.2)).uncertainty == 0.2
     one = rule_score("Incomplete, an error." + LONG, FailsafePolicy(partial_penalty=0.2, error_penalty=0.3))
-    shown = assessed(draft, policy, scores={Aspect.CONFIDENCE: 1.0}).reasons
+    shown = assessed(draft, policy, answer=judged_as(1.0)).reasons
 
     assert (one.partial, one.errors) == pytest.approx((0.2, 0.3))
 

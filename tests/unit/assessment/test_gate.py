@@ -109,8 +109,8 @@ def test_every_policy_has_a_gate_unless_an_account_wants_none(design: str) -> No
     ("query", "refused"), [("What is the capital of Mars?", True), ("Hello!", False), ("Thanks!", False)]
 )
 def test_a_question_without_evidence_is_refused_before_generation(query: str, refused: bool) -> None:
-    """No passage, no model call; a greeting asks for no passage."""
-    found = early_refusal(query=query, evidence=Evidence(), policy=CalibratedPolicy())
+    """No document, no model call; a greeting asks for no passage."""
+    found = early_refusal(query=query, evidence=Evidence(documents_stored=False), policy=CalibratedPolicy())
 
     assert (found is not None) is refused
     assert found is None or (found.category, found.action) == ("no_evidence", "escalate")
@@ -151,7 +151,7 @@ def test_a_greeting_is_refused_before_generation_where_its_reply_would_be(
     policy: SafetyPolicy | CalibratedPolicy, *, refused: bool
 ) -> None:
     """No model call is paid for a reply to "hello" that the policy refuses; a gate lets the reply pass."""
-    early = early_refusal(query="Hello!", evidence=Evidence(), policy=policy)
+    early = early_refusal(query="Hello!", evidence=Evidence(documents_stored=False), policy=policy)
     reply = assessed("Hello! How can I help you today?", policy, Evidence(), query="Hello!")
 
     assert (early is not None) is refused

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from tests.unit.assessment.samples import assessed, evidence, passage, questions_of
+from tests.unit.assessment.samples import assessed, calls_for, evidence, passage
 from worker.assessment import Evidence, default_policy, parse_policy
 from worker.assessment.non_answers.recogniser import admits_ignorance, is_non_answer
 from worker.model import Action, Json
@@ -408,7 +408,7 @@ def test_no_policy_sends_a_non_answer_or_pays_a_judge_for_it(draft: str, policy:
     chosen = parse_policy(policy)
     found = assessed(draft, chosen, evidence(0.9))
 
-    assert questions_of(draft, chosen, evidence(0.9)) == ()
+    assert calls_for(draft, chosen, evidence(0.9)) == 0
     assert found.action is chosen.low_action
     assert found.confidence == 0.0
     assert "refusal" in found.failed_checks

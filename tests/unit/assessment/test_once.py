@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from icu4py.breakers import SentenceBreaker
-from worker.assessment.relevance import signals
 
-from tests.unit.assessment.samples import evidence
-from worker.assessment import assess_without_judge, default_policy, early_refusal, texts_read_once
+from tests.unit.assessment.samples import assessed, evidence
+from worker.assessment import default_policy, early_refusal, texts_read_once
 from worker.assessment.text import language, words
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text
@@ -91,7 +90,6 @@ def test_text_without_inner_capitals_has_no_names_to_divide(text: str) -> None:
     """Titlecase and wide letters are capitals too."""
     plain = unicodedata.normalize("NFKC", text)
 
-    assert words.may_have_camel_case(plain) or not signals._CAMEL.findall(plain)
     assert words.normalised_text(text) == words._CAMEL.sub(r"\1 ", plain)
 
 
@@ -106,7 +104,7 @@ def test_an_assessment_does_not_depend_on_what_was_read_before(query: str) -> No
             policy, given_evidence = default_policy("calibrated"), evidence(0.9, text="At nine.")
             refused = early_refusal(query=query, evidence=given_evidence, policy=policy)
             looks = [
-                assess_without_judge(query=query, evidence=given_evidence, draft=draft, policy=policy)
+                assessed(draft, policy, given_evidence, query=query, answer=0.97)
                 for draft in ("From nine [1]. Until six.", "At ten.")
             ]
             found.append((refused, looks))

@@ -9,17 +9,20 @@ from typing import Any
 
 import pytest
 
-from tests.unit.assessment.samples import ScriptedJudge, asked, assessed, evidence
+from tests.support.readings import reading, said
+from tests.unit.assessment.samples import Answer, assessed, calls_for, evidence
 from worker.assessment import Evidence, ReplyKind, default_policy, parse_policy
 from worker.assessment.policies.designs import DESIGNS
-from worker.assessment.promises.recogniser import GRAMMARS, promise_of
+from worker.assessment.promises.recogniser import GRAMMARS, promises_of
 from worker.assessment.values import DraftCase
-from worker.model import Action, Passage, Tier
+from worker.errors import ModelUnavailable
+from worker.model import Action, Json, Passage, Tier
 
 ROWS = Path(__file__).parents[2] / "fixtures" / "assessment" / "promises.jsonl"
 RAGTRUTH = ROWS.with_name("ragtruth_sample.jsonl")
-TEAM = "We will refund your ticket, your hotel and your dinner."
 RELATED = "We refund tickets within two days."
+SCORES: Json = {"grounding": 0.9, "certainty": 0.9, "confidence": 0.9}
+"""For the designs whose scores come in the same call."""
 
 
 @cache
@@ -31,7 +34,7 @@ def rows() -> tuple[dict[str, Any], ...]:
 def promises(draft: str, *passages: str) -> bool:
     """Whether a draft promises something, given its passages."""
     found = tuple(Passage(passage_id="p", title="", text=text, similarity=1.0) for text in passages)
-    return promise_of(DraftCase(query="", evidence=Evidence(passages=found), draft=draft)) is not None
+    return bool(promises_of(DraftCase(query="", evidence=Evidence(passages=found), draft=draft)))
 
 
 def wrong(*, held_out: bool, label: int) -> list[str]:
@@ -55,10 +58,13 @@ def test_the_rows_are_balanced_in_every_language() -> None:
     assert all(counts[lang, 0] == counts[lang, 1] for lang in GRAMMARS)
 
 
-def test_promises_are_found_without_false_alarms() -> None:
-    """On the rows that the grammars were corrected with, all are right."""
+def test_promises_are_found_with_few_false_alarms() -> None:
+    """On the rows of the grammars all are found; rules in other words go to the judge."""
     assert wrong(held_out=False, label=1) == []
-    assert wrong(held_out=False, label=0) == []
+    assert len(wrong(held_out=False, label=0)) <= 4
+    assert {bool(row["passages"]) for row in rows() if row["draft"] in wrong(held_out=False, label=0)} == {
+        True
+    }
 
 
 def test_promises_are_found_in_rows_that_no_grammar_was_corrected_with() -> None:
@@ -77,7 +83,8 @@ def test_real_answers_promise_nothing() -> None:
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_promise_escalates_under_every_policy(name: str) -> None:
     """Also where a draft of low confidence would be answered by a fallback text."""
-    found = assessed("I have refunded you. [1]", default_policy(name))
+    answer = reading(said("promise", probability=0.0), scores=SCORES)
+    found = assessed("I have refunded you. [1]", default_policy(name), answer=answer)
 
     assert (found.action, found.category, found.tier) == (Action.ESCALATE, ReplyKind.PROMISE, Tier.LOW)
     assert found.failed_checks == (ReplyKind.PROMISE,)
@@ -98,39 +105,80 @@ def test_an_offer_is_a_question_and_passes() -> None:
     assert (found.action, found.category) == (Action.SEND, ReplyKind.CLARIFYING_QUESTION)
 
 
+QUOTE = "We refund tickets within two days"
+RULE = "We will refund your ticket within two days."
+
+
+@pytest.mark.parametrize("name", DESIGNS)
 @pytest.mark.parametrize(
     ("answer", "promised"),
-    [(0.9, False), (0.5, False), (0.49, True), ("yes", True), (None, True)],
+    [
+        (reading(said("supported", QUOTE, probability=0.9), scores=SCORES), False),
+        (reading(said("supported", QUOTE, probability=0.5), scores=SCORES), False),
+        (reading(said("supported", QUOTE, probability=0.49)), True),
+        (reading(said("supported", "We refund everything at once")), True),
+        (reading(said("supported")), True),
+        (reading(said("promise", QUOTE)), True),
+        (reading(said("no_claim")), True),
+        (reading(said("not_mentioned")), True),
+    ],
 )
-async def test_a_judge_decides_whether_a_promise_is_a_quotation(
-    answer: float | str | None, promised: bool
-) -> None:
-    """Asked only in doubt; without a usable score the promise counts."""
-    judge = ScriptedJudge(answer)
-    found = await asked(
+def test_a_judge_decides_whether_a_sentence_is_a_promise(name: str, answer: str, *, promised: bool) -> None:
+    """Under every policy; it counts as one unless it is supported with a quote that stands."""
+    found = assessed(
+        RULE,
+        default_policy(name),
+        evidence(0.9, text=RELATED),
         query="How do I get my money back?",
-        evidence=evidence(0.9, text=RELATED),
-        draft=TEAM,
-        policy=default_policy("calibrated"),
-        judge=judge,
+        answer=answer,
     )
 
-    assert judge.asked[0].claim == TEAM
     assert (found.category == ReplyKind.PROMISE) is promised
+    assert found.action is Action.ESCALATE or not promised
 
 
-async def test_a_certain_promise_is_not_judged() -> None:
-    """No call is paid for what is known."""
-    judge = ScriptedJudge(1.0)
-    found = await asked(
-        query="Refund me",
-        evidence=evidence(0.9),
-        draft="I have refunded you.",
-        policy=default_policy("calibrated"),
-        judge=judge,
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("answer", [None, ModelUnavailable("down"), "yes"])
+def test_an_unread_sentence_like_a_promise_waits_for_a_person(name: str, answer: Answer | None) -> None:
+    """Under the policy that holds unread drafts the draft is held; under the others people take over."""
+    found = assessed(RULE, default_policy(name), evidence(0.9, text=RELATED), answer=answer)
+
+    assert (found.action, found.category == ReplyKind.PROMISE) == (
+        (Action.HOLD, False) if name == "calibrated" else (Action.ESCALATE, True)
     )
 
-    assert (found.category, judge.asked) == (ReplyKind.PROMISE, [])
+
+def test_a_rule_that_the_judge_supports_is_sent() -> None:
+    """One call for promise, support and relevance together."""
+    found = evidence(0.9, text=RELATED)
+    answer = reading(said("supported", QUOTE))
+
+    assert assessed(RULE, default_policy("calibrated"), found, answer=answer).action is Action.SEND
+    assert calls_for(RULE, default_policy("calibrated"), found) == 1
+    assert calls_for(RULE, default_policy("safety"), found) == 1
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_one_supported_sentence_vouches_for_no_other(name: str) -> None:
+    """Each sentence like a promise must be supported itself."""
+    answer = reading(said("supported", QUOTE), said("promise"), scores=SCORES)
+    found = assessed(
+        f"{RULE} I have cancelled your order.",
+        default_policy(name),
+        evidence(0.9, text=RELATED),
+        answer=answer,
+    )
+
+    assert found.category == ReplyKind.PROMISE
+    assert "I have cancelled your order" in found.reasons[0] or name == "calibrated"
+
+
+def test_a_quoted_rule_needs_no_judge() -> None:
+    """Word for word in a passage it is no promise."""
+    given = evidence(0.9, text=RELATED)
+
+    assert calls_for(RELATED, default_policy("safety"), given) == 0
+    assert assessed(RELATED, default_policy("safety"), given).category != ReplyKind.PROMISE
 
 
 @pytest.mark.parametrize(

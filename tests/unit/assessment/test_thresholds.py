@@ -14,16 +14,13 @@ from worker.assessment import (
     with_thresholds,
 )
 from worker.assessment.policies.designs import DESIGNS
-from worker.assessment.policies.thresholds import THRESHOLDS
 from worker.errors import PolicyRejected
 from worker.model import Json
 
 RULES = {
     "label:subject=tax": {"send_at": 0.95},
-    "label:country=vn": {"send_at": 0.9, "judge_accepts": 0.7},
-    "kind:records": {"reject_below": 0.3},
+    "label:country=vn": {"send_at": 0.9, "min_agreement": 0.7},
 }
-RECORD = evidence(0.9, text="name: Lamp\nprice: 20 euros\ncolour: red\nheight: 30 cm\nweight: 2 kg")
 
 
 def case(found: Evidence) -> DraftCase:
@@ -37,34 +34,35 @@ def case(found: Evidence) -> DraftCase:
         (evidence(0.9), {}),
         (Evidence(expected_metadata={"subject": "tax"}), {"send_at": 0.95}),
         (Evidence(expected_metadata={"subject": "law"}), {}),
-        (Evidence(passages=(passage(country="vn"),)), {"send_at": 0.9, "judge_accepts": 0.7}),
+        (Evidence(passages=(passage(country="vn"),)), {"send_at": 0.9, "min_agreement": 0.7}),
         (
             Evidence(passages=(passage(country="vn"),), expected_metadata={"subject": "tax"}),
-            {"send_at": 0.95, "judge_accepts": 0.7},
+            {"send_at": 0.95, "min_agreement": 0.7},
         ),
-        (RECORD, {"reject_below": 0.3}),
     ],
 )
 def test_the_highest_value_of_the_conditions_that_apply_counts(
     found: Evidence, expected: dict[str, float]
 ) -> None:
-    """By a label of the event or of a passage, or by the kind of evidence."""
+    """By a label of the event or of a passage."""
     assert thresholds_of(case(found), RULES) == expected
 
 
 def test_a_condition_replaces_the_policy_s_own_threshold() -> None:
     """Also with a lower value; other fields stay."""
-    policy = parse_policy({"send_at": 0.9, "judge_accepts": 0.6})
+    policy = parse_policy({"send_at": 0.9, "require_citations": True})
 
-    assert with_thresholds(policy, {"send_at": 0.5}) == parse_policy({"send_at": 0.5, "judge_accepts": 0.6})
+    assert with_thresholds(policy, {"send_at": 0.5}) == parse_policy(
+        {"send_at": 0.5, "require_citations": True}
+    )
     assert with_thresholds(policy, {}) is policy
 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_threshold_of_every_policy_can_be_set(name: str) -> None:
     """Each listed field exists and takes a share."""
-    for field in THRESHOLDS[DESIGNS[name]]:
-        rules: Json = {"kind:question": {field: 0.8}}
+    for field in DESIGNS[name].thresholds:
+        rules: Json = {"label:subject=tax": {field: 0.8}}
 
         assert parse_delivery({"name": name, "thresholds": rules}).thresholds == rules
         assert getattr(with_thresholds(parse_policy({"name": name}), {field: 0.8}), field) == 0.8
@@ -80,16 +78,16 @@ def test_every_threshold_of_every_policy_can_be_set(name: str) -> None:
         ),
         ("calibrated", {"label:tax": {"send_at": 1}}, "thresholds: expected a condition label:NAME"),
         ("calibrated", {"kind:poem": {"send_at": 1}}, "thresholds: expected a condition label:NAME"),
-        ("calibrated", {"kind:records": {}}, "thresholds.kind:records: expected fields of send"),
+        ("calibrated", {"label:a=1": {}}, "thresholds.label:a=1: expected fields of send"),
         (
             "calibrated",
-            {"kind:records": {"gate": 1}},
-            "thresholds.kind:records: expected fields of send",
+            {"label:a=1": {"gate": 1}},
+            "thresholds.label:a=1: expected fields of send",
         ),
-        ("safety", {"kind:records": {"send_at": 1}}, "thresholds.kind:records: expected fields of min_ret"),
-        ("calibrated", {"kind:records": {"send_at": 2}}, "thresholds.kind:records: send_at: expected a num"),
-        ("calibrated", {"kind:records": {"send_at": "x"}}, "thresholds.kind:records.send_at: expected"),
-        ("guardrail", {"kind:records": {"high_threshold": 0.4}}, "thresholds.kind:records: medium_thresh"),
+        ("safety", {"label:a=1": {"send_at": 1}}, "thresholds.label:a=1: expected fields of min_ret"),
+        ("calibrated", {"label:a=1": {"send_at": 2}}, "thresholds.label:a=1: send_at: expected a num"),
+        ("calibrated", {"label:a=1": {"send_at": "x"}}, "thresholds.label:a=1.send_at: expected"),
+        ("guardrail", {"label:a=1": {"high_threshold": 0.4}}, "thresholds.label:a=1: medium_thresh"),
         (
             "guardrail",
             {"label:a=1": {"high_threshold": 0.6}, "label:a=2": {"medium_threshold": 0.7}},

@@ -19,7 +19,7 @@ from worker.statistics.sequential import (
     PLANNED_UNITS,
     Arm,
     ClusterSums,
-    Verdict,
+    ComparisonVerdict,
     compare,
     counted_arm,
     mean_of_clusters,
@@ -77,9 +77,9 @@ def test_it_is_wider_than_an_interval_of_one_look() -> None:
 
     assert found.difference == pytest.approx((low + high) / 2)
     assert 1.3 < (found.high - found.low) / (high - low) < 1.8
-    assert found.verdict is Verdict.HIGHER
+    assert found.verdict is ComparisonVerdict.HIGHER
     assert found.decided
-    assert compare(candidate, control).verdict is Verdict.LOWER
+    assert compare(candidate, control).verdict is ComparisonVerdict.LOWER
 
 
 def test_the_interval_is_narrowest_near_the_planned_size() -> None:
@@ -99,14 +99,14 @@ def test_few_units_decide_nothing() -> None:
     found = compare(counted_arm(0, LEAST_UNITS - 1), counted_arm(500, 500))
     empty = compare(counted_arm(0, 0), counted_arm(500, 500))
 
-    assert (found.verdict, found.missing, found.decided) == (Verdict.TOO_FEW, 1, False)
-    assert (empty.low, empty.high, empty.verdict) == (-math.inf, math.inf, Verdict.TOO_FEW)
+    assert (found.verdict, found.missing, found.decided) == (ComparisonVerdict.TOO_FEW, 1, False)
+    assert (empty.low, empty.high, empty.verdict) == (-math.inf, math.inf, ComparisonVerdict.TOO_FEW)
 
 
 def test_arms_without_any_hit_are_not_measured_exactly() -> None:
     """None of a hundred against two of a hundred shows no difference."""
     assert counted_arm(0, 100).variance > 0
-    assert compare(counted_arm(0, 100), counted_arm(2, 100)).verdict is Verdict.UNDECIDED
+    assert compare(counted_arm(0, 100), counted_arm(2, 100)).verdict is ComparisonVerdict.UNDECIDED
 
 
 def test_a_measure_has_its_sample_variance() -> None:

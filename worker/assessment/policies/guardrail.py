@@ -176,10 +176,7 @@ def _without_answer(case: DraftCase, policy: GuardrailPolicy) -> Assessment:
 
 
 def assessment(case: DraftCase, policy: GuardrailPolicy, reading: DraftReading | None) -> Assessment:
-    """The assessment; without a grounding score the reply is never delivered.
-
-    A missing certainty score counts 0; a reply that is still high is sent.
-    """
+    """The assessment; without the judge's two scores the reply is never delivered."""
     if is_non_answer(case.draft):
         return _without_answer(case, policy)
     judged: Mapping[str, float] = reading.scores if reading else {}

@@ -39,12 +39,13 @@ class _Patterns:
     not_promised: re.Pattern[str]
 
 
-def promise_of(case: DraftCase) -> str | None:
-    """The first sentence of a draft that reads like a promise, unless a passage has it word for word."""
-    for sentence in split_sentences(without_citations(case.draft)):
-        if _promises(sentence) and not copies([sentence], case.context):
-            return sentence
-    return None
+def promises_of(case: DraftCase) -> tuple[str, ...]:
+    """The sentences of a draft that read like promises, without those that a passage has word for word."""
+    return tuple(
+        sentence
+        for sentence in split_sentences(without_citations(case.draft))
+        if _promises(sentence) and not copies([sentence], case.context)
+    )
 
 
 def _promises(sentence: str) -> bool:

@@ -23,6 +23,8 @@ MOST_QUOTES: Final = 20
 """Most quotes of one sentence that are looked up."""
 MOST_STARTS: Final = 50
 """Most braces at which a JSON object is tried in prose."""
+_FIELDS: Final = frozenset({"sentences", "scores"})
+"""Fields by which an answer is told from another object in prose."""
 
 
 class _Unusable(Exception):
@@ -46,13 +48,24 @@ def read_answer(text: str, request: ReadingRequest) -> ReadingAnswer:
 
 
 def _object(text: str) -> dict[str, Json]:
-    """The first JSON object or list of the text that can be an answer."""
-    for value in _values(text[:MOST_CHARS]):
-        if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
-            return {"sentences": value}
-        if isinstance(value, dict) and value:
-            return value
-    raise _Unusable(ReadingOutcome.NOT_JSON, text.strip())
+    """The one JSON object or list of the text that can be an answer.
+
+    A text with several is none: one of them may be copied from the draft or from a passage.
+    """
+    found = [each for value in _values(text[:MOST_CHARS]) if (each := _as_answer(value))]
+    answers = [each for each in found if not _FIELDS.isdisjoint(each)] or found
+    if not answers:
+        raise _Unusable(ReadingOutcome.NOT_JSON, text.strip())
+    if any(each != answers[0] for each in answers):
+        raise _Unusable(ReadingOutcome.SEVERAL, f"{len(answers)} answers")
+    return answers[0]
+
+
+def _as_answer(value: Json) -> dict[str, Json]:
+    """A value as an answer; empty for one that cannot be any."""
+    if isinstance(value, list) and all(isinstance(each, dict) for each in value):
+        return {"sentences": value} if value else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _values(text: str) -> Iterator[Json]:

@@ -9,7 +9,8 @@ from typing import Protocol
 from worker.assessment.reading.answer import read_answer
 from worker.assessment.reading.checked import CheckedReading, checked_reading
 from worker.assessment.reading.model import ReadingAnswer, ReadingOutcome, ReadingRequest, without_reading
-from worker.assessment.text.citations import states_something, without_citations
+from worker.assessment.text.citation_removal import read_text
+from worker.assessment.text.citations import states_something
 from worker.assessment.text.words import sentence_spans
 from worker.assessment.values import DraftCase
 from worker.errors import ModelRejected, ModelUnavailable
@@ -73,13 +74,13 @@ class DraftReading:
 
 
 def reading_request(case: DraftCase, wanted: Wanted) -> ReadingRequest:
-    """The request for a draft; its sentences are without citation marks."""
+    """The request for a draft; its sentences are read as they would be sent, without citation marks."""
     spans = [span for span in sentence_spans(case.draft) if states_something(case.draft[slice(*span)])]
     return ReadingRequest(
         question=case.query,
         conversation=tuple((line.role.value, line.text) for line in case.evidence.history),
         passages=case.titled_passages,
-        sentences=tuple(without_citations(case.draft[slice(*span)]).strip() for span in spans),
+        sentences=tuple(read_text(case.draft[slice(*span)], case.evidence.passages) for span in spans),
         spans=tuple(spans),
         wants_verdicts=wanted.verdicts,
         aspects=wanted.aspects,

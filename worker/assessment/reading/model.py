@@ -17,6 +17,7 @@ class ReadingOutcome(StrEnum):
     UNAVAILABLE = "judge_unavailable"
     EMPTY = "judge_answer_empty"
     NOT_JSON = "judge_answer_is_not_json"
+    SEVERAL = "judge_answer_has_several_readings"
     NO_SENTENCES = "judge_answer_has_no_sentences"
     SENTENCE_MISSING = "judge_answer_misses_a_sentence"
     NO_RELEVANCE = "judge_answer_has_no_relevance"

@@ -36,16 +36,25 @@ def delivered_text(draft: str, passages: Sequence[Passage]) -> str:
 
     A draft without passages is unchanged, and so is code, where a bracketed number is an index.
     """
-    runs = _runs(draft, [span for span, _ in _citations(draft, passages)])
-    if not runs:
+    text, at = _unmarked(draft, passages)
+    if at == 0:
         return draft
+    return (_LABEL.sub("", text) if at >= len(draft.rstrip()) else text).strip()
+
+
+def read_text(sentence: str, passages: Sequence[Passage]) -> str:
+    """A sentence of a draft as a judge reads it: as it is delivered, with the label of its citation."""
+    return _unmarked(sentence, passages)[0].strip()
+
+
+def _unmarked(draft: str, passages: Sequence[Passage]) -> tuple[str, int]:
+    """The draft without its citations, and where the last of them ended; 0 without any."""
     pieces, at = [], 0
-    for start, end in runs:
+    for start, end in _runs(draft, [span for span, _ in _citations(draft, passages)]):
         left, right, between = _gap(draft, start, end)
         pieces += [draft[at : max(at, left)], between]
         at = max(at, right)
-    text = "".join((*pieces, draft[at:]))
-    return (_LABEL.sub("", text) if at >= len(draft.rstrip()) else text).strip()
+    return "".join((*pieces, draft[at:])), at
 
 
 def cited_sources(draft: str, passages: Sequence[Passage]) -> tuple[Source, ...]:

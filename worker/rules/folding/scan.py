@@ -15,7 +15,7 @@ from typing import Protocol
 from worker.rules.folding.context import TextContext
 from worker.rules.folding.fold import ASCII_TABLES, TABLES, Fold
 from worker.rules.folding.letter_positions import LetterPositions
-from worker.rules.folding.signs import Reading, merged_spans, sign_readings
+from worker.rules.folding.signs import TextReading, merged_spans, sign_readings
 from worker.rules.folding.stream import SPACED, FoldedStream, collapsed_stream, folded_stream, joined_streams
 
 _ANY_SIGN = bytes(point for point in range(256) if chr(point) not in "@$!|+(")
@@ -39,7 +39,7 @@ class Automaton(Protocol):
         """All matches, in order of their ends."""
 
 
-MatchCandidate = tuple[Reading, int, int, int]
+MatchCandidate = tuple[TextReading, int, int, int]
 """Reading, first and one-past-last index in the original text, form number."""
 
 
@@ -78,7 +78,7 @@ def find_candidates(matcher: Matcher, text: str) -> Iterable[MatchCandidate]:
 def _ascii(
     matcher: Matcher, text: str, chars: bytes, found: list[PatternPlace], *, signs: bool
 ) -> Iterator[MatchCandidate]:
-    yield from _details(matcher, Reading(Fold.NATIVE, TextContext(text)), chars.decode(), found)
+    yield from _details(matcher, TextReading(Fold.NATIVE, TextContext(text)), chars.decode(), found)
     if not signs:
         return
     seen = {chars}
@@ -97,8 +97,8 @@ def _ascii_chars(raw: bytes, fold: Fold) -> bytes:
 def _unicode(matcher: Matcher, text: str) -> Iterator[MatchCandidate]:
     seen: set[str] = set()
     for reading in (
-        Reading(Fold.NATIVE, TextContext(text)),
-        Reading(Fold.LOOKS, TextContext(text)),
+        TextReading(Fold.NATIVE, TextContext(text)),
+        TextReading(Fold.LOOKS, TextContext(text)),
         *sign_readings(text, matcher.reach),
     ):
         chars = f" {' '.join(reading.text.translate(TABLES[reading.fold]).split())} "
@@ -109,7 +109,7 @@ def _unicode(matcher: Matcher, text: str) -> Iterator[MatchCandidate]:
 
 
 def _details(
-    matcher: Matcher, reading: Reading, chars: str, found: list[PatternPlace]
+    matcher: Matcher, reading: TextReading, chars: str, found: list[PatternPlace]
 ) -> Iterator[MatchCandidate]:
     """The candidates of one reading: plain ones, then those in windows of stretched and spaced letters."""
     forms = [place for place in found if place[2] < matcher.forms]

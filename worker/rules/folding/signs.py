@@ -17,7 +17,7 @@ _SIGN_BETWEEN = re.compile(r"(?<!\w)[^\s+|]([+|!]{1,2})(?:[^\s+|]\1)+[^\s+|](?!\
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TextReading:
     """One way to read a text: a fold, and the text of the same length with punctuating signs blanked."""
 
     fold: Fold
@@ -29,25 +29,25 @@ class Reading:
         return self.context.text
 
 
-def sign_readings(text: str, reach: int) -> Iterator[Reading]:
+def sign_readings(text: str, reach: int) -> Iterator[TextReading]:
     """Readings with signs as letters; doubtful signs are read as letters only near them."""
     parted = text
     if _REPEATED_SIGN.search(text):
         parted = _SIGN_BETWEEN.sub(lambda found: found[0].replace(found[1], " " * len(found[1])), text)
     signs = list(_SIGN_RUN.finditer(parted))
     if not signs:
-        yield Reading(Fold.SIGNS, TextContext(parted))
+        yield TextReading(Fold.SIGNS, TextContext(parted))
         return
     blanked = [sign.span() for sign in signs if _punctuates(sign)]
-    yield Reading(Fold.SIGNS, TextContext(_blanked(parted, blanked)))
+    yield TextReading(Fold.SIGNS, TextContext(_blanked(parted, blanked)))
     doubtful = [sign for sign in signs if _is_doubtful(sign)]
     if not doubtful:
         return
     near = _text_near(parted, [sign.start() for sign in doubtful], reach)
-    yield Reading(Fold.SIGNS, TextContext(near))
+    yield TextReading(Fold.SIGNS, TextContext(near))
     touching = [sign.span() for sign in signs if _punctuates(sign) and any(_sides(sign))]
     if touching and not all(any(_sides(sign)) for sign in doubtful):
-        yield Reading(Fold.SIGNS, TextContext(_blanked(near, touching)))
+        yield TextReading(Fold.SIGNS, TextContext(_blanked(near, touching)))
 
 
 def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
