@@ -16,9 +16,9 @@ from cli.doctor.embedding import embedding_answer
 from cli.doctor.endpoints import Endpoint, classifier_endpoints, model_endpoint, moderation_endpoint
 from worker.adapters import openai_client
 from worker.adapters.chat_classifier import request_body, scores_of
-from worker.adapters.openai_client import VendorFailure
+from worker.adapters.vendor_failures import VendorFailure, failure
 from worker.classifiers.endpoints import ClassifierEndpoint
-from worker.classifiers.formats import FORMATS, ClassifierFormat
+from worker.classifiers.formats import FORMATS
 from worker.classifiers.prompts import ClassifierQuestion
 from worker.errors import ModerationUnavailable
 from worker.settings import Settings
@@ -108,7 +108,7 @@ def _classifier_call(endpoint: Endpoint, declared: ClassifierEndpoint) -> Call:
         body=request_body(ClassifierQuestion(text=TEXT, policy=policy), declared),
         timeout_s=declared.timeout_s,
         holding="choices",
-        read=partial(_classified, form=declared.format),
+        read=partial(_classified, declared=declared),
     )
 
 
@@ -123,7 +123,7 @@ async def _call_check(call: Call) -> DoctorCheck:
         )
         result = call.read(document)
     except (openai.OpenAIError, TimeoutError, ValueError, LookupError, TypeError, AttributeError) as error:
-        known = openai_client.failure(error)
+        known = failure(error)
         found = f"{called}: {_shown(error, known, call.endpoint.key)}"
         return failed(call.check, found, _fix(call, known))
     finally:
@@ -152,14 +152,14 @@ def _fix(call: Call, known: VendorFailure | None) -> str:
     return f"check {call.variable} and {endpoint.variable}; {meanwhile}"
 
 
-def _classified(answer: Any, *, form: ClassifierFormat) -> str:
+def _classified(answer: Any, *, declared: ClassifierEndpoint) -> str:
     """The score of the text.
 
     Raises:
         UnreadableAnswer: the answer has no shape of this format.
     """
     try:
-        found = scores_of(answer, form, POLICY)
+        found = scores_of(answer, declared, POLICY)
     except ModerationUnavailable as error:
         raise UnreadableAnswer(str(error)) from error
     scores = ", ".join(f"{name} {score:.2f}" for name, score in found.scores.items())

@@ -10,7 +10,7 @@ from functools import lru_cache
 PASSAGE = re.compile(
     r"^\[(\d{1,4})\][ \t]+(.*?)(?=\n[ \t]*\n|\n\[\d{1,4}\][ \t]|\Z)", re.MULTILINE | re.DOTALL
 )
-FENCED = re.compile(r"\s*<passages (\w+)>\n(.*)\n</passages \1>\s*", re.DOTALL)
+FENCED = re.compile(r"<passages (\w+)>\n(?P<inside>.*)\n</passages \1>\s*(?P<after>.*)", re.DOTALL)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 TOKEN = re.compile(r"[^\W_]+")
 ENOUGH_WORDS = 2
@@ -35,10 +35,10 @@ class NumberedPassage:
     text: str
 
 
-def fenced_text(text: str) -> str | None:
-    """The text between ``<passages WORD>`` and ``</passages WORD>``; None for any other message."""
-    found = FENCED.fullmatch(text)
-    return found[2] if found else None
+def fenced_text(text: str) -> tuple[str, str] | None:
+    """The text between ``<passages WORD>`` and ``</passages WORD>``, and that after it; None without such lines."""
+    found = FENCED.search(text)
+    return (found["inside"], found["after"]) if found else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

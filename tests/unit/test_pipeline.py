@@ -365,7 +365,8 @@ async def test_rounds_of_tools_are_bounded(rounds: int, asked: int) -> None:
     decision = await world.decide(tool_rounds=rounds)
 
     assert (decision.reason_code, len(world.model.asked)) == (Reason.TOOL_LOOP, asked)
-    assert [prompt.tools for prompt in world.model.asked] == [*[TOOLS] * rounds, ()]
+    assert [prompt.tools for prompt in world.model.asked] == [*[TOOLS] * rounds, TOOLS if rounds else ()]
+    assert [prompt.must_answer for prompt in world.model.asked] == [*[False] * rounds, bool(rounds)]
     assert len(world.retriever.asked) == 1 + asked
 
 
