@@ -36,7 +36,7 @@ class NumberedPassage:
 
 
 def fenced_text(text: str) -> tuple[str, str] | None:
-    """The text between ``<passages WORD>`` and ``</passages WORD>``, and that after it; None without such lines."""
+    """The text between ``<passages WORD>`` and ``</passages WORD>``, and that after it; else None."""
     found = FENCED.search(text)
     return (found["inside"], found["after"]) if found else None
 

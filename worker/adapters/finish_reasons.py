@@ -109,17 +109,21 @@ FEW_CHARS: Final = 10
 
 def finish_kind(reason: object) -> FinishKind:
     """The kind of a finish reason, in the words of any vendor."""
-    word = re.sub(r"[\s-]+", "_", str(reason if reason is not None else "").strip().lower())
-    word = word.removeprefix("finishreason.").removeprefix("finish_reason_") if word not in UNSAID else word
-    for kind, words in (
-        (FinishKind.WHOLE, WHOLE),
-        (FinishKind.UNSAID, UNSAID),
-        (FinishKind.CUT, CUT),
-        (FinishKind.FILTERED, FILTERED),
-    ):
-        if word in words:
+    words = re.sub(r"[\s-]+", "_", str("" if reason is None else reason).strip().lower())
+    for word in words.split(":"):  # such as content_filter: PROHIBITED_CONTENT
+        plain = word.strip("_").removeprefix("finishreason.")
+        plain = plain if plain in UNSAID else plain.removeprefix("finish_reason_")
+        if (kind := KINDS.get(plain)) is not None:
             return kind
     return FinishKind.FAILED
+
+
+KINDS: Final = {
+    **dict.fromkeys(WHOLE, FinishKind.WHOLE),
+    **dict.fromkeys(UNSAID, FinishKind.UNSAID),
+    **dict.fromkeys(CUT, FinishKind.CUT),
+    **dict.fromkeys(FILTERED, FinishKind.FILTERED),
+}
 
 
 def is_cut_short(text: str, *, is_suspected: bool) -> bool:

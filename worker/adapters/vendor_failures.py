@@ -24,6 +24,7 @@ from worker.adapters.vendor_words import (
     KEY_WORDS,
     MODEL_CODES,
     MODEL_WORDS,
+    OUTPUT_CODES,
     QUOTA_CODES,
     QUOTA_WORDS,
     RATE_WORDS,
@@ -156,6 +157,8 @@ def _meaning(
         return AttemptOutcome.MISCONFIGURED, cause
     if is_long and not (status == 429 and asked_wait_of(error) is not None):
         return AttemptOutcome.REJECTED, ""
+    if codes & OUTPUT_CODES:
+        return AttemptOutcome.UNFINISHED, ""
     if status == 429 or (status == 403 and RATE_WORDS.search(words)):
         return AttemptOutcome.RATE_LIMITED, ""
     return (AttemptOutcome.REJECTED if status in REJECTING else AttemptOutcome.SERVER_ERROR), ""

@@ -20,6 +20,7 @@ QUOTA_CODES: Final = frozenset(
         "insufficient_user_quota",
         "insufficient_balance",
         "billing_error",
+        "budget_exceeded",
     }
 )
 MODEL_CODES: Final = frozenset(
@@ -50,6 +51,8 @@ INPUT_CODES: Final = frozenset(
         "cyber_policy",
     }
 )
+OUTPUT_CODES: Final = frozenset({"tool_use_failed", "json_validate_failed", "output_parse_failed"})
+"""The model wrote what its server cannot read; asked again it may write something else."""
 KEY_WORDS: Final = one_of(
     r"api_key_(?:invalid|expired)",
     r"^(?:invalid|incorrect) (?:x-)?api[ -]?key",
