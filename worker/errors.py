@@ -141,7 +141,7 @@ class ModerationRejected(RejectedError):
 
 
 class ModelRejected(RejectedError):
-    """The model's server refused the request (400, 401, 403, 404, 422); a retry cannot help.
+    """The model's server refused the request (400, 401, 403, 404, 422); the same one cannot succeed.
 
     Attributes:
         status: HTTP status code; 0 when the answer was not the API's.

@@ -82,6 +82,7 @@ TGI = Vendor(
         refused("too_long", Meaning.TOO_LONG, "text-generation-inference", 422, {"error": "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000", "error_type": "validation"}),
         refused("overloaded", Meaning.LATER, "text-generation-inference", 429, {"error": "Model is overloaded", "error_type": "overloaded"}),
         refused("loading", Meaning.LATER, "huggingface.co/docs/api-inference", 503, {"error": "Model x is currently loading", "estimated_time": 20.0}),
+        VendorForm(name="too_long_text", meaning=Meaning.TOO_LONG, status=413, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=said({"error": "Input validation error: `inputs` must have less than 512 tokens. Given: 1400", "error_type": "Validation"})),
         VendorForm(name="no_index", meaning=Meaning.WHOLE, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=lambda body: {"data": [{"embedding": each["embedding"]} for each in body["data"]]}),
         VendorForm(name="reversed", meaning=Meaning.WHOLE, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=lambda body: {**body, "data": body["data"][::-1]}),
         VendorForm(name="too_few", meaning=Meaning.UNUSABLE, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=lambda body: {**body, "data": body["data"][:-1]}),

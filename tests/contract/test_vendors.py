@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -171,6 +172,10 @@ async def test_a_form_of_a_chat_answer_is_understood(
     except (ModelUnavailable, ModelRejected) as error:
         found = error
 
+    if form.meaning is Meaning.KEY:  # a 403 in doubt waits for the next one
+        with pytest.raises(ModelRejected):
+            await model.complete(PLAIN, 5)
+
     assert misunderstood(form, found, alarms.causes) == ""
 
 
@@ -205,7 +210,7 @@ async def test_a_form_of_a_moderation_result_is_understood(
     [
         pytest.param(vendor.name, form, id=f"{vendor.name}-{form.name}")
         for vendor, form in FORMS
-        if form.route is Route.EMBEDDINGS
+        if form.route is Route.EMBEDDINGS and form.meaning is not Meaning.TOO_LONG
     ],
 )
 async def test_a_form_of_an_embedding_is_understood(
@@ -222,3 +227,38 @@ async def test_a_form_of_an_embedding_is_understood(
         return
 
     assert await embedder.embed(["one", "two"], model="e") == expected
+
+
+async def test_a_text_that_an_embedding_model_refuses_for_its_length_is_embedded_by_its_beginning(
+    sandbox: SandboxHandle, endpoint: ApiClient
+) -> None:
+    """A long message is still searched with; another refusal of one text stays a refusal."""
+    embedder = OpenAIEmbedder(endpoint, timeout_s=5)
+    text = "opening hours " * 100
+    sandbox.speak_as("tgi")
+    sandbox.add_rule("embeddings", "form", value="too_long_text", contains=text)
+
+    found = await embedder.embed([text], model="e")
+
+    assert found == await embedder.embed([text[: len(text) // 2]], model="e")
+
+
+async def test_the_end_of_a_long_text_is_moderated(sandbox: SandboxHandle, endpoint: ApiClient) -> None:
+    """An endpoint that reads a beginning only gets no longer text; the first piece has an image."""
+    moderator = OpenAIModerator(endpoint, model="omni", timeout_s=5)
+    text = "We are happy with the lamps. " * 660 + "I will kill you."
+
+    alone = await moderator.moderate(text, ())
+    with_images = await moderator.moderate(text, ["https://x.example/1.png", "https://x.example/2.png"])
+    bodies = [each["body"] for each in sandbox.requests(route="moderations")]
+
+    assert alone.flagged == with_images.flagged != frozenset()
+    assert len(text) > 19_000
+    assert max(len(each) for body in bodies for each in sent_texts(body)) < 9000
+
+
+def sent_texts(body: Any) -> list[str]:
+    """The texts of a moderation request."""
+    asked = body["input"]
+    parts = asked if isinstance(asked, list) else [asked]
+    return [each if isinstance(each, str) else each.get("text", "") for each in parts]

@@ -26,6 +26,8 @@ NO_KEY: Final = "no-key"  # the SDK insists on one; servers such as Ollama ignor
 class Watch:
     """Logs and reports once that an endpoint is misconfigured, and logs once that it is usable again.
 
+    After a doubtful 403 of an endpoint that worked the next call decides.
+
     Args:
         endpoint: ``moderation``, ``model``, ``judge`` or ``embedding``.
         report: called with the error, such as ``telemetry.report``.
@@ -35,10 +37,14 @@ class Watch:
         self._endpoint = endpoint
         self._report = report
         self._usable = True
+        self._worked = self._doubted = False
 
     def failed(self, known: VendorFailure) -> None:
         """Note a failed call."""
         if known.kind is not AttemptOutcome.MISCONFIGURED or not self._usable:
+            return
+        if known.is_doubtful and self._worked and not self._doubted:
+            self._doubted = True
             return
         self._usable = False
         log.error("endpoint_misconfigured", endpoint=self._endpoint, cause=known.cause, status=known.status)
@@ -48,7 +54,8 @@ class Watch:
         """Note a call that the endpoint answered."""
         if not self._usable:
             log.info("endpoint_usable", endpoint=self._endpoint)
-        self._usable = True
+        self._usable = self._worked = True
+        self._doubted = False
 
 
 def client(

@@ -22,6 +22,7 @@ from worker.adapters.vendor_words import (
     INPUT_CODES,
     INPUT_WORDS,
     KEY_WORDS,
+    MODEL_BEGINNINGS,
     MODEL_CODES,
     MODEL_WORDS,
     OUTPUT_CODES,
@@ -38,6 +39,7 @@ REJECTING: Final = frozenset({400, 413, 414, 422, 431, 451})
 PASSING: Final = frozenset({408, 409, 420, 423, 424, 425, 429, 430, 498, 499})
 """The same call may succeed later; so may any status from 500."""
 KEY: Final = frozenset({401, 403, 407})
+FORBIDDEN: Final = 403
 UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 
 
@@ -56,6 +58,7 @@ class VendorFailure:
         message: for the audit, at most 300 characters.
         cause: of ``MISCONFIGURED``: ``key``, ``quota``, ``model`` or ``address``; else empty.
         is_too_long: the input is refused for its length.
+        is_doubtful: a 403 that does not name the account: a firewall may refuse one author's text so.
     """
 
     kind: AttemptOutcome
@@ -64,6 +67,7 @@ class VendorFailure:
     message: str
     cause: str = ""
     is_too_long: bool = False
+    is_doubtful: bool = False
 
     @property
     def may_succeed_later(self) -> bool:
@@ -144,6 +148,7 @@ def _status_failure(error: openai.APIStatusError, message: str) -> VendorFailure
         message=message,
         cause=cause,
         is_too_long=is_long and kind is AttemptOutcome.REJECTED,
+        is_doubtful=status == FORBIDDEN and cause == "key" and not ACCOUNT_WORDS.search(words),
     )
 
 
@@ -186,6 +191,7 @@ def _cause(error: openai.APIStatusError, status: int, codes: set[str], words: st
         return "key"
     if status < 500 and (error.param == "model" or codes & MODEL_CODES):
         return "model"
-    if status in {400, 404} and MODEL_WORDS.search(words[:200]):
+    known_words = {400: MODEL_BEGINNINGS, 404: MODEL_WORDS}.get(status)
+    if known_words is not None and known_words.search(words):
         return "model"
     return "" if status in REJECTING | PASSING or status >= 500 else "address"

@@ -75,6 +75,12 @@ MODEL_WORDS: Final = one_of(
     r"(?:invalid|unknown|no such) model\b",
     r"no endpoints found",
 )
+MODEL_BEGINNINGS: Final = one_of(
+    r"^(?:the )?(?:model|deployment)\b.{0,80}\b(?:not found|not exist|not a valid|decommissioned)",
+    r"^(?:invalid|unknown|no such) model\b",
+    r"^\S{1,80} is not a valid model",
+)
+"""Of a 400, whose message may quote what one author wrote."""
 INPUT_WORDS: Final = one_of(
     r"\bflagged\b",
     r"\bmoderat(?:ed|ion)\b",
