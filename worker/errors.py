@@ -137,7 +137,15 @@ class PayloadRejected(RejectedError):
 
 
 class ModerationRejected(RejectedError):
-    """The moderation API refused this input (400, 413, 422), such as an image it cannot fetch."""
+    """The moderation API refused this input (400, 413, 422), such as an image it cannot fetch.
+
+    Attributes:
+        is_too_long: the input is refused for its length.
+    """
+
+    def __init__(self, message: str, *, is_too_long: bool = False) -> None:
+        super().__init__(message)
+        self.is_too_long = is_too_long
 
 
 class ModelRejected(RejectedError):

@@ -120,9 +120,11 @@ def _content(message: ChatMessage) -> str:
 
 def _earlier(messages: Sequence[ChatMessage], texts: Sequence[str], last_user: int) -> Iterator[str]:
     """The conversation before the question, without the fenced passages."""
-    for message, text in zip(messages[: max(last_user, 0)], texts, strict=False):
-        if message.get("role") in ("user", "assistant") and text and fenced_text(text) is None:
-            yield text
+    for at, message in enumerate(messages[: last_user + 1]):
+        found = fenced_text(texts[at])
+        text = "" if at == last_user else texts[at]
+        if message.get("role") in ("user", "assistant") and (said := found.before if found else text):
+            yield said
 
 
 def _passages(
@@ -137,13 +139,13 @@ def _passages(
             or (message.get("role") == "tool" and at > last_user)
             or fenced
         ):
-            yield from numbered_passages(texts[at] if found is None else found[0])
+            yield from numbered_passages(texts[at] if found is None else found.inside)
 
 
 def _after_passages(text: str) -> str:
     """The question of a message that begins with passages; an empty one leaves the whole message."""
     found = fenced_text(text)
-    return found[1] if found and found[1] else text
+    return found.after if found and found.after else text
 
 
 def _tool_names(tools: object) -> tuple[str, ...]:

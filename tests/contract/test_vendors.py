@@ -243,6 +243,23 @@ async def test_a_text_that_an_embedding_model_refuses_for_its_length_is_embedded
     assert found == await embedder.embed([text[: len(text) // 2]], model="e")
 
 
+async def test_a_text_that_a_classifier_refuses_for_its_length_is_classified_in_pieces(
+    sandbox: SandboxHandle, endpoint: ApiClient
+) -> None:
+    """The worst piece counts, and its tokens are summed."""
+    sandbox.speak_as("vllm")
+    declared = ClassifierEndpoint(
+        base_url=sandbox.base_url, model="gpt-oss-safeguard-20b", format=ClassifierFormat.POLICY
+    )
+    text = "We are happy with the lamps. " * 900 + "I will kill you."
+    found = await ChatClassifier(endpoint, name="house", endpoint=declared).classify(
+        ClassifierQuestion(text=text, policy="No threats.")
+    )
+
+    assert found.flagged
+    assert found.tokens.prompt > 4000
+
+
 async def test_the_end_of_a_long_text_is_moderated(sandbox: SandboxHandle, endpoint: ApiClient) -> None:
     """An endpoint that reads a beginning only gets no longer text; the first piece has an image."""
     moderator = OpenAIModerator(endpoint, model="omni", timeout_s=5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import structlog
@@ -12,10 +13,13 @@ from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.completion_reading import spoken_content, token_counts
 from worker.adapters.finish_reasons import FinishKind, finish_kind
 from worker.adapters.model_protocol import spoken
+from worker.adapters.moderation_results import worst
+from worker.adapters.moderation_texts import pieces
 from worker.adapters.openai_client import Watch, answer
 from worker.adapters.openai_http import ApiClient
 from worker.adapters.server_dialect import Dialect
 from worker.adapters.vendor_failures import failure, misconfigured, storable
+from worker.cancellation import all_of
 from worker.classifiers.answers import read_answer
 from worker.classifiers.endpoints import ClassifierEndpoint
 from worker.classifiers.formats import FORMATS, ClassifierFormat
@@ -60,8 +64,17 @@ class ChatClassifier:
         self._answers = True
 
     async def classify(self, question: ClassifierQuestion) -> ModerationScores:
-        """Scores of a text."""
+        """Scores of a text; in pieces where it is refused for its length, and the worst counts."""
         _require_fitting_policy(question, self._endpoint.format)
+        try:
+            return await self._classified(question)
+        except ModerationRejected as error:
+            parts = pieces(question.text)
+            if not error.is_too_long or len(parts) == 1:
+                raise
+        return worst(await all_of(self._classified(replace(question, text=each)) for each in parts))
+
+    async def _classified(self, question: ClassifierQuestion) -> ModerationScores:
         lines = chat_lines(question, self._endpoint.format)
         estimate = estimated_tokens_of(content for _, content in lines) + self._endpoint.answer_tokens
 
@@ -98,7 +111,7 @@ class ChatClassifier:
         if known.kind is AttemptOutcome.MISCONFIGURED:
             return misconfigured(known)
         if known.kind is AttemptOutcome.REJECTED:
-            return ModerationRejected(known.message)
+            return ModerationRejected(known.message, is_too_long=known.is_too_long)
         self._log_change(answers=False, kind=known.kind)
         return ModerationUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from worker.adapters.vendor_failures import storable
 from worker.errors import ModerationUnavailable
-from worker.model import AttemptOutcome, ModerationScores
+from worker.model import AttemptOutcome, ModerationScores, Tokens
 
 FLAGGED: Final = "flagged"
 """Stands for a category where a result is flagged and names none."""
@@ -50,6 +50,7 @@ def worst(results: Sequence[ModerationScores]) -> ModerationScores:
         scores={name: max(result.scores.get(name, 0.0) for result in results) for name in names},
         flagged=frozenset[str]().union(*(result.flagged for result in results)),
         model=results[0].model,
+        tokens=sum((result.tokens for result in results), Tokens()),
     )
 
 

@@ -67,7 +67,7 @@ class ApiClient:
     """The connections to one endpoint.
 
     Args:
-        sdk: holds address, key and headers; also makes the calls that need the SDK's own reader.
+        sdk: holds address, key and headers.
         connections: most at once.
         observe: called after each request.
     """
