@@ -11,7 +11,8 @@ PASSAGE = re.compile(
     r"^\[(\d{1,4})\][ \t]+(.*?)(?=\n[ \t]*\n|\n\[\d{1,4}\][ \t]|\Z)", re.MULTILINE | re.DOTALL
 )
 FENCED = re.compile(
-    r"(?P<before>.*?)<passages (?P<word>\w+)>\n(?P<inside>.*)\n</passages (?P=word)>\s*(?P<after>.*)", re.DOTALL
+    r"(?P<before>.*?)<passages (?P<word>\w+)>\n(?P<inside>.*)\n</passages (?P=word)>\s*(?P<after>.*)",
+    re.DOTALL,
 )
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 TOKEN = re.compile(r"[^\W_]+")
@@ -39,7 +40,7 @@ class NumberedPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FencedText:
-    """A message with passages between ``<passages WORD>`` and ``</passages WORD>``, and what stands around them."""
+    """A message with passages between ``<passages WORD>`` and ``</passages WORD>``, in three parts."""
 
     before: str
     inside: str
@@ -49,7 +50,11 @@ class FencedText:
 def fenced_text(text: str) -> FencedText | None:
     """The parts of a message with passages; None for any other."""
     found = FENCED.fullmatch(text)
-    return FencedText(before=found["before"].strip(), inside=found["inside"], after=found["after"]) if found else None
+    return (
+        FencedText(before=found["before"].strip(), inside=found["inside"], after=found["after"])
+        if found
+        else None
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
