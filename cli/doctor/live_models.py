@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from cli.doctor.check import DoctorCheck, failed, passed, warned
@@ -16,9 +17,12 @@ from worker.adapters import openai_client
 from worker.adapters.openai_chat import OpenAIChat
 from worker.adapters.server_dialect import Lack
 from worker.adapters.vendor_failures import failure
+from worker.assessment.reading.answer import read_answer
+from worker.assessment.reading.model import ReadingRequest
+from worker.assessment.reading.request import reading_prompt
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.generation import SEARCH_TOOL, TOOLS
-from worker.model import Json, Message, MessageRole, Prompt, Tokens, ToolCall, ToolResult, ToolRound
+from worker.model import Completion, Message, MessageRole, Prompt, Tokens, ToolCall, ToolResult, ToolRound
 from worker.settings import Settings
 
 Fix = Callable[[Endpoint, str, int | None, str], str]
@@ -48,21 +52,15 @@ AFTER_TOOLS: Final = Prompt(
     tool_rounds=(ROUND,),
     must_answer=True,
 )
-SCHEMA: Final[Mapping[str, Json]] = {
-    "type": "object",
-    "properties": {"relevance": {"type": "number"}},
-    "required": ["relevance"],
-    "additionalProperties": False,
-}
-READING: Final = Prompt(
-    system='Rate from 0 to 1 whether the reply answers the question, as JSON: {"relevance": 0.9}',
-    history=(),
-    question="HUSHGATE-JUDGE: relevance\nQUESTION: When are you open?\nREPLY: From nine to six.\n"
-    "PASSAGES:\n> [1] Hours: We are open from nine to six.\nEND:",
-    schema=SCHEMA,
+SENTENCE: Final = "We are open from nine to six."
+READING: Final = ReadingRequest(
+    question=QUESTION.question,
+    passages=(("Hours", SENTENCE),),
+    sentences=(SENTENCE,),
+    spans=((0, len(SENTENCE)),),
 )
+READING_TOKENS: Final = 1024
 DRAFTS: Final = (QUESTION, AFTER_TOOLS)
-READINGS: Final = (READING,)
 MEANING: Final[Mapping[Lack, str]] = {
     Lack.TOOLS: "the model can look up passages or hand over to a person only by writing so",
     Lack.SCHEMA: "a reading is asked for in words",
@@ -75,13 +73,21 @@ def model_checks(settings: Settings, fix: Fix, masked: Callable[[str, str], str]
     for variable, model in endpoint.models:
         if variable != "HUSHGATE_JUDGE_MODEL":
             check = _Models(settings, endpoint, variable, model, fix, masked)
-            yield asyncio.run(check.made("live model call", DRAFTS))
+            yield asyncio.run(check.drafts())
     if settings.judge_enabled:
         own = settings.judge_model not in {"", settings.llm_model}
         variable = "HUSHGATE_JUDGE_MODEL" if own else "HUSHGATE_LLM_MODEL"
         judge = settings.judge_model or settings.llm_model
         check = _Models(settings, endpoint, variable, judge, fix, masked)
-        yield asyncio.run(check.made("live judge call", READINGS))
+        yield asyncio.run(check.reading())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answered:
+    """The check of calls that were answered, and the last answer."""
+
+    check: DoctorCheck
+    answer: Completion
 
 
 class _Models:
@@ -103,22 +109,42 @@ class _Models:
         self._fix = fix
         self._masked = masked
 
-    async def made(self, check: str, prompts: tuple[Prompt, ...]) -> DoctorCheck:
-        """Make the calls one after the other and check the answers."""
+    async def drafts(self) -> DoctorCheck:
+        """The calls for a reply."""
+        made = await self._made("live model call", DRAFTS, self._settings.llm_max_tokens)
+        return made if isinstance(made, DoctorCheck) else made.check
+
+    async def reading(self) -> DoctorCheck:
+        """The call of the judge; its answer must be a reading."""
+        made = await self._made("live judge call", (reading_prompt(READING),), READING_TOKENS)
+        if isinstance(made, DoctorCheck):
+            return made
+        answer = read_answer(made.answer.text, READING)
+        if answer.reading is not None:
+            return made.check
+        found = f"{made.check.found}; its answer is no reading ({answer.outcome.value} {answer.detail})"
+        fix = f"set HUSHGATE_JUDGE_MODEL to a model that answers in JSON, instead of {self._model}"
+        return failed("live judge call", found, fix)
+
+    async def _made(
+        self, check: str, prompts: tuple[Prompt, ...], max_tokens: int
+    ) -> _Answered | DoctorCheck:
+        """Make the calls one after the other; the failed check where one of them fails."""
         endpoint, called = self._endpoint, f"{self._model} at {self._endpoint.url}"
         started, tokens = time.monotonic(), Tokens()
         async with openai_client.client(endpoint.url, endpoint.key, connections=1) as client:
-            model = OpenAIChat(client, model=self._model, max_tokens=self._settings.llm_max_tokens)
+            model = OpenAIChat(client, model=self._model, max_tokens=max_tokens)
             try:
                 for prompt in prompts:
-                    tokens += (await model.complete(prompt, self._settings.llm_timeout_s)).tokens
+                    answer = await model.complete(prompt, self._settings.llm_timeout_s)
+                    tokens += answer.tokens
             except (ModelUnavailable, ModelRejected) as error:
                 known = failure(error.__cause__) if isinstance(error.__cause__, Exception) else None
                 found = f"{called}: {self._masked(str(error), endpoint.key)}"
                 status = known.status if known else None
                 return failed(check, found, self._fix(endpoint, self._variable, status, error.kind))
         found = f"{called} answered in {(time.monotonic() - started) * 1000:.0f} ms: {_shown(tokens)}"
-        return self._with_lacks(check, found, model.dialect.lacks)
+        return _Answered(check=self._with_lacks(check, found, model.dialect.lacks), answer=answer)
 
     def _with_lacks(self, check: str, found: str, lacks: frozenset[Lack]) -> DoctorCheck:
         if not lacks:

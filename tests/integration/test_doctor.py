@@ -19,9 +19,12 @@ from tests.support.terminal import Ended, Shell
 KEY = "sk-hunter2-of-this-test"
 MODEL = "openai/gpt-4.1-mini"
 MODERATION = "omni-moderation-latest"
+READING = (
+    '{"sentences": [{"number": 1, "verdict": "supported", "quotes": ["nine to six"]}], "relevance": 0.9}'
+)
 CHAT_ANSWER = {
     "model": f"{MODEL}-2025",
-    "choices": [{"message": {"content": "0.9"}, "finish_reason": "stop"}],
+    "choices": [{"message": {"content": READING}, "finish_reason": "stop"}],
     "usage": {"prompt_tokens": 8, "completion_tokens": 1},
 }
 SCORES = {"model": MODERATION, "results": [{"categories": {"hate": False}, "category_scores": {"hate": 0.1}}]}
@@ -196,7 +199,7 @@ def test_live_makes_the_calls_of_a_worker(shell: Shell) -> None:
     }
     with api(answers) as (url, asked):
         found, _ = doctor(shell, f"{url}/v1", "--live")
-    calls = [(path, body) for path, body in asked if body is not None]
+    calls = [(path, body) for path, body in asked if body is not None and path != "/v1/embeddings"]
 
     assert [path for path, _ in calls] == [*["/v1/chat/completions"] * 3, "/v1/moderations"]
     assert [body["model"] for _, body in calls] == [*[MODEL] * 3, MODERATION]
@@ -219,6 +222,16 @@ def test_live_passes_with_the_sandbox(shell: Shell, sandbox: SandboxHandle) -> N
         "live moderation call": "ok",
         "live embedding call": "ok",
     }
+
+
+def test_live_fails_a_judge_whose_answer_is_no_reading(shell: Shell) -> None:
+    """It would hold back each draft that is not verbatim."""
+    prose = {**CHAT_ANSWER, "choices": [{"message": {"content": "Looks fine."}, "finish_reason": "stop"}]}
+    with api({"/v1/models": listing(MODEL, MODERATION), "/v1/chat/completions": (200, prose)}) as (url, _):
+        found, _ = doctor(shell, f"{url}/v1", "--live")
+
+    assert (found["live model call"]["state"], found["live judge call"]["state"]) == ("ok", "fail")
+    assert found["live judge call"]["fix"].startswith("set HUSHGATE_JUDGE_MODEL")
 
 
 @pytest.mark.parametrize(
