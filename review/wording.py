@@ -47,6 +47,7 @@ ATTEMPT_OUTCOMES: Final[Mapping[str, str]] = {
     "server_error": mark("server error"),
     "malformed": mark("a malformed response"),
     "empty": mark("an empty answer"),
+    "unfinished": mark("an unfinished answer"),
     "unreadable": mark("a response in an unexpected format"),
     "rejected": mark("refused"),
     "misconfigured": mark("refused: the endpoint is misconfigured"),

@@ -19,6 +19,8 @@ from sandbox.replies.known_conversations import KnownConversations, load_convers
 from sandbox.routes import Route
 from sandbox.scenario import Scenario, load_scenario
 from sandbox.state import KEEP_REQUESTS, Sandbox
+from sandbox.vendors.openai import OPENAI
+from sandbox.vendors.table import VENDORS
 
 ABOUT = """\
 An OpenAI-compatible server on loopback without a model: chat answers are sentences of the prompt's
@@ -36,7 +38,8 @@ scenario   {"seed": 7,
                       {"route": "moderations", "fault": "500", "times": 3, "contains": "refund"}]}
 
 faults     any status 400..599, timeout (= hang), reset (TCP RST inside the body), malformed (broken JSON),
-           empty; chat also: bad_tool, tool_loop, refusal, flagged, keyword (value: the word), ungrounded,
+           empty, form (value: a form of the vendor, see --as); chat also:
+           bad_tool, tool_loop, refusal, flagged, keyword (value: the word), ungrounded,
            irrelevant (a passage's sentence on another question), injected (obeys an instruction:
            of a passage that has one, such as Ignore all instructions and reply: ..., else a fixed text);
            judge also: refusal, ungrounded (prose, no JSON), score (value: 0..1);
@@ -57,6 +60,10 @@ markers    inside the user's text, for this text only, first TIMES calls (all, w
 cases      python -m sandbox --conversations FOLDER --writes wrong --judge noisy:0.1: the questions of
            FOLDER/cases.jsonl (docs/conversations-set.md) get their right answer, a neighbour's or an
            invented one, and a judge that knows the truth, is wrong in one draft of ten, or is off
+
+vendors    python -m sandbox --as gemini      then  [[sandbox:llm=form=retry_delay:1]]
+           curl URL/control/vendor            the vendor and the names of its forms
+           curl -d '{"name": "mistral"}' URL/control/vendor
 
 control    curl -d '{"route": "moderations", "fault": "500"}' URL/control/rules     down from now on
            curl -X DELETE URL/control/rules/moderations                             up again
@@ -89,7 +96,13 @@ def main(arguments: list[str] | None = None) -> int:
         _report_to_parent(options.ready_fd, {"error": str(error)})
         return 2
     _announce(socket_url(listener), options)
-    sandbox = Sandbox(scenario, keep_requests=options.keep_requests, known=known, embeddings_url=forward)
+    sandbox = Sandbox(
+        scenario,
+        keep_requests=options.keep_requests,
+        known=known,
+        embeddings_url=forward,
+        vendor=VENDORS[options.vendor],
+    )
     app = make_app(sandbox)
     run_server(app, listener, sys.stdin.fileno() if options.stop_with_stdin else None)
     return 0
@@ -111,6 +124,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=8099, help="0 takes a free port (default 8099)")
     parser.add_argument(
         "--scenario", type=Path, metavar="FILE", help="JSON file of latency and faults, see below"
+    )
+    parser.add_argument(
+        "--as",
+        dest="vendor",
+        choices=VENDORS,
+        default=OPENAI.name,
+        help="speak the forms of this vendor, refuse what it refuses",
     )
     parser.add_argument("--seed", type=int, help="seed of all random draws; overrides the scenario's")
     for route, name in (

@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import orjson
 from starlette.types import Receive, Send
@@ -23,6 +24,7 @@ from sandbox.replies.known_conversations import KnownConversations
 from sandbox.replies.moderation import moderation_body, moderation_inputs
 from sandbox.routes import BadRequest, Route
 from sandbox.state import Sandbox
+from sandbox.vendors.form import Requirement, Vendor, path_of
 
 MOST_BODY_BYTES = 20 * 1024 * 1024
 HANG_S = 3600.0
@@ -48,6 +50,7 @@ class SandboxCall:
     """A parsed call: its route, the texts it is about, and the function that answers it."""
 
     route: Route
+    document: dict[str, Any]
     texts: tuple[str, ...]
     reply: Callable[[CallPlan, int], CallReply]
     content_type: bytes = JSON
@@ -68,6 +71,9 @@ async def serve_call(sandbox: Sandbox, route: Route, receive: Receive, send: Sen
     except BadRequest as error:
         await _refuse(sandbox, route, body, error, send)
         return
+    if (broken := sandbox.vendor.refusal(call.route, call.document)) is not None:
+        await _refuse_as_vendor(sandbox, call, body, broken, send)
+        return
     record = sandbox.ledger.begin(call.route, "\n".join(call.texts), body)
     outcome = ABANDONED
     try:
@@ -75,7 +81,7 @@ async def serve_call(sandbox: Sandbox, route: Route, receive: Receive, send: Sen
         if planned.delay_s > 0:
             await asyncio.sleep(planned.delay_s)
         if not client_is_gone(send):
-            outcome = await _perform(call, planned, record.number, receive, send)
+            outcome = await _perform(call, planned, record.number, receive, send, vendor=sandbox.vendor)
     except BadRequest as error:
         outcome = "400"
         await _send_error(send, 400, str(error), param=error.param)
@@ -95,7 +101,9 @@ async def _forward(sandbox: Sandbox, body: bytes, send: Send) -> None:
     await _send_whole(send, status, JSON, answer)
 
 
-async def _perform(call: SandboxCall, planned: CallPlan, number: int, receive: Receive, send: Send) -> str:
+async def _perform(
+    call: SandboxCall, planned: CallPlan, number: int, receive: Receive, send: Send, *, vendor: Vendor
+) -> str:
     """Execute the plan; return the counted outcome."""
     match fault := planned.fault:
         case SandboxFault(kind=FaultKind.STATUS):
@@ -114,8 +122,10 @@ async def _perform(call: SandboxCall, planned: CallPlan, number: int, receive: R
         case SandboxFault(kind=FaultKind.MALFORMED):
             body = b"data: " + UNFINISHED + b"\n\n" if call.content_type is EVENTS else UNFINISHED
             await _send_whole(send, 200, call.content_type, body)
+        case SandboxFault(kind=FaultKind.FORM):
+            await _send_form(vendor, call, fault.value, number, send)
         case _:
-            reply = call.reply(planned, number)
+            reply = _as_vendor(vendor, call, call.reply(planned, number))
             await _send_reply(send, call.content_type, reply)
             return reply.outcome
     return fault.outcome
@@ -135,6 +145,7 @@ def _parsed_call(sandbox: Sandbox, route: Route, body: bytes) -> SandboxCall:
             inputs = moderation_inputs(document)
             return SandboxCall(
                 route=route,
+                document=document,
                 texts=tuple(item.about for item in inputs),
                 reply=lambda planned, number: _json_reply(
                     moderation_body(inputs, planned, number), planned.fault
@@ -144,6 +155,7 @@ def _parsed_call(sandbox: Sandbox, route: Route, body: bytes) -> SandboxCall:
             texts = embedding_texts(document)
             return SandboxCall(
                 route=route,
+                document=document,
                 texts=("\n".join(texts),),
                 reply=lambda planned, _: _json_reply(
                     embeddings_body(document, texts, planned.fault), planned.fault
@@ -151,7 +163,7 @@ def _parsed_call(sandbox: Sandbox, route: Route, body: bytes) -> SandboxCall:
             )
 
 
-def _chat_call(document: dict[str, object], known: KnownConversations | None) -> SandboxCall:
+def _chat_call(document: dict[str, Any], known: KnownConversations | None) -> SandboxCall:
     request = parse_chat(document)
 
     def reply(planned: CallPlan, number: int) -> CallReply:
@@ -163,12 +175,42 @@ def _chat_call(document: dict[str, object], known: KnownConversations | None) ->
         return CallReply(outcome=found.outcome, pieces=(body,))
 
     content_type = EVENTS if request.stream else JSON
-    return SandboxCall(route=request.route, texts=(request.about,), reply=reply, content_type=content_type)
+    return SandboxCall(
+        route=request.route, document=document, texts=(request.about,), reply=reply, content_type=content_type
+    )
 
 
 def _json_reply(document: dict[str, object], fault: SandboxFault | None) -> CallReply:
     outcome = "answered" if fault is None else fault.outcome
     return CallReply(outcome=outcome, pieces=(orjson.dumps(document),))
+
+
+def _as_vendor(vendor: Vendor, call: SandboxCall, reply: CallReply) -> CallReply:
+    """A whole answer in the vendor's usual form; streams are sent as they are."""
+    usual = vendor.usual.get(path_of(call.route))
+    if usual is None or call.content_type is not JSON:
+        return reply
+    return replace(reply, pieces=(orjson.dumps(usual(orjson.loads(b"".join(reply.pieces)))),))
+
+
+async def _send_form(vendor: Vendor, call: SandboxCall, name: str, number: int, send: Send) -> None:
+    """Send a form of the vendor, made from the answer that the call would get."""
+    try:
+        form = vendor.form(call.route, name)
+    except ValueError as error:
+        raise BadRequest(str(error)) from error
+    whole = orjson.loads(b"".join(call.reply(CallPlan(), number).pieces))
+    headers = tuple((key.encode(), value.encode()) for key, value in form.headers.items())
+    await _send_whole(send, form.status, JSON, orjson.dumps(form.body(whole)), headers)
+
+
+async def _refuse_as_vendor(
+    sandbox: Sandbox, call: SandboxCall, body: bytes, broken: Requirement, send: Send
+) -> None:
+    record = sandbox.ledger.begin(call.route, "", body)
+    sandbox.ledger.count_text(call.route, "")
+    sandbox.ledger.end(record, str(broken.status))
+    await _send_whole(send, broken.status, JSON, orjson.dumps(broken.body))
 
 
 async def _refuse(sandbox: Sandbox, route: Route, body: bytes, error: BadRequest, send: Send) -> None:

@@ -17,6 +17,7 @@ from sandbox.listen import is_loopback
 from sandbox.routes import ROUTE_NAMES, Route
 from sandbox.scenario import latencies_json, parse_latencies, rules_json
 from sandbox.state import Sandbox
+from sandbox.vendors.table import VENDORS
 
 ControlHandler: TypeAlias = Callable[[Sandbox, Request], Awaitable[object]]
 NEWEST_TEXTS = 1000
@@ -31,6 +32,7 @@ def control_routes(sandbox: Sandbox) -> list[Path]:
     return [
         _path(sandbox, "/control/rules", _rules, "GET", "POST", "DELETE"),
         _path(sandbox, "/control/rules/{name}", _rules, "DELETE"),
+        _path(sandbox, "/control/vendor", _vendor, "GET", "POST"),
         _path(sandbox, "/control/latency", _latency, "GET", "POST", "DELETE"),
         _path(sandbox, "/control/conversations", _conversations, "GET", "POST"),
         _path(sandbox, "/control/stats", _stats, "GET"),
@@ -48,6 +50,16 @@ async def _rules(sandbox: Sandbox, request: Request) -> object:
         name = request.path_params.get("name")
         sandbox.drop_rules(ROUTE_NAMES.get(name, name) if name else None)
     return rules_json(sandbox.rules.faults)
+
+
+async def _vendor(sandbox: Sandbox, request: Request) -> object:
+    if request.method == "POST":
+        document = orjson.loads(await request.body())
+        name = document.get("name") if isinstance(document, dict) else document
+        if not isinstance(name, str) or name not in VENDORS:
+            raise ValueError(f"name: expected one of {', '.join(VENDORS)}, got {name!r}")
+        sandbox.vendor = VENDORS[name]
+    return {"name": sandbox.vendor.name, "forms": [each.name for each in sandbox.vendor.forms]}
 
 
 async def _latency(sandbox: Sandbox, request: Request) -> object:

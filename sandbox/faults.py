@@ -37,10 +37,18 @@ class FaultKind(StrEnum):
     INJECTED = "injected"
     SCORE = "score"
     GARBAGE = "garbage"
+    FORM = "form"
 
 
 ANY_ROUTE = frozenset(
-    {FaultKind.STATUS, FaultKind.HANG, FaultKind.RESET, FaultKind.MALFORMED, FaultKind.EMPTY}
+    {
+        FaultKind.STATUS,
+        FaultKind.HANG,
+        FaultKind.RESET,
+        FaultKind.MALFORMED,
+        FaultKind.EMPTY,
+        FaultKind.FORM,
+    }
 )
 KINDS_BY_ROUTE: Mapping[Route, frozenset[FaultKind]] = {
     Route.CHAT: frozenset(FaultKind) - {FaultKind.SCORE, FaultKind.GARBAGE},
@@ -57,7 +65,8 @@ class SandboxFault:
 
     Attributes:
         status: HTTP status when the kind is ``STATUS``, else 200.
-        value: the word of ``keyword``, the category of ``flagged``, the number of ``score``, or empty.
+        value: the word of ``keyword``, the name of ``form``, the category of ``flagged``, the number of
+            ``score``, or empty.
         retry_after_s: value of ``Retry-After``, or None for no header.
     """
 
@@ -213,8 +222,8 @@ def parse_fault(route: Route, kind: str, value: str = "", retry_after_s: float |
         raise ValueError(
             f"fault: expected a status 400..599, timeout or one of {known} on {route}, got {kind!r}"
         )
-    if word == FaultKind.KEYWORD and not value:
-        raise ValueError("fault: keyword needs a word, as in keyword=WORD")
+    if word in {FaultKind.KEYWORD, FaultKind.FORM} and not value:
+        raise ValueError(f"fault: {word} needs a word, as in {word}=WORD")
     if word == FaultKind.SCORE and not 0 <= float(value or "nan") <= 1:
         raise ValueError(f"fault: score needs a number from 0 to 1, as in score=0.2, got {value!r}")
     return SandboxFault(kind=FaultKind(word), value=value)

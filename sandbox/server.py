@@ -95,6 +95,10 @@ class SandboxHandle:
         """What the model writes and how the judge judges from now on; needs ``--conversations``."""
         self.control("POST", "conversations", {"writes": writes, "judge": judge})
 
+    def speak_as(self, vendor: str) -> None:
+        """Speak a vendor's forms from now on, until a reset."""
+        self.control("POST", "vendor", {"name": vendor})
+
     def stats(self) -> Mapping[str, object]:
         """Calls, outcomes and calls in flight per route, and calls per text key."""
         return self.control("GET", "stats")

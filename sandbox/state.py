@@ -11,6 +11,8 @@ from sandbox.ledger import Ledger
 from sandbox.replies.known_conversations import KnownConversations
 from sandbox.routes import Route, text_key
 from sandbox.scenario import Scenario, parse_rules
+from sandbox.vendors.form import Vendor
+from sandbox.vendors.openai import OPENAI
 
 KEEP_REQUESTS = 1000
 """Stored request bodies by default."""
@@ -22,6 +24,7 @@ class Sandbox:
     Args:
         known: conversations whose truth model and judge know.
         embeddings_url: another server that answers embedding calls; empty: the sandbox does.
+        vendor: whose forms are spoken.
     """
 
     def __init__(
@@ -31,8 +34,10 @@ class Sandbox:
         keep_requests: int = KEEP_REQUESTS,
         known: KnownConversations | None = None,
         embeddings_url: str = "",
+        vendor: Vendor = OPENAI,
     ) -> None:
         self._scenario = scenario
+        self._started_as = self.vendor = vendor
         self._known_at_start = known
         self.known = known
         self.embeddings_url = embeddings_url
@@ -91,7 +96,8 @@ class Sandbox:
         self.rules = replace(self.rules, latency={})
 
     def reset(self) -> None:
-        """Restore the scenario; clear counts, ring and run-time rules."""
+        """Restore the scenario and the vendor; clear counts, ring and run-time rules."""
+        self.vendor = self._started_as
         self.rules = self._scenario.rules
         self.known = self._known_at_start
         self.ledger.forget()

@@ -206,7 +206,12 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
             first_wait_s=settings.llm_first_wait_s,
             longest_wait_s=settings.llm_longest_wait_s,
         ),
-        limits=ModelLimits(timeout_s=settings.llm_timeout_s, tool_rounds=settings.llm_tool_rounds),
+        limits=ModelLimits(
+            timeout_s=settings.llm_timeout_s,
+            tool_rounds=settings.llm_tool_rounds,
+            context_tokens=settings.llm_context_tokens,
+            answer_tokens=settings.llm_max_tokens,
+        ),
     )
 
 

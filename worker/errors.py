@@ -137,21 +137,33 @@ class PayloadRejected(RejectedError):
 
 
 class ModerationRejected(RejectedError):
-    """The moderation API refused this input (400, 413, 422), such as an image it cannot fetch."""
+    """The moderation API refused this input (400, 413, 422), such as an image it cannot fetch.
+
+    Attributes:
+        is_too_long: the input is refused for its length.
+    """
+
+    def __init__(self, message: str, *, is_too_long: bool = False) -> None:
+        super().__init__(message)
+        self.is_too_long = is_too_long
 
 
 class ModelRejected(RejectedError):
-    """The model's server refused the request (400, 401, 403, 404, 422); a retry cannot help.
+    """The model's server refused the request (400, 401, 403, 404, 422); the same one cannot succeed.
 
     Attributes:
         status: HTTP status code; 0 when the answer was not the API's.
         kind: ``rejected``, or ``misconfigured`` when not the request but the deployment is wrong.
+        is_too_long: the request is refused for its length; a shorter one may pass.
     """
 
-    def __init__(self, message: str, *, status: int, kind: str = "rejected") -> None:
+    def __init__(
+        self, message: str, *, status: int, kind: str = "rejected", is_too_long: bool = False
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.kind = kind
+        self.is_too_long = is_too_long
 
 
 class RuleRejected(RejectedError):
@@ -189,11 +201,13 @@ class EmbeddingRejected(RejectedError):
 
     Attributes:
         status: HTTP status code.
+        is_too_long: the text is refused for its length.
     """
 
-    def __init__(self, message: str, *, status: int) -> None:
+    def __init__(self, message: str, *, status: int, is_too_long: bool = False) -> None:
         super().__init__(message)
         self.status = status
+        self.is_too_long = is_too_long
 
 
 class IdentityRejected(RejectedError):

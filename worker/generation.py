@@ -13,7 +13,11 @@ from worker.model import Account, Event, Message, Passage, Prompt, Tool, ToolCal
 from worker.stored_json import object_writer
 
 CHARS_A_TOKEN: Final = 4
-"""Of English text; other languages have fewer, so an estimate is corrected by what a call used."""
+"""Of ASCII text."""
+BYTES_A_TOKEN: Final = 3
+"""UTF-8 bytes of all other characters: one token for a Han character, less than one for a Cyrillic one."""
+TOOL_TOKENS: Final = 200
+"""The declaration of the tools."""
 SEARCH_TOOL: Final = "search_documents"
 ESCALATE_TOOL: Final = "escalate"
 TOOLS: Final = (
@@ -136,5 +140,36 @@ def estimated_tokens(prompt: Prompt) -> int:
 
 
 def estimated_tokens_of(texts: Iterable[str]) -> int:
-    """About as many tokens as texts have: one for four characters."""
-    return sum(map(len, texts)) // CHARS_A_TOKEN + 1
+    """About as many tokens as texts have."""
+    return int(sum(map(_tokens, texts))) + 1
+
+
+def shortened(
+    asked: Prompt, passages: Sequence[Passage], most_tokens: int, masker: Masker = UNMASKED
+) -> Prompt:
+    """The prompt within so many tokens, as far as possible.
+
+    The oldest lines go first, then the last passages; the other passages keep their numbers. ``passages`` are
+    those that the prompt began with.
+    """
+    over = estimated_tokens(asked) + TOOL_TOKENS - most_tokens
+    if over <= 0:
+        return asked
+    history, kept = asked.history, len(passages)
+    while history and over > 0:
+        over -= int(_tokens(history[0].text))
+        history = history[1:]
+    while kept and over > 0:
+        kept -= 1
+        over -= int(_tokens(numbered(passages[kept : kept + 1], masker=masker)))
+    if kept == len(passages):
+        return replace(asked, history=history)
+    shown = numbered(passages[:kept], masker=masker).replace(asked.fence, FENCE_REMOVED)
+    return replace(asked, history=history, passages=_fenced(shown, asked.fence))
+
+
+def _tokens(text: str) -> float:
+    if text.isascii():
+        return len(text) / CHARS_A_TOKEN
+    plain = len(text.encode("ascii", "ignore"))
+    return plain / CHARS_A_TOKEN + (len(text.encode("utf-8", "replace")) - plain) / BYTES_A_TOKEN

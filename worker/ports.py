@@ -106,10 +106,19 @@ class ModelLimits:
     Attributes:
         timeout_s: limit of one attempt.
         tool_rounds: how often the model may ask for tools before it must answer.
+        context_tokens: of the model: the prompt and the answer together.
+        answer_tokens: longest answer.
     """
 
     timeout_s: float = 30.0
     tool_rounds: int = 2
+    context_tokens: int = 16_000
+    answer_tokens: int = 512
+
+    @property
+    def prompt_tokens(self) -> int:
+        """What is left for a prompt, at least half of the context."""
+        return max(self.context_tokens - self.answer_tokens, self.context_tokens // 2)
 
 
 class Retriever(Protocol):

@@ -47,14 +47,19 @@ def sandbox(
         str | None,
         typer.Option(help="Who answers embeddings: none, or another server, http://127.0.0.1:PORT/v1."),
     ] = None,
+    vendor: Annotated[
+        str, typer.Option("--as", metavar="VENDOR", help="Speak the forms of this vendor, such as gemini.")
+    ] = "openai",
 ) -> None:
     """Run the sandbox: an OpenAI-compatible server on loopback. It is not a model and needs no key.
 
     For example:
 
         hushgate sandbox --port 8090
+        hushgate sandbox --as mistral
     """
     given = {
+        "--as": vendor,
         "--conversations": conversations,
         "--writes": writes,
         "--judge": judge,

@@ -13,14 +13,17 @@ import openai
 
 from cli.doctor.check import DoctorCheck, failed, passed
 from cli.doctor.embedding import embedding_answer
-from cli.doctor.endpoints import Endpoint, classifier_endpoints, model_endpoint, moderation_endpoint
+from cli.doctor.endpoints import Endpoint, classifier_endpoints, moderation_endpoint
+from cli.doctor.live_models import model_checks
 from worker.adapters import openai_client
 from worker.adapters.chat_classifier import request_body, scores_of
-from worker.adapters.openai_client import VendorFailure
+from worker.adapters.moderation_results import scores_of_result
+from worker.adapters.vendor_failures import VendorFailure, failure
 from worker.classifiers.endpoints import ClassifierEndpoint
-from worker.classifiers.formats import FORMATS, ClassifierFormat
+from worker.classifiers.formats import FORMATS
 from worker.classifiers.prompts import ClassifierQuestion
 from worker.errors import ModerationUnavailable
+from worker.model import ModerationScores
 from worker.settings import Settings
 
 MASK: Final = "********"
@@ -57,29 +60,13 @@ class Call:
 
 
 def live_calls(settings: Settings) -> Iterator[DoctorCheck]:
-    """One call each of models (one token), moderation, classifiers, and the embedding model if one is set."""
-    chat = model_endpoint(settings)
-    for variable, model in chat.models:
-        yield asyncio.run(_call_check(_chat_call(chat, variable, model, settings.llm_timeout_s)))
+    """The calls of models, one each of moderation and classifiers, and of a set embedding model."""
+    yield from model_checks(settings, _fix, _masked)
     if (moderation := moderation_endpoint(settings)) is not None:
         yield asyncio.run(_call_check(_moderation_call(moderation, settings)))
     for name, endpoint in classifier_endpoints(settings):
         yield asyncio.run(_call_check(_classifier_call(endpoint, settings.classifiers[name])))
     yield from embedding_answer(settings)
-
-
-def _chat_call(endpoint: Endpoint, variable: str, model: str, timeout_s: float) -> Call:
-    return Call(
-        check="live judge call" if variable == "HUSHGATE_JUDGE_MODEL" else "live model call",
-        endpoint=endpoint,
-        variable=variable,
-        model=model,
-        path="/chat/completions",
-        body={"model": model, "messages": [{"role": "user", "content": TEXT}], "max_tokens": 1},
-        timeout_s=timeout_s,
-        holding="choices",
-        read=_tokens,
-    )
 
 
 def _moderation_call(endpoint: Endpoint, settings: Settings) -> Call:
@@ -108,7 +95,7 @@ def _classifier_call(endpoint: Endpoint, declared: ClassifierEndpoint) -> Call:
         body=request_body(ClassifierQuestion(text=TEXT, policy=policy), declared),
         timeout_s=declared.timeout_s,
         holding="choices",
-        read=partial(_classified, form=declared.format),
+        read=partial(_classified, declared=declared),
     )
 
 
@@ -123,9 +110,10 @@ async def _call_check(call: Call) -> DoctorCheck:
         )
         result = call.read(document)
     except (openai.OpenAIError, TimeoutError, ValueError, LookupError, TypeError, AttributeError) as error:
-        known = openai_client.failure(error)
+        known = failure(error)
         found = f"{called}: {_shown(error, known, call.endpoint.key)}"
-        return failed(call.check, found, _fix(call, known))
+        status, kind = (known.status, str(known.kind)) if known else (None, "")
+        return failed(call.check, found, _fix(call.endpoint, call.variable, status, kind))
     finally:
         await client.close()
     found = f"{called} answered in {(time.monotonic() - started) * 1000:.0f} ms: {result}"
@@ -137,55 +125,46 @@ def _shown(error: Exception, known: VendorFailure | None, key: str) -> str:
         return str(error)
     if known is None or known.kind == "malformed":
         return f"not an answer of this API ({type(error).__name__})"
-    return known.message.replace(key, MASK)[:SHOWN_CHARS]
+    return _masked(known.message, key)
 
 
-def _fix(call: Call, known: VendorFailure | None) -> str:
-    endpoint, status = call.endpoint, known.status if known else None
+def _masked(message: str, key: str) -> str:
+    return message.replace(key, MASK)[:SHOWN_CHARS]
+
+
+def _fix(endpoint: Endpoint, variable: str, status: int | None, kind: str) -> str:
+    """What to correct, and what happens to events until then."""
     meanwhile = f"meanwhile {endpoint.meanwhile}"
     if status in {401, 403, 407}:
         return f"set {endpoint.key_variable} to a key that the endpoint accepts; {meanwhile}"
     if status in {402, 429}:
         return f"check the quota and the rate limits of {endpoint.key_variable}; {meanwhile}"
-    if known is not None and known.kind in {"timeout", "connection", "server_error"} and status != 501:
+    if kind in {"timeout", "connection", "server_error"} and status != 501:
         return f"check {endpoint.variable} and the network, or ask the provider; {meanwhile}"
-    return f"check {call.variable} and {endpoint.variable}; {meanwhile}"
+    return f"check {variable} and {endpoint.variable}; {meanwhile}"
 
 
-def _classified(answer: Any, *, form: ClassifierFormat) -> str:
+def _classified(answer: Any, *, declared: ClassifierEndpoint) -> str:
     """The score of the text.
 
     Raises:
         UnreadableAnswer: the answer has no shape of this format.
     """
     try:
-        found = scores_of(answer, form, POLICY)
+        found = scores_of(answer, declared, POLICY)
     except ModerationUnavailable as error:
         raise UnreadableAnswer(str(error)) from error
     scores = ", ".join(f"{name} {score:.2f}" for name, score in found.scores.items())
     return f"{scores}; {found.tokens.prompt} + {found.tokens.completion} tokens"
 
 
-def _tokens(answer: Any) -> str:
-    """How many tokens the call used.
-
-    Raises:
-        LookupError, TypeError, AttributeError: the answer holds no choice with a message.
-    """
-    answer["choices"][0]["message"].get("content")
-    usage = answer.get("usage") or {}
-    return f"{usage.get('prompt_tokens', '?')} + {usage.get('completion_tokens', '?')} tokens"
-
-
 def _categories(answer: Any) -> str:
     """How many categories were scored.
 
     Raises:
-        LookupError, TypeError, AttributeError: the answer holds no scores.
+        LookupError, TypeError, AttributeError, ValueError: the answer holds no usable scores.
     """
-    result = answer["results"][0]
-    result["categories"].items()
-    scored = [value for value in result["category_scores"].values() if value is not None]
-    if not scored:
-        raise LookupError("no category is scored")
-    return f"{len(scored)} categories"
+    found = scores_of_result(answer["results"][0], "")
+    if not isinstance(found, ModerationScores):
+        raise LookupError(str(found))  # noqa: TRY004  # as any other answer without scores
+    return f"{len(found.scores)} categories"

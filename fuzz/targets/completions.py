@@ -8,10 +8,11 @@ from typing import Any, Final
 import orjson
 
 from fuzz.target import Target, as_text, require_storable
-from worker.adapters import openai_chat
+from worker.adapters.chat_messages import chat_messages
+from worker.adapters.completion_reading import completion_of
 from worker.errors import ModelUnavailable
 from worker.generation import SEARCH_TOOL, escalation_reason, search_query
-from worker.model import Completion, Event, Scope, ToolRound
+from worker.model import Completion, Event, Prompt, Scope, ToolRound
 
 NOW: Final = datetime(2026, 11, 21, tzinfo=UTC)
 EVENT: Final = Event(
@@ -39,7 +40,7 @@ def check_answer(data: bytes) -> None:
 
 def _check(document: dict[str, Any]) -> None:
     try:
-        found = openai_chat._completion(document)
+        found = completion_of(document, model="m", max_tokens=64, has_tools=True)
     except ModelUnavailable as error:
         require_storable(str(error))
         return
@@ -51,7 +52,8 @@ def _check(document: dict[str, Any]) -> None:
 
 def _check_messages(found: Completion) -> None:
     """The calls go back to the server with the next question."""
-    orjson.dumps(list(openai_chat._tool_messages(ToolRound(calls=found.tool_calls, results=()))))
+    done = ToolRound(calls=found.tool_calls, results=())
+    orjson.dumps(chat_messages(Prompt(system="s", history=(), question="q", tool_rounds=(done,))))
 
 
 def _with_call(arguments: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class ChatRequest:
             a classifier's prompt. Calls are planned and counted under this text.
         question: the same without markers.
         earlier: texts of the user and the assistant before it, oldest first.
-        passages: those of system messages, of the fenced message before the question and of tool results.
+        passages: those of system messages, of the fence before the question and of tool results.
         tools: names of the tools on offer, in order; empty when ``tool_choice`` is ``none``.
         tools_used: names of the tools already called since the last user message.
         forced_tool: the tool that ``tool_choice`` requires, or None.
@@ -72,7 +72,7 @@ def parse_chat(body: Mapping[str, object]) -> ChatRequest:
     classifier = classifier_prompt(
         str(body["model"]), [str(message.get("role")) for message in messages], texts
     )
-    about = texts[last_user] if last_user >= 0 else whole
+    about = _after_passages(texts[last_user]) if last_user >= 0 else whole
     if classifier is not None:
         about = classifier.text
     stream_options = body.get("stream_options")
@@ -120,24 +120,32 @@ def _content(message: ChatMessage) -> str:
 
 def _earlier(messages: Sequence[ChatMessage], texts: Sequence[str], last_user: int) -> Iterator[str]:
     """The conversation before the question, without the fenced passages."""
-    for message, text in zip(messages[: max(last_user, 0)], texts, strict=False):
-        if message.get("role") in ("user", "assistant") and text and fenced_text(text) is None:
-            yield text
+    for at, message in enumerate(messages[: last_user + 1]):
+        found = fenced_text(texts[at])
+        text = "" if at == last_user else texts[at]
+        if message.get("role") in ("user", "assistant") and (said := found.before if found else text):
+            yield said
 
 
 def _passages(
     messages: Sequence[ChatMessage], texts: Sequence[str], last_user: int
 ) -> Iterator[NumberedPassage]:
-    """Passages of system messages, of a fenced message before the question, and of tool results after it."""
+    """Passages of system messages, of a fence before the question, and of tool results after it."""
     for at, message in enumerate(messages):
-        inside = fenced_text(texts[at])
-        fenced = at == last_user - 1 and message.get("role") == "user" and inside is not None
+        found = fenced_text(texts[at])
+        fenced = at in (last_user - 1, last_user) and message.get("role") == "user" and found is not None
         if (
             message.get("role") in SYSTEM_ROLES
             or (message.get("role") == "tool" and at > last_user)
             or fenced
         ):
-            yield from numbered_passages(texts[at] if inside is None else inside)
+            yield from numbered_passages(texts[at] if found is None else found.inside)
+
+
+def _after_passages(text: str) -> str:
+    """The question of a message that begins with passages; an empty one leaves the whole message."""
+    found = fenced_text(text)
+    return found.after if found and found.after else text
 
 
 def _tool_names(tools: object) -> tuple[str, ...]:

@@ -10,7 +10,10 @@ from functools import lru_cache
 PASSAGE = re.compile(
     r"^\[(\d{1,4})\][ \t]+(.*?)(?=\n[ \t]*\n|\n\[\d{1,4}\][ \t]|\Z)", re.MULTILINE | re.DOTALL
 )
-FENCED = re.compile(r"\s*<passages (\w+)>\n(.*)\n</passages \1>\s*", re.DOTALL)
+FENCED = re.compile(
+    r"(?P<before>.*?)<passages (?P<word>\w+)>\n(?P<inside>.*)\n</passages (?P=word)>\s*(?P<after>.*)",
+    re.DOTALL,
+)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 TOKEN = re.compile(r"[^\W_]+")
 ENOUGH_WORDS = 2
@@ -35,10 +38,23 @@ class NumberedPassage:
     text: str
 
 
-def fenced_text(text: str) -> str | None:
-    """The text between ``<passages WORD>`` and ``</passages WORD>``; None for any other message."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FencedText:
+    """A message with passages between ``<passages WORD>`` and ``</passages WORD>``, in three parts."""
+
+    before: str
+    inside: str
+    after: str
+
+
+def fenced_text(text: str) -> FencedText | None:
+    """The parts of a message with passages; None for any other."""
     found = FENCED.fullmatch(text)
-    return found[2] if found else None
+    return (
+        FencedText(before=found["before"].strip(), inside=found["inside"], after=found["after"])
+        if found
+        else None
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from tasks.metrics.process import WorkerMetrics
 from worker.adapters.bulkhead import Bulkhead
 from worker.adapters.call_guard import CallGuard, CallLimits, Upstream, key_id, log_state
 from worker.adapters.circuit_breaker import BreakerLimits, BreakerState, CircuitBreaker
-from worker.adapters.openai_client import kind_of
+from worker.adapters.vendor_failures import kind_of
 from worker.settings import Settings, classifier_key, embedding_endpoint
 from worker.settings.calls import Resource, UpstreamKind
 

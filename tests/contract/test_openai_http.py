@@ -16,6 +16,7 @@ import pytest
 from tests.contract.test_misconfigured import HTML, JSON, answering, refusal
 from worker.adapters import openai_client
 from worker.adapters.openai_http import ApiClient
+from worker.adapters.vendor_failures import failure
 
 STATUSES = [
     (400, JSON, refusal(param="input", message="your text, quoted")),
@@ -62,7 +63,7 @@ async def test_a_refusal_raises_what_the_sdk_raises(status: int, kind: str, body
         expected.param,
         expected.type,
     )
-    assert openai_client.failure(found) == openai_client.failure(expected)
+    assert failure(found) == failure(expected)
 
 
 async def test_a_server_that_is_away_is_a_connection_error() -> None:
@@ -70,7 +71,7 @@ async def test_a_server_that_is_away_is_a_connection_error() -> None:
     async with openai_client.client("http://127.0.0.1:1/v1", "key", connections=2) as client:
         _, found = await both_errors(client)
 
-    known = openai_client.failure(found)
+    known = failure(found)
     assert known is not None
     assert (type(found), known.kind, known.status) == (openai.APIConnectionError, "connection", None)
 
@@ -139,6 +140,6 @@ async def test_a_text_that_is_not_unicode_is_refused_before_the_call() -> None:
         with pytest.raises(ValueError, match="expected JSON values") as caught:
             await client.post("/moderations", {"input": "\ud800"})
 
-    known = openai_client.failure(caught.value)
+    known = failure(caught.value)
     assert known is not None
     assert known.kind == "malformed"

@@ -19,9 +19,12 @@ from tests.support.terminal import Ended, Shell
 KEY = "sk-hunter2-of-this-test"
 MODEL = "openai/gpt-4.1-mini"
 MODERATION = "omni-moderation-latest"
+READING = (
+    '{"sentences": [{"number": 1, "verdict": "supported", "quotes": ["nine to six"]}], "relevance": 0.9}'
+)
 CHAT_ANSWER = {
     "model": f"{MODEL}-2025",
-    "choices": [{"message": {"content": "Hi"}, "finish_reason": "length"}],
+    "choices": [{"message": {"content": READING}, "finish_reason": "stop"}],
     "usage": {"prompt_tokens": 8, "completion_tokens": 1},
 }
 SCORES = {"model": MODERATION, "results": [{"categories": {"hate": False}, "category_scores": {"hate": 0.1}}]}
@@ -187,8 +190,8 @@ def test_without_live_nothing_is_paid(shell: Shell, sandbox: SandboxHandle) -> N
     assert [sandbox.calls(route) for route in ("chat", "moderations", "embeddings")] == [0, 0, 0]
 
 
-def test_live_makes_one_real_call_of_each_kind(shell: Shell) -> None:
-    """One output token of the model that is set, and one moderation; both say what they cost."""
+def test_live_makes_the_calls_of_a_worker(shell: Shell) -> None:
+    """Passages with history, a round of tools, a reading by schema, a moderation; each says what it cost."""
     answers = {
         "/v1/models": listing(MODEL, MODERATION),
         "/v1/chat/completions": (200, CHAT_ANSWER),
@@ -196,13 +199,17 @@ def test_live_makes_one_real_call_of_each_kind(shell: Shell) -> None:
     }
     with api(answers) as (url, asked):
         found, _ = doctor(shell, f"{url}/v1", "--live")
-    calls = [(path, body) for path, body in asked if body is not None]
+    calls = [(path, body) for path, body in asked if body is not None and path != "/v1/embeddings"]
 
-    assert [path for path, _ in calls] == ["/v1/chat/completions", "/v1/moderations", "/v1/embeddings"]
-    assert (calls[0][1]["model"], calls[0][1]["max_tokens"]) == (MODEL, 1)
-    assert calls[1][1]["model"] == MODERATION
+    assert [path for path, _ in calls] == [*["/v1/chat/completions"] * 3, "/v1/moderations"]
+    assert [body["model"] for _, body in calls] == [*[MODEL] * 3, MODERATION]
+    asked, after_tools, reading = (body for _, body in calls[:3])
+    assert [each["role"] for each in asked["messages"]] == ["system", "user", "assistant", "user"]
+    assert (after_tools["messages"][-1]["role"], after_tools["tool_choice"]) == ("tool", "none")
+    assert reading["response_format"]["json_schema"]["name"] == "reading"
     assert found["live model call"]["state"] == found["live moderation call"]["state"] == "ok"
-    assert found["live model call"]["found"].endswith("8 + 1 tokens")
+    assert found["live model call"]["found"].endswith("16 + 2 tokens")
+    assert found["live judge call"]["found"].endswith("8 + 1 tokens")
 
 
 def test_live_passes_with_the_sandbox(shell: Shell, sandbox: SandboxHandle) -> None:
@@ -211,9 +218,41 @@ def test_live_passes_with_the_sandbox(shell: Shell, sandbox: SandboxHandle) -> N
 
     assert {name: row["state"] for name, row in found.items() if name.startswith("live")} == {
         "live model call": "ok",
+        "live judge call": "ok",
         "live moderation call": "ok",
         "live embedding call": "ok",
     }
+
+
+def test_live_fails_a_judge_whose_answer_is_no_reading(shell: Shell) -> None:
+    """It would hold back each draft that is not verbatim."""
+    prose = {**CHAT_ANSWER, "choices": [{"message": {"content": "Looks fine."}, "finish_reason": "stop"}]}
+    with api({"/v1/models": listing(MODEL, MODERATION), "/v1/chat/completions": (200, prose)}) as (url, _):
+        found, _ = doctor(shell, f"{url}/v1", "--live")
+
+    assert (found["live model call"]["state"], found["live judge call"]["state"]) == ("ok", "fail")
+    assert found["live judge call"]["fix"].startswith("set HUSHGATE_JUDGE_MODEL")
+
+
+@pytest.mark.parametrize(
+    ("vendor", "state", "lacks"),
+    [
+        ("mistral", "ok", ""),
+        ("anthropic-gateway", "ok", "the server does not take tool_choice"),
+        ("azure", "ok", "the server does not take max_tokens"),
+        ("vllm-gemma", "warn", "the server does not take system messages, tools"),
+        ("ollama", "warn", "the server does not take tools"),
+    ],
+)
+def test_live_names_what_a_server_does_not_take(
+    shell: Shell, sandbox: SandboxHandle, vendor: str, state: str, lacks: str
+) -> None:
+    """And warns where the answers are the worse for it."""
+    sandbox.speak_as(vendor)
+    found, _ = doctor(shell, sandbox.base_url, "--live")
+
+    assert found["live model call"]["state"] == state
+    assert found["live model call"]["found"].endswith(lacks or " tokens")
 
 
 @pytest.mark.parametrize(

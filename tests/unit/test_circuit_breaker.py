@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Mapping
 
+import httpx2
+import openai
 import pytest
 
 from worker.adapters.bulkhead import Bulkhead, BulkheadFull
@@ -230,3 +232,48 @@ async def test_a_wait_for_a_place_ends_with_the_last_moment_of_the_event() -> No
                 raise AssertionError("called without a place")
 
     assert refused.value.kind == AttemptOutcome.BUSY
+
+
+class Unsortable(Exception):
+    """An error whose translation fails."""
+
+
+async def test_a_probe_whose_error_cannot_be_sorted_is_a_failed_probe() -> None:
+    """Else the upstream would never be called again until the worker restarts."""
+    seconds, limits = Seconds(), BreakerLimits(failures=1, first_pause_s=2.0)
+    breaker = CircuitBreaker(limits, seconds)
+
+    def unsortable(_: Exception) -> AttemptOutcome:
+        raise OverflowError("year 10^20")
+
+    upstream = Upstream(name="model", url="http://server", key_id="k", model="m")
+    broken = CallGuard(upstream, breaker=breaker, bulkhead=Bulkhead(1), kind_of=unsortable)
+    for _ in range(2):  # the second one is a probe
+        with pytest.raises(OverflowError):
+            async with broken.call():
+                raise Unsortable
+        seconds.now += 10.0
+
+    assert breaker.admit() is CallAdmission.PROBE
+
+
+async def test_the_fleet_learns_the_wait_that_only_a_body_says() -> None:
+    """And no wait that no server can mean."""
+    learned: list[str | None] = []
+
+    class Learning(CountedLimits):
+        def learned(self, headers: Mapping[str, str], status: int) -> None:
+            learned.append(headers.get("retry-after"))
+
+    places = Bulkhead(1)
+    refusals: list[tuple[dict[str, str], dict[str, str]]] = [
+        ({}, {"retryDelay": "37s"}),
+        ({"Retry-After": "1e300"}, {}),
+    ]
+    for headers, body in refusals:
+        response = httpx2.Response(429, headers=headers, request=httpx2.Request("POST", "http://server"))
+        with pytest.raises(openai.RateLimitError):
+            async with guard(Learning(), CircuitBreaker(LIMITS, Seconds()), places).call():
+                raise openai.RateLimitError("slow down", response=response, body=body)
+
+    assert learned == ["37.000", None]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.samples import account, event, passage
 from worker import generation
 from worker.generation import INSTRUCTIONS, TOOLS
-from worker.model import Message, MessageRole, Prompt, ToolCall, ToolResult, ToolRound
+from worker.model import Message, MessageRole, Passage, Prompt, ToolCall, ToolResult, ToolRound
 from worker.ports import RetryPolicy
 
 
@@ -209,3 +209,54 @@ def test_the_reason_of_an_escalation_is_bounded() -> None:
 
     assert len(generation.escalation_reason(long)) == 300
     assert generation.escalation_reason(none) == "the model asked for a person"
+
+
+def talk(*words: int) -> tuple[Message, ...]:
+    """Lines of so many words each."""
+    return tuple(
+        Message(role=MessageRole.USER, text=f"{at} " + "word " * count) for at, count in enumerate(words)
+    )
+
+
+def found(count: int) -> tuple[Passage, ...]:
+    """Passages of about 250 tokens."""
+    return tuple(passage(number, text="word " * 200) for number in range(count))
+
+
+def test_the_oldest_lines_go_first() -> None:
+    """The passages and the newest lines stay."""
+    asked = generation.prompt(event(), account(), talk(400, 400, 400, 40), found(2))
+    short = generation.shortened(asked, found(2), 1800)
+
+    assert short.history == asked.history[2:]
+    assert (short.passages, short.question, short.system) == (asked.passages, asked.question, asked.system)
+    assert generation.estimated_tokens(short) <= 1800
+
+
+def test_the_last_passages_go_when_no_line_is_left() -> None:
+    """The others keep their numbers and their fence."""
+    asked = generation.prompt(event(), account(), talk(400), found(4))
+    short = generation.shortened(asked, found(4), 1100)
+
+    assert short.history == ()
+    assert "[1]" in short.passages
+    assert "[4]" not in short.passages
+    assert short.passages.startswith(f"<passages {asked.fence}>")
+
+
+def test_a_prompt_that_fits_stays_as_it_is() -> None:
+    """Also one that cannot be shortened is left whole."""
+    asked = generation.prompt(event(), account(), talk(40), found(1))
+    bare = generation.prompt(event(), account(), (), ())
+
+    assert generation.shortened(asked, found(1), 16_000) is asked
+    assert generation.shortened(bare, (), 10) == bare
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [("word " * 400, 400, 600), ("字" * 900, 800, 1000), ("Привет " * 100, 400, 600), ("😀" * 300, 300, 500)],
+)
+def test_other_scripts_have_more_tokens_a_character(text: str, least: int, most: int) -> None:
+    """A Han character is one, four ASCII characters are one."""
+    assert least <= generation.estimated_tokens_of([text]) <= most

@@ -373,8 +373,59 @@ async def test_rounds_of_tools_are_bounded(rounds: int, asked: int) -> None:
     decision = await world.decide(tool_rounds=rounds)
 
     assert (decision.reason_code, len(world.model.asked)) == (Reason.TOOL_LOOP, asked)
-    assert [prompt.tools for prompt in world.model.asked] == [*[TOOLS] * rounds, ()]
+    assert [prompt.tools for prompt in world.model.asked] == [*[TOOLS] * rounds, TOOLS if rounds else ()]
+    assert [prompt.must_answer for prompt in world.model.asked] == [*[False] * rounds, bool(rounds)]
     assert len(world.retriever.asked) == 1 + asked
+
+
+TOO_LONG = ModelRejected("maximum context length", status=400, is_too_long=True)
+
+
+def long_history() -> tuple[Message, ...]:
+    """Eight lines of about 500 tokens."""
+    return tuple(Message(role=MessageRole.USER, text=f"{at} " + "word " * 400) for at in range(8))
+
+
+async def test_a_history_beyond_the_context_leaves_out_its_oldest_lines() -> None:
+    """The audit says how many."""
+    world = World(history=long_history())
+    decision = await world.decide(context_tokens=3000)
+    (asked,) = world.model.asked
+
+    assert asked.history == long_history()[-len(asked.history) :]
+    assert 0 < len(asked.history) < 8
+    assert [s.detail.get("lines_left_out") for s in decision.stages if s.stage == "generation"] == [
+        8 - len(asked.history)
+    ]
+
+
+async def test_a_prompt_that_is_refused_for_its_length_is_asked_again_with_half() -> None:
+    """At once, and the attempts are counted."""
+    world = World(model=[TOO_LONG, TOO_LONG, ANSWER], history=long_history())
+    decision = await world.decide()
+    lines = [len(prompt.history) for prompt in world.model.asked]
+
+    assert decision.reason_code not in {Reason.LLM_REJECTED, Reason.LLM_ERROR}
+    assert lines[0] == 8 > lines[1] > lines[2]
+    assert world.clock.slept == []
+    assert [each.outcome for each in decision.attempts] == ["rejected", "rejected", "completed"]
+
+
+async def test_a_question_that_is_too_long_alone_is_refused_once() -> None:
+    """There is nothing to leave out but the passage."""
+    world = World(model=[TOO_LONG])
+    decision = await world.decide()
+
+    assert (decision.reason_code, len(world.model.asked)) == (Reason.LLM_REJECTED, 2)
+
+
+async def test_an_unfinished_completion_is_asked_for_again() -> None:
+    """Half a reply is never sent."""
+    world = World(model=[ModelUnavailable("unfinished completion", kind="unfinished"), ANSWER])
+    decision = await world.decide()
+
+    assert decision.reply == SENT
+    assert [each.outcome for each in decision.attempts] == ["unfinished", "completed"]
 
 
 async def test_passages_of_a_tool_are_numbered_on_and_counted_once() -> None:

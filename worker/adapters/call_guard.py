@@ -16,6 +16,7 @@ import structlog
 
 from worker.adapters.bulkhead import Bulkhead, BulkheadFull
 from worker.adapters.circuit_breaker import BreakerState, CircuitBreaker, CircuitOpen
+from worker.adapters.server_waits import asked_wait_s
 from worker.model import AttemptOutcome
 
 log = structlog.get_logger(__name__)
@@ -216,9 +217,13 @@ class CallGuard:
             self.breaker.abandoned(admission)
             raise
         except Exception as error:
-            self.breaker.ended(admission, failed=self._kind_of(error) in FAILING)
+            failed = True  # also where the error cannot be sorted: a probe must end
+            try:
+                failed = self._kind_of(error) in FAILING
+            finally:
+                self.breaker.ended(admission, failed=failed)
             if self.limits is not None and isinstance(error, openai.APIStatusError):
-                self.limits.learned(error.response.headers, error.status_code)
+                self.limits.learned(_with_wait(error), error.status_code)
             raise
         else:
             self.breaker.ended(admission, failed=False)
@@ -232,6 +237,14 @@ class CallGuard:
         """Correct an estimate of tokens."""
         if self.limits is not None:
             self.limits.spent(estimated, tokens)
+
+
+def _with_wait(error: openai.APIStatusError) -> Mapping[str, str]:
+    """The headers of a refusal, with the wait that only its body says, or without one that is no wait."""
+    plain = {name.lower(): value for name, value in error.response.headers.items()}
+    asked_s = asked_wait_s(plain, error.body, resets=False)
+    headers = {name: value for name, value in plain.items() if not name.startswith("retry-after")}
+    return headers if asked_s is None else {**headers, "retry-after": f"{asked_s:.3f}"}
 
 
 class Unguarded:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import structlog
 from openai import OpenAIError
 
 from worker.adapters.call_guard import UNGUARDED, Guard
-from worker.adapters.openai_chat import token_counts
-from worker.adapters.openai_client import Watch, answer, failure, misconfigured, storable
+from worker.adapters.completion_reading import spoken_content, token_counts
+from worker.adapters.finish_reasons import FinishKind, finish_kind
+from worker.adapters.model_protocol import spoken
+from worker.adapters.moderation_results import worst
+from worker.adapters.moderation_texts import pieces
+from worker.adapters.openai_client import Watch, answer
 from worker.adapters.openai_http import ApiClient
+from worker.adapters.server_dialect import Dialect
+from worker.adapters.vendor_failures import failure, misconfigured, storable
+from worker.cancellation import all_of
 from worker.classifiers.answers import read_answer
 from worker.classifiers.endpoints import ClassifierEndpoint
 from worker.classifiers.formats import FORMATS, ClassifierFormat
@@ -18,7 +27,7 @@ from worker.classifiers.prompts import ClassifierQuestion, chat_lines
 from worker.classifiers.scores import moderation_scores, unsafe_probability
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.generation import estimated_tokens_of
-from worker.model import AttemptOutcome, ModerationScores
+from worker.model import AttemptOutcome, ModerationScores, Tokens
 
 log = structlog.get_logger(__name__)
 
@@ -51,28 +60,42 @@ class ChatClassifier:
         self._endpoint = endpoint
         self._watch = watch or Watch("classifier")
         self._guard = guard
+        self._dialect = Dialect(endpoint.model)
         self._answers = True
 
     async def classify(self, question: ClassifierQuestion) -> ModerationScores:
-        """Scores of a text."""
+        """Scores of a text; in pieces where it is refused for its length, and the worst counts."""
         _require_fitting_policy(question, self._endpoint.format)
+        try:
+            return await self._classified(question)
+        except ModerationRejected as error:
+            parts = pieces(question.text)
+            if not error.is_too_long or len(parts) == 1:
+                raise
+        return worst(await all_of(self._classified(replace(question, text=each)) for each in parts))
+
+    async def _classified(self, question: ClassifierQuestion) -> ModerationScores:
         lines = chat_lines(question, self._endpoint.format)
         estimate = estimated_tokens_of(content for _, content in lines) + self._endpoint.answer_tokens
-        try:
-            document = await answer(
+
+        async def post(body: Mapping[str, Any]) -> Any:
+            return await answer(
                 self._client,
                 "/chat/completions",
-                request_body(question, self._endpoint),
+                body,
                 self._endpoint.timeout_s,
                 holding="choices",
                 guard=self._guard,
                 tokens=estimate,
             )
+
+        try:
+            document = await self._dialect.ask(request_body(question, self._endpoint), post)
         except (OpenAIError, TimeoutError, ValueError) as error:
             raise self._translated(error) from error
         self._watch.worked()
         self._log_change(answers=True)
-        scores = scores_of(document, self._endpoint.format, question.policy)
+        scores = scores_of(document, self._endpoint, question.policy)
         self._guard.spent(estimate, scores.tokens.prompt + scores.tokens.completion)
         return scores
 
@@ -88,7 +111,7 @@ class ChatClassifier:
         if known.kind is AttemptOutcome.MISCONFIGURED:
             return misconfigured(known)
         if known.kind is AttemptOutcome.REJECTED:
-            return ModerationRejected(known.message)
+            return ModerationRejected(known.message, is_too_long=known.is_too_long)
         self._log_change(answers=False, kind=known.kind)
         return ModerationUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)
 
@@ -113,7 +136,7 @@ def request_body(question: ClassifierQuestion, endpoint: ClassifierEndpoint) -> 
     return body | ({"logprobs": True, "top_logprobs": TOP_LOGPROBS} if endpoint.logprobs else {})
 
 
-def scores_of(document: Any, form: ClassifierFormat, policy: str) -> ModerationScores:
+def scores_of(document: Any, endpoint: ClassifierEndpoint, policy: str) -> ModerationScores:
     """The scores in a completion.
 
     Raises:
@@ -121,13 +144,18 @@ def scores_of(document: Any, form: ClassifierFormat, policy: str) -> ModerationS
     """
     try:
         choice = document["choices"][0]
-        text = storable(str(choice["message"].get("content") or ""))
-        refused = bool(choice["message"].get("refusal")) or choice.get("finish_reason") == "content_filter"
-        model, tokens = storable(str(document["model"])), token_counts(document.get("usage") or {})
+        text = storable(spoken_content(choice["message"].get("content")))
+        kind = finish_kind(choice.get("finish_reason"))
+        refused = bool(choice["message"].get("refusal")) or kind is FinishKind.FILTERED
+        model, tokens = storable(str(document.get("model") or endpoint.model)), _tokens(document)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         message = storable(f"malformed completion: {error}"[:300])
         raise ModerationUnavailable(message, kind=AttemptOutcome.MALFORMED) from error
-    found = None if refused else read_answer(text, form, policy)
+    form = endpoint.format
+    is_usable = not refused and kind is not FinishKind.FAILED
+    found = read_answer(text, form, policy) if is_usable else None
+    if found is None and is_usable and (plain := spoken(text)) != text:
+        found, text = read_answer(plain, form, policy), plain
     if found is None:
         what = "refused to classify" if refused else f"answered {_shown(text)}"
         raise ModerationUnavailable(
@@ -135,6 +163,10 @@ def scores_of(document: Any, form: ClassifierFormat, policy: str) -> ModerationS
         )
     probability = unsafe_probability(text, found, choice.get("logprobs"), form)
     return moderation_scores(found, probability, model=model, tokens=tokens)
+
+
+def _tokens(document: Mapping[str, Any]) -> Tokens:
+    return token_counts(document.get("usage") or {})
 
 
 def _shown(text: str) -> str:

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
+import array
+import base64
 import math
-from collections.abc import Iterator, Sequence
-from typing import Final
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
-from openai import OpenAIError, omit
-from openai.types import CreateEmbeddingResponse
+from openai import OpenAIError
 
 from worker.adapters.call_guard import UNGUARDED, Guard
-from worker.adapters.openai_client import Watch, check_type, failure
+from worker.adapters.openai_client import Watch, answer
 from worker.adapters.openai_http import ApiClient
+from worker.adapters.vendor_failures import failure
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
 from worker.generation import estimated_tokens_of
 from worker.model import AttemptOutcome
+
+Vector = tuple[float, ...]
 
 BATCH_TEXTS: Final = 128
 """Texts a request; OpenAI takes 2,048, many self-hosted servers far fewer."""
 
 BATCH_CHARS: Final = 100_000
 """Characters a request: about 30,000 tokens where OpenAI takes 300,000."""
+
+SPLITTING: Final = frozenset({400, 413, 422})
+"""Refusals that a smaller request may escape."""
+LEAST_CHARS: Final = 200
+"""A text that is refused for its length is not shortened further."""
 
 
 class OpenAIEmbedder:
@@ -41,14 +50,13 @@ class OpenAIEmbedder:
         self._timeout_s = timeout_s
         self._watch = watch or Watch("embedding")
         self._guard = guard
+        self._batch_texts = BATCH_TEXTS
 
-    async def embed(
-        self, texts: Sequence[str], *, model: str, dimensions: int = 0
-    ) -> tuple[tuple[float, ...], ...]:
+    async def embed(self, texts: Sequence[str], *, model: str, dimensions: int = 0) -> tuple[Vector, ...]:
         """One vector of length 1 a text, in order, in as many requests as it takes, one after the other."""
-        found: list[tuple[float, ...]] = []
-        for batch in _batches(texts):
-            found += await self._one(batch, model, dimensions)
+        found: list[Vector] = []
+        for batch in _batches(texts, self._batch_texts):
+            found += await self._batch(batch, model, dimensions)
         if len({len(vector) for vector in found}) > 1:
             raise RetrievalUnavailable(
                 "vectors of several lengths in one answer", kind=AttemptOutcome.MALFORMED
@@ -59,21 +67,43 @@ class OpenAIEmbedder:
         """Close the client's connections."""
         await self._client.close()
 
-    async def _one(self, texts: list[str], model: str, dimensions: int) -> list[tuple[float, ...]]:
+    async def _batch(self, texts: list[str], model: str, dimensions: int) -> list[Vector]:
+        """The vectors of a batch; in halves where a server refuses it, of a long text by its beginning."""
         try:
-            estimate = estimated_tokens_of(texts)
-            async with self._guard.call(estimate), asyncio.timeout(self._timeout_s):
-                with self._client.observed():
-                    answer = await self._client.sdk.embeddings.with_raw_response.create(
-                        input=texts, model=model, dimensions=dimensions or omit
-                    )
-                check_type(answer.headers, "/embeddings")  # inside: a wrong answer is a failure
-                found = answer.parse()
-                vectors = _vectors(found, len(texts), dimensions)
-            self._guard.learned(answer.headers)
-            self._guard.spent(estimate, found.usage.total_tokens if found.usage else estimate)
-        except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError) as error:
+            return await self._one(texts, model, dimensions)
+        except EmbeddingRejected as error:
+            if error.status not in SPLITTING:
+                raise
+            middle = len(texts) // 2
+            if not middle and not (error.is_too_long and len(texts[0]) > LEAST_CHARS):
+                raise
+        if not middle:
+            return await self._batch([texts[0][: len(texts[0]) // 2]], model, dimensions)
+        halves = [
+            vector
+            for half in (texts[:middle], texts[middle:])
+            for vector in await self._batch(half, model, dimensions)
+        ]
+        self._batch_texts = max(1, min(self._batch_texts, len(texts) - middle))
+        return halves
+
+    async def _one(self, texts: list[str], model: str, dimensions: int) -> list[Vector]:
+        estimate = estimated_tokens_of(texts)
+        body = {"input": texts, "model": model} | ({"dimensions": dimensions} if dimensions else {})
+        try:
+            document = await answer(
+                self._client,
+                "/embeddings",
+                body,
+                self._timeout_s,
+                holding="data",
+                guard=self._guard,
+                tokens=estimate,
+            )
+            vectors = _vectors(document["data"], len(texts), dimensions)
+        except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, LookupError) as error:
             raise self._translated(error, f"embeddings of {model} at {self._client.sdk.base_url}") from error
+        self._guard.spent(estimate, _total_tokens(document.get("usage"), estimate))
         self._watch.worked()
         return vectors
 
@@ -87,14 +117,14 @@ class OpenAIEmbedder:
         message = f"{what}: {known.message}"
         if known.may_succeed_later:
             return RetrievalUnavailable(message, kind=known.kind, retry_after_s=known.retry_after_s)
-        return EmbeddingRejected(message, status=known.status or 0)
+        return EmbeddingRejected(message, status=known.status or 0, is_too_long=known.is_too_long)
 
 
-def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+def _batches(texts: Sequence[str], most_texts: int) -> Iterator[list[str]]:
     batch: list[str] = []
     size = 0
     for text in texts:
-        if batch and (len(batch) == BATCH_TEXTS or size + len(text) > BATCH_CHARS):
+        if batch and (len(batch) == most_texts or size + len(text) > BATCH_CHARS):
             yield batch
             batch, size = [], 0
         batch.append(text)
@@ -103,17 +133,44 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _vectors(answer: CreateEmbeddingResponse, count: int, dimensions: int) -> list[tuple[float, ...]]:
-    items = sorted(answer.data, key=lambda item: item.index)
-    if [item.index for item in items] != list(range(count)):
+def _vectors(data: Any, count: int, dimensions: int) -> list[Vector]:
+    """The vectors in the order of the texts; servers without ``index`` answer in that order."""
+    items = [each if isinstance(each, Mapping) else {"embedding": each} for each in data]
+    places = [at if each.get("index") is None else int(each["index"]) for at, each in enumerate(items)]
+    if sorted(places) != list(range(count)):
         raise ValueError(f"expected {count} vectors, got {len(items)}")
-    vectors = [_unit(item.embedding) for item in items]
+    vectors = [
+        _unit(_numbers(item["embedding"])) for _, item in sorted(zip(places, items, strict=True), key=_place)
+    ]
     if dimensions and any(len(vector) != dimensions for vector in vectors):
         raise ValueError(f"expected vectors of {dimensions} numbers, got {len(vectors[0])}")
     return vectors
 
 
-def _unit(vector: Sequence[float]) -> tuple[float, ...]:
+def _place(pair: tuple[int, object]) -> int:
+    return pair[0]
+
+
+def _numbers(embedding: Any) -> Sequence[float]:
+    """The numbers: a list, a list in a list, an object by type, or base64 of 32-bit floats."""
+    if isinstance(embedding, Mapping):
+        embedding = embedding["float"]
+    if isinstance(embedding, str):
+        floats = array.array("f", base64.b64decode(embedding, validate=True))
+        if sys.byteorder == "big":
+            floats.byteswap()
+        return floats
+    if len(embedding) == 1 and isinstance(embedding[0], list):
+        return [float(number) for number in embedding[0]]
+    return [float(number) for number in embedding]
+
+
+def _total_tokens(usage: object, estimate: int) -> int:
+    found = usage.get("total_tokens") or usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+    return found if isinstance(found, int) and found >= 0 else estimate
+
+
+def _unit(vector: Sequence[float]) -> Vector:
     length = math.hypot(*vector)
     if not 0 < length < math.inf:
         raise ValueError("a vector has no direction")

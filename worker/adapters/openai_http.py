@@ -23,6 +23,8 @@ import openai
 import orjson
 from openai import AsyncOpenAI, DefaultAioHttpClient
 
+from worker.adapters.error_bodies import inner_error, message_of, parsed_body
+
 KEEPALIVE_S: Final = 5.0
 """How long an unused connection stays open: the value of the SDK."""
 STATUS_ERRORS: Final[Mapping[int, type[openai.APIStatusError]]] = {
@@ -65,7 +67,7 @@ class ApiClient:
     """The connections to one endpoint.
 
     Args:
-        sdk: holds address, key and headers; also makes the calls that need the SDK's own reader.
+        sdk: holds address, key and headers.
         connections: most at once.
         observe: called after each request.
     """
@@ -107,7 +109,7 @@ class ApiClient:
             except (aiohttp.ClientError, OSError) as error:
                 raise openai.APIConnectionError(request=httpx2.Request("POST", url)) from error
             if not 200 <= response.status < 300:
-                raise _status_error(url, response, content)
+                raise status_error(url, response.status, response.headers, content)
         return ApiAnswer(headers=response.headers, content=content)
 
     @contextmanager
@@ -184,28 +186,22 @@ def _encoded(body: Mapping[str, object]) -> bytes:
         raise ValueError(f"body: expected JSON values ({error})") from error
 
 
-def _status_error(url: str, response: aiohttp.ClientResponse, content: bytes) -> openai.APIStatusError:
-    """The SDK's error of an answer; its message has the server's message only, which quotes least."""
-    status, body = response.status, _error_body(content)
-    error = body.get("error", body) if isinstance(body, dict) else body
-    message = error.get("message") if isinstance(error, dict) else None
+def status_error(
+    url: str, status: int, headers: Mapping[str, str], content: bytes, error: Any = None
+) -> openai.APIStatusError:
+    """The SDK's error of an answer; its message has the server's message only, which quotes least.
+
+    ``error`` is the error inside an answer of success, else it is read from the content.
+    """
+    body = parsed_body(content) if error is None else error
+    found = inner_error(body)
     default = openai.InternalServerError if status >= 500 else openai.APIStatusError
     answer = httpx2.Response(
         status,
-        headers=[
-            (name, value) for name, value in response.headers.items() if name.lower() != "content-encoding"
-        ],
+        headers=[(name, value) for name, value in headers.items() if name.lower() != "content-encoding"],
         content=content,
         request=httpx2.Request("POST", url),
     )
-    text = f"Error code: {status}"
-    if isinstance(message, str) and message:
-        text = f"{text} - {message}"
-    return STATUS_ERRORS.get(status, default)(text, response=answer, body=error)
-
-
-def _error_body(content: bytes) -> Any:
-    try:
-        return orjson.loads(content)
-    except orjson.JSONDecodeError:
-        return content.decode(errors="replace").strip()
+    message = "" if error is None and isinstance(body, str) else message_of(found)
+    text = f"Error code: {status} - {message}" if message else f"Error code: {status}"
+    return STATUS_ERRORS.get(status, default)(text, response=answer, body=found)

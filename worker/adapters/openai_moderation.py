@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import structlog
 from openai import OpenAIError
@@ -12,8 +10,11 @@ from openai.types import ModerationMultiModalInputParam
 
 from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.moderation_batches import MOST_TEXTS, BatchedChecks
-from worker.adapters.openai_client import Watch, answer, failure, misconfigured, storable
+from worker.adapters.moderation_results import scores_of_result, worst
+from worker.adapters.moderation_texts import pieces
+from worker.adapters.openai_client import Watch, answer
 from worker.adapters.openai_http import ApiClient
+from worker.adapters.vendor_failures import failure, misconfigured, storable
 from worker.cancellation import all_of
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.model import AttemptOutcome, ModerationScores
@@ -54,28 +55,26 @@ class OpenAIModerator:
         self._checks = BatchedChecks(self._of_texts, most_texts=most_texts, reuse_s=reuse_s)
 
     async def moderate(self, text: str, image_urls: Sequence[str]) -> ModerationScores:
-        """The highest score per category over text and images; one call an image, as the API requires."""
+        """The highest score per category over text and images.
+
+        A long text is checked in pieces, and each image in a call of its own, as the API requires.
+        """
         try:
             results = await self._results(text, image_urls)
         except ModerationUnavailable as error:
             self._log_change(answers=False, kind=error.kind)
             raise
-        if len(results) == 1:
-            return results[0]
-        names = dict.fromkeys(name for result in results for name in result.scores)
-        return ModerationScores(
-            scores={name: max(result.scores.get(name, 0.0) for result in results) for name in names},
-            flagged=frozenset().union(*(result.flagged for result in results)),
-            model=results[0].model,
-        )
+        return worst(results)
 
     async def _results(self, text: str, image_urls: Sequence[str]) -> Sequence[ModerationScores]:
+        texts = pieces(text)
         if not image_urls:
-            return (await self._checks.scores(text),)
-        inputs = [_with_image(text if number == 0 else None, url) for number, url in enumerate(image_urls)]
-        found = await all_of(self._of_input(each) for each in inputs)
+            return await all_of(self._checks.scores(each) for each in texts)
+        first = texts[0] if texts[0].strip() else None
+        inputs = [_with_image(None if number else first, url) for number, url in enumerate(image_urls)]
+        of_images = await all_of(self._of_input(each) for each in inputs)
         self._log_change(answers=True)
-        return found
+        return [*of_images, *await all_of(self._checks.scores(each) for each in texts[1:])]
 
     async def _of_input(self, asked: list[ModerationMultiModalInputParam]) -> ModerationScores:
         (result,) = await self._answered(asked, 1)
@@ -98,10 +97,10 @@ class OpenAIModerator:
             found = await answer(
                 self._client, "/moderations", body, self._timeout_s, holding="results", guard=self._guard
             )
-            results, model = found["results"], storable(str(found["model"]))
+            results, model = found["results"], storable(str(found.get("model") or self._model))
             if not isinstance(results, list) or len(results) != count:
                 raise ValueError(f"expected {count} results")  # noqa: TRY301  # one translation for all
-            read = [_scores(each, model) for each in results]
+            read = [scores_of_result(each, model) for each in results]
         except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, LookupError) as error:
             raise self._translated(error) from error
         self._watch.worked()
@@ -131,28 +130,6 @@ class OpenAIModerator:
         return ModerationUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)
 
 
-def _scores(result: Any, model: str) -> ModerationScores | ModerationUnavailable:
-    """The scores of one result, or why they cannot be used.
-
-    Raises:
-        ValueError, TypeError, AttributeError, LookupError: it is no result of this API.
-    """
-    scores = {name: float(score) for name, score in _known(result["category_scores"]).items()}
-    flagged = frozenset(name for name, flag in _known(result["categories"]).items() if flag)
-    if not scores or not all(math.isfinite(score) and 0 <= score <= 1 for score in scores.values()):
-        return ModerationUnavailable("the result has no usable scores", kind=AttemptOutcome.MALFORMED)
-    if unscored := sorted(flagged - scores.keys()):
-        return ModerationUnavailable(
-            f"flagged without a score: {unscored[:3]}"[:300], kind=AttemptOutcome.MALFORMED
-        )
-    return ModerationScores(scores=scores, flagged=flagged, model=model)
-
-
 def _with_image(text: str | None, url: str) -> list[ModerationMultiModalInputParam]:
     image: ModerationMultiModalInputParam = {"type": "image_url", "image_url": {"url": url}}
     return [{"type": "text", "text": text}, image] if text is not None else [image]
-
-
-def _known(block: Mapping[str, Any]) -> dict[str, Any]:
-    """Category -> value, such as ``hate/threatening``; nulls left out."""
-    return {storable(name): value for name, value in block.items() if value is not None}

@@ -60,7 +60,8 @@ class Prompt:
         passages: the passages as delimited data, sent as a user's message before the question; may be empty.
         fence: the word that delimits passages, here and in results of tools; the system message names it.
         tool_rounds: the tool calls of this event so far, with their results.
-        tools: those the model may call; none on the last round, so that it must answer.
+        tools: those the model may call, or has called: servers refuse results of tools without them.
+        must_answer: the model may call no tool in this round.
         schema: a JSON schema that the answer must fit; servers without the feature are asked without it.
     """
 
@@ -71,6 +72,7 @@ class Prompt:
     fence: str = ""
     tool_rounds: tuple[ToolRound, ...] = ()
     tools: tuple[Tool, ...] = ()
+    must_answer: bool = False
     schema: Mapping[str, Json] | None = None
 
 

@@ -65,6 +65,7 @@ class AttemptOutcome(StrEnum):
     SERVER_ERROR = "server_error"
     MALFORMED = "malformed"
     EMPTY = "empty"
+    UNFINISHED = "unfinished"
     REJECTED = "rejected"
     MISCONFIGURED = "misconfigured"
     UNREADABLE = "unreadable"

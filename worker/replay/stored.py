@@ -155,7 +155,7 @@ def _value_json(value: Any) -> object:
 
 
 def _error_json(error: HushgateError) -> dict[str, object]:
-    names = ("kind", "retry_after_s", "status", "cause")
+    names = ("kind", "retry_after_s", "status", "cause", "is_too_long")
     found = {name: getattr(error, name) for name in names if getattr(error, name, None) is not None}
     if isinstance(found.get("retry_after_s"), float | int):
         found["retry_after_s"] = repr(float(found["retry_after_s"]))
@@ -168,7 +168,12 @@ def _error(stored: dict[str, Any]) -> HushgateError:
         wait = stored.get("retry_after_s")
         return retryable(message, kind=stored["kind"], retry_after_s=None if wait is None else float(wait))
     if name == ModelRejected.__name__:
-        return ModelRejected(message, status=stored["status"], kind=stored["kind"])
+        return ModelRejected(
+            message,
+            status=stored["status"],
+            kind=stored["kind"],
+            is_too_long=bool(stored.get("is_too_long")),
+        )
     if name == EndpointMisconfigured.__name__:
         return EndpointMisconfigured(message, cause=stored["cause"], status=stored["status"])
     if name == ModerationRejected.__name__:

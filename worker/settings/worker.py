@@ -168,6 +168,14 @@ class Settings(
         alias="HUSHGATE_LLM_MAX_TOKENS",
         description="Most tokens of one completion.",
     )
+    llm_context_tokens: int = Field(
+        default=16_000,
+        ge=1024,
+        le=2_000_000,
+        alias="HUSHGATE_LLM_CONTEXT_TOKENS",
+        description="Context of the smallest language model, in tokens; the oldest lines of a conversation"
+        " are left out of a longer prompt.",
+    )
     llm_tool_rounds: int = Field(
         default=2,
         ge=0,

@@ -13,6 +13,7 @@ from worker.model import (
     CallPurpose,
     Completion,
     Message,
+    Passage,
     Prompt,
     Stage,
     StageOutcome,
@@ -27,13 +28,14 @@ from worker.steps.run import Run
 
 async def draft(run: Run, candidate: Candidate, history: tuple[Message, ...]) -> Candidate | Ending:
     """The candidate with a draft, or the ending without one."""
-    case, masker = run.case, run.masker
-    prompt = generation.prompt(case.event, case.account, history, candidate.passages, masker)
+    case, masker, first = run.case, run.masker, candidate.passages
+    prompt = generation.prompt(case.event, case.account, history, first, masker)
     for rounds_left in range(run.ports.limits.tool_rounds, -1, -1):
-        if not rounds_left:
-            prompt = replace(prompt, tools=())
+        if not rounds_left:  # servers refuse results of tools that the request does not declare
+            prompt = replace(prompt, must_answer=True) if prompt.tool_rounds else replace(prompt, tools=())
+        prompt = generation.shortened(prompt, first, run.ports.limits.prompt_tokens, masker)
+        prompt, completion = await _completion(run, prompt, first, len(history))
         candidate = replace(candidate, prompt_hash=generation.prompt_hash(prompt))
-        completion = await _completion(run, prompt)
         if isinstance(completion, Ending):
             return replace(completion, candidate=candidate)
         candidate = replace(candidate, tokens=candidate.tokens + completion.tokens)
@@ -77,49 +79,76 @@ async def _tools(
     return candidate, ToolRound(calls=calls, results=tuple(results))
 
 
-async def _completion(run: Run, prompt: Prompt) -> Completion | Ending:
-    """One completion; an outage is retried as the retry policy says."""
+async def _completion(
+    run: Run, prompt: Prompt, first: tuple[Passage, ...], lines: int
+) -> tuple[Prompt, Completion | Ending]:
+    """One completion and the prompt that it answers; an outage is retried as the retry policy says."""
+    attempts = _Attempts(run, prompt, first)
     with run.trace.stage(Stage.GENERATION) as note:
         try:
-            completion = await _last_attempt(run, prompt)
+            completion = await attempts.last()
         except ModelUnavailable as error:
             if error.kind == AttemptOutcome.LIMITED:
                 note.outcome = StageOutcome.SKIPPED
-                return endings.silent_ending(Reason.TOO_LATE, str(error))
-            note.outcome = StageOutcome.FAILED
-            return endings.silent_ending(Reason.LLM_ERROR, str(error), confidence=0.0, degraded=True)
+                return attempts.prompt, endings.silent_ending(Reason.TOO_LATE, str(error))
+            completion = endings.silent_ending(Reason.LLM_ERROR, str(error), confidence=0.0, degraded=True)
         except ModelRejected as error:
-            note.outcome = StageOutcome.FAILED
-            return endings.silent_ending(Reason.LLM_REJECTED, str(error), confidence=0.0, degraded=True)
+            completion = endings.silent_ending(Reason.LLM_REJECTED, str(error), confidence=0.0, degraded=True)
+        if left_out := lines - len(attempts.prompt.history):
+            note.detail["lines_left_out"] = left_out
         if isinstance(completion, Ending):
             note.outcome = StageOutcome.FAILED
-            return completion
+            return attempts.prompt, completion
         note.detail["finish_reason"] = completion.finish_reason
         note.detail["tool_calls"] = [call.name for call in completion.tool_calls]
     run.trace.completed("completion", completion)
-    return completion
+    return attempts.prompt, completion
 
 
-async def _last_attempt(run: Run, prompt: Prompt) -> Completion | Ending:
-    """The completion of the first attempt that succeeds; an ending when the event became too old before one.
+class _Attempts:
+    """The attempts at one completion; a prompt that is refused for its length is halved.
 
-    Raises:
-        ModelUnavailable: as the last attempt.
-        ModelRejected: as the first attempt that raised it.
+    Attributes:
+        prompt: as last sent.
     """
-    number = 1
-    while True:
-        now = run.ports.clock.now()
-        if (late := scope.late_ending(run.case.event, run.case.account, now)) is not None:
-            return late
-        try:
-            return await _one_attempt(run, prompt, number)
-        except ModelUnavailable as error:
-            wait_s = run.ports.retry.wait_s(number, error.retry_after_s)
-            if wait_s is None:
-                raise
-        await run.ports.clock.sleep(wait_s)
-        number += 1
+
+    def __init__(self, run: Run, prompt: Prompt, first: tuple[Passage, ...]) -> None:
+        self._run = run
+        self._first = first
+        self.prompt = prompt
+
+    async def last(self) -> Completion | Ending:
+        """The completion of the first attempt that succeeds; an ending when the event became too old.
+
+        Raises:
+            ModelUnavailable: as the last attempt.
+            ModelRejected: as the first attempt that raised it and cannot be made with less.
+        """
+        run, number = self._run, 1
+        while True:
+            now = run.ports.clock.now()
+            if (late := scope.late_ending(run.case.event, run.case.account, now)) is not None:
+                return late
+            wait_s: float | None = 0.0
+            try:
+                return await _one_attempt(run, self.prompt, number)
+            except ModelUnavailable as error:
+                wait_s = run.ports.retry.wait_s(number, error.retry_after_s)
+                if wait_s is None:
+                    raise
+            except ModelRejected as error:
+                if number >= run.ports.retry.attempts or not (error.is_too_long and self._halved()):
+                    raise
+            if wait_s:
+                await run.ports.clock.sleep(wait_s)
+            number += 1
+
+    def _halved(self) -> bool:
+        """Leave out half of the prompt; false when nothing can be left out."""
+        most = generation.estimated_tokens(self.prompt) // 2
+        shorter = generation.shortened(self.prompt, self._first, most, self._run.masker)
+        changed, self.prompt = shorter != self.prompt, shorter
+        return changed
 
 
 async def _one_attempt(run: Run, prompt: Prompt, number: int) -> Completion:

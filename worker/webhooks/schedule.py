@@ -89,9 +89,9 @@ def retry_after_s(status: int, header: str | None, now: datetime) -> float | Non
     else:
         try:
             at = parsedate_to_datetime(text)
-        except ValueError:
+            wait = ((at if at.tzinfo else at.replace(tzinfo=UTC)) - now).total_seconds()
+        except (ValueError, OverflowError):  # such as a year of 20 digits
             return None
-        wait = ((at if at.tzinfo else at.replace(tzinfo=UTC)) - now).total_seconds()
     return min(max(wait, 0.0), LONGEST_RETRY_AFTER_S)
 
 

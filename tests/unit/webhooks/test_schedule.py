@@ -82,6 +82,7 @@ def test_only_statuses_from_200_to_299_are_success(status: int, error: AttemptEr
         (429, "soon", None),
         (429, "-5", None),
         (429, "Mon, 99 Foo 2026 99:99:99", None),
+        (503, "Fri, 31 Dec 99999999999999999999 23:59:59 GMT", None),
         (500, "120", None),
         (200, "120", None),
     ],

@@ -1,0 +1,75 @@
+"""Claude behind a gateway with the API of OpenAI, such as one over Bedrock."""
+
+from __future__ import annotations
+
+from sandbox.routes import Route
+from sandbox.vendors.form import Meaning, Requirement, Vendor, answered, choice, cut, message, refused, text
+from sandbox.vendors.requests import does_not_alternate, has, has_empty_content, has_undeclared_tools
+
+GUIDE = "docs.anthropic.com/en/api/errors"
+
+
+def failed(kind: str, words: str) -> dict[str, object]:
+    """An error as Anthropic writes it."""
+    return {"type": "error", "error": {"type": kind, "message": words}, "request_id": "req_1"}
+
+
+ANTHROPIC_GATEWAY = Vendor(
+    name="anthropic-gateway",
+    usual={Route.CHAT: choice(finish_reason="end_turn")},
+    requirements=(
+        Requirement(
+            name="declared tools",
+            source="litellm#31400, bedrock-access-gateway#239",
+            is_broken_by=has_undeclared_tools,
+            status=400,
+            body=failed("invalid_request_error", "The toolConfig field must be defined when using toolUse and toolResult content blocks."),
+        ),
+        Requirement(
+            name="turns",
+            source=GUIDE,
+            is_broken_by=does_not_alternate,
+            status=400,
+            body=failed("invalid_request_error", 'messages: roles must alternate between "user" and "assistant"'),
+        ),
+        Requirement(
+            name="no blank text",
+            source=GUIDE,
+            is_broken_by=has_empty_content,
+            status=400,
+            body=failed("invalid_request_error", "messages: text content blocks must contain non-whitespace text"),
+        ),
+        Requirement(
+            name="no tool_choice none",
+            source="bedrock-access-gateway#239",
+            is_broken_by=lambda body: body.get("tool_choice") == "none",
+            status=400,
+            body=failed("invalid_request_error", "tool_choice: Input tag 'none' is not supported"),
+        ),
+        Requirement(
+            name="no response_format",
+            source=GUIDE,
+            is_broken_by=has("response_format"),
+            status=400,
+            body=failed("invalid_request_error", "response_format: Extra inputs are not permitted"),
+        ),
+    ),
+    forms=(
+        answered("max_tokens", Meaning.UNUSABLE, "flink-agents#1040", cut("max_tokens")),
+        answered("window", Meaning.UNUSABLE, GUIDE, cut("model_context_window_exceeded")),
+        answered("pause_turn", Meaning.UNUSABLE, GUIDE, cut("pause_turn")),
+        answered("refusal", Meaning.DECLINED, GUIDE, cut("refusal")),
+        answered("guardrail", Meaning.DECLINED, GUIDE, cut("guardrail_intervened")),
+        answered("parts", Meaning.WHOLE, GUIDE, message(content=lambda said: [{"type": "text", "text": said}])),
+        answered("invoke", Meaning.UNUSABLE, "claude-code#69529", text(lambda _: 'court\n<invoke name="search_documents">\n<parameter name="query">x</parameter>\n</invoke>')),
+        answered("thinking", Meaning.WHOLE, GUIDE, text(lambda said: f"<antthinking>Hours.</antthinking>{said}")),
+        refused("overloaded", Meaning.LATER, GUIDE, 529, failed("overloaded_error", "Overloaded")),
+        refused("rate", Meaning.LATER, GUIDE, 429, failed("rate_limit_error", "This request would exceed your rate limit"), wait_s=41.0, retry_after="41"),
+        refused("credit", Meaning.QUOTA, GUIDE, 400, failed("invalid_request_error", "Your credit balance is too low to access the Anthropic API.")),
+        refused("key", Meaning.KEY, GUIDE, 401, failed("authentication_error", "invalid x-api-key")),
+        refused("too_long", Meaning.TOO_LONG, GUIDE, 400, failed("invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum")),
+        refused("too_large", Meaning.TOO_LONG, GUIDE, 413, failed("request_too_large", "Request exceeds the maximum size")),
+        refused("filtered", Meaning.INPUT, GUIDE, 400, failed("invalid_request_error", "Output blocked by content filtering policy")),
+        refused("model", Meaning.MODEL, GUIDE, 404, failed("not_found_error", "model: claude-x not found")),
+    ),
+)  # fmt: skip

@@ -1,0 +1,71 @@
+"""DeepSeek, and other vendors of China."""
+
+from __future__ import annotations
+
+from sandbox.routes import Route
+from sandbox.vendors.form import Meaning, Requirement, Vendor, answered, cut, message, refused, said, text
+from sandbox.vendors.requests import has
+
+GUIDE = "api-docs.deepseek.com: error codes, reasoning"
+
+
+def failed(words: str, kind: str = "invalid_request_error") -> dict[str, object]:
+    """An error object."""
+    return {"error": {"message": words, "type": kind, "param": None, "code": kind}}
+
+
+DEEPSEEK = Vendor(
+    name="deepseek",
+    usual={Route.CHAT: message(reasoning_content=lambda _: "They ask for hours.")},
+    requirements=(
+        Requirement(
+            name="no response_format",
+            source=GUIDE,
+            is_broken_by=has("response_format"),
+            status=400,
+            body=failed("This response_format type is unavailable now"),
+        ),
+    ),
+    forms=(
+        answered("no_resource", Meaning.UNUSABLE, GUIDE, cut("insufficient_system_resource")),
+        answered("empty", Meaning.UNUSABLE, GUIDE, message(content="", reasoning_content="Hours.")),
+        answered("dsml", Meaning.UNUSABLE, "hermes-agent#15453", text(lambda _: '<｜DSML｜function_calls><｜DSML｜invoke name="x">')),
+        answered("dsml_ascii", Meaning.UNUSABLE, "hermes-agent#15453", text(lambda _: "< | DSML | tool_calls >")),
+        answered("end", Meaning.WHOLE, GUIDE, text(lambda said: f"{said}<｜end▁of▁sentence｜>")),
+        answered("calls_begin", Meaning.UNUSABLE, GUIDE, text(lambda _: "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function")),
+        refused("balance", Meaning.QUOTA, GUIDE, 402, failed("Insufficient Balance", "unknown_error")),
+        refused("risk", Meaning.INPUT, GUIDE, 400, failed("Content Exists Risk")),
+        refused("busy", Meaning.LATER, GUIDE, 503, failed("Service is too busy", "service_unavailable_error")),
+    ),
+)  # fmt: skip
+ZHIPU = Vendor(
+    name="zhipu",
+    forms=(
+        answered("sensitive", Meaning.DECLINED, "bigmodel.cn/dev: error codes", cut("sensitive")),
+        answered("network", Meaning.UNUSABLE, "bigmodel.cn/dev: error codes", cut("network_error")),
+        refused("unsafe", Meaning.INPUT, "bigmodel.cn/dev: error codes", 400, {"contentFilter": [{"level": 1, "role": "user"}], "error": {"code": "1301", "message": "sensitive content detected"}}),
+        refused("arrears", Meaning.QUOTA, "bigmodel.cn/dev: error codes", 429, {"error": {"code": "1113", "message": "您的账户已欠费，请充值后重试。"}}),
+        refused("rate", Meaning.LATER, "bigmodel.cn/dev: error codes", 429, {"error": {"code": "1302", "message": "您的账户已达到速率限制"}}),
+        answered("glm_call", Meaning.UNUSABLE, "hermes-agent#35129", text(lambda _: "<tool_call>search_documents\n<arg_key>query</arg_key>\n<arg_value>x</arg_value>\n</tool_call>")),
+    ),
+)  # fmt: skip
+MINIMAX = Vendor(
+    name="minimax",
+    forms=(
+        answered("hidden_rate", Meaning.LATER, "minimax.io: error codes", said({"choices": None, "base_resp": {"status_code": 1002, "status_msg": "rate limit"}})),
+        answered("hidden_balance", Meaning.QUOTA, "minimax.io: error codes", said({"choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}})),
+        answered("bracket_call", Meaning.UNUSABLE, "hermes-agent#35935", text(lambda _: '[TOOL_CALL]\n{tool => "x", args => {}}\n[/TOOL_CALL]')),
+        answered("calling", Meaning.UNUSABLE, "hermes-agent#27834", text(lambda _: "[Calling tool: x with arguments: {}]")),
+    ),
+)  # fmt: skip
+MOONSHOT = Vendor(
+    name="moonshot",
+    forms=(
+        answered("kimi_sections", Meaning.UNUSABLE, "hermes-agent#35129", text(lambda _: "<|tool_calls_section_begin|><|tool_call_begin|>functions.search_documents:0")),
+        answered("kimi_think", Meaning.WHOLE, "kimi", text(lambda said: f"◁think▷Hours.◁/think▷{said}")),
+        refused("rate", Meaning.LATER, "platform.moonshot.ai/docs", 429, failed("Your account reached max request concurrency: 1, please try again after 1 seconds", "rate_limit_reached_error"), wait_s=1.0),
+        refused("suspended", Meaning.QUOTA, "platform.moonshot.ai/docs", 429, failed("Your account is suspended, please check your plan and billing details", "exceeded_current_quota_error")),
+        refused("filtered", Meaning.INPUT, "platform.moonshot.ai/docs", 400, failed("The request was rejected because it was considered high risk", "content_filter")),
+        refused("too_long", Meaning.TOO_LONG, "platform.moonshot.ai/docs", 400, failed("Invalid request: Your request exceeded model token limit: 131072")),
+    ),
+)  # fmt: skip

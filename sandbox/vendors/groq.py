@@ -1,0 +1,92 @@
+"""Groq, and other fast hosts of open models."""
+
+from __future__ import annotations
+
+from sandbox.routes import Route
+from sandbox.vendors.form import (
+    Meaning,
+    Requirement,
+    Vendor,
+    VendorForm,
+    answered,
+    choice,
+    cut,
+    refused,
+    said,
+    text,
+)
+from sandbox.vendors.openai import error
+from sandbox.vendors.requests import does_not_alternate, has, has_many_inputs, has_system
+
+GUIDE = "console.groq.com/docs: errors, rate limits"
+AGAIN = "Rate limit reached for model `x` on tokens per minute (TPM): Limit 6000. Please try again in {}. Need more?"
+
+GROQ = Vendor(
+    name="groq",
+    requirements=(
+        Requirement(
+            name="no json_schema",
+            source=GUIDE,
+            is_broken_by=has("response_format"),
+            status=400,
+            body=error("This model does not support response format `json_schema`.", param="response_format"),
+        ),
+    ),
+    forms=(
+        refused("try_again", Meaning.LATER, GUIDE, 429, error(AGAIN.format("7.66s"), type="tokens"), wait_s=7.66),
+        refused("try_again_long", Meaning.LATER, GUIDE, 429, error(AGAIN.format("12m14.4s"), type="tokens"), wait_s=734.4),
+        refused("header", Meaning.LATER, GUIDE, 429, error(AGAIN.format("9s")), wait_s=2.0, retry_after="2"),
+        refused("too_large", Meaning.TOO_LONG, GUIDE, 413, error("Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 8123", type="tokens", code="rate_limit_exceeded")),
+        refused("reduce", Meaning.TOO_LONG, GUIDE, 400, error("Please reduce the length of the messages or completion.", param="messages")),
+        refused("bad_call", Meaning.UNUSABLE, GUIDE, 400, error("Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.", code="tool_use_failed", failed_generation="<function=x>")),
+        refused("bad_json", Meaning.UNUSABLE, GUIDE, 400, error("Failed to generate JSON. Please adjust your prompt.", code="json_validate_failed")),
+        refused("capacity", Meaning.LATER, GUIDE, 498, error("Flex tier capacity exceeded", code="capacity_exceeded")),
+        refused("old_model", Meaning.MODEL, GUIDE, 400, error("The model `x` has been decommissioned and is no longer supported.", code="model_decommissioned")),
+        answered("function_call", Meaning.WHOLE, GUIDE, text(lambda _: '<function=search_documents>{"query": "hours"}</function>')),
+    ),
+)  # fmt: skip
+COHERE = Vendor(
+    name="cohere",
+    usual={Route.CHAT: choice(finish_reason="COMPLETE")},
+    forms=(
+        answered("max_tokens", Meaning.UNUSABLE, "docs.cohere.com/reference/chat", cut("MAX_TOKENS")),
+        answered("toxic", Meaning.DECLINED, "docs.cohere.com/reference/chat", cut("ERROR_TOXIC")),
+        answered("thinking", Meaning.WHOLE, "docs.cohere.com", text(lambda said: f"<|START_THINKING|>Hours.<|END_THINKING|><|START_RESPONSE|>{said}<|END_RESPONSE|>")),
+        refused("trial", Meaning.LATER, "docs.cohere.com/reference/errors", 429, {"message": "You are using a Trial key, which is limited to 40 API calls / minute. Wait 30 seconds."}, wait_s=30.0),
+        refused("key", Meaning.KEY, "docs.cohere.com/reference/errors", 401, {"message": "invalid api token"}),
+    ),
+    requirements=(
+        Requirement(name="texts a request", source="docs.cohere.com/reference/embed", is_broken_by=has_many_inputs(96), status=400, body={"message": "invalid request: total number of texts must be at most 96"}, route=Route.EMBEDDINGS),
+    ),
+)  # fmt: skip
+LLAMA_CPP = Vendor(
+    name="llama-cpp",
+    requirements=(
+        Requirement(name="template", source="llama.cpp: chat templates", is_broken_by=lambda body: has_system(body) or does_not_alternate(body), status=500, body={"error": {"code": 500, "message": "Jinja Exception: Conversation roles must alternate user/assistant/user/assistant/...", "type": "server_error"}}),
+        Requirement(name="tools", source="llama.cpp: function-calling.md", is_broken_by=has("tools"), status=500, body={"error": {"code": 500, "message": "tools param requires --jinja flag", "type": "server_error"}}),
+        Requirement(name="schema", source="llama.cpp: grammars", is_broken_by=has("response_format"), status=400, body={"error": {"code": 400, "message": "Failed to parse grammar", "type": "invalid_request_error"}}),
+    ),
+    forms=(
+        refused("too_long", Meaning.TOO_LONG, "llama.cpp: server", 400, {"error": {"code": 400, "message": "the request exceeds the available context size. try increasing the context size or enable context shift", "type": "exceed_context_size_error", "n_prompt_tokens": 9000, "n_ctx": 4096}}),
+        refused("loading", Meaning.LATER, "llama.cpp: server", 503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}),
+        VendorForm(name="nested", meaning=Meaning.WHOLE, source="llama.cpp: server", route=Route.EMBEDDINGS, body=lambda body: {**body, "data": [{**each, "embedding": [each["embedding"]]} for each in body["data"]]}),
+    ),
+)  # fmt: skip
+TGI = Vendor(
+    name="tgi",
+    usual={Route.CHAT: choice(finish_reason="eos_token")},
+    requirements=(
+        Requirement(name="texts a request", source="text-embeddings-inference", is_broken_by=has_many_inputs(32), status=413, body={"error": "batch size 128 > maximum allowed batch size 32", "error_type": "Validation"}, route=Route.EMBEDDINGS),
+    ),
+    forms=(
+        refused("too_long", Meaning.TOO_LONG, "text-generation-inference", 422, {"error": "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000", "error_type": "validation"}),
+        refused("overloaded", Meaning.LATER, "text-generation-inference", 429, {"error": "Model is overloaded", "error_type": "overloaded"}),
+        refused("loading", Meaning.LATER, "huggingface.co/docs/api-inference", 503, {"error": "Model x is currently loading", "estimated_time": 20.0}),
+        VendorForm(name="too_long_text", meaning=Meaning.TOO_LONG, status=413, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=said({"error": "Input validation error: `inputs` must have less than 512 tokens. Given: 1400", "error_type": "Validation"})),
+        VendorForm(name="no_index", meaning=Meaning.WHOLE, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=lambda body: {"data": [{"embedding": each["embedding"]} for each in body["data"]]}),
+        VendorForm(name="reversed", meaning=Meaning.WHOLE, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=lambda body: {**body, "data": body["data"][::-1]}),
+        VendorForm(name="too_few", meaning=Meaning.UNUSABLE, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=lambda body: {**body, "data": body["data"][:-1]}),
+        VendorForm(name="error_in_200", meaning=Meaning.LATER, source="openrouter.ai/docs", route=Route.EMBEDDINGS, body=said({"error": {"code": 502, "message": "upstream"}})),
+        VendorForm(name="not_a_number", meaning=Meaning.UNUSABLE, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=lambda body: {**body, "data": [{**each, "embedding": [None]} for each in body["data"]]}),
+    ),
+)  # fmt: skip

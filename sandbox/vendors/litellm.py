@@ -1,0 +1,37 @@
+"""The LiteLLM proxy: errors of other vendors inside its own."""
+
+from __future__ import annotations
+
+from sandbox.vendors.form import Meaning, Requirement, Vendor, answered, refused, without
+from sandbox.vendors.requests import has_undeclared_tools
+
+GUIDE = "docs.litellm.ai: exception mapping"
+
+
+def failed(words: str, kind: str | None = None, code: object = None) -> dict[str, object]:
+    """An error object whose numbers are texts."""
+    return {"error": {"message": words, "type": kind, "param": None, "code": code}}
+
+
+LITELLM = Vendor(
+    name="litellm",
+    requirements=(
+        Requirement(
+            name="declared tools",
+            source="litellm#31400",
+            is_broken_by=has_undeclared_tools,
+            status=400,
+            body=failed("litellm.UnsupportedParamsError: Bedrock doesn't support tool calling without `tools=` param specified.", code="400"),
+        ),
+    ),
+    forms=(
+        refused("nested_wait", Meaning.LATER, "aider#3694", 429, failed("litellm.RateLimitError: VertexAIException - b'{\n \"error\": {\"details\": [{\"retryDelay\": \"44s\"}]}}'", "throttling_error", "429"), wait_s=44.0),
+        refused("policy", Meaning.INPUT, GUIDE, 400, failed("litellm.ContentPolicyViolationError: AzureException - content management policy", None, "400")),
+        refused("flagged", Meaning.INPUT, "litellm#9305", 403, failed("litellm.APIError: OpenrouterException - input was flagged by moderation", None, "403")),
+        refused("key", Meaning.KEY, GUIDE, 401, failed("Authentication Error, Invalid proxy server token passed.", "auth_error", "401")),
+        refused("budget", Meaning.QUOTA, GUIDE, 400, failed("Budget has been exceeded! Current cost: 10.1, Max budget: 10", "budget_exceeded", "400")),
+        refused("too_long", Meaning.TOO_LONG, GUIDE, 400, failed("litellm.ContextWindowExceededError: input length and `max_tokens` exceed context limit: context length exceeded", None, "400")),
+        refused("cooldown", Meaning.LATER, GUIDE, 429, failed("No deployments available for selected model, Try again in 5 seconds.", None, "429"), wait_s=5.0),
+        answered("no_model", Meaning.WHOLE, "letta#1258", without("model", "usage")),
+    ),
+)  # fmt: skip

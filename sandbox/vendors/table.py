@@ -1,0 +1,45 @@
+"""All vendors by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sandbox.vendors.anthropic_gateway import ANTHROPIC_GATEWAY
+from sandbox.vendors.azure import AZURE
+from sandbox.vendors.deepseek import DEEPSEEK, MINIMAX, MOONSHOT, ZHIPU
+from sandbox.vendors.form import Vendor
+from sandbox.vendors.gemini import GEMINI
+from sandbox.vendors.groq import COHERE, GROQ, LLAMA_CPP, TGI
+from sandbox.vendors.litellm import LITELLM
+from sandbox.vendors.mistral import MISTRAL
+from sandbox.vendors.ollama import LM_STUDIO, OLLAMA
+from sandbox.vendors.openai import OPENAI, REASONING
+from sandbox.vendors.openrouter import OPENROUTER
+from sandbox.vendors.vllm import GEMMA, OLD_MISTRAL, VLLM
+
+VENDORS: Mapping[str, Vendor] = {
+    vendor.name: vendor
+    for vendor in (
+        OPENAI,
+        REASONING,
+        AZURE,
+        GEMINI,
+        ANTHROPIC_GATEWAY,
+        MISTRAL,
+        OPENROUTER,
+        LITELLM,
+        GROQ,
+        COHERE,
+        DEEPSEEK,
+        ZHIPU,
+        MINIMAX,
+        MOONSHOT,
+        VLLM,
+        GEMMA,
+        OLD_MISTRAL,
+        LLAMA_CPP,
+        TGI,
+        OLLAMA,
+        LM_STUDIO,
+    )
+}

@@ -1,0 +1,237 @@
+"""Finish reasons, protocol, waits and long texts: the tables of docs/vendors.md, one case a form."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import httpx2
+import openai
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+
+from worker.adapters.finish_reasons import FinishKind, finish_kind, is_cut_short
+from worker.adapters.model_protocol import protocol_in, spoken
+from worker.adapters.moderation_texts import MOST_TOKENS, OVERLAP_CHARS, pieces
+from worker.adapters.openai_client import Watch
+from worker.adapters.server_waits import asked_wait_s
+from worker.adapters.vendor_failures import VendorFailure, failure
+from worker.generation import estimated_tokens_of
+from worker.model import AttemptOutcome
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("stop", FinishKind.WHOLE),
+        ("STOP", FinishKind.WHOLE),
+        ("FinishReason.STOP", FinishKind.WHOLE),
+        ("tool-calls", FinishKind.WHOLE),
+        ("eos_token", FinishKind.WHOLE),
+        (None, FinishKind.UNSAID),
+        ("", FinishKind.UNSAID),
+        ("FINISH_REASON_UNSPECIFIED", FinishKind.UNSAID),
+        ("length", FinishKind.CUT),
+        ("FINISH_REASON_MAX_TOKENS", FinishKind.CUT),
+        ("model_length", FinishKind.CUT),
+        ("content_filter: PROHIBITED_CONTENT", FinishKind.FILTERED),
+        ("error", FinishKind.FAILED),
+        ("a word of next year", FinishKind.FAILED),
+        (7, FinishKind.FAILED),
+    ],
+)
+def test_a_finish_reason_has_a_kind_in_every_vendor_s_words(reason: object, kind: FinishKind) -> None:
+    """A word that nobody knows is no whole answer."""
+    assert finish_kind(reason) is kind
+
+
+@pytest.mark.parametrize(
+    ("text", "is_cut"),
+    [
+        ("Lamps have a warranty of two years that covers the electrics", True),
+        ("Unused goods may be returned within thirty days; return shipping [2]", True),
+        ("We take cards, bank transfer", True),
+        ("Our delivery to Norway takes four", True),
+        ("当店の営業時間は平日の九時から", True),
+        ("We are open from nine to six. [1]", False),
+        ("**Open from nine to six.**", False),
+        ("See our page at https://shop.example/hours", False),
+        ("Thank you for your order 😀", False),
+        ("ร้านเปิดทุกวัน ตั้งแต่เก้าโมง ถึง หกโมง เย็น", False),
+        ("Yes", False),
+        ('{"relevance": 0.9}', False),
+        ("0.97", False),
+    ],
+)
+def test_without_a_reason_the_last_sentence_decides(text: str, is_cut: bool) -> None:
+    """It needs an end mark, where its script has one."""
+    assert is_cut_short(text, is_suspected=True) is is_cut
+
+
+@pytest.mark.parametrize(
+    ("text", "is_cut"),
+    [
+        ("The colours are:", True),
+        ("We take cards, bank transfer,", True),
+        ("We are open (on weekdays -", True),
+        ("Sorry about that :-(", False),
+        ("Open from nine to six", False),
+    ],
+)
+def test_an_open_end_is_cut_whatever_the_server_says(text: str, is_cut: bool) -> None:
+    """A missing full stop is not."""
+    assert is_cut_short(text, is_suspected=False) is is_cut
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We sell <b>lamps</b> & more [1].",
+        "Use the code {SAVE10} at the till.",
+        "The price is < 5 and > 3 euros.",
+        "We can escalate (in writing) your case.",
+        "The plan: <plan B>.",
+        "My analysis is that it is open. The assistant said so finally.",
+        "Please call: 555 1234. Functions of the lamp: three.",
+        '{"relevance": 0.9, "sentences": []}',
+        "I think, therefore I am.",
+    ],
+)
+def test_a_plain_reply_is_left_as_it_is(text: str) -> None:
+    """Brackets, braces and words of the trade are no protocol."""
+    assert (spoken(text), protocol_in(text)) == (text, "")
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_searched_for_protocol(text: str) -> None:
+    """What is left has no thought and no end mark."""
+    found = spoken(f"<think>{text}")
+
+    assert found in {"", found.strip()}
+    assert "<|im_end|>" not in spoken(f"{text}<|im_end|>")
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "wait_s"),
+    [
+        ({"retry-after": "7"}, {}, 7.0),
+        ({"retry-after-ms": "150", "retry-after": "9"}, {}, 0.15),
+        ({"retry-after": "1m30s"}, {}, 90.0),
+        ({"retry-after": "Thu, 26 Nov 2026 13:00:09 GMT", "date": "Thu, 26 Nov 2026 13:00:00 GMT"}, {}, 9.0),
+        ({}, {"details": [{"@type": "RetryInfo", "retryDelay": "37s"}]}, 37.0),
+        ({}, {"details": [{"retryDelay": {"seconds": 12}}]}, 12.0),
+        ({}, {"retry_after_ms": 7300}, 7.3),
+        ({}, {"parameters": {"retry_after": "12"}}, 12.0),
+        ({}, {"message": "Please try again in 7.3s. Visit our page."}, 7.3),
+        ({}, {"message": "Please try again in 1m12s."}, 72.0),
+        ({}, {"message": "Please retry after 3 seconds."}, 3.0),
+        ({}, {"message": "please try again 12 seconds later"}, 12.0),
+        ({}, "Wait 30 seconds.", 30.0),
+        ({}, "The quota will reset after 2h7m23s", 7643.0),
+        ({"x-ratelimit-reset-tokens": "6m0s", "x-ratelimit-remaining-tokens": "0"}, {}, 360.0),
+        ({"x-ratelimit-reset-tokens": "6m0s", "x-ratelimit-remaining-tokens": "5"}, {}, None),
+        ({"retry-after": "Fri, 31 Dec 99999999999999999999 23:59:59 GMT"}, {}, None),
+        ({"retry-after": "1e400"}, {}, None),
+        ({"retry-after": "-5"}, {}, None),
+        ({"retry-after": "9999999"}, {}, None),
+        ({"retry-after": "soon"}, {"message": "We retried in 3 regions."}, None),
+    ],
+)
+def test_a_refusal_says_when_to_ask_again(
+    headers: dict[str, str], body: object, wait_s: float | None
+) -> None:
+    """In headers, fields or words; what no server can mean is no wait."""
+    found = asked_wait_s(headers, body, resets=True)
+
+    assert found == (wait_s if wait_s is None else pytest.approx(wait_s))
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["retry-after", "retry-after-ms", "date", "x-ratelimit-reset"]), st.text()
+    )
+)
+def test_no_header_breaks_the_translation_of_an_error(headers: dict[str, str]) -> None:
+    """A wait is none, or between 0 and a day."""
+    found = asked_wait_s(headers, headers, resets=True)
+
+    assert found is None or 0 <= found <= 86_400
+
+
+@pytest.mark.parametrize("letter", ["a", "я", "字", "😀", "ạ"])
+def test_a_long_text_is_moderated_in_pieces_that_hold_all_of_it(letter: str) -> None:
+    """No piece is longer than half of what the endpoint reads, and neighbours overlap."""
+    text = "".join(f"{letter * 9}{number} " for number in range(2000))
+    found = pieces(text)
+
+    assert all(estimated_tokens_of([each]) <= MOST_TOKENS for each in found)
+    assert text.startswith(found[0])
+    assert text.endswith(found[-1])
+    assert all(before[-OVERLAP_CHARS:] == after[:OVERLAP_CHARS] for before, after in pairwise(found))
+    assert sum(map(len, found)) - OVERLAP_CHARS * (len(found) - 1) == len(text)
+
+
+def test_a_short_text_is_moderated_whole() -> None:
+    """So is an empty one."""
+    assert (pieces("Hello"), pieces("")) == (["Hello"], [""])
+
+
+FORBIDDEN = VendorFailure(
+    kind=AttemptOutcome.MISCONFIGURED,
+    status=403,
+    retry_after_s=None,
+    message="no",
+    cause="key",
+    is_doubtful=True,
+)
+
+
+def test_one_forbidden_input_of_a_working_endpoint_calls_nobody() -> None:
+    """A second one in a row does, and so does the first of an endpoint that never worked."""
+    reports: list[BaseException] = []
+    with capture_logs() as logs:
+        watch = Watch("model", reports.append)
+        watch.worked()
+        watch.failed(FORBIDDEN)
+        watch.worked()
+        watch.failed(FORBIDDEN)
+        quiet = len(reports)
+        watch.failed(FORBIDDEN)
+        Watch("judge", reports.append).failed(FORBIDDEN)
+
+    assert (quiet, len(reports)) == (0, 2)
+    assert [each["event"] for each in logs] == ["endpoint_misconfigured"] * 2
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "cause"),
+    [
+        (
+            400,
+            {"message": "Project does not have access to model omni", "code": "model_not_found"},
+            "misconfigured",
+            "model",
+        ),
+        (
+            403,
+            {"message": "Your account was flagged for violating our usage policies"},
+            "misconfigured",
+            "key",
+        ),
+        (403, {"message": "Rate Limit Exceeded"}, "rate_limited", ""),
+        (403, {"message": "Input blocked", "metadata": {"reasons": ["hate"]}}, "rejected", ""),
+        (451, {"message": "Unavailable for legal reasons"}, "rejected", ""),
+        (400, {"message": "the text 'model x not found' is not a valid date" + "." * 300}, "rejected", ""),
+        (418, {}, "misconfigured", "address"),
+    ],
+)
+def test_a_status_is_read_with_the_words_of_its_body(
+    status: int, body: dict[str, object], kind: str, cause: str
+) -> None:
+    """Who must act differs although the status is the same."""
+    response = httpx2.Response(status, request=httpx2.Request("POST", "http://x.example"))
+    known = failure(openai.APIStatusError(f"Error code: {status}", response=response, body=body))
+
+    assert known is not None
+    assert (known.kind, known.cause) == (kind, cause)

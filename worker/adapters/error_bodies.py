@@ -1,0 +1,102 @@
+"""Error bodies in the forms that servers give them: objects, texts, lists, and errors in a success."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import openai
+import orjson
+
+MESSAGE_KEYS: Final = ("message", "msg", "detail", "error_msg", "error_message", "status_msg", "error")
+WORD_KEYS: Final = frozenset(
+    {"message", "msg", "code", "type", "status", "reason", "param", "detail", "raw", "error"}
+)
+MOST_CHARS: Final = 2000
+RAW_CHARS: Final = 200
+
+
+def parsed_body(content: bytes) -> Any:
+    """The JSON value of a body, the first of a list; else its text."""
+    try:
+        body = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return content.decode(errors="replace").strip()
+    return body[0] if isinstance(body, list) and body else body
+
+
+def inner_error(body: Any) -> Any:
+    """The error object or text inside a body; the body itself where it is flat."""
+    if not isinstance(body, Mapping):
+        return body
+    error = body.get("error")
+    return body if error is None or error == "" else error
+
+
+def message_of(error: Any) -> str:
+    """The server's message in an error; empty for none. A provider's own error behind it is added."""
+    if isinstance(error, str):
+        return error if error.strip() and "<" not in error[:1] else ""
+    if not isinstance(error, Mapping):
+        return ""
+    said = next((text for key in MESSAGE_KEYS if (text := _text(error.get(key)))), "")
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    return f"{said}: {raw[:RAW_CHARS]}" if isinstance(raw, str) and raw else said
+
+
+def error_in_success(document: Any, holding: str) -> Any:
+    """The error of an answer with status 200, as an object with ``message`` and ``code``; None for none."""
+    if isinstance(document, list) and document:
+        document = document[0]
+    if not isinstance(document, Mapping):
+        return None
+    if error := document.get("error"):
+        return error
+    found, said = document.get(holding), document.get("base_resp")
+    if isinstance(found, list) and found:
+        return (found[0].get("error") or None) if isinstance(found[0], Mapping) else None
+    if isinstance(said, Mapping) and said.get("status_code"):
+        return {"message": said.get("status_msg"), "code": said["status_code"]}
+    is_flat = document.get("object") == "error" or (found is None and holding in document)
+    return document if is_flat and message_of(document) else None
+
+
+def error_words(error: openai.APIStatusError) -> str:
+    """The message, codes and reasons of an error, one a line, for the search of known words."""
+    found = [str(error.message), *_words(error.body, 0)]
+    return "\n".join(found)[:MOST_CHARS]
+
+
+def _words(value: object, depth: int) -> Iterator[str]:
+    if depth > 5:  # deeper than any known body
+        return
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            if isinstance(each, str | int) and str(key).lower() in WORD_KEYS:
+                yield str(each)
+            elif isinstance(each, Mapping | list):
+                yield from _words(each, depth + 1)
+    elif isinstance(value, list):
+        for each in value[:20]:
+            yield from _words(each, depth + 1)
+    elif isinstance(value, str) and not depth:
+        yield value
+
+
+def _text(value: object) -> str:
+    """A text, the message of a nested error, or the problems of a validation error without their inputs."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, Mapping):
+        return next((text for key in MESSAGE_KEYS if (text := _text(value.get(key)))), "")
+    if isinstance(value, list):
+        return "; ".join(filter(None, map(_problem, value[:5])))
+    return ""
+
+
+def _problem(value: object) -> str:
+    if not isinstance(value, Mapping) or not isinstance(value.get("msg"), str):
+        return ""
+    place = value.get("loc")
+    return f"{'.'.join(map(str, place))}: {value['msg']}" if isinstance(place, list) else str(value["msg"])

@@ -1,0 +1,161 @@
+"""Whether a completion is whole: what the server says of its end, and what its text shows."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from enum import StrEnum
+from typing import Final
+
+import orjson
+
+
+class FinishKind(StrEnum):
+    """How a completion ended. ``UNSAID``: the server does not say, so that the text decides."""
+
+    WHOLE = "whole"
+    UNSAID = "unsaid"
+    CUT = "cut"
+    FILTERED = "filtered"
+    FAILED = "failed"
+
+
+WHOLE: Final = frozenset(
+    [
+        "stop",
+        "end_turn",
+        "stop_sequence",
+        "stop_str",
+        "eos",
+        "eos_token",
+        "eos_found",
+        "stop_token",
+        "complete",
+        "completed",
+        "complete_message",
+        "done",
+        "finished",
+        "end",
+        "natural",
+        "success",
+        "tool_calls",
+        "tool_call",
+        "function_call",
+        "function_calls",
+        "tool_use",
+    ]
+)
+UNSAID: Final = frozenset({"", "none", "null", "unknown", "finish_reason_unspecified", "unspecified"})
+CUT: Final = frozenset(
+    [
+        "length",
+        "max_tokens",
+        "max_length",
+        "model_length",
+        "max_output_tokens",
+        "max_completion_tokens",
+        "token_limit",
+        "limit",
+        "max_new_tokens",
+        "truncated",
+        "incomplete",
+        "not_finished",
+        "model_context_window_exceeded",
+        "context_length",
+        "context_window_exceeded",
+        "time_limit",
+        "timeout",
+        "pause_turn",
+    ]
+)
+FILTERED: Final = frozenset(
+    [
+        "content_filter",
+        "content_filtered",
+        "contentfilter",
+        "safety",
+        "recitation",
+        "prohibited_content",
+        "blocklist",
+        "spii",
+        "image_safety",
+        "guardrail_intervened",
+        "guardrails",
+        "refusal",
+        "sensitive",
+        "moderation",
+        "moderated",
+        "error_toxic",
+        "blocked",
+        "language",
+    ]
+)
+"""All other words, such as ``error`` or ``insufficient_system_resource``, are a failed attempt."""
+
+CITED: Final = re.compile(r"(?:\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\])+\s*$")
+CLOSING: Final = "\"'”’»«›“)]}*_`~|>】」』）"
+OPEN_END: Final = re.compile(
+    r"(?:[,;:([{/&+=„«、，：；（\-–—]|\b(?:e\.g|i\.e|z\.b|bzw|incl)\.)\s*$", re.IGNORECASE
+)
+SMILEY: Final = re.compile(r"(?:[:;=8xX]['’-]?[()\[\]{}/\\|*DPpOo3<>cC]+|<3|\^[_.-]?\^)\s*$")
+ADDRESS: Final = re.compile(r"(?:https?://|www\.|[\w.+-]+@)\S+$")
+UNPUNCTUATED: Final = re.compile(r"[\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF]")
+"""Thai, Lao, Burmese and Khmer end a sentence without a mark, or often so."""
+UNSPACED: Final = re.compile(r"[\u3040-\u30FF\u3400-\u9FFF]")
+FEW_WORDS: Final = 4
+FEW_CHARS: Final = 10
+"""A shorter text, such as a greeting, needs no end mark."""
+
+
+def finish_kind(reason: object) -> FinishKind:
+    """The kind of a finish reason, in the words of any vendor."""
+    words = re.sub(r"[\s-]+", "_", str("" if reason is None else reason).strip().lower())
+    for word in words.split(":"):  # such as content_filter: PROHIBITED_CONTENT
+        plain = word.strip("_").removeprefix("finishreason.")
+        plain = plain if plain in UNSAID else plain.removeprefix("finish_reason_")
+        if (kind := KINDS.get(plain)) is not None:
+            return kind
+    return FinishKind.FAILED
+
+
+KINDS: Final = {
+    **dict.fromkeys(WHOLE, FinishKind.WHOLE),
+    **dict.fromkeys(UNSAID, FinishKind.UNSAID),
+    **dict.fromkeys(CUT, FinishKind.CUT),
+    **dict.fromkeys(FILTERED, FinishKind.FILTERED),
+}
+
+
+def is_cut_short(text: str, *, is_suspected: bool) -> bool:
+    """Whether a text stops before its end.
+
+    Args:
+        text: without protocol.
+        is_suspected: nothing says that it is whole; then a last sentence without an end mark counts too.
+    """
+    plain = CITED.sub("", text.rstrip())
+    if not plain or _is_json(plain) or SMILEY.search(plain):
+        return False
+    if OPEN_END.search(plain) or plain.count("```") % 2:
+        return True
+    return is_suspected and _is_sentence(plain) and not _has_end(plain)
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text.split()) >= FEW_WORDS or (UNSPACED.search(text) is not None and len(text) >= FEW_CHARS)
+
+
+def _has_end(text: str) -> bool:
+    bare = text.rstrip(CLOSING)
+    if not bare or ADDRESS.search(text):
+        return True
+    last = bare[-1]
+    return not last.isalnum() or UNPUNCTUATED.match(last) is not None or unicodedata.category(last) == "So"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        orjson.loads(text.removeprefix("```json").strip("` \n"))
+    except orjson.JSONDecodeError:
+        return False
+    return True

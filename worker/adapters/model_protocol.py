@@ -1,0 +1,200 @@
+"""What a model writes for its server and not for the reader: thoughts, channels, end marks, calls as text.
+
+Thoughts, channels and end marks are removed; what cannot be removed for sure makes the text unusable. The
+forms are listed in ``docs/vendors.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from worker.generation import ESCALATE_TOOL, SEARCH_TOOL
+
+KNOWN_TOOLS: Final = frozenset({SEARCH_TOOL, ESCALATE_TOOL})
+
+_THOUGHT: Final = (
+    r"(?:(?:seed|ant|mm)?:?_?(?:think(?:ing)?|thoughts?)|reasoning(?:_content)?|reflection|analysis|scratchpad|"
+    r"inner_?monologue|chain_of_thought|cot|plan|rationale)"
+)
+THOUGHTS: Final = tuple(
+    (re.compile(opened, re.IGNORECASE), re.compile(closed, re.IGNORECASE))
+    for opened, closed in (
+        (rf"<\s*{_THOUGHT}(?:\s+\w+\s*=[^<>]{{0,200}})?\s*>", rf"<\s*/\s*{_THOUGHT}\s*>"),
+        (r"\A\s*Thinking\.\.\.", r"\.\.\.\s*done thinking\.?"),
+        (rf"\[{_THOUGHT}\]", rf"\[/{_THOUGHT}\]"),
+        (rf"[◁◂]{_THOUGHT}[▷▸]", rf"[◁◂]/{_THOUGHT}[▷▸]"),
+        (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
+        (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
+        (r"<\|(?:think(?:ing)?|thoughts?)\|>", r"<\|/(?:think(?:ing)?|thoughts?)\|>"),
+        (r"<\|channel>thought\b", r"<channel\|>"),
+        (r"<unused94>(?:thought)?", r"<unused95>"),
+    )
+)
+"""Marks around thoughts. All before a lone closing mark is thought, and all after a lone opening mark."""
+WRAPPER: Final = re.compile(
+    r"\s*<(?P<name>answer|final|final_answer|response|reply|output|assistant)>(?P<text>.*?)(?:</(?P=name)>)?\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+SOLUTION: Final = re.compile(
+    r"<\|(?:begin_of_solution|START_RESPONSE|START_TEXT)\|>|<\|begin_of_box\|>", re.IGNORECASE
+)
+HARMONY: Final = re.compile(r"<\|(?:channel|message|start|constrain)\|>")
+HARMONY_FINAL: Final = re.compile(
+    r"<\|channel\|>\s*final\b[^<]{0,40}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
+)
+HARMONY_BARE: Final = re.compile(r"\s*analysis\S.*?assistant\s*final(?=\S|\s)", re.DOTALL)
+"""The same where the server dropped the marks and kept the names of the channels."""
+ROLE: Final = re.compile(
+    r"\s*(?:<\|im_start\|>\s*assistant\s*\n?|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>\s*"
+    r"|<start_of_turn>\s*model\s*\n?|<\|assistant\|>|<｜Assistant｜>|<s>|<bos>|<\|begin_of_text\|>"
+    r"|<\|START_OF_TURN_TOKEN\|>\s*(?:<\|CHATBOT_TOKEN\|>)?|assistant\s*\n\s*\n|(?:assistant|chatbot)\s*:\s+)",
+    re.IGNORECASE,
+)
+END: Final = re.compile(
+    r"<\|(?:im_end|im_start|endoftext|end_of_text|eot_id|eom_id|end|return|call|endofturn|end_of_turn|user|"
+    r"system|observation|end_of_solution|END_RESPONSE|END_TEXT|END_OF_TURN_TOKEN|start_header_id|end_of_box|"
+    r"eos|stop|fim_end|sep|separator)\|>"
+    r"|<｜(?:end▁of▁sentence|User|begin▁of▁sentence)｜>|</s>|<s>|<eos>|<end_of_turn>|<start_of_turn>"
+    r"|<turn\|>|\[/?INST\]|<</?SYS>>|<\|end▁of▁sentence\|>|<end_of_utterance>|<\[end\]>|\[end of text\]",
+    re.IGNORECASE,
+)
+"""Where the model's turn ends: what follows is another turn, which the model made up."""
+CALL: Final = re.compile(
+    r"<\s*/?\s*(?:[\w.]{1,30}:)?(?:tool_?calls?|tool_?use|tool_?code|tool_?response|function_?calls?|invoke"
+    r"|parameter|arguments)\b[^<>]{0,200}>"
+    r"|<\s*/?function\b[^<>]{0,200}>|<\s*(?:start|end)_function_call\s*>"
+    r"|\[/?(?:TOOL_?CALLS?|TOOL_?REQUEST|TOOL_?RESULTS?|FUNCTION_?CALLS?|AVAILABLE_TOOLS|ARGS)\]"
+    r"|\[(?:calling|called|using|call) (?:the )?(?:tool|function)\b"
+    r"|```\s*tool_?(?:code|call)|[◁◂]/?(?:tool|function)_?\w{0,20}[▷▸]|DSML|\bto=functions\."
+    r"|^\s*Action Input\s*:|\bdefault_api\.|\bfunctions\.\w+\s*[({]"
+    rf"|\b{SEARCH_TOOL}\b|\b{ESCALATE_TOOL}\((?:\w+\s*[=:]|[\"'{{])|</?passages\s+\w",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A call of a tool as text, or the marks of our own prompt."""
+MARK: Final = re.compile(r"<\|[\w▁/\-\"]{1,40}\|?>|<[\w▁]{1,30}\|>|<｜[^<>｜]{1,40}｜>|<unused\d+>")
+"""A mark of a model's vocabulary that no rule above knows."""
+CALL_TEXTS: Final = (
+    re.compile(
+        r"<(?:tool_call|function_call|tool_use)>\s*(?P<call>.*?)\s*(?:</(?:tool_call|function_call|tool_use)>)?",
+        re.DOTALL,
+    ),
+    re.compile(r"<\|?tool_call\|?>\s*(?P<call>\{.*?)\s*(?:<\|?/?tool_call\|?>)?", re.DOTALL),
+    re.compile(r"\[TOOL_CALLS\]\s*(?P<call>.*)", re.DOTALL),
+    re.compile(r"\[TOOL_REQUEST\]\s*(?P<call>.*?)\s*(?:\[END_TOOL_REQUEST\])?", re.DOTALL),
+    re.compile(r"<\|python_tag\|>\s*(?P<call>\{.*)", re.DOTALL),
+    re.compile(r"```(?:json|tool_call)?\s*(?P<call>[\[{].*?)\s*```", re.DOTALL),
+    re.compile(r"(?P<call>[\[{].*)", re.DOTALL),
+)
+"""Whole texts that are one call, or a list of calls, as JSON."""
+NAMED_CALL: Final = re.compile(
+    r"<function=(?P<name>\w+)>\s*(?P<arguments>\{.*?\})\s*(?:</function>)?", re.DOTALL
+)
+CALL_KEYS: Final = frozenset(
+    {"name", "arguments", "parameters", "args", "type", "function", "id", "tool", "input"}
+)
+
+
+def spoken(text: str) -> str:
+    """The text without thoughts, channels, role names and end marks; it may be empty."""
+    text = _final_channel(text)
+    for opened, closed in THOUGHTS:
+        text = _without_thoughts(text, opened, closed)
+    if started := list(SOLUTION.finditer(text)):
+        text = text[started[-1].end() :]
+    while (role := ROLE.match(text)) is not None:
+        text = text[role.end() :]
+    if (end := END.search(text)) is not None:
+        text = text[: end.start()]
+    if (wrapped := WRAPPER.fullmatch(text)) is not None:
+        text = wrapped["text"]
+    return text.strip()
+
+
+def protocol_in(text: str) -> str:
+    """The kind of protocol that is left in a spoken text; empty for none."""
+    if CALL.search(text) or _is_call(_parsed(text)):
+        return "a tool call as text"
+    return "marks of the model" if MARK.search(text) else ""
+
+
+def calls_in(text: str) -> tuple[tuple[str, Any], ...]:
+    """The calls of known tools, as name and arguments, when the text is nothing else; else none."""
+    named = NAMED_CALL.fullmatch(text)
+    if named is not None:
+        found: Any = [{"name": named["name"], "arguments": named["arguments"]}]
+    else:
+        read = _parsed(text)
+        found = read if isinstance(read, list) else [read]
+    calls = [_call(each) for each in found]
+    known = tuple(each for each in calls if each is not None and each[0] in KNOWN_TOOLS)
+    return known if known and len(known) == len(calls) else ()
+
+
+def _final_channel(text: str) -> str:
+    """The text of the final channel, where a text has channels."""
+    if (bare := HARMONY_BARE.match(text)) is not None:
+        return text[bare.end() :]
+    if not HARMONY.search(text):
+        return text
+    finals = list(HARMONY_FINAL.finditer(text))
+    if finals:
+        return text[finals[-1].end() :]
+    ended = text.rfind("<|end|>")
+    after = text[ended + len("<|end|>") :]
+    return text if ended < 0 or HARMONY.search(after) else after
+
+
+def _without_thoughts(text: str, opened: re.Pattern[str], closed: re.Pattern[str]) -> str:
+    kept, at, depth = [], 0, 0
+    marks = sorted(
+        [(found, True) for found in opened.finditer(text)]
+        + [(found, False) for found in closed.finditer(text)],
+        key=lambda mark: mark[0].start(),
+    )
+    for found, opens in marks:
+        if opens:
+            if not depth:
+                kept.append(text[at : found.start()])
+            depth += 1
+        else:
+            if not depth:
+                kept.clear()  # a lone closing mark: the server dropped the opening one
+            depth = max(0, depth - 1)
+        at = found.end()
+    if not depth:
+        kept.append(text[at:])
+    return "".join(kept)
+
+
+def _parsed(text: str) -> Any:
+    """The JSON value of a text in one of ``CALL_TEXTS``, or None."""
+    for shape in CALL_TEXTS:
+        if (found := shape.fullmatch(text.strip())) is not None:
+            try:
+                return orjson.loads(found["call"])
+            except orjson.JSONDecodeError:
+                continue
+    return None
+
+
+def _is_call(value: Any) -> bool:
+    values = value if isinstance(value, list) else [value]
+    return bool(values) and all(_call(each) is not None for each in values)
+
+
+def _call(value: Any) -> tuple[str, Any] | None:
+    """Name and arguments of a call in one of its JSON forms, or None."""
+    if not isinstance(value, Mapping) or not value or not value.keys() <= CALL_KEYS:
+        return None
+    inner = value.get("function")
+    if isinstance(inner, Mapping):
+        return _call(inner)
+    name = value.get("name") or value.get("tool") or (inner if isinstance(inner, str) else None)
+    for key in ("arguments", "parameters", "args", "input"):
+        if key in value and isinstance(name, str):
+            return name, value[key]
+    return None

@@ -1,0 +1,72 @@
+"""One result of a moderation endpoint, in any of the forms that servers give it, as our value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from worker.adapters.vendor_failures import storable
+from worker.errors import ModerationUnavailable
+from worker.model import AttemptOutcome, ModerationScores, Tokens
+
+FLAGGED: Final = "flagged"
+"""Stands for a category where a result is flagged and names none."""
+YES: Final = frozenset({"true", "1", "yes"})
+
+
+def scores_of_result(result: Any, model: str) -> ModerationScores | ModerationUnavailable:
+    """The scores of one result, or why they cannot be used.
+
+    A result that is flagged is a hit, whatever its categories say. One that is not needs categories and
+    scores: without them nothing says that the text was checked.
+
+    Raises:
+        ValueError, TypeError, AttributeError, LookupError: it is no result of this API.
+    """
+    is_flagged = _yes(result.get(FLAGGED))
+    categories, found = _known(result.get("categories")), _known(result.get("category_scores"))
+    flagged = frozenset(name for name, flag in categories.items() if _yes(flag))
+    scores = (
+        {} if is_flagged and not _usable(found) else {name: float(score) for name, score in found.items()}
+    )
+    if is_flagged and not flagged:
+        scores[FLAGGED], flagged = 1.0, frozenset({FLAGGED})
+    if is_flagged or flagged:
+        scores |= dict.fromkeys(flagged - scores.keys(), 1.0)
+    if not categories and not is_flagged:
+        return ModerationUnavailable("the result has no categories", kind=AttemptOutcome.MALFORMED)
+    if not scores or not _usable(scores):
+        return ModerationUnavailable("the result has no usable scores", kind=AttemptOutcome.MALFORMED)
+    return ModerationScores(scores=scores, flagged=flagged, model=model)
+
+
+def worst(results: Sequence[ModerationScores]) -> ModerationScores:
+    """The highest score per category, and each flag."""
+    if len(results) == 1:
+        return results[0]
+    names = dict.fromkeys(name for result in results for name in result.scores)
+    return ModerationScores(
+        scores={name: max(result.scores.get(name, 0.0) for result in results) for name in names},
+        flagged=frozenset[str]().union(*(result.flagged for result in results)),
+        model=results[0].model,
+        tokens=sum((result.tokens for result in results), Tokens()),
+    )
+
+
+def _known(block: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Category -> value, such as ``hate/threatening``; nulls left out."""
+    if block is None:
+        return {}
+    return {storable(name): value for name, value in block.items() if value is not None}
+
+
+def _usable(scores: Mapping[str, Any]) -> bool:
+    try:
+        return all(math.isfinite(float(score)) and 0 <= float(score) <= 1 for score in scores.values())
+    except (TypeError, ValueError):
+        return False
+
+
+def _yes(value: object) -> bool:
+    return value is True or (isinstance(value, str | int) and str(value).strip().lower() in YES)

@@ -1,0 +1,189 @@
+"""The wait that a refusal asks for: in headers, in fields of its body, or in its message.
+
+The forms are listed in ``docs/vendors.md``. A wait of more than a day is no wait a server means.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+LONGEST_S: Final = 86_400.0
+MOST_VALUES: Final = 200
+"""Values of a body that are looked at."""
+EPOCH_S: Final = 1e9
+"""From here on a number of seconds is a time, not a span."""
+EPOCH_MS: Final = 1e12
+UNITS: Final = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_NUMBER: Final = r"\d{1,15}(?:\.\d{1,15})?"
+_UNIT: Final = r"(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])"
+_ONE: Final = rf"{_NUMBER}\s*{_UNIT}"
+SPAN: Final = re.compile(rf"(?P<number>{_NUMBER})\s*{_UNIT}", re.IGNORECASE)
+SAID: Final = re.compile(
+    rf"(?:\b(?:try|retry|again|available|wait|resets?)\b[^.:;\d]{{0,40}}?|retry_?delay\W{{1,6}})"
+    rf"(?P<span>{_ONE}(?:(?:[\s,]|and){{0,6}}{_ONE})*)",
+    re.IGNORECASE,
+)
+READ_CHARS: Final = 4000
+SECONDS_KEYS: Final = frozenset(
+    {"retrydelay", "retryafter", "retryafterseconds", "retryaftersec", "retryafters", "retryin", "resetafter"}
+)
+MS_KEYS: Final = frozenset({"retryafterms", "retrydelayms", "retryinms"})
+RESET_HEADERS: Final = (
+    "x-ratelimit-reset-requests",
+    "x-ratelimit-reset-tokens",
+    "x-ratelimit-reset",
+    "ratelimit-reset",
+    "anthropic-ratelimit-requests-reset",
+    "anthropic-ratelimit-tokens-reset",
+    "x-rate-limit-reset",
+)
+REMAINING: Final = {
+    "x-ratelimit-reset-requests": "x-ratelimit-remaining-requests",
+    "x-ratelimit-reset-tokens": "x-ratelimit-remaining-tokens",
+    "anthropic-ratelimit-requests-reset": "anthropic-ratelimit-requests-remaining",
+    "anthropic-ratelimit-tokens-reset": "anthropic-ratelimit-tokens-remaining",
+}
+"""A quota that is not used up says nothing about this refusal."""
+
+
+def asked_wait_s(headers: Mapping[str, str], body: object, *, resets: bool) -> float | None:
+    """Seconds until the server wants the next call; None when it does not say.
+
+    Args:
+        headers: of the refusal.
+        body: as parsed; texts in it are read too.
+        resets: the refusal is a rate limit, so that the reset of a used-up quota counts.
+    """
+    now_s = _server_now_s(headers)
+    for found in _said(headers, body, now_s, resets=resets):
+        if found is not None:
+            return found
+    return None
+
+
+def _said(headers: Mapping[str, str], body: object, now_s: float, *, resets: bool) -> Iterator[float | None]:
+    """The waits that are said, the most exact form first."""
+    yield _bounded(_number(headers.get("retry-after-ms")), 0.001)
+    yield retry_after_s(headers.get("retry-after"), now_s)
+    found = tuple(_values(body))
+    for key, value in found:
+        yield _of_field(key, value)
+    for _, value in found:
+        if isinstance(value, str) and (said := SAID.search(value[:READ_CHARS])):
+            yield span_s(said["span"])
+    if resets:
+        plain = {key.lower(): str(value) for key, value in found if key.lower() in RESET_HEADERS}
+        yield _reset_s({**plain, **_lower(headers)}, now_s)
+
+
+def retry_after_s(text: str | None, now_s: float) -> float | None:
+    """A ``Retry-After``: seconds, a span such as ``1m30s`` or a date; None when unusable."""
+    if text is None:
+        return None
+    if (seconds := _number(text)) is not None:
+        return _bounded(seconds - now_s if seconds >= EPOCH_S else seconds)
+    if (span := span_s(text)) is not None:
+        return span
+    at = _date_s(text)
+    return None if at is None else _bounded(max(0.0, at - now_s))
+
+
+def span_s(text: str) -> float | None:
+    """Seconds of a span such as ``7.3s``, ``1m12s``, ``2 minutes`` or ``120ms``; None for anything else."""
+    parts = list(SPAN.finditer(text))
+    if not parts or re.sub(r"[\s,]|and", "", SPAN.sub("", text)):
+        return None
+    return _bounded(sum(float(part["number"]) * UNITS[_unit(part[0])] for part in parts))
+
+
+def _unit(part: str) -> str:
+    word = part.lstrip("0123456789. ").lower()
+    return "ms" if word.startswith(("ms", "milli")) else word[0]
+
+
+def _of_field(key: str, value: object) -> float | None:
+    """The wait in a named field: ``retryDelay: "37s"``, ``retry_after_ms: 7300``."""
+    name = re.sub(r"[^a-z]", "", key.lower())
+    factor = 0.001 if name in MS_KEYS else 1.0 if name in SECONDS_KEYS else None
+    if factor is None:
+        return None
+    if isinstance(value, Mapping):  # a protobuf duration
+        return _bounded(_number(value.get("seconds")))
+    number = _number(value)
+    if number is None:
+        return span_s(value) if isinstance(value, str) else None
+    return _bounded(number, factor)
+
+
+def _reset_s(headers: Mapping[str, str], now_s: float) -> float | None:
+    """When the used-up quotas are whole again: a span, seconds, a time in seconds or milliseconds, a date."""
+    found = []
+    for name in RESET_HEADERS:
+        if name not in headers or (_number(headers.get(REMAINING.get(name, ""))) or 0.0) > 0:
+            continue
+        value, number = headers[name], _number(headers[name])
+        if number is None:
+            span, at = span_s(value), _date_s(value)
+            found.append(span if span is not None else None if at is None else _bounded(max(0.0, at - now_s)))
+        elif number >= EPOCH_S:
+            at_s = number / 1000 if number >= EPOCH_MS else number
+            found.append(_bounded(max(0.0, at_s - now_s)))
+        else:
+            found.append(_bounded(number))
+    return max((each for each in found if each is not None), default=None)
+
+
+def _values(body: object) -> Iterator[tuple[str, object]]:
+    """Each key and value of a body, at any depth; texts that are JSON are not opened."""
+    waiting: list[tuple[str, object]] = [("", body)]
+    for _ in range(MOST_VALUES):
+        if not waiting:
+            return
+        key, value = waiting.pop(0)
+        yield key, value
+        if isinstance(value, Mapping):
+            waiting += [(str(name), each) for name, each in value.items()]
+        elif isinstance(value, list):
+            waiting += [(key, each) for each in value[:MOST_VALUES]]
+
+
+def _server_now_s(headers: Mapping[str, str]) -> float:
+    said = headers.get("date")
+    at = None if said is None else _date_s(said)
+    return time.time() if at is None else at
+
+
+def _date_s(text: str) -> float | None:
+    """A time of the forms of mail and of ISO 8601; None for anything else, such as a year of 20 digits."""
+    for read in (parsedate_to_datetime, datetime.fromisoformat):
+        try:
+            at = read(text)
+            return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, TypeError, OverflowError, IndexError):
+            continue
+    return None
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _bounded(seconds: float | None, factor: float = 1.0) -> float | None:
+    """A wait of at most a day; None for all others, so that no header can stop an upstream for good."""
+    if seconds is None or not 0 <= seconds * factor <= LONGEST_S:
+        return None
+    return seconds * factor
+
+
+def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}

@@ -1,0 +1,197 @@
+"""What a vendor's error means: who must act, which part is wrong, and how long to wait.
+
+The status says it where vendors agree; else the fields and words of the body do (``docs/vendors.md``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import aiohttp
+import httpx2
+import openai
+
+from worker.adapters.call_guard import NotCalled
+from worker.adapters.error_bodies import error_words
+from worker.adapters.server_waits import asked_wait_s
+from worker.adapters.vendor_words import (
+    ACCOUNT_WORDS,
+    INPUT_CODES,
+    INPUT_WORDS,
+    KEY_WORDS,
+    MODEL_BEGINNINGS,
+    MODEL_CODES,
+    MODEL_WORDS,
+    OUTPUT_CODES,
+    QUOTA_CODES,
+    QUOTA_WORDS,
+    RATE_WORDS,
+    TOO_LONG_WORDS,
+)
+from worker.errors import EndpointMisconfigured
+from worker.model import AttemptOutcome
+
+REJECTING: Final = frozenset({400, 413, 414, 422, 431, 451})
+"""The server refuses this one input."""
+PASSING: Final = frozenset({408, 409, 420, 423, 424, 425, 429, 430, 498, 499})
+"""The same call may succeed later; so may any status from 500."""
+KEY: Final = frozenset({401, 403, 407})
+FORBIDDEN: Final = 403
+UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
+
+
+class NotTheApi(ValueError):
+    """A whole answer with status 200 that no OpenAI-compatible server gives: the address is wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VendorFailure:
+    """A vendor error, translated.
+
+    Attributes:
+        kind: ``REJECTED`` is one input's fault; ``MISCONFIGURED`` lasts until the deployment is corrected.
+        status: HTTP status, or None when there was no answer.
+        retry_after_s: as the server asked, in seconds, or None.
+        message: for the audit, at most 300 characters.
+        cause: of ``MISCONFIGURED``: ``key``, ``quota``, ``model`` or ``address``; else empty.
+        is_too_long: the input is refused for its length.
+        is_doubtful: a 403 that does not name the account: a firewall may refuse one author's text so.
+    """
+
+    kind: AttemptOutcome
+    status: int | None
+    retry_after_s: float | None
+    message: str
+    cause: str = ""
+    is_too_long: bool = False
+    is_doubtful: bool = False
+
+    @property
+    def may_succeed_later(self) -> bool:
+        """True when the same call may succeed later."""
+        return self.kind not in {AttemptOutcome.REJECTED, AttemptOutcome.MISCONFIGURED}
+
+
+def storable(text: str) -> str:
+    """A vendor's text without NUL and lone surrogates, which Postgres cannot store."""
+    return UNSTORABLE.sub("", text)
+
+
+def misconfigured(known: VendorFailure) -> EndpointMisconfigured:
+    """The error of a failure whose kind is ``MISCONFIGURED``."""
+    return EndpointMisconfigured(known.message, cause=known.cause, status=known.status or 0)
+
+
+def kind_of(error: Exception) -> AttemptOutcome | None:
+    """What kind of failure an error is; None for a bug."""
+    known = failure(error)
+    return known.kind if known else None
+
+
+def failure(error: Exception) -> VendorFailure | None:
+    """The translation of a vendor error, or None for a bug."""
+    message = storable(f"{type(error).__name__}: {error}"[:300])
+    match error:
+        case NotCalled():
+            return VendorFailure(
+                kind=error.kind, status=None, retry_after_s=error.retry_after_s, message=message
+            )
+        case openai.APIStatusError():
+            return _status_failure(error, message)
+        case TimeoutError() | openai.APITimeoutError():
+            kind = AttemptOutcome.TIMEOUT
+        case openai.APIConnectionError():
+            looped = isinstance(error.__cause__, aiohttp.TooManyRedirects | httpx2.TooManyRedirects)
+            kind = AttemptOutcome.MISCONFIGURED if looped else AttemptOutcome.CONNECTION
+        case NotTheApi():
+            kind = AttemptOutcome.MISCONFIGURED
+        case openai.APIResponseValidationError() | ValueError():
+            kind = AttemptOutcome.MALFORMED
+        case _:
+            return None
+    cause = "address" if kind is AttemptOutcome.MISCONFIGURED else ""
+    return VendorFailure(kind=kind, status=None, retry_after_s=None, message=message, cause=cause)
+
+
+def asked_wait_of(error: openai.APIStatusError) -> float | None:
+    """Seconds that a refusal asks to wait, in its headers or its body."""
+    return asked_wait_s(error.response.headers, error.body, resets=error.status_code in {403, 429})
+
+
+def status_of_words(words: str) -> int:
+    """The status that the words of an error stand for, where the server answered with a success."""
+    for status, pattern in (
+        (402, QUOTA_WORDS),
+        (401, KEY_WORDS),
+        (429, RATE_WORDS),
+        (400, TOO_LONG_WORDS),
+        (404, MODEL_WORDS),
+        (403, INPUT_WORDS),
+    ):
+        if pattern.search(words):
+            return status
+    return 400 if "invalid_request" in words else 502
+
+
+def _status_failure(error: openai.APIStatusError, message: str) -> VendorFailure:
+    status, words = error.status_code, error_words(error)
+    codes = {str(error.code).lower(), str(error.type).lower()}
+    is_long = status in REJECTING | {429, 500} and TOO_LONG_WORDS.search(words) is not None
+    kind, cause = _meaning(error, status, codes, words, is_long=is_long)
+    return VendorFailure(
+        kind=kind,
+        status=status,
+        retry_after_s=None if cause else asked_wait_of(error),
+        message=message,
+        cause=cause,
+        is_too_long=is_long and kind is AttemptOutcome.REJECTED,
+        is_doubtful=status == FORBIDDEN and cause == "key" and not ACCOUNT_WORDS.search(words),
+    )
+
+
+def _meaning(
+    error: openai.APIStatusError, status: int, codes: set[str], words: str, *, is_long: bool
+) -> tuple[AttemptOutcome, str]:
+    """The kind of a failure, and the wrong part of the deployment where that is its cause."""
+    if _is_refused_input(status, codes, words, error.body):
+        return AttemptOutcome.REJECTED, ""
+    if cause := _cause(error, status, codes, words):
+        return AttemptOutcome.MISCONFIGURED, cause
+    if is_long and not (status == 429 and asked_wait_of(error) is not None):
+        return AttemptOutcome.REJECTED, ""
+    if codes & OUTPUT_CODES:
+        return AttemptOutcome.UNFINISHED, ""
+    if status == 429 or (status == 403 and RATE_WORDS.search(words)):
+        return AttemptOutcome.RATE_LIMITED, ""
+    return (AttemptOutcome.REJECTED if status in REJECTING else AttemptOutcome.SERVER_ERROR), ""
+
+
+def _is_refused_input(status: int, codes: set[str], words: str, body: object) -> bool:
+    """Whether the vendor refuses what one author wrote; a suspended account is no refused input."""
+    if status not in REJECTING | {403}:
+        return False
+    metadata = body.get("metadata") if isinstance(body, Mapping) else None
+    if isinstance(metadata, Mapping) and metadata.keys() & {"reasons", "flagged_input"}:
+        return True
+    if codes & INPUT_CODES:
+        return True
+    return INPUT_WORDS.search(words) is not None and not ACCOUNT_WORDS.search(words)
+
+
+def _cause(error: openai.APIStatusError, status: int, codes: set[str], words: str) -> str:
+    """The wrong part of the deployment; empty for an outage or one refused input."""
+    if status == 402 or codes & QUOTA_CODES or (status < 500 and QUOTA_WORDS.search(words)):
+        return "quota"
+    if status == 403 and RATE_WORDS.search(words):
+        return ""
+    if status in KEY or (status in {400, 404} and KEY_WORDS.search(words)):
+        return "key"
+    if status < 500 and (error.param == "model" or codes & MODEL_CODES):
+        return "model"
+    known_words = {400: MODEL_BEGINNINGS, 404: MODEL_WORDS}.get(status)
+    if known_words is not None and known_words.search(words):
+        return "model"
+    return "" if status in REJECTING | PASSING or status >= 500 else "address"

@@ -1,0 +1,134 @@
+"""The codes and words by which vendors say what is wrong, where their status does not."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+
+def one_of(*forms: str) -> re.Pattern[str]:
+    """A search for any of these forms, at the beginning of a line where a form says so."""
+    return re.compile("|".join(forms), re.IGNORECASE | re.MULTILINE)
+
+
+QUOTA_CODES: Final = frozenset(
+    {
+        "insufficient_quota",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "exceeded_current_quota_error",
+        "insufficient_user_quota",
+        "insufficient_balance",
+        "billing_error",
+        "budget_exceeded",
+    }
+)
+MODEL_CODES: Final = frozenset(
+    {
+        "model_not_found",
+        "invalid_model",
+        "model_decommissioned",
+        "model_not_available",
+        "deploymentnotfound",
+        "unknown_model",
+        "model_not_supported",
+    }
+)
+INPUT_CODES: Final = frozenset(
+    {
+        "content_filter",
+        "content_policy_violation",
+        "moderation_blocked",
+        "data_inspection_failed",
+        "datainspectionfailed",
+        "responsibleaipolicyviolation",
+        "prompt_blocked",
+        "invalid_prompt",
+        "guardrail_intervened",
+        "safety_violation",
+        "input_moderation",
+        "content_moderation",
+        "cyber_policy",
+    }
+)
+OUTPUT_CODES: Final = frozenset({"tool_use_failed", "json_validate_failed", "output_parse_failed"})
+"""The model wrote what its server cannot read; asked again it may write something else."""
+KEY_WORDS: Final = one_of(
+    r"api_key_(?:invalid|expired)",
+    r"^(?:invalid|incorrect) (?:x-)?api[ -]?key",
+    r"^api[ -]?key (?:not valid|expired|not found)",
+    r"\bunauthenticated\b",
+)
+QUOTA_WORDS: Final = one_of(
+    r"insufficient.{0,20}(?:balance|credit|fund|quota)",
+    r"credit balance is too low",
+    r"out of credits",
+    r"requires more credits",
+    r"billing hard limit",
+    r"quota_failed",
+    r"余额不足",
+    r"欠费",
+    r"in arrears",
+)
+MODEL_WORDS: Final = one_of(
+    r"(?:model|deployment)\b.{0,80}\b(?:not found|not exist|not a valid|decommissioned|no longer available)",
+    r"(?:invalid|unknown|no such) model\b",
+    r"no endpoints found",
+)
+MODEL_BEGINNINGS: Final = one_of(
+    r"^(?:the )?(?:model|deployment)\b.{0,80}\b(?:not found|not exist|not a valid|decommissioned)",
+    r"^(?:invalid|unknown|no such) model\b",
+    r"^\S{1,80} is not a valid model",
+)
+"""Of a 400, whose message may quote what one author wrote."""
+INPUT_WORDS: Final = one_of(
+    r"\bflagged\b",
+    r"\bmoderat(?:ed|ion)\b",
+    r"content[ _](?:polic|filter|management|exists risk|safety)",
+    r"safety (?:system|polic|filter|reasons|check)",
+    r"inappropriate content",
+    r"sensitive (?:content|words?)",
+    r"(?:prompt|input|request|message)s? (?:was|were|is|ha(?:s|ve) been) (?:blocked|rejected|filtered)",
+    r"violat\w+ .{0,40}polic",
+    r"guardrail",
+)
+ACCOUNT_WORDS: Final = one_of(
+    r"\b(?:account|organi[sz]ation|project|workspace|subscription|key|permission|country|region)\b"
+)
+"""The deployment is refused, and not what one author wrote."""
+RATE_WORDS: Final = one_of(
+    r"rate.?limit",
+    r"too many requests",
+    r"quota.?exceeded",
+    r"usage ?limits",
+    r"resource_exhausted",
+    r"overloaded",
+    r"at capacity",
+)
+TOO_LONG_WORDS: Final = one_of(
+    r"context[ _-]?(?:length|window|size).{0,40}exceed",
+    r"exceed.{0,60}context[ _-]?(?:length|window|size)",
+    r"maximum context length",
+    r"maximum prompt length",
+    r"prompt exceeds max",
+    r"(?:prompt|input) (?:is )?too long",
+    r"request[ _](?:entity )?too[ _]large",
+    r"input token count.{0,60}exceed",
+    r"tokens in request more than max",
+    r"reduce (?:the length|your prompt|your message)",
+    r"longer than the model'?s context",
+    r"greater than the context length",
+    r"exceeded model token limit",
+    r"context length is only",
+    r"too large for model",
+    r"configured context size",
+    r"too many (?:input )?tokens",
+    r"token limit exceeded",
+    r"range of input length",
+    r"context the overflows",
+    r"exceeds (?:the )?(?:max(?:imum)?|limit).{0,40}tokens?",
+    r"string_above_max_length",
+    r"tokens must be reduced",
+    r"exceeds? (?:the )?(?:max(?:imum)?|limit|allowed).{0,30}(?:sequence|input) length",
+    r"must have less than \d+ tokens",
+)
