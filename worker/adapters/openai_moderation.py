@@ -12,9 +12,9 @@ from openai.types import ModerationMultiModalInputParam
 
 from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.moderation_batches import MOST_TEXTS, BatchedChecks
+from worker.adapters.moderation_images import checked_images
 from worker.adapters.openai_client import Watch, answer, failure, misconfigured, storable
 from worker.adapters.openai_http import ApiClient
-from worker.cancellation import all_of
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.model import AttemptOutcome, ModerationScores
 
@@ -54,28 +54,33 @@ class OpenAIModerator:
         self._checks = BatchedChecks(self._of_texts, most_texts=most_texts, reuse_s=reuse_s)
 
     async def moderate(self, text: str, image_urls: Sequence[str]) -> ModerationScores:
-        """The highest score per category over text and images; one call an image, as the API requires."""
+        """The highest score per category over text and images; one call an image, as the API requires.
+
+        An image that cannot be checked costs neither the text nor the other images their check.
+        """
         try:
-            results = await self._results(text, image_urls)
+            results, unchecked = await self._results(text, image_urls)
         except ModerationUnavailable as error:
             self._log_change(answers=False, kind=error.kind)
             raise
-        if len(results) == 1:
-            return results[0]
         names = dict.fromkeys(name for result in results for name in result.scores)
         return ModerationScores(
             scores={name: max(result.scores.get(name, 0.0) for result in results) for name in names},
             flagged=frozenset().union(*(result.flagged for result in results)),
             model=results[0].model,
+            unchecked_images=unchecked,
         )
 
-    async def _results(self, text: str, image_urls: Sequence[str]) -> Sequence[ModerationScores]:
+    async def _results(self, text: str, image_urls: Sequence[str]) -> tuple[Sequence[ModerationScores], int]:
+        """The results of text and images, and the number of images without one."""
         if not image_urls:
-            return (await self._checks.scores(text),)
-        inputs = [_with_image(text if number == 0 else None, url) for number, url in enumerate(image_urls)]
-        found = await all_of(self._of_input(each) for each in inputs)
+            return (await self._checks.scores(text),), 0
+        checked = await checked_images(self._of_input, text, image_urls)
+        results = list(checked.results)
+        if checked.without_text and (text.strip() or not results):
+            results.append(await self._checks.scores(text))
         self._log_change(answers=True)
-        return found
+        return results, checked.unchecked
 
     async def _of_input(self, asked: list[ModerationMultiModalInputParam]) -> ModerationScores:
         (result,) = await self._answered(asked, 1)
@@ -146,11 +151,6 @@ def _scores(result: Any, model: str) -> ModerationScores | ModerationUnavailable
             f"flagged without a score: {unscored[:3]}"[:300], kind=AttemptOutcome.MALFORMED
         )
     return ModerationScores(scores=scores, flagged=flagged, model=model)
-
-
-def _with_image(text: str | None, url: str) -> list[ModerationMultiModalInputParam]:
-    image: ModerationMultiModalInputParam = {"type": "image_url", "image_url": {"url": url}}
-    return [{"type": "text", "text": text}, image] if text is not None else [image]
 
 
 def _known(block: Mapping[str, Any]) -> dict[str, Any]:
