@@ -20,6 +20,8 @@ from worker.documents.pdf_glyphs import Rules, page_pieces, page_rules
 from worker.documents.pdf_heads import without_heads
 from worker.documents.pdf_paragraphs import document_blocks
 from worker.documents.pdf_rows import Row, page_rows
+from worker.documents.pdf_ruled import without_ruled
+from worker.documents.pdf_tables import Grid, page_parts
 from worker.documents.titles import own_title
 from worker.errors import DocumentRejected
 
@@ -33,6 +35,7 @@ NOTE_PAGES: Final = 200
 @dataclass(frozen=True, slots=True)
 class _Page:
     rows: list[Row]
+    grids: list[Grid]
     rules: Rules
     has_objects: bool
     has_picture: bool
@@ -55,12 +58,15 @@ def parse_pdf(data: bytes) -> ParsedDocument:
             raise DocumentRejected("is locked by a password: save a copy without one") from error
         raise DocumentRejected(f"is damaged or no PDF: {error}") from error
     kept, heads = without_heads([page.rows for page in pages])
-    empty = [number for number, page in enumerate(pages) if _is_scan(page, kept[number])]
-    unreadable = [number for number, rows in enumerate(kept) if not is_legible(_text(rows))]
+    texts = [_text(page, rows) for page, rows in zip(pages, kept, strict=True)]
+    empty = [number for number, page in enumerate(pages) if _is_scan(page, texts[number])]
+    unreadable = [number for number, text in enumerate(texts) if not is_legible(text)]
     missing = {*empty, *unreadable}
-    blocks = tuple(document_blocks(
-            [([] if n in missing else rows, page.rules) for n, (rows, page) in enumerate(zip(kept, pages, strict=True))]
-        ))
+    parts = [
+        [] if number in missing else list(page_parts(kept[number], page.grids, page.rules))
+        for number, page in enumerate(pages)
+    ]
+    blocks = tuple(document_blocks(parts))
     _require_text(blocks, is_garbled=bool(unreadable))
     notes = tuple(_notes(len(pages), empty, unreadable, heads))
     return ParsedDocument(title=title, blocks=blocks, notes=notes, pages=len(pages))
@@ -84,18 +90,20 @@ def _page(document: pdfium.PdfDocument, number: int) -> _Page:
                 has_picture = True
                 break
         rules = page_rules(page)
-        return _Page(page_rows(page_pieces(page, rules), rules), rules, has_objects, has_picture)
+        pieces, grids = without_ruled(page_pieces(page, rules), rules)
+        return _Page(page_rows(pieces, rules), grids, rules, has_objects, has_picture)
     finally:
         page.close()
 
 
-def _text(rows: list[Row]) -> str:
-    return "\n".join(row.text for row in rows)
+def _text(page: _Page, rows: list[Row]) -> str:
+    cells = (cell for grid in page.grids for row in grid.rows for cell in row)
+    return "\n".join([*(row.text for row in rows), *cells])
 
 
-def _is_scan(page: _Page, rows: list[Row]) -> bool:
+def _is_scan(page: _Page, text: str) -> bool:
     """Whether a page shows something and holds no text of it; an empty page is none."""
-    count = sum(map(str.isalnum, _text(rows)))
+    count = sum(map(str.isalnum, text))
     return page.has_objects and (count == 0 or (page.has_picture and count < FEW_CHARS))
 
 

@@ -33,25 +33,39 @@ PRINTED_AT: Final = re.compile(r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? \d{1,2}:\d\d
 
 def without_heads(pages: Sequence[Sequence[Row]]) -> tuple[list[list[Row]], list[str]]:
     """The pages without running heads, and the different texts of these."""
-    edges = [_edges(rows) for rows in pages]
+    edges = [(_edge_sizes(rows), _edge_sizes(rows[::-1])) for rows in pages]
     seen = Counter(
-        key for page, rows in enumerate(edges) for key in {key for each in rows for key in _keys(*each, page)}
+        key
+        for page, rows in enumerate(pages)
+        for is_top, sizes in zip((True, False), edges[page], strict=True)
+        for row in _edge(rows, max(sizes, default=0), is_top=is_top)
+        for key in set(_keys(row, is_top, page))
     )
     least = max(2.0, SHARE * sum(bool(rows) for rows in pages))
     found: list[list[Row]] = []
     heads: dict[str, None] = {}
     for page, rows in enumerate(pages):
-        drop = set()
-        if len(rows) > 2 and PRINTED_FROM.search(rows[-1].text):  # a browser's head stands near the text
-            drop |= {id(row) for row in (rows[0], rows[-1]) if _is_print(row)}
-        for row, is_top in edges[page]:
-            is_repeated = any(seen[key] >= least for key in _keys(row, is_top, page))
-            is_number = PAGE_NUMBER.fullmatch(row.text) is not None and row is rows[0 if is_top else -1]
-            if is_repeated or (is_number and len(pages) > 1):
-                drop.add(id(row))
+
+        def is_head(row: Row, *, is_top: bool, page: int = page) -> bool:
+            is_number = len(pages) > 1 and PAGE_NUMBER.fullmatch(row.text) is not None
+            return is_number or any(seen[key] >= least for key in _keys(row, is_top, page))
+
+        drop = {id(row) for row in _printed(rows)}
+        for is_top, sizes in zip((True, False), edges[page], strict=True):
+            for size in sizes:
+                edge = _edge(rows, size, is_top=is_top)
+                if all(is_head(row, is_top=is_top) for row in edge):
+                    drop |= set(map(id, edge))
         heads |= {NUMBER.sub("#", row.text): None for row in rows if id(row) in drop}
         found.append([row for row in rows if id(row) not in drop])
     return found, list(heads)
+
+
+def _printed(rows: Sequence[Row]) -> list[Row]:
+    """What a browser prints above and below a page, which may stand near its text."""
+    if len(rows) < 3 or not PRINTED_FROM.search(rows[-1].text):
+        return []
+    return [row for row in (rows[0], rows[-1]) if _is_print(row)]
 
 
 def _is_print(row: Row) -> bool:
@@ -59,21 +73,16 @@ def _is_print(row: Row) -> bool:
     return PRINTED_AT.search(row.text) is not None or PRINTED_FROM.search(row.text) is not None
 
 
-def _edges(rows: Sequence[Row]) -> list[tuple[Row, bool]]:
-    """The rows at the top and at the bottom that stand apart from the text between, with whether at the top."""
-    if len(rows) < 2:
-        return []
-    gaps = [upper.bottom - lower.bottom for upper, lower in zip(rows, rows[1:], strict=False)]
-    usual = sorted(gaps)[len(gaps) // 2]
-    found: list[tuple[Row, bool]] = []
-    for number in range(min(EDGE_ROWS, len(gaps))):
-        if gaps[number] > APART * usual or len(rows) <= 3:
-            found += [(row, True) for row in rows[: number + 1] if (row, True) not in found]
-    for number in range(min(EDGE_ROWS, len(gaps))):
-        if gaps[-1 - number] > APART * usual or len(rows) <= 3:
-            below = [(row, False) for row in rows[len(rows) - 1 - number :]]
-            found += [each for each in below if each not in found]
-    return found
+def _edge_sizes(rows: Sequence[Row]) -> list[int]:
+    """How many rows from one edge on may be a running head: they stand apart from the others, and are fewer."""
+    gaps = [abs(one.bottom - other.bottom) for one, other in zip(rows, rows[1:], strict=False)]
+    usual = sorted(gaps)[(len(gaps) - 1) // 3] if gaps else 0.0
+    most = min(EDGE_ROWS, (len(rows) - 1) // 2 if len(rows) > 2 else 0)
+    return [size for size in range(1, most + 1) if gaps[size - 1] > APART * usual]
+
+
+def _edge(rows: Sequence[Row], size: int, *, is_top: bool) -> Sequence[Row]:
+    return rows[:size] if is_top else rows[len(rows) - size :]
 
 
 def _keys(row: Row, is_top: bool, page: int) -> Iterator[tuple[str, int, bool]]:  # noqa: FBT001

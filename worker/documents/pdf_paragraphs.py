@@ -10,13 +10,15 @@ from typing import Final
 
 from worker.documents.cleaning import clean_text, single_line
 from worker.documents.model import Block, table_block
-from worker.documents.pdf_glyphs import HYPHEN, Rules
+from worker.documents.pdf_glyphs import HYPHEN
 from worker.documents.pdf_rows import Row
-from worker.documents.pdf_tables import Grid, page_parts
+from worker.documents.pdf_tables import Grid
 
 SENTENCE_END: Final = tuple(".!?:;。！？：；।؟\"”')）】")
 SHORT_LINE: Final = 0.75
 """A line that ends a sentence and is shorter than this share of the page's longest line ends a paragraph."""
+VERY_SHORT_LINE: Final = 0.5
+"""A line shorter than this, before a capital or digit, is a heading or a list's item."""
 PARAGRAPH_GAP: Final = 1.35
 """A gap between lines larger than the page's usual one by this factor parts paragraphs."""
 OTHER_SIZE: Final = 0.13
@@ -31,12 +33,12 @@ KEPT_PREFIXES: Final = frozenset(
 """First parts of words that keep their hyphen."""
 
 
-def document_blocks(pages: Sequence[tuple[Sequence[Row], Rules]]) -> Iterator[Block]:
-    """The blocks of all pages in reading order; each page's rows without running heads, and its lines."""
-    text = "\n".join(row.text for rows, _ in pages for row in rows)
+def document_blocks(pages: Sequence[Sequence[Row | Grid]]) -> Iterator[Block]:
+    """The blocks of all pages in reading order; each page's rows without running heads, and its tables."""
+    text = "\n".join(part.text for parts in pages for part in parts if isinstance(part, Row))
     builder = _Builder(words={each.lower() for each in HYPHENATED.findall(text)})
-    for number, (rows, rules) in enumerate(pages, 1):
-        yield from builder.page(number, list(page_parts(rows, rules)), rows)
+    for number, parts in enumerate(pages, 1):
+        yield from builder.page(number, parts)
     yield from builder.flushed()
 
 
@@ -49,8 +51,9 @@ class _Builder:
     lines: list[Row] = field(default_factory=list)
     grid: list[tuple[str, ...]] = field(default_factory=list)
 
-    def page(self, number: int, parts: list[Row | Grid], rows: Sequence[Row]) -> Iterator[Block]:
+    def page(self, number: int, parts: Sequence[Row | Grid]) -> Iterator[Block]:
         """The blocks that a page completes; the last one may go on over the page."""
+        rows = [part for part in parts if isinstance(part, Row)]
         longest = max((row.right - row.left for row in rows), default=0.0)
         pitches = [upper.bottom - lower.bottom for upper, lower in zip(rows, rows[1:], strict=False)]
         usual = median(pitches) if pitches else 0.0
@@ -98,8 +101,10 @@ class _Builder:
             return last.text.endswith(SENTENCE_END) or not goes_on
         if last.bottom - row.bottom > PARAGRAPH_GAP * usual or row.bottom > last.bottom:
             return True
-        is_short = last.right - last.left < SHORT_LINE * longest
-        return is_short and last.text.endswith(SENTENCE_END)
+        length = last.right - last.left
+        if length < VERY_SHORT_LINE * longest and (row.text[0].isupper() or row.text[0].isdigit()):
+            return True
+        return length < SHORT_LINE * longest and last.text.endswith(SENTENCE_END)
 
     def _paragraph(self) -> str:
         text = ""

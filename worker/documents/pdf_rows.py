@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from worker.documents.pdf_glyphs import GAP, SPACE, Piece, Rules, is_rtl
-from worker.documents.superscripts import raised
+from worker.documents.pdf_glyphs import GAP, SAME_SIZE, SPACE, Piece, Rules, is_rtl
+from worker.documents.superscripts import lowered, raised
 
-RAISED_HEIGHT: Final = 0.8
+RAISED: Final = 0.12
+"""A raised sign stands above the line by more than this share of the letters' height."""
 
 
 @dataclass(slots=True)
@@ -42,7 +43,7 @@ class Row:
 
     @property
     def height(self) -> float:
-        """Of its tallest letters."""
+        """Of most of its letters."""
         return self.top - self.bottom
 
     @property
@@ -70,11 +71,15 @@ def page_rows(pieces: Sequence[Piece], rules: Rules) -> list[Row]:
         else:
             lines.append([piece])
             box = (piece.bottom, piece.top)
-    return [_row(line, rules) for line in lines]
+    rows: list[Row] = []
+    for line in lines:
+        rows.append(_row(line, rules, rows[-1].text if rows else ""))
+    return rows
 
 
-def _row(line: list[Piece], rules: Rules) -> Row:
-    tallest = max(line, key=lambda each: each.height)
+def _row(line: list[Piece], rules: Rules, above: str) -> Row:
+    """The cells of a line; the text above may end with the currency of its first number."""
+    longest = max(line, key=lambda each: len(each.text))  # signs and other fonts are taller or smaller
     rtl = sum(is_rtl(char) for piece in line for char in piece.text)
     is_from_right = rtl > sum(char.isalpha() and not is_rtl(char) for piece in line for char in piece.text)
     ordered = sorted(line, key=lambda each: -each.right if is_from_right else each.left)
@@ -85,9 +90,19 @@ def _row(line: list[Piece], rules: Rules) -> Row:
             cells.append(Cell(piece.text, piece.left, piece.right, piece.order))
         else:
             following = ordered[index + 1].text if index + 1 < len(ordered) else ""
-            cells[-1] = _with_piece(cells[-1], last, piece, following)
-        last = piece
-    return Row(cells, tallest.bottom, tallest.top, is_from_right)
+            cells[-1] = _with_piece(cells[-1], last, piece, (above if len(cells) == 1 else "", following))
+        last = piece if last is None or piece.height >= SAME_SIZE * last.height else _moved(last, piece)
+    return Row(cells, longest.bottom, longest.top, is_from_right)
+
+
+def _moved(last: Piece, sign: Piece) -> Piece:
+    """The piece before a smaller one, ending where that ends: the next piece is compared with its size."""
+    return replace(
+        last,
+        left=min(last.left, sign.left),
+        right=max(last.right, sign.right),
+        ends_in_leader=sign.ends_in_leader,
+    )
 
 
 def _gap(last: Piece, piece: Piece) -> float:
@@ -102,17 +117,16 @@ def _stands_apart(last: Piece, piece: Piece, rules: Rules) -> bool:
     return gap > 1 and rules.part(left, right, (piece.top + piece.bottom) / 2)
 
 
-def _with_piece(cell: Cell, last: Piece, piece: Piece, following: str) -> Cell:
-    """A cell with the next piece: raised, behind a space, or joined."""
-    if _is_raised(last, piece):
-        text = cell.text + raised(cell.text, piece.text, following)
+def _with_piece(cell: Cell, last: Piece, piece: Piece, around: tuple[str, str]) -> Cell:
+    """A cell with the next piece: raised, lowered, behind a space, or joined."""
+    before, following = f"{around[0]} {cell.text}", around[1]
+    is_sign = piece.height < SAME_SIZE * last.height and len(piece.text) <= 4 and not piece.text.isalpha()
+    if is_sign and piece.bottom > last.bottom + RAISED * last.height:
+        text = cell.text + raised(before, piece.text, following)
+    elif is_sign and piece.top < last.top - RAISED * last.height:
+        text = cell.text + lowered(before, piece.text, following)
     else:
         space = " " if _gap(last, piece) > SPACE * max(last.height, piece.height) else ""
         text = cell.text + space + piece.text
     left, right = min(cell.left, piece.left), max(cell.right, piece.right)
     return Cell(text, left, right, min(cell.order, piece.order))
-
-
-def _is_raised(last: Piece, piece: Piece) -> bool:
-    is_small = piece.height < RAISED_HEIGHT * last.height
-    return is_small and piece.bottom > last.bottom + 0.15 * last.height and len(piece.text) <= 4

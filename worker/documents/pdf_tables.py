@@ -20,13 +20,26 @@ WRAPPED: Final = 1.2
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table: rows of cells' texts."""
+    """A table: rows of cells' texts, and its upper edge in points."""
 
     rows: list[tuple[str, ...]]
+    top: float
 
 
-def page_parts(rows: Sequence[Row], rules: Rules) -> Iterator[Row | Grid]:
-    """A page's rows, those of a table together as a grid."""
+def page_parts(rows: Sequence[Row], grids: Sequence[Grid], rules: Rules) -> Iterator[Row | Grid]:
+    """A page's rows, those of a table together as a grid, and the grids among them."""
+    start = 0
+    for grid in grids:
+        end = start
+        while end < len(rows) and rows[end].bottom + rows[end].top > 2 * grid.top:
+            end += 1
+        yield from _parts(rows[start:end], rules)
+        yield grid
+        start = end
+    yield from _parts(rows[start:], rules)
+
+
+def _parts(rows: Sequence[Row], rules: Rules) -> Iterator[Row | Grid]:
     at = 0
     while at < len(rows):
         end = _table_end(rows, at)
@@ -40,7 +53,7 @@ def page_parts(rows: Sequence[Row], rules: Rules) -> Iterator[Row | Grid]:
         elif _is_prose(rows[at:end], columns):
             yield from _by_column(rows[at:end], columns)
         else:
-            yield Grid(_grid(rows[at:end], columns, rules))
+            yield Grid(_grid(rows[at:end], columns, rules), rows[at].top)
         at = end
 
 
@@ -57,7 +70,15 @@ def _table_end(rows: Sequence[Row], start: int) -> int:
         elif at == start or at - end > 1 or not _fits(rows[start:end], rows[at]):
             break
         at += 1
-    return end
+    return end + _ends_wrapped(rows, start, end)
+
+
+def _ends_wrapped(rows: Sequence[Row], start: int, end: int) -> int:
+    """1 when the row behind a table is the second line of a cell in its last row, else 0."""
+    if end - start < 2 or end == len(rows) or len(rows[end].cells) != 1:
+        return 0
+    pitches = [upper.bottom - lower.bottom for upper, lower in zip(rows[start:], rows[start + 1 : end + 1], strict=False)]
+    return int(pitches[-1] * WRAPPED < max(pitches) and _fits(rows[start:end], rows[end]))
 
 
 def _fits(table: Sequence[Row], row: Row) -> bool:
