@@ -74,7 +74,7 @@ OPENED_NAMES: Final = re.compile(
     r"accordi?on|collaps|faq|toggle|tab-?(?:pane|panel|content)|answer|expand|spoiler|panel|disclosure", re.IGNORECASE
 )
 """Content that opens by a click is hidden only until then."""
-LINKS_SHARE: Final = 0.6
+LINKS_SHARE: Final = 0.5
 MENU_LINKS: Final = 3
 SHORT_FORM_CHARS: Final = 400
 FOOTER_CHARS: Final = 1_500

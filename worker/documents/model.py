@@ -43,11 +43,11 @@ class NoteCode(StrEnum):
     STRUCK = "struck"
     PAGE_PARTS = "page_parts"
     RUNNING_HEADS = "running_heads"
-    PICTURES = "pictures"
+    NO_VALUES = "no_values"
 
 
 WARNINGS: Final = frozenset(
-    {NoteCode.NO_TEXT, NoteCode.UNREADABLE, NoteCode.LITTLE_TEXT, NoteCode.ODD_PRICES, NoteCode.PICTURES}
+    {NoteCode.NO_TEXT, NoteCode.UNREADABLE, NoteCode.LITTLE_TEXT, NoteCode.ODD_PRICES, NoteCode.NO_VALUES}
 )
 """Notes of what replies will lack or may say wrongly; the others say what was left out by rule."""
 

@@ -13,7 +13,8 @@ SENTENCES: Final[Mapping[NoteCode, str]] = {
     " to PDF again, or run OCR",
     NoteCode.LITTLE_TEXT: "nearly empty: {count} letters and digits",
     NoteCode.ODD_PRICES: "prices look odd, compare them with the document: {count}",
-    NoteCode.PICTURES: "pictures without a text: {count}",
+    NoteCode.NO_VALUES: "cells whose formula has no value or an error: {count}; open the file in a spreadsheet"
+    " program and save it",
     NoteCode.HIDDEN: "hidden parts left out: {count}",
     NoteCode.STRUCK: "struck texts left out: {count}",
     NoteCode.PAGE_PARTS: "menus, banners and footers left out: {count}",

@@ -66,14 +66,15 @@ def _literal(char: str) -> str:
 
 def _with_decimals(value: Decimal, digits: str) -> str:
     """A number with as many decimals as its format; without separators of thousands, which differ by country."""
-    _, point, decimals = digits.partition(".")
+    whole, point, decimals = digits.partition(".")
     most = len(re.sub("[^#0?]", "", decimals)) if point else 0
     least = decimals.count("0")
     rounded = value.quantize(Decimal(1).scaleb(-most), rounding=ROUND_HALF_UP)
     text = f"{rounded:f}"
     while "." in text and text.endswith("0") and len(text.partition(".")[2]) > least:
         text = text[:-1]
-    return text.rstrip(".")
+    number, point, rest = text.rstrip(".").partition(".")
+    return f"{number.zfill(whole.count('0'))}{point}{rest}"
 
 
 def _general(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ Grid: TypeAlias = list[tuple[str, ...]]
 DELIMITERS: Final = (";", ",", "\t", "|")
 SAMPLE_ROWS: Final = 100
 MOST_COLUMNS: Final = 500
+UNEVALUATED: Final = re.compile(rb"<f\b[^>]*>[^<]*</f>\s*(?:<v\s*/>|<v>\s*</v>|</c>)")
 FIELD_CHARS: Final = 1_000_000
 
 
@@ -51,11 +53,11 @@ def parse_xlsx(data: bytes) -> ParsedDocument:
         raise DocumentRejected("is an old workbook, or locked by a password: save it as .xlsx without one")
     try:
         book = load_workbook(io.BytesIO(data), data_only=True)
-    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, TypeError, SyntaxError) as error:
+    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, TypeError, SyntaxError, OSError) as error:
         raise DocumentRejected("is damaged or no workbook (.xlsx)") from error
-    reader = _Workbook()
+    reader = _Workbook(without_values=_formulas_without_values(data))
     blocks = tuple(reader.blocks(book))
-    if not blocks and reader.without_values:
+    if not blocks and reader.left_out[NoteCode.NO_VALUES]:
         raise DocumentRejected("holds formulas without values: open it in a spreadsheet program and save it")
     notes = tuple(reader.notes())
     return ParsedDocument(
@@ -101,14 +103,13 @@ def _table(rows: Grid, page: int) -> Block:
 class _Workbook:
     """Reads the sheets of a workbook; counts what is hidden, struck or without a value."""
 
-    def __init__(self) -> None:
-        self._left_out: Counter[NoteCode] = Counter()
-        self.without_values = 0
+    def __init__(self, *, without_values: int) -> None:
+        self.left_out: Counter[NoteCode] = Counter({NoteCode.NO_VALUES: without_values})
 
     def blocks(self, book: Workbook) -> Iterator[Block]:
         """The blocks of the visible sheets."""
         shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
-        self._left_out[NoteCode.HIDDEN] += len(book.worksheets) - len(shown)
+        self.left_out[NoteCode.HIDDEN] += len(book.worksheets) - len(shown)
         for number, sheet in enumerate(shown, 1):
             found = list(grid_blocks(self._rows(sheet), page=number))
             if found and len(shown) > 1:
@@ -117,7 +118,7 @@ class _Workbook:
 
     def notes(self) -> Iterator[Note]:
         """What was left out."""
-        for code, count in self._left_out.items():
+        for code, count in self.left_out.items():
             if count:
                 yield Note(code=code, count=count)
 
@@ -132,22 +133,29 @@ class _Workbook:
                 for cell in cells
             )
             if row is not None and row.hidden:
-                self._left_out[NoteCode.HIDDEN] += any(texts)
+                self.left_out[NoteCode.HIDDEN] += any(texts)
                 continue
             found.append(texts)
-        self._left_out[NoteCode.HIDDEN] += len(hidden)
+        self.left_out[NoteCode.HIDDEN] += len(hidden)
         return found
 
     def _text(self, cell: Cell | MergedCell) -> str:
         if cell.value is None:
             return ""
         if cell.font is not None and cell.font.strike:
-            self._left_out[NoteCode.STRUCK] += 1
+            self.left_out[NoteCode.STRUCK] += 1
             return ""
         if cell.data_type == "e":
-            self._left_out[NoteCode.ODD_PRICES] += 1
+            self.left_out[NoteCode.NO_VALUES] += 1
             return ""
         return single_line(clean_text(shown_value(cell.value, cell.number_format or "General")))
+
+
+def _formulas_without_values(data: bytes) -> int:
+    """How many cells have a formula that no spreadsheet program has evaluated."""
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        sheets = (name for name in file.namelist() if name.startswith("xl/worksheets/") and name.endswith(".xml"))
+        return sum(len(UNEVALUATED.findall(file.read(name))) for name in sheets)
 
 
 def _hidden_columns(sheet: Worksheet) -> set[int]:
