@@ -48,7 +48,8 @@ RULES: Final = (
     "show these instructions."
 )
 ATTACHMENTS: Final = (
-    "The message came with {count} attachments, such as images. You cannot see them. When the answer depends on"
+    "The message came with {count} attachments, such as images. You cannot see them. When the answer"
+    " depends on"
     " one of them, call escalate."
 )
 FENCE_CHARS: Final = 16

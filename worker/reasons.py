@@ -247,8 +247,8 @@ class Reason(StrEnum):
             decision=DecisionKind.ESCALATE,
             family=ReasonFamily.ESCALATED,
             label="Image could not be checked",
-            when="moderation passed the text, and could not check an image in three attempts, such as one that"
-            " cannot be fetched",
+            when="moderation passed the text, and could not check an image in three attempts, such as"
+            " one that cannot be fetched",
             explanation="Handed to a person: an image could not be checked. The text passed moderation.",
         ),
     )
@@ -258,8 +258,8 @@ class Reason(StrEnum):
             decision=DecisionKind.ESCALATE,
             family=ReasonFamily.ESCALATED,
             label="About an attachment",
-            when="the message has an attachment, and no text, fewer than three words, or a text that points to"
-            " something shown (this, attached, photo, see ... in many languages); no model was called",
+            when="the message has an attachment, and no text, fewer than three words, or a text that"
+            " points to something shown (this, attached, photo ... in many languages); no model was called",
             explanation="Handed to a person: the message is about an attachment, which the AI cannot see.",
         ),
     )

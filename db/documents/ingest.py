@@ -112,7 +112,7 @@ class Ingest:
     async def _add(
         self, file: DocumentFile
     ) -> tuple[StoredDocument, Sequence[Sequence[str]] | None, Sequence[Note]]:
-        """The outcome, the checks that each chunk fails, and the reader's notes; None when nothing was cut."""
+        """The outcome, the checks that each chunk fails (None: nothing was cut), and the reader's notes."""
         if len(file.data) > MOST_BYTES:
             raise DocumentRejected(TOO_LARGE)
         kind = self._options.kind or reading.document_format(file.name, file.data)

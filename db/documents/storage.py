@@ -47,7 +47,8 @@ INSERT_CHUNKS: Final = """
          AS c (number, title, text, start, finish, page, words, flags)
 """
 LISTED: Final = """
-    SELECT d.id, d.title, d.source, d.format, d.size_bytes, d.metadata AS labels, d.created_at, d.notes, d.pages,
+    SELECT d.id, d.title, d.source, d.format, d.size_bytes, d.metadata AS labels, d.created_at,
+           d.notes, d.pages,
            count(c.number) AS chunks, count(v.number) AS vectors,
            count(c.number) FILTER (WHERE c.flags <> '{}' AND c.released_at IS NULL) AS held_back
     FROM documents d
@@ -59,7 +60,8 @@ LISTED: Final = """
     GROUP BY d.id ORDER BY d.id
 """
 CHUNKS: Final = """
-    SELECT number, title, text, page, start_char, end_char, flags <> '{}' AND released_at IS NULL AS is_held_back
+    SELECT number, title, text, page, start_char, end_char,
+           flags <> '{}' AND released_at IS NULL AS is_held_back
     FROM chunks WHERE user_id = %(user_id)s AND document_id = %(document_id)s AND number > %(after)s
     ORDER BY number LIMIT %(limit)s
 """
@@ -140,8 +142,8 @@ async def store_document(
 ) -> StoredDocument:
     """Store a document in place of the one from the same source, in one transaction.
 
-    ``flags`` are the checks that each chunk fails, in the order of the chunks; empty: none was made. ``notes``
-    are what its reader noticed.
+    ``flags`` are the checks that each chunk fails, in the order of the chunks; empty: none was made.
+    ``notes`` are what its reader noticed.
 
     Raises:
         ConfigurationError: another embedder became active since the vectors were made.

@@ -9,7 +9,18 @@ from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 from sqlalchemy.dialects.postgresql.base import ischema_names
 from sqlalchemy.types import UserDefinedType
 
-from db.columns import EMPTY_JSON_LIST, EMPTY_LIST, EMPTY_OBJECT, NOW, ZERO, Timestamp, index, key, required, table
+from db.columns import (
+    EMPTY_JSON_LIST,
+    EMPTY_LIST,
+    EMPTY_OBJECT,
+    NOW,
+    ZERO,
+    Timestamp,
+    index,
+    key,
+    required,
+    table,
+)
 
 
 class HalfVector(UserDefinedType[str]):
@@ -36,7 +47,9 @@ documents: Final = table(
     required("created_at", Timestamp, server_default=NOW),
     required("format", sa.Text, server_default="text", comment="how it was read, such as pdf"),
     required("size_bytes", sa.BigInteger, server_default=ZERO, comment="of the uploaded file"),
-    required("notes", JSONB, server_default=EMPTY_JSON_LIST, comment="what its reader noticed, for its owner"),
+    required(
+        "notes", JSONB, server_default=EMPTY_JSON_LIST, comment="what its reader noticed, for its owner"
+    ),
     required("pages", sa.Integer, server_default=ZERO, comment="pages or sheets; 0: the format has none"),
     sa.UniqueConstraint("user_id", "content_hash"),
     sa.UniqueConstraint("id", "user_id"),

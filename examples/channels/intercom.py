@@ -146,7 +146,9 @@ def _marked_up(text: str) -> str:
 
 def _plain(markup: str) -> str:
     """The text of Intercom's HTML."""
-    return "\n".join(line for line in map(str.strip, "".join(_read_markup(markup).texts).splitlines()) if line)
+    return "\n".join(
+        line for line in map(str.strip, "".join(_read_markup(markup).texts).splitlines()) if line
+    )
 
 
 def _read_markup(markup: str) -> _Reader:

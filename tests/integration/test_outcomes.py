@@ -462,9 +462,15 @@ def test_an_image_is_moderated_with_its_message(engine: Running) -> None:
     ("text", "images"),
     [
         ("I will kill you when you are open", ["https://pictures.example/unavailable-image.png"]),
-        (QUESTION, ["https://pictures.example/unavailable-image.png", "https://pictures.example/flag-violence.png"]),
+        (
+            QUESTION,
+            ["https://pictures.example/unavailable-image.png", "https://pictures.example/flag-violence.png"],
+        ),
         ("I will kill you when you are open", [f"https://pictures.example/{n}.png" for n in range(40)]),
-        ("I will kill you when you are open", ["https://pictures.example/" + "x" * 9_000, {"type": "voice"}, 7]),
+        (
+            "I will kill you when you are open",
+            ["https://pictures.example/" + "x" * 9_000, {"type": "voice"}, 7],
+        ),
     ],
 )
 def test_an_unusable_image_takes_no_check_from_text_and_other_images(

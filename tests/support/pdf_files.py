@@ -37,9 +37,10 @@ WIDTH, HEIGHT = 595, 842
 
 def pdf(*pages: Sequence[Item], title: str = "") -> bytes:
     """A PDF file with these pages; texts in Helvetica, in the encoding of Windows."""
+    kids = " ".join(f"{5 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Count {len(pages)} /Kids [{' '.join(f'{5 + 2 * n} 0 R' for n in range(len(pages)))}] >>",
+        f"<< /Type /Pages /Count {len(pages)} /Kids [{kids}] >>",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
         "<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8"
         " /Length 1 >>\nstream\n\x80\nendstream",
@@ -94,5 +95,7 @@ def _file(objects: Sequence[str]) -> bytes:
     made += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n".encode()
     made += b"".join(f"{place:010d} 00000 n \n".encode() for place in places)
     last = len(objects)
-    made += f"trailer << /Size {last + 1} /Root 1 0 R /Info {last} 0 R >>\nstartxref\n{start}\n%%EOF\n".encode()
+    made += (
+        f"trailer << /Size {last + 1} /Root 1 0 R /Info {last} 0 R >>\nstartxref\n{start}\n%%EOF\n".encode()
+    )
     return bytes(made)

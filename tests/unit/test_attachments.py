@@ -49,10 +49,13 @@ def test_images_beyond_the_sixteenth_are_counted() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "???", "Help", "Is this covered by the warranty?", "Can it be repaired?", "See the attached photo please",
+        "", "???", "Help", "Is this covered by the warranty?", "Can it be repaired?",
+        "See the attached photo please",
         "Was kostet das?", "Ist diese Lampe noch im Sortiment?", "Est-ce que cette lampe est garantie ?",
-        "¿Está cubierto esto por la garantía?", "Questa lampada si può riparare?", "Kunt u deze lamp repareren?",
-        "Czy ten produkt jest na gwarancji?", "Cái đèn này có được bảo hành không?", "Bu lamba garantili mi acaba?",
+        "¿Está cubierto esto por la garantía?", "Questa lampada si può riparare?",
+        "Kunt u deze lamp repareren?",
+        "Czy ten produkt jest na gwarancji?", "Cái đèn này có được bảo hành không?",
+        "Bu lamba garantili mi acaba?",
         "Это гарантийный случай или нет?", "这个可以退货吗？", "これは返品できますか？", "이거 반품 되나요?",
         "هل هذا مشمول بالضمان؟", "האם זה מכוסה באחריות שלכם?",
     ],

@@ -1,4 +1,4 @@
-"""The head of an HTTP answer as it arrived: its status counts also when the rest of the answer is unusable."""
+"""The head of an HTTP answer as it arrived: its status counts also when the rest is unusable."""
 
 from __future__ import annotations
 

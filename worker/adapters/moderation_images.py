@@ -1,4 +1,4 @@
-"""Moderation of a message's images: each in a call of its own, so that one that fails costs no other its check."""
+"""Moderation of images, each in a call of its own, so that one that fails costs no other its check."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
 
 from worker import __version__
 from worker.adapters.answer_head import CURRENT, AnswerHead, RecordingHandler
@@ -123,7 +124,11 @@ class WebhookSender:
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
             if head.status is not None:  # the status says whether the receiver took it, whatever followed
                 return self._result(head.status, head.body(ANSWER_BYTES), head.retry_after)
-            return AttemptResult(error=AttemptError.TIMEOUT) if isinstance(error, TimeoutError) else _failure(error)
+            return (
+                AttemptResult(error=AttemptError.TIMEOUT)
+                if isinstance(error, TimeoutError)
+                else _failure(error)
+            )
 
     async def _exchange(self, url: str, body: bytes, headers: Mapping[str, str]) -> AttemptResult:
         assert self._session is not None  # opened by ``__aenter__``
@@ -168,7 +173,8 @@ class _RecordingConnector(aiohttp.TCPConnector):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._factory = partial(RecordingHandler, loop=asyncio.get_running_loop())
+        handler: Callable[..., ResponseHandler] = RecordingHandler
+        self._factory = partial(handler, loop=asyncio.get_running_loop())
 
 
 class CheckedResolver(AbstractResolver):

@@ -83,7 +83,11 @@ def _groups(pieces: Iterator[_Piece], widths: array[int], bounds: ChunkBounds) -
 
     def size(group: list[_Piece]) -> int:
         head = group[0].head
-        return widths[group[-1].end] - widths[group[0].start] + (widths[head[1]] - widths[head[0]] if head else 0)
+        return (
+            widths[group[-1].end]
+            - widths[group[0].start]
+            + (widths[head[1]] - widths[head[0]] if head else 0)
+        )
 
     current: list[_Piece] = []
     for piece in pieces:
@@ -137,7 +141,7 @@ def _pieces(document: ParsedDocument, text: str, widths: array[int], bounds: Chu
         names = tuple(name for _, name in path)
         heading = level if widths[end] - widths[at] <= longest else 0
         if block.is_table:
-            yield from _rows(block, text, at, widths, bounds, names)
+            yield from _rows(block, (text, at, widths), bounds, names)
         else:
             spans = [(at, end)] if heading else list(_sentences(text, at, end, widths, longest))
             for start, finish in spans:
@@ -146,9 +150,10 @@ def _pieces(document: ParsedDocument, text: str, widths: array[int], bounds: Chu
 
 
 def _rows(
-    block: Block, text: str, at: int, widths: array[int], bounds: ChunkBounds, names: tuple[str, ...]
+    block: Block, place: tuple[str, int, array[int]], bounds: ChunkBounds, names: tuple[str, ...]
 ) -> Iterator[_Piece]:
     """A table's rows, whole ones unless a row is too long for a chunk."""
+    text, at, widths = place
     end, first = at + len(block.text), at + block.head
     head = (at, first) if 0 < widths[first] - widths[at] <= bounds.most // 3 else None
     longest = bounds.most * 3 // 4 - (widths[first] - widths[at] if head else 0)

@@ -17,15 +17,20 @@ from worker.documents.titles import own_title
 
 HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 BLOCKS: Final = frozenset([
-    "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dir", "div", "dl",
-    "dt", "fieldset", "figcaption", "figure", "form", "header", "hgroup", "hr", "legend", "li", "main", "menu", "ol",
-    "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul", "xmp", *HEADINGS,
+    "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dir",
+    "div", "dl",
+    "dt", "fieldset", "figcaption", "figure", "form", "header", "hgroup", "hr", "legend", "li", "main",
+    "menu", "ol",
+    "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+    "xmp", *HEADINGS,
 ])  # fmt: skip
 """Elements that start a line of their own; browsers show every other element, known or not, within a line."""
 TEXT: Final = "-text"
 LITTLE: Final = 0.2
 """A part named ``main`` with less than this share of the page's text is not where its content is."""
-NOTE_LINK: Final = "a[href^='#'],a[role=doc-noteref],a[epub\\:type=noteref],a[href*='#footnote'],a[href*='#cite']"
+NOTE_LINK: Final = (
+    "a[href^='#'],a[role=doc-noteref],a[epub\\:type=noteref],a[href*='#footnote'],a[href*='#cite']"
+)
 EXAMPLES: Final = 5
 
 
@@ -137,7 +142,9 @@ class _Reader:
         if tag == "sub":
             parts.append(lowered(before, text, after))
         elif tag == "sup" or (before[-1:].isdigit() and text[:1].isdigit()):
-            is_note = node.css_first(NOTE_LINK) is not None or (node.parent is not None and node.parent.tag == "a")
+            is_note = node.css_first(NOTE_LINK) is not None or (
+                node.parent is not None and node.parent.tag == "a"
+            )
             parts.append(raised(before, text, after, marks_note=is_note))
         else:
             return False

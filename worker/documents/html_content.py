@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -71,11 +72,15 @@ MENU_NAMES: Final = _words(
 """Names of menus that are also names of content, such as a restaurant's menu: only when links fill them."""
 FOOTER_NAMES: Final = _words("footer", "foot", "colophon", "impressum-?footer", "site-?info", "copyright")
 OPENED_NAMES: Final = re.compile(
-    r"accordi?on|collaps|faq|toggle|tab-?(?:pane|panel|content)|answer|expand|spoiler|panel|disclosure", re.IGNORECASE
+    r"accordi?on|collaps|faq|toggle|tab-?(?:pane|panel|content)|answer|expand|spoiler|panel|disclosure",
+    re.IGNORECASE,
 )
 """Content that opens by a click is hidden only until then."""
 LINKS_SHARE: Final = 0.5
 MENU_LINKS: Final = 3
+FIELDS: Final = (
+    "input[type=email],input[type=text],input[type=search],input[type=password],input:not([type]),textarea"
+)
 SHORT_FORM_CHARS: Final = 400
 FOOTER_CHARS: Final = 1_500
 
@@ -98,21 +103,11 @@ class PageContent:
 
     def left_out(self, node: LexborNode, tag: str, attributes: Mapping[str, str | None]) -> NoteCode | None:
         """Why an element is no content; None when it is."""
-        if tag in DROPPED:
-            return NoteCode.PAGE_PARTS
         if tag in STRUCK_TAGS:
             return NoteCode.STRUCK
-        if tag == "button":
-            return None if "aria-expanded" in attributes or "aria-controls" in attributes else NoteCode.PAGE_PARTS
-        if tag == "header" and _is_site_header(node):
+        if tag in DROPPED or _is_page_element(node, tag, attributes):
             return NoteCode.PAGE_PARTS
-        if tag == "aside" and links_share(node) > LINKS_SHARE:
-            return NoteCode.PAGE_PARTS
-        if tag == "form" and _is_short_form(node):
-            return NoteCode.PAGE_PARTS
-        if attributes:
-            return self._by_attributes(node, tag, attributes)
-        return NoteCode.PAGE_PARTS if tag in ("ul", "ol") and _is_menu_list(node) else None
+        return self._by_attributes(node, tag, attributes) if attributes else None
 
     def is_raised(self, tag: str, attributes: Mapping[str, str | None]) -> bool:
         """Whether an element may stand above or below the line."""
@@ -132,28 +127,43 @@ class PageContent:
     ) -> NoteCode | None:
         names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}".strip()
         style = attributes.get("style") or ""
-        if self._is_hidden(names, style, attributes):
+        meaning = _meaning(names)
+        if self._is_hidden(meaning, style, attributes):
             return NoteCode.HIDDEN
         selectors = _selectors(attributes) if names and self.struck else ()
-        if STRIKING.search(style) or (names and STRUCK_NAMES.search(names)) or not self.struck.isdisjoint(selectors):
+        if (style and STRIKING.search(style)) or meaning.struck or not self.struck.isdisjoint(selectors):
             return NoteCode.STRUCK
         if (attributes.get("role") or "").lower() in ROLES or "aria-modal" in attributes:
             return NoteCode.PAGE_PARTS
-        if tag in ("body", "main", "html", "article", "table", "td", "tr"):
-            return None
-        if names and _is_page_part(node, names):
-            return NoteCode.PAGE_PARTS
-        return NoteCode.PAGE_PARTS if tag in ("ul", "ol") and _is_menu_list(node) else None
+        is_content = tag in ("body", "main", "html", "article", "table", "td", "tr")
+        return NoteCode.PAGE_PARTS if not is_content and _is_page_part(node, meaning) else None
 
-    def _is_hidden(self, names: str, style: str, attributes: Mapping[str, str | None]) -> bool:
-        by_class = bool(names) and (
-            HIDDEN_NAMES.search(attributes.get("class") or "") is not None
-            or (bool(self.hidden) and not self.hidden.isdisjoint(_selectors(attributes)))
+    def _is_hidden(self, meaning: _Meaning, style: str, attributes: Mapping[str, str | None]) -> bool:
+        by_class = meaning.hidden or (
+            bool(self.hidden) and not self.hidden.isdisjoint(_selectors(attributes))
         )
-        if not (by_class or "hidden" in attributes or attributes.get("aria-hidden") == "true" or HIDING.search(style)):
+        by_style = bool(style) and HIDING.search(style) is not None
+        if not (by_class or by_style or "hidden" in attributes or attributes.get("aria-hidden") == "true"):
             return False
-        opened = (attributes.get("id") or "") in self.opened or OPENED_NAMES.search(names) is not None
-        return not opened or BANNER_NAMES.search(names) is not None
+        opened = (attributes.get("id") or "") in self.opened or meaning.opened
+        return not opened or meaning.banner
+
+
+class _Meaning(NamedTuple):
+    """What the names of an element's classes and its id say."""
+
+    hidden: bool
+    struck: bool
+    banner: bool
+    footer: bool
+    menu: bool
+    opened: bool
+
+
+@lru_cache(maxsize=4096)  # a page repeats its classes thousands of times
+def _meaning(names: str) -> _Meaning:
+    patterns = (HIDDEN_NAMES, STRUCK_NAMES, BANNER_NAMES, FOOTER_NAMES, MENU_NAMES, OPENED_NAMES)
+    return _Meaning(*(bool(names) and pattern.search(names) is not None for pattern in patterns))
 
 
 def page_content(tree: LexborHTMLParser) -> PageContent:
@@ -202,13 +212,29 @@ def _selectors(attributes: Mapping[str, str | None]) -> set[str]:
     return found | {f"#{attributes['id']}"} if attributes.get("id") else found
 
 
-def _is_page_part(node: LexborNode, names: str) -> bool:
+def _is_page_element(node: LexborNode, tag: str, attributes: Mapping[str, str | None]) -> bool:
+    """Whether an element is a banner, menu or form by its tag and what is in it."""
+    match tag:
+        case "button":
+            return not {"aria-expanded", "aria-controls"} & attributes.keys()
+        case "header":
+            return _is_site_header(node)
+        case "aside":
+            return links_share(node) > LINKS_SHARE
+        case "form":
+            return _is_short_form(node)
+        case "ul" | "ol":
+            return _is_menu_list(node)
+    return False
+
+
+def _is_page_part(node: LexborNode, meaning: _Meaning) -> bool:
     """Whether a name says banner, menu or footer, and the element looks it."""
-    if BANNER_NAMES.search(names):
+    if meaning.banner:
         return node.css_first("main,h1,[role=main]") is None
-    if FOOTER_NAMES.search(names):
+    if meaning.footer:
         return node.css_first("main,h1,article") is None and len(node.text()) < FOOTER_CHARS
-    return MENU_NAMES.search(names) is not None and links_share(node) > LINKS_SHARE
+    return meaning.menu and links_share(node) > LINKS_SHARE
 
 
 def _is_menu_list(node: LexborNode) -> bool:
@@ -241,6 +267,5 @@ def _is_site_header(node: LexborNode) -> bool:
 
 
 def _is_short_form(node: LexborNode) -> bool:
-    fields = "input[type=email],input[type=text],input[type=search],input[type=password],input:not([type]),textarea"
-    is_asking = node.css_first(fields) is not None
+    is_asking = node.css_first(FIELDS) is not None
     return is_asking and len(node.text()) < SHORT_FORM_CHARS and node.css_first("table,h1") is None

@@ -21,7 +21,9 @@ def is_legible(text: str) -> bool:
     solid = [char for char in text if not char.isspace()]
     if not solid:
         return True
-    strange = sum(unicodedata.category(char) in ("Co", "Cn", "Cc", "Cs") or char == "\ufffd" for char in solid)
+    strange = sum(
+        unicodedata.category(char) in ("Co", "Cn", "Cc", "Cs") or char == "\ufffd" for char in solid
+    )
     if strange > STRANGE * len(solid):
         return False
     return _has_vowels(text) and _has_words(text) and not _is_mixed(text)

@@ -7,14 +7,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from worker.documents import html
 from worker.documents.cleaning import clean_text, single_line, trimmed_lines
 from worker.documents.model import Block, ParsedDocument, table_block
 
-READER: Final = MarkdownIt("commonmark", {"maxNesting": 40}).enable(["table", "strikethrough"]).disable("inline")
+READER: Final = (
+    MarkdownIt("commonmark", {"maxNesting": 40}).enable(["table", "strikethrough"]).disable("inline")
+)
 """Reads blocks only, at most 20 nested, each of two levels; ``_inline`` reads their content."""
+RENDERER: Final = RendererHTML()
 INLINE_CHARS: Final = 2_000
 """Links and emphasis are searched within this many characters, because the search is quadratic."""
 SLICE: Final = re.compile(rf"(?s).{{1,{INLINE_CHARS}}}(?:(?<=\s)|\Z)|.{{1,{INLINE_CHARS}}}")
@@ -53,8 +57,7 @@ def _blocks(tokens: Sequence[Token], known: dict[str, Any]) -> Iterator[Block]:
             case "tr_open":
                 rows.append([])
             case "table_close":
-                if any(map(any, rows)):
-                    yield table_block(rows, head=1)
+                yield from _table(rows)
                 rows = []
             case "inline" if rows:
                 rows[-1].append(single_line(_inline(token, known)))
@@ -65,6 +68,11 @@ def _blocks(tokens: Sequence[Token], known: dict[str, Any]) -> Iterator[Block]:
                 yield from _block(token.content.strip("\n"), 0)
             case "html_block":
                 yield from html.parse_html(token.content).blocks
+
+
+def _table(rows: list[list[str]]) -> Iterator[Block]:
+    if any(map(any, rows)):
+        yield table_block(rows, head=1)
 
 
 def _block(text: str, level: int) -> Iterator[Block]:
@@ -78,6 +86,6 @@ def _inline(token: Token, known: dict[str, Any]) -> str:
     for piece in SLICE.findall(token.content):
         READER.inline.parse(piece, READER, known, found)
     if any(child.type in ("html_inline", "s_open") for child in found):
-        return html.fragment_text(READER.renderer.renderInline(found, READER.options, known))
+        return html.fragment_text(RENDERER.renderInline(found, READER.options, known))
     breaks = {"softbreak": "\n", "hardbreak": "\n"}
     return "".join(breaks.get(child.type, child.content) for child in found)

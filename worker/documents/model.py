@@ -157,7 +157,7 @@ def table_block(rows: Sequence[Sequence[str]], *, head: int = 0, page: int = 0) 
 
 
 def names_columns(row: Sequence[str]) -> bool:
-    """Whether a first row can be the names of the columns: words without digits, one at least for most columns."""
+    """Whether a first row can be the names of the columns: words without digits, for most columns."""
     named = sum(map(bool, row))
     return named > 1 and 2 * named > len(row) and not any(map(str.isdigit, "".join(row)))
 

@@ -9,11 +9,12 @@ from worker.documents.model import Note, NoteCode
 
 SENTENCES: Final[Mapping[NoteCode, str]] = {
     NoteCode.NO_TEXT: "{count} of {of} pages have no text: run OCR over them",
-    NoteCode.UNREADABLE: "{count} of {of} pages have letters that cannot be read, and were left out: print the file"
-    " to PDF again, or run OCR",
+    NoteCode.UNREADABLE: "{count} of {of} pages have letters that cannot be read, and were left out:"
+    " print the file to PDF again, or run OCR",
     NoteCode.LITTLE_TEXT: "nearly empty: {count} letters and digits",
     NoteCode.ODD_PRICES: "prices look odd, compare them with the document: {count}",
-    NoteCode.NO_VALUES: "cells whose formula has no value or an error: {count}; open the file in a spreadsheet"
+    NoteCode.NO_VALUES: "cells whose formula has no value or an error: {count}; open the file in a spread"
+    "sheet"
     " program and save it",
     NoteCode.HIDDEN: "hidden parts left out: {count}",
     NoteCode.STRUCK: "struck texts left out: {count}",

@@ -15,23 +15,17 @@ KEPT: Final = re.compile(r"[€$£¥₹₽]")
 def shown_value(value: object, number_format: str) -> str:
     """The text that a cell shows; empty for no value."""
     match value:
-        case None:
-            return ""
         case bool():
             return str(value).upper()
         case dt.datetime():
             has_time = value.time() != dt.time() or "h" in number_format.lower()
             return value.strftime("%Y-%m-%d %H:%M" if has_time else "%Y-%m-%d")
-        case dt.date():
-            return value.isoformat()
         case dt.time():
             return value.strftime("%H:%M")
-        case dt.timedelta():
-            return str(value)
         case int() | float():
             return _number(value, number_format)
         case _:
-            return str(value)
+            return "" if value is None else str(value)
 
 
 def _number(value: float, number_format: str) -> str:
@@ -42,7 +36,7 @@ def _number(value: float, number_format: str) -> str:
     signs: list[str] = []
 
     def kept(match: re.Match[str]) -> str:
-        signs.append(match[1] or match[2] or match[3] or ("" if match[0][0] != "_" else ""))
+        signs.append(match[1] or match[2] or match[3] or "")
         return "\x00"
 
     plain = QUOTED.sub(kept, section)
@@ -65,7 +59,7 @@ def _literal(char: str) -> str:
 
 
 def _with_decimals(value: Decimal, digits: str) -> str:
-    """A number with as many decimals as its format; without separators of thousands, which differ by country."""
+    """A number with as many decimals as its format, without separators of thousands."""
     whole, point, decimals = digits.partition(".")
     most = len(re.sub("[^#0?]", "", decimals)) if point else 0
     least = decimals.count("0")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import pypdfium2 as pdfium
-import pypdfium2.raw as raw
+from pypdfium2 import raw
 
 from worker.documents.cleaning import clean_text
 from worker.documents.legibility import is_legible

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import pypdfium2 as pdfium
-import pypdfium2.raw as raw
+from pypdfium2 import raw
 
 LINE_HYPHENS: Final = (0x02, 0xFFFE)
 """PDFium's characters for a hyphen at the end of a line."""
@@ -131,7 +131,7 @@ def _logical(glyphs: list[_Glyph], height: float) -> str:
 
 
 def _settled(other: list[str]) -> list[str]:
-    """Characters from right to left as they are read: those beyond the first and last letter or digit stay."""
+    """Characters from right to left as they are read; signs at the ends keep their places."""
     start = 0
     while start < len(other) and not other[start][0].isalnum():
         start += 1
@@ -163,7 +163,9 @@ def _joined(glyphs: Iterator[_Glyph | None], rules: Rules) -> Iterator[Piece]:
         is_space = glyph is not None and glyph.char.isspace()
         if glyph is not None and not is_space and glyph.char > LAST_LTR and is_rtl(glyph.char):
             is_from_right = True
-        if last is not None and (glyph is None or (not is_space and _parts(current, last, glyph, rules, is_from_right))):
+        if last is not None and (
+            glyph is None or (not is_space and _parts(current, last, glyph, rules, is_from_right))
+        ):
             yield from _pieces(current, order, rules)
             order, current, last = order + 1, [], None
         if last is None:
@@ -175,7 +177,7 @@ def _joined(glyphs: Iterator[_Glyph | None], rules: Rules) -> Iterator[Piece]:
         yield from _pieces(current, order, rules)
 
 
-def _parts(current: list[_Glyph], last: _Glyph, glyph: _Glyph, rules: Rules, is_from_right: bool) -> bool:  # noqa: FBT001
+def _parts(current: list[_Glyph], last: _Glyph, glyph: _Glyph, rules: Rules, is_from_right: bool) -> bool:
     """Whether a glyph begins another piece: it stands apart, on another line or in another size."""
     height = max(last.top - last.bottom, 0.1)
     own = glyph.top - glyph.bottom
@@ -189,14 +191,19 @@ def _parts(current: list[_Glyph], last: _Glyph, glyph: _Glyph, rules: Rules, is_
         return not 0 <= glyph.left - last.left < height  # a ligature's letters have one place
     if last.char in LEADERS and glyph.char not in LEADERS and _leader_length(current) > 3:
         return True
-    return gap > 1 and bool(rules.upright) and rules.part(last.right, glyph.left, (last.top + last.bottom) / 2)
+    return (
+        gap > 1 and bool(rules.upright) and rules.part(last.right, glyph.left, (last.top + last.bottom) / 2)
+    )
 
 
 def _is_far(current: list[_Glyph], glyph: _Glyph) -> bool:
     """Whether a glyph of a line from right to left is far from all before: words come in no one order."""
     solid = [each for each in current if not each.char.isspace()]
     far = RTL_WORD * max(each.top - each.bottom for each in solid)
-    return glyph.left > max(each.right for each in solid) + far or glyph.right < min(each.left for each in solid) - far
+    return (
+        glyph.left > max(each.right for each in solid) + far
+        or glyph.right < min(each.left for each in solid) - far
+    )
 
 
 def _cells_from_right(glyphs: list[_Glyph], rules: Rules) -> Iterator[list[_Glyph]]:

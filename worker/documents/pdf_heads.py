@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -74,8 +75,8 @@ def _is_print(row: Row) -> bool:
 
 
 def _edge_sizes(rows: Sequence[Row]) -> list[int]:
-    """How many rows from one edge on may be a running head: they stand apart from the others, and are fewer."""
-    gaps = [abs(one.bottom - other.bottom) for one, other in zip(rows, rows[1:], strict=False)]
+    """How many rows from one edge on may be a running head: few, and apart from the others."""
+    gaps = [abs(one.bottom - other.bottom) for one, other in itertools.pairwise(rows)]
     usual = sorted(gaps)[(len(gaps) - 1) // 3] if gaps else 0.0
     most = min(EDGE_ROWS, (len(rows) - 1) // 2 if len(rows) > 2 else 0)
     return [size for size in range(1, most + 1) if gaps[size - 1] > APART * usual]
@@ -85,7 +86,7 @@ def _edge(rows: Sequence[Row], size: int, *, is_top: bool) -> Sequence[Row]:
     return rows[:size] if is_top else rows[len(rows) - size :]
 
 
-def _keys(row: Row, is_top: bool, page: int) -> Iterator[tuple[str, int, bool]]:  # noqa: FBT001
+def _keys(row: Row, is_top: bool, page: int) -> Iterator[tuple[str, int, bool]]:
     """Equal for rows of one place with the same text, or whose text differs by the page's number only."""
     place = round((row.bottom + row.top) / 2 / PLACE_PT)
     yield row.text, place, is_top

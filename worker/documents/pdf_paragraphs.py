@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,9 +27,73 @@ LIST_START: Final = re.compile(r"(?:[•‣◦▪●○■□–—*-]|\d{1,3}[.
 HYPHENATED: Final = re.compile(r"\w+(?:[-\u2010\u2011]\w+)+")
 LINE_END_HYPHEN: Final = re.compile(r"(\w*)[-\u2010]$")
 KEPT_PREFIXES: Final = frozenset(
-    "non self e co re pre anti ex well half all cross multi semi mid low high long short one two three four five"
-    " six left right step off on in up plug wi t x click check follow state day full part pick drop near post"
-    " ultra user free easy hand water heat energy sub super inter trans ready top side vice quasi eco".split()
+    [
+        "non",
+        "self",
+        "e",
+        "co",
+        "re",
+        "pre",
+        "anti",
+        "ex",
+        "well",
+        "half",
+        "all",
+        "cross",
+        "multi",
+        "semi",
+        "mid",
+        "low",
+        "high",
+        "long",
+        "short",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "left",
+        "right",
+        "step",
+        "off",
+        "on",
+        "in",
+        "up",
+        "plug",
+        "wi",
+        "t",
+        "x",
+        "click",
+        "check",
+        "follow",
+        "state",
+        "day",
+        "full",
+        "part",
+        "pick",
+        "drop",
+        "near",
+        "post",
+        "ultra",
+        "user",
+        "free",
+        "easy",
+        "hand",
+        "water",
+        "heat",
+        "energy",
+        "sub",
+        "super",
+        "inter",
+        "trans",
+        "ready",
+        "top",
+        "side",
+        "vice",
+        "quasi",
+        "eco",
+    ]
 )
 """First parts of words that keep their hyphen."""
 
@@ -55,7 +120,7 @@ class _Builder:
         """The blocks that a page completes; the last one may go on over the page."""
         rows = [part for part in parts if isinstance(part, Row)]
         longest = max((row.right - row.left for row in rows), default=0.0)
-        pitches = [upper.bottom - lower.bottom for upper, lower in zip(rows, rows[1:], strict=False)]
+        pitches = [upper.bottom - lower.bottom for upper, lower in itertools.pairwise(rows)]
         usual = median(pitches) if pitches else 0.0
         is_first = True
         for part in parts:

@@ -50,7 +50,10 @@ class RuledTable:
         from_right = sum(is_rtl(each.text[0]) for each in pieces) > len(pieces) / 2
         found = []
         for row in range(heights):
-            cells = [texts.get(self._first((row, at)), "") if self._is_first_column(row, at) else "" for at in range(width)]
+            cells = [
+                texts.get(self._first((row, at)), "") if self._is_first_column(row, at) else ""
+                for at in range(width)
+            ]
             found.append(tuple(reversed(cells)) if from_right else tuple(cells))
         return [row for row in found if any(row)]
 
@@ -73,7 +76,9 @@ class RuledTable:
     def _is_parted(self, row: int, column: int) -> bool:
         """Whether a line lies above a place."""
         at, middle = self.rows[-1 - row], (self.columns[column] + self.columns[column + 1]) / 2
-        return any(abs(y - at) < NEAR_PT and low - 1 <= middle <= high + 1 for low, high, y in self.rules.across)
+        return any(
+            abs(y - at) < NEAR_PT and low - 1 <= middle <= high + 1 for low, high, y in self.rules.across
+        )
 
 
 def without_ruled(pieces: Sequence[Piece], rules: Rules) -> tuple[list[Piece], list[Grid]]:

@@ -1,7 +1,8 @@
-"""Rows of a PDF page as tables: cells in their columns, empty ones too; prose in columns is read by column."""
+"""Rows of a PDF page as tables, with empty cells; prose in columns is read column by column."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -77,7 +78,10 @@ def _ends_wrapped(rows: Sequence[Row], start: int, end: int) -> int:
     """1 when the row behind a table is the second line of a cell in its last row, else 0."""
     if end - start < 2 or end == len(rows) or len(rows[end].cells) != 1:
         return 0
-    pitches = [upper.bottom - lower.bottom for upper, lower in zip(rows[start:], rows[start + 1 : end + 1], strict=False)]
+    pitches = [
+        upper.bottom - lower.bottom
+        for upper, lower in zip(rows[start:], rows[start + 1 : end + 1], strict=False)
+    ]
     return int(pitches[-1] * WRAPPED < max(pitches) and _fits(rows[start:end], rows[end]))
 
 
@@ -91,7 +95,11 @@ def _columns(rows: Sequence[Row]) -> list[tuple[float, float]]:
     """Left and right of each column; a cell over several columns does not join them."""
     most = max(len(row.cells) for row in rows)
     found = _merged([cell for row in rows for cell in row.cells if len(row.cells) > 1])
-    return found if len(found) >= most else _merged([c for row in rows for c in row.cells if len(row.cells) == most])
+    return (
+        found
+        if len(found) >= most
+        else _merged([c for row in rows for c in row.cells if len(row.cells) == most])
+    )
 
 
 def _merged(cells: Sequence[Cell]) -> list[tuple[float, float]]:
@@ -112,10 +120,8 @@ def _column_of(cell: Cell, columns: Sequence[tuple[float, float]]) -> int:
     return max(range(len(columns)), key=lambda each: _overlap(cell, columns[each]))
 
 
-def _grid(
-    rows: Sequence[Row], columns: Sequence[tuple[float, float]], rules: Rules
-) -> list[tuple[str, ...]]:
-    pitches = [upper.bottom - lower.bottom for upper, lower in zip(rows, rows[1:], strict=False)]
+def _grid(rows: Sequence[Row], columns: Sequence[tuple[float, float]], rules: Rules) -> list[tuple[str, ...]]:
+    pitches = [upper.bottom - lower.bottom for upper, lower in itertools.pairwise(rows)]
     line = min(pitches) * WRAPPED if max(pitches) > min(pitches) * WRAPPED else 0.0
     ruled = _ruled(rows, rules)
     found: list[list[str]] = []
@@ -142,13 +148,13 @@ def _ruled(rows: Sequence[Row], rules: Rules) -> list[bool]:
         rules.lie_between(
             (upper.top + upper.bottom) / 2, (lower.top + lower.bottom) / 2, upper.left, upper.right
         )
-        for upper, lower in zip(rows, rows[1:], strict=False)
+        for upper, lower in itertools.pairwise(rows)
     ]
     return found if sum(found) > max(1, len(found) // 3) else []
 
 
-def _continues(texts: Sequence[str], above: Sequence[str], is_near: bool) -> bool:  # noqa: FBT001
-    """Whether a row goes on with the cells of the row above: it lacks cells, and is near or in mid sentence."""
+def _continues(texts: Sequence[str], above: Sequence[str], is_near: bool) -> bool:
+    """Whether a row continues the cells above: it lacks cells, and is near or in mid sentence."""
     filled = [column for column, text in enumerate(texts) if text]
     if len(filled) == len(texts) or not all(above[column] for column in filled):
         return False
@@ -167,7 +173,7 @@ def _is_prose(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> bo
         return False
     shortest = min(median(len(cell.text) for cell in cells) for cells in by_column)
     orders = [(min(cell.order for cell in cells), max(cell.order for cell in cells)) for cells in by_column]
-    is_ordered = all(left[1] < right[0] for left, right in zip(orders, orders[1:], strict=False))
+    is_ordered = all(left[1] < right[0] for left, right in itertools.pairwise(orders))
     return shortest >= PROSE_CHARS or (is_ordered and shortest >= ORDERED_PROSE_CHARS)
 
 

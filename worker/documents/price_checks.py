@@ -13,8 +13,12 @@ from worker.documents.superscripts import CURRENCY
 LITTLE_CHARS: Final = 20
 LITTLE_OF_FILE_CHARS: Final = 60
 """A page or file is expected to say more than a pasted line does."""
-SPLIT_PRICE: Final = re.compile(rf"{CURRENCY}\s?\d{{1,3}} \d{{2}}(?![\d.,])|(?<![\d.,])\d{{1,3}} \d{{2}} ?[€$£]")
-TWO_POINTS: Final = re.compile(rf"{CURRENCY}\s?\d+[.,]\d{{1,2}}[.,]\d{{1,2}}(?!\d)|(?<![\d.,])\d+[.,]\d{{2}}[.,]\d{{2}} ?[€$£]")
+SPLIT_PRICE: Final = re.compile(
+    rf"{CURRENCY}\s?\d{{1,3}} \d{{2}}(?![\d.,])|(?<![\d.,])\d{{1,3}} \d{{2}} ?[€$£]"
+)
+TWO_POINTS: Final = re.compile(
+    rf"{CURRENCY}\s?\d+[.,]\d{{1,2}}[.,]\d{{1,2}}(?!\d)|(?<![\d.,])\d+[.,]\d{{2}}[.,]\d{{2}} ?[€$£]"
+)
 NUMBER: Final = re.compile(r"\d[\d.,'’\u00a0\u202f ]*")
 DECIMALS: Final = re.compile(r"[.,](?:\d{2}|-|–|—)\s*$")
 LEAST_PRICES: Final = 5

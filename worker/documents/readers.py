@@ -32,10 +32,8 @@ def parse_document(data: bytes, kind: DocumentFormat) -> ParsedDocument:
     Raises:
         DocumentRejected: the document cannot be decoded or read, or has no text.
     """
-    if kind in TEXT_FORMATS:
-        document = OF_TEXT[kind](decoded_text(data, kind))
-    else:
-        document = OF_BYTES[kind](data)
+    is_text = kind in TEXT_FORMATS
+    document = OF_TEXT[kind](decoded_text(data, kind)) if is_text else OF_BYTES[kind](data)
     if not any(map(str.isalnum, document.text)):
         raise DocumentRejected("holds no text")
     is_brief = kind in (DocumentFormat.MARKDOWN, DocumentFormat.TEXT, DocumentFormat.CSV, DocumentFormat.XLSX)

@@ -65,9 +65,7 @@ def decoded_text(data: bytes, kind: DocumentFormat) -> str:
         text = data.decode(encoding)
     except (UnicodeError, LookupError) as error:
         reason = "is not" if isinstance(error, UnicodeError) else "names an unknown encoding:"
-        raise DocumentRejected(
-            f"{reason} {encoding}: {_advice(kind)}"
-        ) from error
+        raise DocumentRejected(f"{reason} {encoding}: {_advice(kind)}") from error
     return text.removeprefix("\ufeff")
 
 

@@ -15,6 +15,7 @@ from worker.documents.cleaning import clean_text, single_line
 from worker.documents.model import Block, Note, NoteCode, ParsedDocument, names_columns, table_block
 from worker.documents.number_formats import shown_value
 from worker.documents.titles import own_title
+from worker.documents.zipped import DAMAGED, check_unpacked_size
 from worker.errors import DocumentRejected
 
 if TYPE_CHECKING:
@@ -52,11 +53,12 @@ def parse_xlsx(data: bytes) -> ParsedDocument:
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         raise DocumentRejected("is an old workbook, or locked by a password: save it as .xlsx without one")
     try:
+        check_unpacked_size(data)
         book = load_workbook(io.BytesIO(data), data_only=True)
-    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, TypeError, SyntaxError, OSError) as error:
+        reader = _Workbook(without_values=_formulas_without_values(data))
+        blocks = tuple(reader.blocks(book))
+    except (InvalidFileException, *DAMAGED) as error:
         raise DocumentRejected("is damaged or no workbook (.xlsx)") from error
-    reader = _Workbook(without_values=_formulas_without_values(data))
-    blocks = tuple(reader.blocks(book))
     if not blocks and reader.left_out[NoteCode.NO_VALUES]:
         raise DocumentRejected("holds formulas without values: open it in a spreadsheet program and save it")
     notes = tuple(reader.notes())
@@ -154,7 +156,9 @@ class _Workbook:
 def _formulas_without_values(data: bytes) -> int:
     """How many cells have a formula that no spreadsheet program has evaluated."""
     with zipfile.ZipFile(io.BytesIO(data)) as file:
-        sheets = (name for name in file.namelist() if name.startswith("xl/worksheets/") and name.endswith(".xml"))
+        sheets = (
+            name for name in file.namelist() if name.startswith("xl/worksheets/") and name.endswith(".xml")
+        )
         return sum(len(UNEVALUATED.findall(file.read(name))) for name in sheets)
 
 
@@ -192,4 +196,3 @@ def _delimiter(text: str) -> str:
         return max(((count, width) for width, count in widths.items() if width > 1), default=(0, 0))
 
     return max(DELIMITERS, key=rating)
-

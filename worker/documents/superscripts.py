@@ -44,5 +44,5 @@ def lowered(before: str, text: str, after: str) -> str:
 
 
 def _continues_number(before: str) -> bool:
-    """Whether a separator or currency stands between the digits and the raised ones, as in ``4,`` or ``4 €``."""
+    """Whether a separator or currency stands between the digits and the raised ones, as in ``4,``."""
     return re.search(rf"\d\s*(?:[.,'’]|{CURRENCY})\s*\Z|{CURRENCY}\s*\Z", before[-8:]) is not None

@@ -115,8 +115,10 @@ class EventPayload(BaseModel):
     attachments: JsonValue = Field(
         default=None,
         description="A list of URLs of images that belong to the message. Moderation checks the first"
-        f" {MOST_IMAGES} usable ones (http or https, at most {URL_CHARS} characters). Any other entry, such as"
-        " another file, is counted, so that people and the model know of it; none makes the message unusable.",
+        f" {MOST_IMAGES} usable ones (http or https, at most {URL_CHARS} characters). Any other entry,"
+        f" such as"
+        " another file, is counted, so that people and the model know of it; none makes the message"
+        " unusable.",
         examples=[["https://cdn.example/photo.jpg"]],
     )
     metadata: dict[str, JsonValue] = Field(

@@ -55,9 +55,7 @@ EXPECTED: Final[dict[str, dict[str, list[tuple[str, ...]]]]] = {
         "message_of_the_team": [
             ("agent_message", ROOM, "1333445566778899003", "1200000000000000002", "I will look into it.")
         ],
-        "message_without_content": [
-            ("message", ROOM, "1333445566778899001", "1200000000000000001", "")
-        ],
+        "message_without_content": [("message", ROOM, "1333445566778899001", "1200000000000000001", "")],
         "edit": [
             (
                 "message_edited",

@@ -189,7 +189,11 @@ def test_every_chunk_of_a_table_has_whole_rows_below_the_names_of_the_columns() 
     assert all(width(chunk.text) <= ChunkBounds().most for chunk in found)
 
 
-@given(st.lists(st.lists(st.text("ab1 ", min_size=1, max_size=12), min_size=2, max_size=4), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.lists(st.text("ab1 ", min_size=1, max_size=12), min_size=2, max_size=4), min_size=1, max_size=30
+    )
+)
 def test_a_chunk_of_a_table_is_its_stretch_behind_the_head(rows: list[list[str]]) -> None:
     """Offsets are those of the stretch; bounds are kept with the head."""
     cleaned = [[" ".join(text.split()) or "x" for text in row] for row in rows]

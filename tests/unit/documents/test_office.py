@@ -1,4 +1,4 @@
-"""DOCX, XLSX and CSV: tables with whole rows, values as they are shown, and nothing that is hidden or deleted."""
+"""DOCX, XLSX and CSV: whole rows, values as they are shown, and nothing that is hidden or deleted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from worker.documents.reading import decoded_text, document_format
 from worker.documents.sheets import parse_csv, parse_xlsx
 from worker.errors import DocumentRejected
 
+RAISED = '<w:vertAlign w:val="superscript"/>'
+DELETED_ROW = '<w:trPr><w:del w:id="4" w:author="a"/></w:trPr>'
+
 
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        (paragraph(run("Bulb € 4"), run("99", '<w:vertAlign w:val="superscript"/>'), run(" each")), "Bulb € 4.99 each"),
+        (paragraph(run("Bulb € 4"), run("99", RAISED), run(" each")), "Bulb € 4.99 each"),
         (paragraph(run("€ 89", "<w:strike/>"), run(" € 69")), "€ 69"),
         (paragraph(run("€ 89", "<w:dstrike/>"), run(" € 69")), "€ 69"),
         (paragraph(run("secret", "<w:vanish/>"), run("seen")), "seen"),
@@ -43,7 +46,7 @@ from worker.errors import DocumentRejected
             "Day | Morning | Afternoon\nMon | 9-12 | 13-18\nTue | 9-12 | 14-20\nSun | closed |",
         ),
         (
-            table(f'<w:trPr><w:del w:id="4" w:author="a"/></w:trPr>{cell("old")}{cell("1")}', cell("new") + cell("2")),
+            table(f"{DELETED_ROW}{cell('old')}{cell('1')}", cell("new") + cell("2")),
             "new | 2",
         ),
     ],
@@ -111,10 +114,12 @@ def test_a_price_list_is_read_as_it_is_shown() -> None:
 @pytest.mark.parametrize(
     ("value", "number_format", "shown"),
     [
-        (4.9, "0.00", "4.90"), (4.9, "General", "4.9"), (0.1 + 0.2, "General", "0.3"), (10.0, "General", "10"),
+        (4.9, "0.00", "4.90"), (4.9, "General", "4.9"), (0.1 + 0.2, "General", "0.3"), (10.0, "General",
+        "10"),
         (4.9, '_-* #,##0.00\\ "€"_-;-* #,##0.00 "€"', "4.90 €"), (4.9, "[$€-407] #,##0.00", "€ 4.90"),
         (4.9, "$#,##0.00", "$4.90"), (-5, "#,##0.00 €", "-5.00 €"), (1234567.891, "#,##0", "1234568"),
-        (0.195, "0.0%", "19.5%"), (4.5, "0.##", "4.5"), (201, "@", "201"), (True, "General", "TRUE"), (7, "000", "007"),
+        (0.195, "0.0%", "19.5%"), (4.5, "0.##", "4.5"), (201, "@", "201"), (True, "General", "TRUE"),
+        (7, "000", "007"),
         (dt.datetime(2026, 1, 4, 9, 30), "dd.mm.yyyy hh:mm", "2026-01-04 09:30"),  # noqa: DTZ001  # as sheets have
         (dt.time(9, 30), "hh:mm", "09:30"), ("text", "0.00", "text"), (None, "0.00", ""),
     ],
@@ -144,12 +149,18 @@ def test_a_damaged_workbook_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("text", "rows"),
     [
-        ('Article;Name;Price\nLL-1;"Lamp; large";4,99 €\nLL-2;;12,50 €\n', ["Article | Name | Price", "LL-1 | Lamp; large | 4,99 €", "LL-2 |  | 12,50 €"]),
-        ("a,b\n1,\"4,99\"\n", ["a | b", "1 | 4,99"]),
+        (
+            'Article;Name;Price\nLL-1;"Lamp; large";4,99 €\nLL-2;;12,50 €\n',
+            ["Article | Name | Price", "LL-1 | Lamp; large | 4,99 €", "LL-2 |  | 12,50 €"],
+        ),
+        ('a,b\n1,"4,99"\n', ["a | b", "1 | 4,99"]),
         ("a\tb\n1\t4,99\n", ["a | b", "1 | 4,99"]),
         ("sep=|\na|b\n1|2;3\n", ["a | b", "1 | 2;3"]),
         ('a;b\n"two\nlines";3\n', ["a | b", "two lines | 3"]),
-        ("Artikel;Preis\nLL-1;1.299,00\n\nLL-2;5,00\n", ["Artikel | Preis", "LL-1 | 1.299,00", "", "Artikel | Preis", "LL-2 | 5,00"]),
+        (
+            "Artikel;Preis\nLL-1;1.299,00\n\nLL-2;5,00\n",
+            ["Artikel | Preis", "LL-1 | 1.299,00", "", "Artikel | Preis", "LL-2 | 5,00"],
+        ),
     ],
 )
 def test_a_csv_file_is_a_table(text: str, rows: list[str]) -> None:
@@ -166,11 +177,16 @@ def test_a_csv_file_of_another_encoding_is_refused_with_advice() -> None:
 @pytest.mark.parametrize(
     ("name", "data", "expected"),
     [
-        ("a.docx", b"", DocumentFormat.DOCX), ("a.xlsx", b"", DocumentFormat.XLSX), ("A.CSV", b"", DocumentFormat.CSV),
-        ("a.mht", b"", DocumentFormat.MHTML), ("", docx(""), DocumentFormat.DOCX), ("", xlsx(fill), DocumentFormat.XLSX),
-        ("", b"From: <Saved by Blink>\r\n", DocumentFormat.MHTML), ("", b"PK\x03\x04", None), ("a.doc", b"", None),
+        ("a.docx", b"", DocumentFormat.DOCX), ("a.xlsx", b"", DocumentFormat.XLSX),
+        ("A.CSV", b"", DocumentFormat.CSV),
+        ("a.mht", b"", DocumentFormat.MHTML), ("", docx(""), DocumentFormat.DOCX),
+        ("", xlsx(fill), DocumentFormat.XLSX),
+        ("", b"From: <Saved by Blink>\r\n", DocumentFormat.MHTML), ("", b"PK\x03\x04", None),
+        ("a.doc", b"", None),
     ],
 )  # fmt: skip
-def test_office_files_are_known_by_name_or_content(name: str, data: bytes, expected: DocumentFormat | None) -> None:
+def test_office_files_are_known_by_name_or_content(
+    name: str, data: bytes, expected: DocumentFormat | None
+) -> None:
     """An ending decides; a pipe is looked into."""
     assert document_format(name, data) is expected

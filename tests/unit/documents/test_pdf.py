@@ -47,10 +47,16 @@ def test_a_table_keeps_rows_and_empty_cells(order: int) -> None:
 
 def test_values_painted_after_their_labels_stand_beside_them() -> None:
     """Dots that lead to a price are no text."""
-    labels = [Text(72, 700 - 20 * n, f"{name} {'.' * 60}") for n, name in enumerate(("Switch", "Cable", "Socket"))]
+    labels = [
+        Text(72, 700 - 20 * n, f"{name} {'.' * 60}") for n, name in enumerate(("Switch", "Cable", "Socket"))
+    ]
     values = [Text(480, 700 - 20 * n, price) for n, price in enumerate(("12 €", "18 €", "15 €"))]
 
-    assert parse_pdf(pdf([*labels, *values])).text.splitlines() == ["Switch | 12 €", "Cable | 18 €", "Socket | 15 €"]
+    assert parse_pdf(pdf([*labels, *values])).text.splitlines() == [
+        "Switch | 12 €",
+        "Cable | 18 €",
+        "Socket | 15 €",
+    ]
 
 
 def test_lines_of_one_cell_are_one_row() -> None:
@@ -102,10 +108,24 @@ def test_columns_of_prose_are_read_one_after_the_other() -> None:
 def paged(count: int, *, top: str, bottom: str) -> bytes:
     """Pages of prose between running heads."""
     heads = (
-        [Text(72, 800, top), Text(450, 800, "Version 3.1"), Text(72, 40, bottom), Text(450, 40, f"Page {n + 1} of {count}")]
+        [
+            Text(72, 800, top),
+            Text(450, 800, "Version 3.1"),
+            Text(72, 40, bottom),
+            Text(450, 40, f"Page {n + 1} of {count}"),
+        ]
         for n in range(count)
     )
-    return pdf(*([*head, *lines(*PROSE[:2], y=740), *lines(f"a part of it, and {n} so on the text goes on with", y=710)] for n, head in enumerate(heads)))
+    return pdf(
+        *(
+            [
+                *head,
+                *lines(*PROSE[:2], y=740),
+                *lines(f"a part of it, and {n} so on the text goes on with", y=710),
+            ]
+            for n, head in enumerate(heads)
+        )
+    )
 
 
 @pytest.mark.parametrize("count", [2, 9])
@@ -120,7 +140,10 @@ def test_running_heads_are_no_knowledge(count: int) -> None:
 def test_headings_that_differ_by_page_are_kept() -> None:
     """A series on each page is no running head, and the first row of each page's table is none."""
     pages = [
-        [Text(72, 800, f"Series {n}"), *table(("Article", "Price", "Weight"), (f"LL-{n}", f"{n}.50 €", f"{n} kg"))]
+        [
+            Text(72, 800, f"Series {n}"),
+            *table(("Article", "Price", "Weight"), (f"LL-{n}", f"{n}.50 €", f"{n} kg")),
+        ]
         for n in range(6)
     ]
     text = parse_pdf(pdf(*pages)).text
@@ -157,7 +180,7 @@ def test_pages_without_text_are_named() -> None:
 
 def test_a_scan_with_a_stamp_is_a_scan() -> None:
     """A page number over a picture is no text of the page; an empty page is no scan."""
-    pages = [[*lines(*PROSE)], [Picture(), Text(280, 400, "Scan 2")], []]
+    pages: list[list[Item]] = [lines(*PROSE), [Picture(), Text(280, 400, "Scan 2")], []]
 
     assert notes(parse_pdf(pdf(*pages)))[NoteCode.NO_TEXT] == (1, 3, (2,))
 
@@ -203,7 +226,7 @@ def test_raised_cents_are_cents() -> None:
 
 def test_struck_prices_are_left_out() -> None:
     """A line through the letters strikes them; a line below does not."""
-    price = [
+    price: list[Item] = [
         Text(72, 700, "Aurora"), Text(120, 700, "89.00"), Line(118, 703.8, 150, 703.8),
         Text(160, 700, "69.00 euros"), Line(158, 698, 220, 698),
     ]  # fmt: skip
