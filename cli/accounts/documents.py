@@ -148,7 +148,7 @@ def show(
     """
 
     async def run() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        async with open_documents() as (source, _):
+        async with open_documents() as source:
             user_id = await chosen_account(source, account)
             found = [
                 each for each in await storage.list_documents(source, user_id) if each["id"] == document_id

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, assert_never
+from typing import Any, Final
 
-from review.languages import gettext as _
-from review.languages import ngettext
+from review.languages import gettext, mark, ngettext
 from worker.adapters.document_process import read_note
 from worker.documents.model import WARNINGS, Note, NoteCode
 from worker.documents.notes import page_ranges
 
 PAGES_SHOWN: Final = 40
+TEXTS: Final[Mapping[NoteCode, str]] = {
+    NoteCode.LITTLE_TEXT: mark("The document is nearly empty. Letters and digits: %(count)s."),
+    NoteCode.ODD_PRICES: mark("Prices look odd. Compare them with the document: %(count)s."),
+    NoteCode.NO_VALUES: mark(
+        "Formulas without a value: %(count)s. Open the file in a spreadsheet program and save it."
+    ),
+    NoteCode.WRONG_ENCODING: mark("Letters look damaged: %(count)s. Save the file as UTF-8 again."),
+    NoteCode.HIDDEN: mark("Hidden parts: %(count)s"),
+    NoteCode.STRUCK: mark("Struck-through texts: %(count)s"),
+    NoteCode.PAGE_PARTS: mark("Menus, banners, forms and footers: %(count)s"),
+    NoteCode.RUNNING_HEADS: mark("Running headers and footers: %(count)s"),
+}
+"""Of notes that count no pages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +58,6 @@ def shown_notes(stored: Sequence[dict[str, Any]]) -> list[ShownNote]:
 
 
 def _text(note: Note) -> str:
-    values = {"count": note.count, "of": note.of}
     match note.code:
         case NoteCode.NO_TEXT:
             text = ngettext(
@@ -57,26 +68,10 @@ def _text(note: Note) -> str:
         case NoteCode.UNREADABLE:
             text = ngettext(
                 "%(count)s of %(of)s page has letters that cannot be read, and was left out: print it again.",
-                "%(count)s of %(of)s pages have letters that cannot be read, and were left out: print them"
-                " again.",
+                "%(count)s of %(of)s pages have letters that cannot be read, and were left out:"
+                " print them again.",
                 note.of,
             )
-        case NoteCode.LITTLE_TEXT:
-            text = _("The document is nearly empty. Letters and digits: %(count)s.")
-        case NoteCode.ODD_PRICES:
-            text = _("Prices look odd. Compare them with the document: %(count)s.")
-        case NoteCode.NO_VALUES:
-            text = _(
-                "Formulas without a value: %(count)s. Open the file in a spreadsheet program and save it."
-            )
-        case NoteCode.HIDDEN:
-            text = _("Hidden parts: %(count)s")
-        case NoteCode.STRUCK:
-            text = _("Struck-through texts: %(count)s")
-        case NoteCode.PAGE_PARTS:
-            text = _("Menus, banners, forms and footers: %(count)s")
-        case NoteCode.RUNNING_HEADS:
-            text = _("Running headers and footers: %(count)s")
         case _:
-            assert_never(note.code)
-    return text % values
+            text = gettext(TEXTS[note.code])
+    return text % {"count": note.count, "of": note.of}

@@ -23,7 +23,8 @@ ROLES: Final = frozenset([
 STRUCK_TAGS: Final = frozenset(["s", "del", "strike"])
 HIDING: Final = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?:\.0+)?\s*(?:;|!|\Z)"
-    r"|font-size\s*:\s*0(?:px|pt|em|rem|%)?\s*(?:;|!|\Z)|mso-hide\s*:\s*all|text-indent\s*:\s*-\d{3,}"
+    r"|(?<![-\w])color\s*:\s*transparent|font-size\s*:\s*0(?:px|pt|em|rem|%)?\s*(?:;|!|\Z)"
+    r"|mso-hide\s*:\s*all|text-indent\s*:\s*-\d{3,}"
     r"|(?:left|top)\s*:\s*-\d{4,}|clip\s*:\s*rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,]",
     re.IGNORECASE,
 )

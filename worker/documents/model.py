@@ -44,10 +44,18 @@ class NoteCode(StrEnum):
     PAGE_PARTS = "page_parts"
     RUNNING_HEADS = "running_heads"
     NO_VALUES = "no_values"
+    WRONG_ENCODING = "wrong_encoding"
 
 
 WARNINGS: Final = frozenset(
-    {NoteCode.NO_TEXT, NoteCode.UNREADABLE, NoteCode.LITTLE_TEXT, NoteCode.ODD_PRICES, NoteCode.NO_VALUES}
+    {
+        NoteCode.NO_TEXT,
+        NoteCode.UNREADABLE,
+        NoteCode.LITTLE_TEXT,
+        NoteCode.ODD_PRICES,
+        NoteCode.NO_VALUES,
+        NoteCode.WRONG_ENCODING,
+    }
 )
 """Notes of what replies will lack or may say wrongly; the others say what was left out by rule."""
 

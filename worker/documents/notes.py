@@ -16,6 +16,7 @@ SENTENCES: Final[Mapping[NoteCode, str]] = {
     NoteCode.NO_VALUES: "cells whose formula has no value or an error: {count}; open the file in a spread"
     "sheet"
     " program and save it",
+    NoteCode.WRONG_ENCODING: "letters look damaged, such as Ã¤ for ä: {count}; save the file as UTF-8 again",
     NoteCode.HIDDEN: "hidden parts left out: {count}",
     NoteCode.STRUCK: "struck texts left out: {count}",
     NoteCode.PAGE_PARTS: "menus, banners and footers left out: {count}",

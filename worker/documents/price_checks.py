@@ -1,4 +1,4 @@
-"""What a document's owner should look at before it answers customers: odd prices, and next to no text."""
+"""What a document's owner should look at before it answers customers: odd prices, damaged letters."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ NUMBER: Final = re.compile(r"\d[\d.,'’\u00a0\u202f ]*")
 DECIMALS: Final = re.compile(r"[.,](?:\d{2}|-|–|—)\s*$")
 LEAST_PRICES: Final = 5
 FAR: Final = 20
+DAMAGED: Final = re.compile(
+    r"\w*(?:Ã[\u0080-\u00bf¤¶¼ŸŒœžŽš„–©¨§]|â(?:‚¬|€[\u0080-\u02ff™œ“”¦])|Â[£°§«»€]|\ufffd)\w*"
+)
+"""UTF-8 that a program read in the encoding of Windows, and letters that were lost before."""
+LEAST_DAMAGED: Final = 2
 EXAMPLES: Final = 5
 
 
@@ -31,6 +36,10 @@ def checked_notes(document: ParsedDocument, *, least_chars: int) -> Iterator[Not
     count = sum(map(str.isalnum, document.text))
     if count < least_chars:
         yield Note(code=NoteCode.LITTLE_TEXT, count=count, examples=(document.text[:200],))
+    damaged = [found[0] for found in DAMAGED.finditer(document.text)]
+    if len(damaged) >= LEAST_DAMAGED:
+        examples = tuple(dict.fromkeys(damaged))[:EXAMPLES]
+        yield Note(code=NoteCode.WRONG_ENCODING, count=len(damaged), examples=examples)
     odd = list(dict.fromkeys(each for block in document.blocks for each in _odd_prices(block)))
     if odd:
         yield Note(code=NoteCode.ODD_PRICES, count=len(odd), examples=tuple(odd[:EXAMPLES]))

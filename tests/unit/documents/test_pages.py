@@ -233,6 +233,16 @@ def test_odd_prices_are_named(text: str) -> None:
     assert codes == [NoteCode.ODD_PRICES]
 
 
+def test_letters_of_a_wrong_encoding_are_named() -> None:
+    """A file that says Latin-1 and holds UTF-8, say."""
+    text = "Die Lampe kostet 5 € und hält für Jahre, auch in größeren Räumen und bei täglichem Gebrauch."
+    data = b"<meta charset=windows-1252><p>" + text.encode()
+    (note,) = parse_document(data, DocumentFormat.HTML).notes
+
+    assert (note.code, note.count) == (NoteCode.WRONG_ENCODING, 6)
+    assert parse_document(text.encode(), DocumentFormat.MARKDOWN).notes == ()
+
+
 def test_a_page_with_next_to_no_text_is_named() -> None:
     """Such as one that a program fills in the browser."""
     found = parse_document(b"<html><body><p>Please enable JavaScript.</p>", DocumentFormat.HTML)
