@@ -237,6 +237,7 @@ def test_after_an_import_its_owner_sees_what_was_understood(editor: Visitor, acc
     cover = pdf(lines("Returns handbook of Lumen Lamps, edition 2026."), *([Picture()] for _ in range(9)))
     page = (
         b"<main><h1>Lamps</h1><p>Aurora: <s>EUR 89.00</s> EUR 69.00, with a bulb of forty watts.</p>"
+        b"<p>It hangs from a cord of two metres, which the workshop makes longer on request.</p>"
         b"<p hidden>Old words</p></main>"
     )
     editor.get(f"/accounts/{account}/documents")
