@@ -223,3 +223,8 @@ def pause_s(
     if policy == FailurePolicy.HOLD:
         return min(backoff, hold_max_s - age_s) if age_s < hold_max_s else None
     return backoff if attempt < ATTEMPTS_WITHOUT_HOLD and backoff <= LONGEST_PAUSE_S else None
+
+
+def image_pause_s(attempt: int) -> float | None:
+    """Seconds to wait before images that could not be checked are tried again; None after three attempts."""
+    return FIRST_PAUSE_S * 4 ** (attempt - 1) if attempt < ATTEMPTS_WITHOUT_HOLD else None

@@ -18,7 +18,13 @@ from worker.steps import context, drafting, guards, second_draft, several, sugge
 from worker.steps.run import EventCase, Run
 from worker.trace import EventTrace
 
-REMEMBERED: Final = (Reason.OWNED_BY_PEOPLE, Reason.BURST_MERGED, Reason.TAKEN_OVER)
+REMEMBERED: Final = (
+    Reason.OWNED_BY_PEOPLE,
+    Reason.BURST_MERGED,
+    Reason.TAKEN_OVER,
+    Reason.IMAGE_UNCHECKED,
+    Reason.ATTACHMENT_UNSEEN,
+)
 """Ends before the model is asked, with a message that the next prompt of the conversation must contain."""
 
 STILL_MODERATED: Final = (Reason.TOO_LATE, Reason.BUDGET_SPENT)
@@ -40,7 +46,7 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
     run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy), masker=masker)
     blocked = await _blocked(run)
     if blocked is not None:
-        remember = blocked.reason_code in REMEMBERED
+        remember = blocked.reason_code in REMEMBERED and bool(case.event.text)
         return trace.decision(blocked, masked=masker.counts, remember=remember)
     with texts_read_once():
         ending = contract.edited_ending(case.event) or await _answer(run)
@@ -61,6 +67,7 @@ async def _blocked(run: Run) -> Ending | None:
         or contract.owned_ending(run.case.event, run.case.conversation)
         or run.case.shed
         or (None if unmoderated else await guards.moderation_hit(run, text, MESSAGE))
+        or (None if edited else await guards.attachment_unseen(run))
         or (None if edited else await guards.merged(run) or guards.too_late(run))
     )
 

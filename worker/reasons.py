@@ -163,9 +163,9 @@ class Reason(StrEnum):
             family=ReasonFamily.MODERATION_FAILED,
             error_class=ErrorClass.PRE_BLOCKED,
             label="Moderation refused to look at the message",
-            when="the moderation API refused this message, such as an image it cannot fetch",
-            explanation="Nothing was sent: the moderation service refused this message, for example because"
-            " it cannot open a picture, and nothing is answered unmoderated.",
+            when="the moderation API refused the text of this message",
+            explanation="Nothing was sent: the moderation service refused the text of this message, and"
+            " nothing is answered unmoderated.",
         ),
     )
     MODERATION_UNAVAILABLE = (
@@ -239,6 +239,28 @@ class Reason(StrEnum):
             when="the model asked for tools in its last round too",
             explanation="Nothing was sent: the language model kept searching the documents and never"
             " answered.",
+        ),
+    )
+    IMAGE_UNCHECKED = (
+        "IMAGE_UNCHECKED",
+        ReasonSpec(
+            decision=DecisionKind.ESCALATE,
+            family=ReasonFamily.ESCALATED,
+            label="Image could not be checked",
+            when="moderation passed the text, and could not check an image in three attempts, such as"
+            " one that cannot be fetched",
+            explanation="Handed to a person: an image could not be checked. The text passed moderation.",
+        ),
+    )
+    ATTACHMENT_UNSEEN = (
+        "ATTACHMENT_UNSEEN",
+        ReasonSpec(
+            decision=DecisionKind.ESCALATE,
+            family=ReasonFamily.ESCALATED,
+            label="About an attachment",
+            when="the message has an attachment, and no text, fewer than three words, or a text that"
+            " points to something shown (this, attached, photo ... in many languages); no model was called",
+            explanation="Handed to a person: the message is about an attachment, which the AI cannot see.",
         ),
     )
     MODEL_ESCALATED = (

@@ -198,6 +198,7 @@ class Snapshot:
 
     Attributes:
         received_at: None only where the stored value is missing or unreadable; ``created_at`` likewise.
+        other_attachments: attachments that are no usable URL of an image, or beyond the 16th.
         type: of the event; earlier releases knew messages only and stored none.
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
         masked: number of different values by kind that vendors got placeholders for.
@@ -210,6 +211,7 @@ class Snapshot:
     created_at: datetime | None = None
     language: str | None = None
     attachments: tuple[str, ...] = ()
+    other_attachments: int = 0
     metadata: Mapping[str, Json] = field(default_factory=dict)
     type: str = "message"
     parent_id: str | None = None
@@ -260,6 +262,7 @@ def snapshot_json(decision: Decision) -> dict[str, Any]:
         created_at=event.created_at,
         language=event.language,
         attachments=event.attachments,
+        other_attachments=event.other_attachments,
         metadata=event.metadata,
         type=event.type,
         parent_id=event.parent_id,

@@ -98,6 +98,7 @@ class EventTrace:
     tokens_by_purpose: dict[str, Tokens] = field(default_factory=dict)
     usage: dict[tuple[str, str], Tokens] = field(default_factory=dict)
     degraded: bool = False
+    unchecked_images: int = 0
     screened: list[ScreenedPassage] = field(default_factory=list)
     confidence_log: list[dict[str, Json]] = field(default_factory=list)
     calls: list[ModelCall] = field(default_factory=list)

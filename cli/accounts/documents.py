@@ -25,11 +25,14 @@ from db.documents import embedding_models, ingest, model_change, storage
 from db.documents.account_screening import AccountScreening
 from db.documents.ingest import DocumentOptions, Ingest
 from db.documents.retrieval import PostgresRetriever
-from worker.documents.model import DocumentFormat
+from worker.adapters.document_process import read_note
+from worker.documents.model import WARNINGS, DocumentFormat
+from worker.documents.notes import note_text
 from worker.errors import ConfigurationError, DocumentRejected
 
 HELP: Final = (
-    "Documents on which an account's replies are based: `add`, `list`, `remove` and `search` them; `reembed`"
+    "Documents on which an account's replies are based: `add`, `list`, `show`, `remove` and `search` them;"
+    " `reembed`"
     " after a change of the embedding model; `flagged`, `release` and `screen` for parts that failed a"
     " check."
 )
@@ -38,7 +41,7 @@ app.command("flagged")(flagged_parts.list_flagged)
 app.command("release")(flagged_parts.release)
 app.command("screen")(flagged_parts.screen)
 
-ADDED: Final = ["source", "outcome", "document_id", "chunks", "flagged", "reason"]
+ADDED: Final = ["source", "outcome", "document_id", "chunks", "warnings", "flagged", "reason"]
 LISTED: Final = [
     "id",
     "title",
@@ -51,6 +54,8 @@ LISTED: Final = [
     "vectors",
     "created_at",
 ]
+SHOWN: Final = ["number", "page", "title", "text", "is_held_back"]
+MOST_SHOWN: Final = 100_000
 FOUND: Final = ["similarity", "found_by", "title", "text", "passage_id"]
 
 LabelsOption = Annotated[
@@ -75,10 +80,11 @@ def add(
     ] = None,
     label: LabelsOption = None,
 ) -> None:
-    """Add Markdown, HTML, text and PDF files, at most 50 MiB each; a folder with all files in it.
+    """Add PDF, DOCX, XLSX, CSV, HTML, MHTML, Markdown and text files of at most 50 MiB, or folders of them.
 
-    Adding the same file again changes nothing; a changed file replaces its older version. Unreadable files
-    are refused by name, the others are added, and the exit code is 1. For example:
+    What looks wrong is printed, such as pages without text and odd prices. Adding the same file again changes
+    nothing; a changed file replaces its older version. Unreadable files are refused by name, the others are
+    added, and the exit code is 1. For example:
 
         hushgate documents add handbook/ --account corner-shop --label language=en
     """
@@ -87,7 +93,7 @@ def add(
         raise fail(f"--title and --source: expected one file, got {len(found)}")
     labels = _labels(label) if label is not None else None
     if skipped:
-        errors.print(f"{skipped} files skipped: hidden, or not Markdown, HTML, text or PDF")
+        errors.print(f"{skipped} files skipped: hidden, or of another format")
 
     async def run() -> bool:
         async with open_writing() as (pool_, model):
@@ -127,6 +133,36 @@ def list_documents(account: UserIdOption = None, label: LabelsOption = None) -> 
             return await storage.list_documents(source, user_id, _labels(label))
 
     emit(asyncio.run(run()), LISTED)
+
+
+@app.command()
+def show(
+    document_id: Annotated[int, typer.Argument(metavar="ID", help="As `hushgate documents list` prints it.")],
+    account: UserIdOption = None,
+) -> None:
+    """Print what was understood of a document: its passages by page; first what its reader noticed.
+
+    For example:
+
+        hushgate documents show 12 --account corner-shop
+    """
+
+    async def run() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        async with open_documents() as source:
+            user_id = await chosen_account(source, account)
+            found = [
+                each for each in await storage.list_documents(source, user_id) if each["id"] == document_id
+            ]
+            if not found:
+                raise fail(f"ID: expected a document of {user_id}, got {document_id}")
+            chunks = await storage.list_chunks(source, user_id, document_id, limit=MOST_SHOWN)
+            return found[0]["notes"], chunks
+
+    notes, chunks = asyncio.run(run())
+    for each in notes:
+        note = read_note(each)
+        errors.print(note_text(note), style="yellow" if note.code in WARNINGS else None, markup=False)
+    emit(chunks, SHOWN)
 
 
 @app.command()
@@ -227,6 +263,9 @@ async def _add_all(ingestion: Ingest, found: Sequence[Path]) -> bool:
         await ingestion.finish()
     if stdout_is_terminal():
         emit(rows, ADDED)
+    for row in rows:
+        for warning in row["warnings"]:
+            errors.print(f"{row['source']}: {warning}", style="yellow", markup=False)
     if held_back := sum(len(row["flagged"]) for row in rows):
         errors.print(
             f"not retrieved, as a check failed: {held_back}; see `hushgate documents flagged`",

@@ -17,7 +17,8 @@ from db.pool import Pool
 from worker.adapters import document_process
 from worker.adapters.document_process import Names
 from worker.documents import reading
-from worker.documents.model import Chunk, DocumentFormat
+from worker.documents.model import WARNINGS, Chunk, DocumentFormat, Note
+from worker.documents.notes import note_text
 from worker.errors import ConfigurationError, DocumentRejected, EmbeddingRejected, RetrievalUnavailable
 from worker.ports import Embedder
 
@@ -98,18 +99,20 @@ class Ingest:
         """Add one file; its outcome as a row, also when it cannot be read."""
         name = self._options.source or file.source or PIPE
         try:
-            stored, flags = await self._add(file)
+            stored, flags, notes = await self._add(file)
         except DocumentRejected as error:
             return refused_row(name, error)
-        return _row(name, stored.outcome, document_id=stored.document_id, flags=flags)
+        return _row(name, stored.outcome, document_id=stored.document_id, flags=flags, notes=notes)
 
     async def finish(self) -> None:
         """Index, once after many documents."""
         if self._stored_embedder:
             await vector_index.ensure_index(self._source, self._stored_embedder)
 
-    async def _add(self, file: DocumentFile) -> tuple[StoredDocument, Sequence[Sequence[str]] | None]:
-        """The outcome, and the checks that each chunk fails; None when nothing was cut."""
+    async def _add(
+        self, file: DocumentFile
+    ) -> tuple[StoredDocument, Sequence[Sequence[str]] | None, Sequence[Note]]:
+        """The outcome, the checks that each chunk fails (None: nothing was cut), and the reader's notes."""
         if len(file.data) > MOST_BYTES:
             raise DocumentRejected(TOO_LARGE)
         kind = self._options.kind or reading.document_format(file.name, file.data)
@@ -124,7 +127,7 @@ class Ingest:
             labels=self._options.labels,
         )
         if known := await storage.known_upload(self._source, upload):
-            return known, None
+            return known, None, ()
         names = Names(title=self._options.title, otherwise=PurePath(file.name).stem.replace("_", " "))
         async with self._readers:
             chunked = await document_process.cut(file.data, kind, names)
@@ -137,8 +140,10 @@ class Ingest:
             chunks=chunked.chunks,
             embedded=embedded,
             flags=flags,
+            notes=chunked.notes,
+            pages=chunked.pages,
         )
-        return stored, flags
+        return stored, flags, chunked.notes
 
     async def _embedded_if_possible(self, chunks: Sequence[Chunk]) -> Embedded | None:
         """The vectors; None when a model that no setting names fails. It is not asked again."""
@@ -225,11 +230,15 @@ def _row(
     *,
     document_id: int | None = None,
     flags: Sequence[Sequence[str]] | None = None,
+    notes: Sequence[Note] = (),
     reason: str = "",
 ) -> dict[str, Any]:
     flagged = [{"part": part, "checks": list(checks)} for part, checks in enumerate(flags or (), 1) if checks]
     row = {"source": name, "outcome": outcome.value, "document_id": document_id}
-    return row | {"chunks": None if flags is None else len(flags), "flagged": flagged, "reason": reason}
+    warnings = [note_text(note) for note in notes if note.code in WARNINGS]
+    left_out = [note_text(note) for note in notes if note.code not in WARNINGS]
+    read = {"chunks": None if flags is None else len(flags), "warnings": warnings, "left_out": left_out}
+    return row | read | {"flagged": flagged, "reason": reason}
 
 
 def _wait_s(state: RetryCallState) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from db.documents.embedding_models import StoredEmbedder, locked_active_embedder
 from db.documents.stored_vectors import insert_vectors
 from db.pool import Pool, PoolConnection, checkout, fetch_dicts, fetch_rows
 from worker.documents.chunking import CHUNKING_VERSION
-from worker.documents.model import Chunk, DocumentFormat
+from worker.documents.model import Chunk, DocumentFormat, Note
 from worker.documents.words import search_words
 from worker.errors import ConfigurationError
 
@@ -31,20 +31,24 @@ RELABEL: Final = """
     UPDATE documents SET metadata = %(labels)s WHERE user_id = %(user_id)s AND id = %(document_id)s
 """
 INSERT_DOCUMENT: Final = """
-    INSERT INTO documents (user_id, title, source, content_hash, metadata, format, size_bytes)
-    VALUES (%(user_id)s, %(title)s, %(source)s, %(content_hash)s, %(labels)s, %(format)s, %(size_bytes)s)
+    INSERT INTO documents (user_id, title, source, content_hash, metadata, format, size_bytes,
+                           notes, pages)
+    VALUES (%(user_id)s, %(title)s, %(source)s, %(content_hash)s, %(labels)s, %(format)s, %(size_bytes)s,
+            %(notes)s, %(pages)s)
     RETURNING id
 """
 INSERT_CHUNKS: Final = """
-    INSERT INTO chunks (document_id, number, user_id, title, text, start_char, end_char, lexemes, flags)
-    SELECT %(document_id)s, number, %(user_id)s, title, text, start, finish,
+    INSERT INTO chunks (document_id, number, user_id, title, text, start_char, end_char, page, lexemes, flags)
+    SELECT %(document_id)s, number, %(user_id)s, title, text, start, finish, page,
            hushgate_word_vector(string_to_array(words, ' ')),
            ARRAY(SELECT jsonb_array_elements_text(flags))
     FROM unnest(%(numbers)s::int[], %(titles)s::text[], %(texts)s::text[], %(starts)s::int[], %(ends)s::int[],
-                %(words)s::text[], %(flags)s::jsonb[]) AS c (number, title, text, start, finish, words, flags)
+                %(pages)s::int[], %(words)s::text[], %(flags)s::jsonb[])
+         AS c (number, title, text, start, finish, page, words, flags)
 """
 LISTED: Final = """
     SELECT d.id, d.title, d.source, d.format, d.size_bytes, d.metadata AS labels, d.created_at,
+           d.notes, d.pages,
            count(c.number) AS chunks, count(v.number) AS vectors,
            count(c.number) FILTER (WHERE c.flags <> '{}' AND c.released_at IS NULL) AS held_back
     FROM documents d
@@ -54,6 +58,12 @@ LISTED: Final = """
        AND v.embedder_id = (SELECT id FROM embedders WHERE state = 'active')
     WHERE d.user_id = %(user_id)s AND d.metadata @> %(labels)s
     GROUP BY d.id ORDER BY d.id
+"""
+CHUNKS: Final = """
+    SELECT number, title, text, page, start_char, end_char,
+           flags <> '{}' AND released_at IS NULL AS is_held_back
+    FROM chunks WHERE user_id = %(user_id)s AND document_id = %(document_id)s AND number > %(after)s
+    ORDER BY number LIMIT %(limit)s
 """
 REMOVE: Final = (
     "DELETE FROM documents WHERE user_id = %(user_id)s AND id = ANY(%(document_ids)s) RETURNING id"
@@ -127,10 +137,13 @@ async def store_document(
     chunks: Sequence[Chunk],
     embedded: Embedded | None,
     flags: Sequence[Sequence[str]] = (),
+    notes: Sequence[Note] = (),
+    pages: int = 0,
 ) -> StoredDocument:
     """Store a document in place of the one from the same source, in one transaction.
 
     ``flags`` are the checks that each chunk fails, in the order of the chunks; empty: none was made.
+    ``notes`` are what its reader noticed.
 
     Raises:
         ConfigurationError: another embedder became active since the vectors were made.
@@ -147,6 +160,7 @@ async def store_document(
         if replaced := await cursor.fetchone():
             labels = replaced[1] if labels is None else labels
         values = _values(upload) | {"title": title, "labels": Jsonb(dict(labels or {}))}
+        values |= {"notes": Jsonb([asdict(note) for note in notes]), "pages": pages}
         document_id = await _insert(connection, values, chunks, flags)
         if embedded:
             keys = ((upload.user_id, document_id, chunk.number) for chunk in chunks)
@@ -162,6 +176,14 @@ async def list_documents(
     """An account's documents with all of these labels, oldest first, with counts of chunks and vectors."""
     values = {"user_id": user_id, "labels": Jsonb(dict(labels or {}))}
     return await fetch_dicts(source, LISTED, values)
+
+
+async def list_chunks(
+    source: Pool, user_id: str, document_id: int, *, after: int = 0, limit: int
+) -> list[dict[str, Any]]:
+    """Passages of a document in order, from the one behind the number ``after``."""
+    values = {"user_id": user_id, "document_id": document_id, "after": after, "limit": limit}
+    return await fetch_dicts(source, CHUNKS, values)
 
 
 async def remove_documents(source: Pool, user_id: str, document_ids: Sequence[int]) -> tuple[int, ...]:
@@ -229,6 +251,7 @@ async def _insert(
         "texts": [chunk.text for chunk in chunks],
         "starts": [chunk.start for chunk in chunks],
         "ends": [chunk.end for chunk in chunks],
+        "pages": [chunk.page for chunk in chunks],
         "words": [" ".join(search_words(chunk.whole)) for chunk in chunks],
         "flags": [Jsonb(list(each)) for each in flags or [()] * len(chunks)],
     }

@@ -9,7 +9,18 @@ from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 from sqlalchemy.dialects.postgresql.base import ischema_names
 from sqlalchemy.types import UserDefinedType
 
-from db.columns import EMPTY_LIST, EMPTY_OBJECT, NOW, ZERO, Timestamp, index, key, required, table
+from db.columns import (
+    EMPTY_JSON_LIST,
+    EMPTY_LIST,
+    EMPTY_OBJECT,
+    NOW,
+    ZERO,
+    Timestamp,
+    index,
+    key,
+    required,
+    table,
+)
 
 
 class HalfVector(UserDefinedType[str]):
@@ -34,8 +45,12 @@ documents: Final = table(
     required("content_hash", sa.Text, comment="SHA-256 of title, content and chunking, hex"),
     required("metadata", JSONB, server_default=EMPTY_OBJECT, comment="labels, text to text"),
     required("created_at", Timestamp, server_default=NOW),
-    required("format", sa.Text, server_default="text", comment="markdown, html, text or pdf"),
+    required("format", sa.Text, server_default="text", comment="how it was read, such as pdf"),
     required("size_bytes", sa.BigInteger, server_default=ZERO, comment="of the uploaded file"),
+    required(
+        "notes", JSONB, server_default=EMPTY_JSON_LIST, comment="what its reader noticed, for its owner"
+    ),
+    required("pages", sa.Integer, server_default=ZERO, comment="pages or sheets; 0: the format has none"),
     sa.UniqueConstraint("user_id", "content_hash"),
     sa.UniqueConstraint("id", "user_id"),
     index("ix_documents_source", "user_id", "source", unique=True, where="source <> ''::text"),
@@ -63,6 +78,7 @@ chunks: Final = table(
         server_default=EMPTY_LIST,
         comment="rules that matched at upload; not retrieved until released",
     ),
+    required("page", sa.Integer, server_default=ZERO, comment="page or sheet on which it starts, from 1"),
     sa.Column("released_at", Timestamp, comment="since when it is retrieved in spite of its flags"),
     sa.Column("released_by", sa.Text, comment="login, or command line"),
     sa.ForeignKeyConstraint(

@@ -21,6 +21,7 @@ from .recipe import (
     Setup,
     SignatureError,
     address,
+    attached,
     check_fresh,
     event,
     find,
@@ -141,6 +142,7 @@ def _message(message: Json, setup: Setup) -> list[Json]:
         type=written_by(setup, author, *roles),
         author_id=author,
         text=find(message, "content", str) or "",
+        attachments=_attached(message),
         created_at=read(message, "timestamp", str),
         parent_id=find(message, "message_reference.message_id", str),
     )
@@ -156,8 +158,15 @@ def _edit(message: Json, setup: Setup) -> list[Json]:
         type="message_edited",
         author_id=read(message, "author.id", str),
         text=find(message, "content", str) or "",
+        attachments=_attached(message),
         created_at=edited_at,
     )
+
+
+def _attached(message: Json) -> list[Json | str]:
+    """Files and stickers; the URL of a file is public for a day."""
+    files = attached(message, "attachments", "url", "content_type")
+    return files + attached(message, "sticker_items", "", "format_type_name")
 
 
 def _deletion(message: Json, setup: Setup) -> list[Json]:

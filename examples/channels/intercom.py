@@ -19,6 +19,7 @@ from .recipe import (
     SendRefused,
     Setup,
     address,
+    attached,
     check_same,
     event,
     find,
@@ -121,8 +122,15 @@ def _event(item: Json, part: object, dated: object, setup: Setup, kind: str = ""
         message_id=read_id(part, "id"),
         author_id=author_id,
         text="" if deleted else _plain(find(part, "body", str) or ""),
+        attachments=[] if deleted else _attached(part),
         created_at=instant(read(dated, "updated_at" if deleted else "created_at", int)),
     )
+
+
+def _attached(part: object) -> list[Json | str]:
+    """The files of a message, and the images within its text."""
+    reader = _read_markup(find(part, "body", str) or "")
+    return [*attached(part, "attachments", "url", "content_type"), *reader.images]
 
 
 def _comment(entry: Json, setup: Setup, kind: str, text: str) -> Request:
@@ -138,28 +146,36 @@ def _marked_up(text: str) -> str:
 
 def _plain(markup: str) -> str:
     """The text of Intercom's HTML."""
+    return "\n".join(
+        line for line in map(str.strip, "".join(_read_markup(markup).texts).splitlines()) if line
+    )
+
+
+def _read_markup(markup: str) -> _Reader:
     reader = _Reader()
     try:
         reader.feed(markup)
         reader.close()
     except AssertionError:  # how Python's parser refuses "<![", which browsers show
         reader.texts = [html.unescape(TAG.sub(" ", markup))]
-    return "\n".join(line for line in map(str.strip, "".join(reader.texts).splitlines()) if line)
+    return reader
 
 
 class _Reader(HTMLParser):
-    """Collects the texts between tags."""
+    """Collects the texts between tags, and the URLs of images."""
 
     def __init__(self) -> None:
         super().__init__()
         self.texts: list[str] = []
+        self.images: list[str] = []
 
     def handle_data(self, data: str) -> None:
         """A text."""
         self.texts.append(data)
 
-    def handle_starttag(self, tag: str, _attrs: list[tuple[str, str | None]]) -> None:
-        """A new line where a block begins."""
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """A new line where a block begins; an image."""
+        self.images += [value for name, value in attrs if tag == "img" and name == "src" and value]
         if tag in BREAKS:
             self.texts.append("\n")
 

@@ -159,7 +159,7 @@ def read_id(payload: object, path: str) -> str:
 
 
 def event(setup: Setup, **fields: Any) -> list[Json]:
-    """The event of what an author did, or none for a message without text.
+    """The event of what an author did, or none for a message without text and attachments.
 
     The event id comes from the message id: a message that the channel delivers twice is decided once.
     """
@@ -168,7 +168,23 @@ def event(setup: Setup, **fields: Any) -> list[Json]:
     made["event_id"] = f"{made['conversation_id']}/{made['message_id']}{stamp.get(made['type'], '')}"
     if made["type"] == "agent_message":
         made["text"] = made["text"] or "[attachment]"  # a person spoke: the AI must know
-    return [made] if made["text"].strip() or made["type"] == "message_deleted" else []
+    if not made.get("attachments"):
+        made.pop("attachments", None)
+    is_said = made["text"].strip() or made.get("attachments") or made["type"] == "message_deleted"
+    return [made] if is_said else []
+
+
+def attached(payload: object, path: str, url: str, kind: str) -> list[Json | str]:
+    """The attachments in a list of a payload, for ``attachments`` of an event.
+
+    ``url`` and ``kind`` name the fields of an item with its public URL and its media type; an empty ``url``:
+    the channel's URLs need its secret. Every item is kept: Hushgate counts what is no image it can fetch.
+    """
+    found: list[Json | str] = []
+    for item in find(payload, path, list) or []:
+        named = {"url": find(item, url, str) if url else None, "content_type": find(item, kind, str)}
+        found.append({name: value for name, value in named.items() if value})
+    return found
 
 
 def written_by(setup: Setup, *ids: str) -> str:

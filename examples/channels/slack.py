@@ -21,6 +21,7 @@ from .recipe import (
     Setup,
     TryLater,
     address,
+    attached,
     check_fresh,
     check_same,
     event,
@@ -156,6 +157,7 @@ def _event(happened: Json, message: Json, setup: Setup, kind: str = "") -> list[
         message_id=stamp,
         author_id=author,
         text=html.unescape(find(message, "text", str) or "") if kind != "message_deleted" else "",
+        attachments=attached(message, "files", "", "mimetype") if kind != "message_deleted" else [],
         created_at=_time(read(happened, "event_ts", str)),
         parent_id=thread if thread != stamp else None,
     )

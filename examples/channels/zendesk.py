@@ -19,6 +19,7 @@ from .recipe import (
     Setup,
     SignatureError,
     address,
+    attached,
     check_fresh,
     check_same,
     event,
@@ -78,6 +79,7 @@ def events(payload: Json, setup: Setup) -> list[Json]:
         type="agent_message" if staff else written_by(setup, author),
         author_id=author,
         text=find(comment, "body", str) or "",
+        attachments=attached(comment, "attachments", "content_url", "content_type"),
     )
 
 

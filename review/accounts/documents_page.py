@@ -13,9 +13,10 @@ from db.documents.account_screening import AccountScreening
 from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
 from db.documents.retrieval import PostgresRetriever
 from review.access import Right
+from review.accounts.reading_notes import shown_notes
 from review.accounts.stored_versions import account_of_path, require_known_account, version_in_force
 from review.http.concurrency_limit import TooManyRequests
-from review.http.numbers import page_of
+from review.http.numbers import page_of, whole_number
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
@@ -28,6 +29,7 @@ from worker.model import Retrieved
 MOST_BYTES: Final = 20 * 1024 * 1024
 """Largest upload; the command line takes documents up to 50 MiB."""
 PAGE_DOCUMENTS: Final = 100
+PAGE_PASSAGES: Final = 50
 PASSAGES: Final = 5
 QUERY_CHARS: Final = 2_000
 OUTCOMES: Final = {
@@ -41,7 +43,8 @@ OUTCOMES: Final = {
     "held_back": mark("Held back: these passages are not used for replies."),
 }
 PASTED: Final = {
-    each.value: each for each in (DocumentFormat.MARKDOWN, DocumentFormat.HTML, DocumentFormat.TEXT)
+    each.value: each
+    for each in (DocumentFormat.MARKDOWN, DocumentFormat.HTML, DocumentFormat.TEXT, DocumentFormat.CSV)
 }
 
 
@@ -78,10 +81,10 @@ async def add_document(visit: Visit) -> Response:
         row = await store_upload(visit, DocumentOptions(user_id=user_id, title=title, kind=kind), file)
     except UploadProblem as problem:
         return await _page(visit, user_id, typed=typed, problem=str(problem), status=problem.status)
-    if row["flagged"]:
-        query = f"done={row['outcome']}"
-        return visit.redirect("document", query, account=user_id, document=row["document_id"])
-    return visit.redirect("documents", f"done={row['outcome']}", account=user_id)
+    if row["chunks"] is None:  # nothing was read
+        return visit.redirect("documents", f"done={row['outcome']}", account=user_id)
+    query = f"done={row['outcome']}"
+    return visit.redirect("document", query, account=user_id, document=row["document_id"])
 
 
 async def store_upload(
@@ -115,13 +118,18 @@ async def store_upload(
 
 
 async def show_document(visit: Visit) -> Response:
-    """A document with the passages that failed a check."""
+    """A document as it was understood: what its reader noticed, and its passages by page."""
     user_id = account_of_path(visit)
     document = await _document(visit, user_id)
+    pool, after = visit.store.pool, whole_number(visit.request.query_params.get("after", "")) or 0
+    passages = await storage.list_chunks(pool, user_id, document["id"], after=after, limit=PAGE_PASSAGES + 1)
     return visit.render(
         "document.html",
         account=user_id,
         document=document,
+        notes=shown_notes(document["notes"]),
+        passages=passages[:PAGE_PASSAGES],
+        more=len(passages) > PAGE_PASSAGES,
         flagged=await flagged_chunks.list_flagged(visit.store.pool, user_id, document["id"]),
         done=OUTCOMES.get(visit.request.query_params.get("done", ""), ""),
         may_edit=visit.may(Right.EDIT_RULES, user_id),
@@ -222,6 +230,9 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **values: obje
         status=status,
         account=user_id,
         rows=shown,
+        doubtful={
+            each["id"] for each in shown if any(note.is_warning for note in shown_notes(each["notes"]))
+        },
         total=len(rows),
         without_vector=sum(each["chunks"] - each["vectors"] for each in rows) if has_model else 0,
         page=page,

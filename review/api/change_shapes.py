@@ -85,7 +85,7 @@ class RulesAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewDocument:
-    """A document as text; ``format`` is markdown, html or text."""
+    """A document as text; ``format`` is markdown, html, text or csv."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -96,12 +96,17 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentAnswer:
-    """What was done with a document; ``flagged`` passages are held back until a person releases them."""
+    """What was done with a document; ``flagged`` passages are held back until a person releases them.
+
+    ``warnings`` say what to compare with the document, ``left_out`` what was read and is no knowledge.
+    """
 
     document_id: int
     outcome: str
     chunks: int
     flagged: int
+    warnings: tuple[str, ...]
+    left_out: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

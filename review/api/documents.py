@@ -53,7 +53,7 @@ async def add_document(visit: Visit) -> Response:
         row = await store_upload(visit, options, file, api=True)
     except UploadProblem as problem:
         raise Refused(problem.status, "The document was not stored", str(problem)) from problem
-    stored = {name: row[name] for name in ("document_id", "outcome", "chunks")}
+    stored = {name: row[name] for name in ("document_id", "outcome", "chunks", "warnings", "left_out")}
     return answer(stored | {"flagged": len(row["flagged"])}, status=201)
 
 

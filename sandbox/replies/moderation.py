@@ -17,6 +17,8 @@ FLAG_AT = 0.5
 LONGEST_PHRASE = 5
 TOKEN = re.compile(r"[^\W_]+")
 IMAGE_FLAG = re.compile(r"flag-([a-z-]+)")
+UNAVAILABLE = "unavailable-image"
+"""An image whose URL holds this cannot be fetched, such as one that expired."""
 PHRASES: Mapping[str, tuple[tuple[str, bool], ...]] = {
     phrase: tuple(
         (category, table is FLAGGED_PHRASES)
@@ -53,6 +55,8 @@ def moderation_inputs(body: Mapping[str, object]) -> tuple[ModerationInput, ...]
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         texts = [text for item in value if (text := _part(item, "text"))]
         images = tuple(url for item in value if (url := _part(item, "image_url")))
+        if lost := next((url for url in images if UNAVAILABLE in url), None):
+            raise BadRequest(f"Failed to download image from {lost}.", param="input")
         if len(texts) + len(images) == len(value):
             return (ModerationInput(text="\n".join(texts) if texts else None, images=images),)
     raise BadRequest(

@@ -16,6 +16,8 @@ from review.accounts.documents_page import MOST_BYTES
 from sandbox.server import SandboxHandle
 from tests.support.library import add as add_directly
 from tests.support.library import embedding, opened
+from tests.support.office_files import docx, paragraph, run, xlsx
+from tests.support.pdf_files import Picture, lines, pdf
 from tests.support.reviewing import ADDRESS, Visitor, add_person, site
 
 FILES = Path(__file__).parents[1] / "fixtures" / "documents"
@@ -228,3 +230,50 @@ def test_a_flagged_part_is_shown_with_its_check_released_and_held_back_again(
     assert "injection:override" in viewer.get(path).text
     assert viewer.post(f"{path}/release", part="1").status_code == 403
     assert editor.post(f"/accounts/elsewhere/documents/{path.rpartition('/')[2]}/release").status_code == 404
+
+
+def test_after_an_import_its_owner_sees_what_was_understood(editor: Visitor, account: str) -> None:
+    """Warnings first, then what was left out, then every passage by page."""
+    cover = pdf(lines("Returns handbook of Lumen Lamps, edition 2026."), *([Picture()] for _ in range(9)))
+    page = (
+        b"<main><h1>Lamps</h1><p>Aurora: <s>EUR 89.00</s> EUR 69.00, with a bulb of forty watts.</p>"
+        b"<p>It hangs from a cord of two metres, which the workshop makes longer on request.</p>"
+        b"<p hidden>Old words</p></main>"
+    )
+    editor.get(f"/accounts/{account}/documents")
+    first = editor.get(add(editor, account, ("handbook.pdf", cover)).headers["location"])
+    second = editor.get(add(editor, account, ("lamps.html", page)).headers["location"])
+    listed = editor.get(f"/accounts/{account}/documents")
+
+    assert "9 of 10 pages have no text" in first.text
+    assert "Pages: 2-10" in first.text
+    assert "Page 1" in first.text
+    assert "Returns handbook of Lumen Lamps, edition 2026." in first.text
+    assert (
+        "EUR 89.00</q>" in second.text.partition("What was left out")[2].partition("What was understood")[0]
+    )
+    assert "Aurora: EUR 69.00" in second.text.partition("What was understood")[2]
+    assert listed.text.count("look at it") == 1
+
+
+def test_a_price_list_is_uploaded_and_found(editor: Visitor, account: str) -> None:
+    """XLSX, CSV and DOCX are formats of the page."""
+    editor.get(f"/accounts/{account}/documents")
+    added = [
+        add(
+            editor,
+            account,
+            ("prices.xlsx", xlsx(lambda _, sheet: sheet.append(["Boreal lamp", "62.00 EUR"]))),
+        ),
+        add(editor, account, ("prices.csv", b"Lamp;Price\nNova lamp;99,00 EUR\n")),
+        add(editor, account, ("hours.docx", docx(paragraph(run("The workshop opens at nine o'clock."))))),
+    ]
+    found = [
+        editor.get(f"/accounts/{account}/documents?q={words}").text
+        for words in ("boreal+lamp", "nova+lamp", "when+does+the+workshop+open")
+    ]
+
+    assert [each.status_code for each in added] == [303, 303, 303]
+    assert "Boreal lamp | 62.00 EUR" in found[0]
+    assert "Nova lamp | 99,00 EUR" in found[1]
+    assert "The workshop opens at nine" in found[2]

@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 from cli.accounts.documents import app
 from db.documents.ingest import MOST_BYTES
 from sandbox.server import SandboxHandle
+from tests.support.pdf_files import Picture, lines, pdf
 
 FILES = Path(__file__).parents[1] / "fixtures" / "documents"
 ACCOUNT_NUMBERS = count(1)
@@ -208,3 +209,33 @@ def test_a_flagged_part_is_named_released_and_checked_again(run: Run, account: s
     assert again.exit_code == 1
     assert unchanged == [{"parts": 1, "changed": 0}]
     assert rows(undone)[0]["released"] is False
+
+
+def test_what_was_understood_is_printed(run: Run, account: str, tmp_path: Path) -> None:
+    """Warnings after an import, and with the passages by page later on."""
+    cover = lines("Returns handbook of Lumen Lamps, edition 2026.")
+    (tmp_path / "handbook.pdf").write_bytes(pdf(cover, *([Picture()] for _ in range(9))))
+    added = run("add", "handbook.pdf", "--account", account)
+    (row,) = rows(added)
+    shown = run("show", str(row["document_id"]), "--account", account)
+    missing = run("show", "999999", "--account", account)
+
+    warning = "9 of 10 pages have no text: run OCR over them (pages 2-10)"
+    assert row["warnings"][0] == warning
+    assert warning in " ".join(added.stderr.split())
+    assert warning in " ".join(shown.stderr.split())
+    assert [(each["page"], each["text"]) for each in rows(shown)] == [
+        (1, "Returns handbook of Lumen Lamps, edition 2026.")
+    ]
+    assert missing.exit_code == 2
+
+
+def test_a_long_price_list_has_its_names_in_every_passage(run: Run, account: str, tmp_path: Path) -> None:
+    """A row that is found alone says which price is which."""
+    articles = "".join(f"LL-{n};Lamp {n};{n + 100},00 EUR;{n + 50},50 EUR\n" for n in range(120))
+    (tmp_path / "prices.csv").write_text("Article;Name;Shop price;Dealer price\n" + articles)
+    (row,) = rows(run("add", "prices.csv", "--account", account))
+    passages = rows(run("show", str(row["document_id"]), "--account", account))
+
+    assert len(passages) > 3
+    assert all(each["text"].startswith("Article | Name | Shop price | Dealer price\n") for each in passages)

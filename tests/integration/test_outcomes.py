@@ -86,6 +86,29 @@ OUTCOMES = (
         degraded=True,
     ),
     Outcome(
+        reason=Reason.IMAGE_UNCHECKED,
+        decision="escalate",
+        event={"attachments": ["https://pictures.example/unavailable-image.png"]},
+    ),
+    Outcome(
+        reason=Reason.IMAGE_UNCHECKED,
+        decision="escalate",
+        rules=(down("500", contains="expired.png"),),
+        event={"attachments": ["https://pictures.example/a.png", "https://pictures.example/expired.png"]},
+    ),
+    Outcome(
+        reason=Reason.ATTACHMENT_UNSEEN,
+        decision="escalate",
+        text="Is this covered by the warranty?",
+        event={"attachments": ["https://pictures.example/lamp 1.png"]},
+    ),
+    Outcome(
+        reason=Reason.ATTACHMENT_UNSEEN,
+        decision="escalate",
+        text="",
+        event={"attachments": ["https://pictures.example/lamp.png"]},
+    ),
+    Outcome(
         reason=Reason.MODERATION_UNAVAILABLE,
         decision="ignore",
         settings={"moderation_failure": "block"},
@@ -433,6 +456,55 @@ def test_an_image_is_moderated_with_its_message(engine: Running) -> None:
     row = engine.decide(user_id, QUESTION, attachments=["https://pictures.example/flag-violence.png"])
 
     assert (row["decision"], row["matched_rule"]) == ("ignore", "openai_moderation:violence")
+
+
+@pytest.mark.parametrize(
+    ("text", "images"),
+    [
+        ("I will kill you when you are open", ["https://pictures.example/unavailable-image.png"]),
+        (
+            QUESTION,
+            ["https://pictures.example/unavailable-image.png", "https://pictures.example/flag-violence.png"],
+        ),
+        ("I will kill you when you are open", [f"https://pictures.example/{n}.png" for n in range(40)]),
+        (
+            "I will kill you when you are open",
+            ["https://pictures.example/" + "x" * 9_000, {"type": "voice"}, 7],
+        ),
+    ],
+)
+def test_an_unusable_image_takes_no_check_from_text_and_other_images(
+    engine: Running, text: str, images: list[Any]
+) -> None:
+    """What can be checked is checked, and a hit counts at once."""
+    user_id = engine.account(documents=HOURS)
+    row = engine.decide(user_id, text, attachments=images)
+
+    assert (row["decision"], row["matched_rule"]) == ("ignore", "openai_moderation:violence")
+
+
+def test_images_that_pass_cost_no_question_its_answer(engine: Running) -> None:
+    """The text stands alone, so it is answered; model and audit know how many attachments there are."""
+    images = [f"https://pictures.example/{number}.png" for number in range(20)]
+    user_id = engine.account(documents=HOURS)
+    row = engine.decide(user_id, QUESTION, attachments=images)
+    asked = engine.sandbox.requests(route="chat", contains="20 attachments")
+
+    assert row["decision"] == "respond"
+    assert asked
+    assert len(row["snapshot_json"]["attachments"]) == 16
+    assert row["snapshot_json"]["other_attachments"] == 4
+
+
+def test_an_image_that_can_be_fetched_later_is_tried_again(engine: Running) -> None:
+    """Two failures in a row are no reason to hand the message over."""
+    engine.sandbox.add_rule(**down("400", contains="slow.png"), times=2)
+    user_id = engine.account(documents=HOURS)
+    images = [f"https://pictures.example/{name}.png" for name in ("first", "slow")]
+    row = engine.decide(user_id, QUESTION, attachments=images)
+
+    assert row["decision"] == "respond"
+    assert [each["outcome"] for each in row["snapshot_json"]["attempts"]][:2] == ["rejected", "rejected"]
 
 
 def test_a_category_threshold_of_the_account_counts(engine: Running) -> None:

@@ -286,6 +286,89 @@ async def test_a_bad_receiver_has_a_named_error(  # noqa: PLR0917  # fixtures
     assert found.state == "waiting"
 
 
+async def ends_in_its_head(_: Request) -> bytes:
+    """The head never ends."""
+    return b"HTTP/1.1 200 OK\r\nX-Policy: default-src"
+
+
+async def never_ends_its_body(_: Request) -> bytes:
+    """The body is announced and does not come."""
+    return b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+async def is_short_of_its_body(_: Request) -> bytes:
+    """The body stops in its middle."""
+    return b"HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n{"
+
+
+async def has_an_interim_answer(_: Request) -> bytes:
+    """Early hints come first; then a broken header."""
+    return b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nBad header\r\n\r\n"
+
+
+def head(status: str, *lines: str, body: bytes = b"") -> bytes:
+    """An answer of these header lines."""
+    return "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode() + body
+
+
+@pytest.mark.parametrize(
+    ("says", "status"),
+    [
+        (head("200 OK", f"Content-Security-Policy: {'a' * 9_000}", "Content-Length: 0"), 200),
+        (head("200 OK", f"Content-Security-Policy: {'a' * 34_000}", "Content-Length: 0"), 200),
+        (head("200 OK", *(f"X-Header-{number}: x" for number in range(400)), "Content-Length: 0"), 200),
+        (head(f"200 {'OK' * 5_000}", "Content-Length: 0"), 200),
+        (head("204 No Content", "Content-Length: 5", body=b"hello"), 204),
+        (head("204 No Content", "Transfer-Encoding: chunked", body=b"5\r\nhello\r\n0\r\n\r\n"), 204),
+        (head("202 Accepted", "Content-Length: 2", "Content-Length: 3", body=b"ok"), 202),
+        (head("200 OK", "Transfer-Encoding: chunked", body=b"nonsense\r\n"), 200),
+        (head("200 OK", "Content-Encoding: gzip", "Content-Length: 3", body=b"abc"), 200),
+        (head("200 OK", "No colon here", "Content-Length: 0"), 200),
+        (ends_in_its_head, 200),
+        (never_ends_its_body, 200),
+        (is_short_of_its_body, 201),
+        (has_an_interim_answer, 200),
+    ],
+)
+async def test_the_status_decides_whatever_follows(  # noqa: PLR0917  # fixtures
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock, says: Any, status: int
+) -> None:
+    """An answer from 200 to 299 is a success whatever its headers and body are."""
+
+    async def given(request: Request) -> bytes:
+        return says if isinstance(says, bytes) else await says(request)
+
+    account, receiver.says = new_account(), given
+    receiver.keeps_open = not isinstance(says, bytes)
+    endpoint = await add_endpoint(people, account, receiver.url)
+    await add_events(source, account, "c1")
+    await drain(source, clock, limit_s=0.5)
+    found = await one(people, endpoint)
+
+    assert (found.state, found.error, found.status) == ("succeeded", None, status)
+    assert receiver.requests[0].headers["accept-encoding"] == "identity"
+
+
+async def test_a_wait_in_an_unusable_answer_is_kept(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock
+) -> None:
+    """The Retry-After of a 503 counts although another header of the answer is too long."""
+
+    async def says(_: Request) -> bytes:
+        return head("503 Busy", "Retry-After: 600", f"X-Trace: {'a' * 20_000}", "Content-Length: 0")
+
+    account, receiver.says = new_account(), says
+    endpoint = await add_endpoint(people, account, receiver.url)
+    await add_events(source, account, "c1")
+    await drain(source, clock)
+    found = await one(people, endpoint)
+
+    assert (found.error, found.status) == ("status", 503)
+    clock.pass_by(599)
+    await drain(source, clock)
+    assert len(receiver.requests) == 1
+
+
 @pytest.mark.parametrize(
     ("named", "error"),
     [

@@ -78,8 +78,10 @@ class Receiver:
 
     Attributes:
         requests: every one that came as a whole, in order.
+        keeps_open: whether a connection stays open behind its answer, until the sender closes it.
     """
 
+    keeps_open: bool = False
     requests: list[Request] = field(default_factory=list)
     status: int = 200
     port: int = 0
@@ -115,6 +117,8 @@ class Receiver:
             said = answer(self.status) if self.says is None else await self.says(request)
             writer.write(said)
             await writer.drain()
+            if self.keeps_open:
+                await reader.read()
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass  # Python 3.11 logs a cancelled connection as an error
         finally:

@@ -180,6 +180,7 @@ STORED = {
     "ACKNOWLEDGED", "SUPERSEDED", "PROMISED_ACTION", "PARTIAL_REPLY", "HELD_FOR_APPROVAL",
     "HELD_FOR_BUDGET", "HELD_UNREAD", "BUDGET_SPENT", "SHED",
     "MESSAGE_EDITED", "MESSAGE_DELETED", "MESSAGE_WITHDRAWN", "PLACEHOLDER_UNKNOWN",
+    "IMAGE_UNCHECKED", "ATTACHMENT_UNSEEN",
 }  # fmt: skip
 """Codes that decisions of this release hold. A new code is added here; none is changed or removed."""
 

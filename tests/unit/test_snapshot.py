@@ -83,6 +83,7 @@ SNAPSHOTS = st.builds(
     created_at=st.none() | MOMENTS,
     language=st.none() | TEXTS,
     attachments=st.lists(TEXTS, max_size=3).map(tuple),
+    other_attachments=st.integers(0, 99),
     metadata=OBJECTS,
     type=TEXTS,
     parent_id=st.none() | TEXTS,
@@ -149,6 +150,7 @@ def stored() -> dict[str, Any]:
         event=event(
             language="en",
             attachments=("https://example.org/a.png",),
+            other_attachments=2,
             type=EventType.MESSAGE_EDITED,
             parent_id="m0",
             metadata={"labels": {"grade": "9"}},

@@ -10,13 +10,12 @@ import os
 import resource
 import sys
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
-from worker.documents import pdf, reading
 from worker.documents.chunking import document_chunks
-from worker.documents.model import Chunk, DocumentFormat
+from worker.documents.model import Chunk, DocumentFormat, Note, NoteCode
 from worker.errors import DocumentRejected
 
 LIMIT_S: Final = 60.0
@@ -47,10 +46,16 @@ class Names:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """A document as it is stored: its title and its chunks in order."""
+    """A document as it is stored: its title, its chunks in order, and what its owner must know.
+
+    Attributes:
+        pages: how many it has; 0 where the format has none.
+    """
 
     title: str
     chunks: tuple[Chunk, ...]
+    notes: tuple[Note, ...] = ()
+    pages: int = 0
 
 
 async def cut(data: bytes, kind: DocumentFormat, names: Names, *, limit_s: float = LIMIT_S) -> Cut:
@@ -89,7 +94,23 @@ async def cut(data: bytes, kind: DocumentFormat, names: Names, *, limit_s: float
     if child.returncode != 0:
         raise DocumentRejected(_crashed(data, kind))
     found = orjson.loads(output)
-    return Cut(title=found["title"], chunks=tuple(Chunk(**each) for each in found["chunks"]))
+    return Cut(
+        title=found["title"],
+        chunks=tuple(Chunk(**each) for each in found["chunks"]),
+        notes=tuple(read_note(each) for each in found["notes"]),
+        pages=found["pages"],
+    )
+
+
+def read_note(found: dict[str, Any]) -> Note:
+    """A note from its JSON object."""
+    return Note(
+        code=NoteCode(found["code"]),
+        count=found["count"],
+        of=found["of"],
+        pages=tuple(found["pages"]),
+        examples=tuple(found["examples"]),
+    )
 
 
 def _is_passed_on(name: str) -> bool:
@@ -116,12 +137,15 @@ def main() -> None:
 
 
 def _cut(data: bytes, kind: DocumentFormat, names: Names) -> Cut:
-    parsed = pdf.parse_pdf(data) if kind is DocumentFormat.PDF else reading.parse_document(data, kind)
+    from worker.documents import readers  # noqa: PLC0415  # large libraries: only in the child process
+
+    parsed = readers.parse_document(data, kind)
     length = sum(len(block.text) for block in parsed.blocks)
     if length > MOST_CHARS:
         raise DocumentRejected(f"holds {length:,} characters, the limit is {MOST_CHARS:,}: split it")
     title = names.title or parsed.title or names.otherwise or parsed.first_line
-    return Cut(title=title, chunks=document_chunks(parsed, title=title))
+    chunks = document_chunks(parsed, title=title)
+    return Cut(title=title, chunks=chunks, notes=parsed.notes, pages=parsed.pages)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import structlog
 from openai import OpenAIError
@@ -10,6 +11,7 @@ from openai.types import ModerationMultiModalInputParam
 
 from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.moderation_batches import MOST_TEXTS, BatchedChecks
+from worker.adapters.moderation_images import checked_images
 from worker.adapters.moderation_results import scores_of_result, worst
 from worker.adapters.moderation_texts import pieces
 from worker.adapters.openai_client import Watch, answer
@@ -57,24 +59,28 @@ class OpenAIModerator:
     async def moderate(self, text: str, image_urls: Sequence[str]) -> ModerationScores:
         """The highest score per category over text and images.
 
-        A long text is checked in pieces, and each image in a call of its own, as the API requires.
+        A long text is checked in pieces, and each image in a call of its own, as the API requires. An image
+        that cannot be checked costs neither the text nor the other images their check.
         """
         try:
-            results = await self._results(text, image_urls)
+            results, unchecked = await self._results(text, image_urls)
         except ModerationUnavailable as error:
             self._log_change(answers=False, kind=error.kind)
             raise
-        return worst(results)
+        return replace(worst(results), unchecked_images=unchecked)
 
-    async def _results(self, text: str, image_urls: Sequence[str]) -> Sequence[ModerationScores]:
-        texts = pieces(text)
-        if not image_urls:
-            return await all_of(self._checks.scores(each) for each in texts)
-        first = texts[0] if texts[0].strip() else None
-        inputs = [_with_image(None if number else first, url) for number, url in enumerate(image_urls)]
-        of_images = await all_of(self._of_input(each) for each in inputs)
-        self._log_change(answers=True)
-        return [*of_images, *await all_of(self._checks.scores(each) for each in texts[1:])]
+    async def _results(self, text: str, image_urls: Sequence[str]) -> tuple[Sequence[ModerationScores], int]:
+        """The results of the pieces of a text and of the images, and the number of images without one."""
+        first, *others = pieces(text)
+        results: list[ModerationScores] = []
+        unchecked, alone = 0, [first, *others]
+        if image_urls:
+            checked = await checked_images(self._of_input, first, image_urls)
+            results, unchecked = list(checked.results), checked.unchecked
+            alone = [first] if checked.without_text and (first.strip() or not results) else []
+            alone += others
+            self._log_change(answers=True)
+        return [*results, *await all_of(self._checks.scores(each) for each in alone)], unchecked
 
     async def _of_input(self, asked: list[ModerationMultiModalInputParam]) -> ModerationScores:
         (result,) = await self._answered(asked, 1)
@@ -128,8 +134,3 @@ class OpenAIModerator:
         if known.kind is AttemptOutcome.REJECTED:
             return ModerationRejected(known.message)
         return ModerationUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)
-
-
-def _with_image(text: str | None, url: str) -> list[ModerationMultiModalInputParam]:
-    image: ModerationMultiModalInputParam = {"type": "image_url", "image_url": {"url": url}}
-    return [{"type": "text", "text": text}, image] if text is not None else [image]

@@ -8,14 +8,17 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import partial
 from ipaddress import ip_address
 from types import SimpleNamespace
 from typing import Any, Final, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
 
 from worker import __version__
+from worker.adapters.answer_head import CURRENT, AnswerHead, RecordingHandler
 from worker.adapters.boot_clock import seconds_since_boot
 from worker.webhooks.addresses import AddressRefused, check_address, parse_url
 from worker.webhooks.schedule import AttemptError, AttemptResult, error_of_status, retry_after_s
@@ -71,7 +74,7 @@ class WebhookSender:
 
     async def __aenter__(self) -> Self:
         self._threads = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="webhook-lookup")
-        connector = aiohttp.TCPConnector(
+        connector = _RecordingConnector(
             resolver=CheckedResolver(self._threads, self._lookup, loopback=self._loopback),
             use_dns_cache=False,
             limit=0,  # the poller limits attempts; a queue here would delay healthy endpoints
@@ -84,6 +87,7 @@ class WebhookSender:
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
+            headers={"Accept-Encoding": "identity"},  # the beginning of the body is shown to people
             trust_env=False,
             timeout=aiohttp.ClientTimeout(total=None),
             trace_configs=[traces],
@@ -109,16 +113,22 @@ class WebhookSender:
         )
 
     async def _attempt(self, url: str, body: bytes, headers: Mapping[str, str]) -> AttemptResult:
+        head = AnswerHead()
+        CURRENT.set(head)
         try:
             parse_url(url, loopback=self._loopback)  # the setting may have changed since it was stored
             async with asyncio.timeout(self._limit_s):
                 return await self._exchange(url, body, headers)
-        except TimeoutError:
-            return AttemptResult(error=AttemptError.TIMEOUT)
         except (AddressRefused, aiohttp.InvalidURL) as error:
             return AttemptResult(error=AttemptError.ADDRESS_REFUSED, answer=str(error))
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            return _failure(error)
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+            if head.status is not None:  # the status says whether the receiver took it, whatever followed
+                return self._result(head.status, head.body(ANSWER_BYTES), head.retry_after)
+            return (
+                AttemptResult(error=AttemptError.TIMEOUT)
+                if isinstance(error, TimeoutError)
+                else _failure(error)
+            )
 
     async def _exchange(self, url: str, body: bytes, headers: Mapping[str, str]) -> AttemptResult:
         assert self._session is not None  # opened by ``__aenter__``
@@ -130,15 +140,14 @@ class WebhookSender:
             allow_redirects=False,
             trace_request_ctx=self._seconds() + self._limit_s,
         ) as answer:
-            status = answer.status
-            try:
-                start = await answer.content.read(ANSWER_BYTES) if status != 204 else b""
-            except aiohttp.ClientError:  # the status says whether the receiver took it
-                start = b""
-            wait = retry_after_s(status, answer.headers.get("Retry-After"), self._now())
-            return AttemptResult(
-                error=error_of_status(status), status=status, answer=displayed(start), retry_after_s=wait
-            )
+            start = await answer.content.read(ANSWER_BYTES)
+            return self._result(answer.status, start, answer.headers.get("Retry-After"))
+
+    def _result(self, status: int, start: bytes, retry_after: str | None) -> AttemptResult:
+        wait = retry_after_s(status, retry_after, self._now())
+        return AttemptResult(
+            error=error_of_status(status), status=status, answer=displayed(start), retry_after_s=wait
+        )
 
     async def _check_time(self, _: aiohttp.ClientSession, request: SimpleNamespace, __: object) -> None:
         """Connected, the last moment before the request is sent.
@@ -157,6 +166,15 @@ class WebhookSender:
         except AddressRefused as error:
             raise ForbiddenAddress(str(error)) from error
         return socket.socket(family, kind, protocol)
+
+
+class _RecordingConnector(aiohttp.TCPConnector):
+    """Makes connections that record the head of their answer."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        handler: Callable[..., ResponseHandler] = RecordingHandler
+        self._factory = partial(handler, loop=asyncio.get_running_loop())
 
 
 class CheckedResolver(AbstractResolver):

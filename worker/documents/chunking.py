@@ -12,7 +12,7 @@ from typing import Final
 from worker.documents.model import TITLE_CHARS, Block, Chunk, ParsedDocument
 from worker.documents.sentences import sentence_spans
 
-CHUNKING_VERSION: Final = 2
+CHUNKING_VERSION: Final = 3
 """Raised when documents would be cut differently, so that an unchanged file is cut again."""
 
 SEPARATOR: Final = " › "
@@ -39,19 +39,29 @@ class ChunkBounds:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A sentence or heading: ``text[start:end]``, whether it ends its block, and the headings above."""
+    """A sentence, heading or row of a table: ``text[start:end]``, and the headings above.
+
+    Attributes:
+        page: of its block.
+        head: start and end of its table's head, which a chunk that starts here repeats; None for others.
+    """
 
     start: int
     end: int
     level: int
     ends_block: bool
     path: tuple[str, ...]
+    page: int = 0
+    head: tuple[int, int] | None = None
 
 
 def document_chunks(
     document: ParsedDocument, *, title: str, bounds: ChunkBounds = ChunkBounds()
 ) -> tuple[Chunk, ...]:
-    """A document's chunks in order; every character except white space is in at least one."""
+    """A document's chunks in order; every character except white space is in at least one.
+
+    A chunk that starts inside a table repeats the table's head.
+    """
     text = document.text
     widths = _widths(text)
     found: list[Chunk] = []
@@ -62,7 +72,9 @@ def document_chunks(
             if sum(piece.level == QUESTION_LEVEL for piece in group) > 1:  # the first one heads them not all
                 path = tuple(name for name in path if not _is_question(name))
             number, names = len(found) + 1, _title(title, path)
-            found.append(Chunk(number=number, title=names, text=text[start:end], start=start, end=end))
+            body = _repeated_head(text, group[0]) + text[start:end]
+            page = group[0].page
+            found.append(Chunk(number=number, title=names, text=body, start=start, end=end, page=page))
     return tuple(found)
 
 
@@ -70,7 +82,12 @@ def _groups(pieces: Iterator[_Piece], widths: array[int], bounds: ChunkBounds) -
     """Pieces grouped into chunks, each as large as the bounds and the structure allow."""
 
     def size(group: list[_Piece]) -> int:
-        return widths[group[-1].end] - widths[group[0].start]
+        head = group[0].head
+        return (
+            widths[group[-1].end]
+            - widths[group[0].start]
+            + (widths[head[1]] - widths[head[0]] if head else 0)
+        )
 
     current: list[_Piece] = []
     for piece in pieces:
@@ -104,6 +121,7 @@ def _overlap(group: list[_Piece], piece: _Piece, widths: array[int], bounds: Chu
     while (
         first > 0
         and not group[first - 1].ends_block
+        and not group[first - 1].head
         and widths[group[-1].end] - widths[group[first - 1].start] <= bounds.overlap
         and widths[piece.end] - widths[group[first - 1].start] <= bounds.most
     ):
@@ -122,10 +140,36 @@ def _pieces(document: ParsedDocument, text: str, widths: array[int], bounds: Chu
             path = [each for each in path if each[0] < level] + [(level, block.text)]
         names = tuple(name for _, name in path)
         heading = level if widths[end] - widths[at] <= longest else 0
-        spans = [(at, end)] if heading else list(_sentences(text, at, end, widths, longest))
-        for start, finish in spans:
-            yield _Piece(start, finish, heading, finish == end, names)
+        if block.is_table:
+            yield from _rows(block, (text, at, widths), bounds, names)
+        else:
+            spans = [(at, end)] if heading else list(_sentences(text, at, end, widths, longest))
+            for start, finish in spans:
+                yield _Piece(start, finish, heading, finish == end, names, block.page)
         at = end + 2
+
+
+def _rows(
+    block: Block, place: tuple[str, int, array[int]], bounds: ChunkBounds, names: tuple[str, ...]
+) -> Iterator[_Piece]:
+    """A table's rows, whole ones unless a row is too long for a chunk."""
+    text, at, widths = place
+    end, first = at + len(block.text), at + block.head
+    head = (at, first) if 0 < widths[first] - widths[at] <= bounds.most // 3 else None
+    longest = bounds.most * 3 // 4 - (widths[first] - widths[at] if head else 0)
+    start = at
+    for line in block.text.splitlines(keepends=True):
+        finish = start + len(line)
+        is_long = widths[finish] - widths[start] > longest
+        spans = list(_sentences(text, start, finish, widths, longest)) if is_long else [(start, finish)]
+        for left, right in spans:
+            yield _Piece(left, right, 0, right == end, names, block.page, head if left >= first else None)
+        start = finish
+
+
+def _repeated_head(text: str, piece: _Piece) -> str:
+    """The head of the table inside which a chunk starts, unless the chunk starts with it."""
+    return text[piece.head[0] : piece.head[1]] if piece.head else ""
 
 
 def _levels(blocks: Sequence[Block]) -> list[int]:

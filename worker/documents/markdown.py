@@ -7,14 +7,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from worker.documents import html
 from worker.documents.cleaning import clean_text, single_line, trimmed_lines
-from worker.documents.model import Block, ParsedDocument
+from worker.documents.model import Block, ParsedDocument, table_block
 
-READER: Final = MarkdownIt("commonmark", {"maxNesting": 40}).enable("table").disable("inline")
+READER: Final = (
+    MarkdownIt("commonmark", {"maxNesting": 40}).enable(["table", "strikethrough"]).disable("inline")
+)
 """Reads blocks only, at most 20 nested, each of two levels; ``_inline`` reads their content."""
+RENDERER: Final = RendererHTML()
 INLINE_CHARS: Final = 2_000
 """Links and emphasis are searched within this many characters, because the search is quadratic."""
 SLICE: Final = re.compile(rf"(?s).{{1,{INLINE_CHARS}}}(?:(?<=\s)|\Z)|.{{1,{INLINE_CHARS}}}")
@@ -53,7 +57,7 @@ def _blocks(tokens: Sequence[Token], known: dict[str, Any]) -> Iterator[Block]:
             case "tr_open":
                 rows.append([])
             case "table_close":
-                yield from _block("\n".join(" | ".join(row) for row in rows), 0)
+                yield from _table(rows)
                 rows = []
             case "inline" if rows:
                 rows[-1].append(single_line(_inline(token, known)))
@@ -66,14 +70,22 @@ def _blocks(tokens: Sequence[Token], known: dict[str, Any]) -> Iterator[Block]:
                 yield from html.parse_html(token.content).blocks
 
 
+def _table(rows: list[list[str]]) -> Iterator[Block]:
+    if any(map(any, rows)):
+        yield table_block(rows, head=1)
+
+
 def _block(text: str, level: int) -> Iterator[Block]:
     if text.strip(" |-\n"):
         yield Block(text=single_line(text) if level else text.rstrip(), level=level)
 
 
 def _inline(token: Token, known: dict[str, Any]) -> str:
-    breaks = {"softbreak": "\n", "hardbreak": "\n", "html_inline": ""}
+    """The text of a paragraph or cell; with tags in it, or struck text, as a page shows it."""
     found: list[Token] = []
     for piece in SLICE.findall(token.content):
         READER.inline.parse(piece, READER, known, found)
+    if any(child.type in ("html_inline", "s_open") for child in found):
+        return html.fragment_text(RENDERER.renderInline(found, READER.options, known))
+    breaks = {"softbreak": "\n", "hardbreak": "\n"}
     return "".join(breaks.get(child.type, child.content) for child in found)

@@ -1,4 +1,4 @@
-"""PDF by PDFium: the text of each page, its lines joined to paragraphs.
+"""PDF by PDFium: the text of each page by the places of its letters, as paragraphs and tables.
 
 PDFium is C++ that reads untrusted bytes: call this in a separate process, as
 ``worker.adapters.document_process`` does.
@@ -6,64 +6,111 @@ PDFium is C++ that reads untrusted bytes: call this in a separate process, as
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import pypdfium2 as pdfium
+from pypdfium2 import raw
 
-from worker.documents.cleaning import CJK_FOLD, clean_text, single_line
-from worker.documents.model import Block, ParsedDocument
+from worker.documents.cleaning import clean_text
+from worker.documents.legibility import is_legible
+from worker.documents.model import Block, Note, NoteCode, ParsedDocument
+from worker.documents.pdf_glyphs import Rules, page_pieces, page_rules
+from worker.documents.pdf_heads import without_heads
+from worker.documents.pdf_paragraphs import document_blocks
+from worker.documents.pdf_rows import Row, page_rows
+from worker.documents.pdf_ruled import without_ruled
+from worker.documents.pdf_tables import Grid, page_parts
+from worker.documents.titles import own_title
 from worker.errors import DocumentRejected
 
 PAGES: Final = 5000
 PASSWORD_ERROR: Final = 4  # FPDF_ERR_PASSWORD in fpdfview.h
-HYPHEN: Final = re.compile("(?<=\\w)(?:\x02|\ufffe)\r?\n?")
-"""PDFium's character for a hyphen that only the line end caused."""
-SENTENCE_END: Final = tuple(".!?:;。！？：；।؟\"”')）】")
-SHORT_LINE: Final = 0.75
-"""A line that ends a sentence and is shorter than this share of the page's longest line ends a paragraph."""
+FEW_CHARS: Final = 20
+"""A page with a picture and fewer letters and digits is a scan: what is left is a stamp or a page number."""
+NOTE_PAGES: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    rows: list[Row]
+    grids: list[Grid]
+    rules: Rules
+    has_objects: bool
+    has_picture: bool
 
 
 def parse_pdf(data: bytes) -> ParsedDocument:
-    """The text of a PDF.
+    """The text of a PDF, without running heads; pages that cannot be read are named.
 
     Raises:
-        DocumentRejected: damaged, locked by a password, too long, or without text.
+        DocumentRejected: damaged, locked by a password, too long, or no page can be read.
     """
     try:
         document = pdfium.PdfDocument(data)
         if len(document) > PAGES:
             raise DocumentRejected(f"has {len(document)} pages, the limit is {PAGES}")
-        title = single_line(clean_text(document.get_metadata_value("Title") or ""))
+        title = own_title(clean_text(document.get_metadata_value("Title") or ""))
         pages = [_page(document, number) for number in range(len(document))]
     except pdfium.PdfiumError as error:
         if getattr(error, "err_code", None) == PASSWORD_ERROR:
             raise DocumentRejected("is locked by a password: save a copy without one") from error
         raise DocumentRejected(f"is damaged or no PDF: {error}") from error
-    blocks = tuple(Block(text=text) for page in pages for text in page_paragraphs(page))
-    if not blocks:
-        raise DocumentRejected("holds no text, so it is a scan: run OCR over it first")
-    return ParsedDocument(title=title, blocks=blocks)
+    kept, heads = without_heads([page.rows for page in pages])
+    texts = [_text(page, rows) for page, rows in zip(pages, kept, strict=True)]
+    empty = [number for number, page in enumerate(pages) if _is_scan(page, texts[number])]
+    unreadable = [number for number, text in enumerate(texts) if not is_legible(text)]
+    missing = {*empty, *unreadable}
+    parts = [
+        [] if number in missing else list(page_parts(kept[number], page.grids, page.rules))
+        for number, page in enumerate(pages)
+    ]
+    blocks = tuple(document_blocks(parts))
+    _require_text(blocks, is_garbled=bool(unreadable))
+    notes = tuple(_notes(len(pages), empty, unreadable, heads))
+    return ParsedDocument(title=title, blocks=blocks, notes=notes, pages=len(pages))
 
 
-def page_paragraphs(page: str) -> list[str]:
-    """The paragraphs of a page's lines."""
-    page = clean_text(HYPHEN.sub("", page))
-    rows = [row.strip() for row in page.split("\n")]
-    longest = max(map(len, rows), default=0)
-    found, current = [], ""
-    for row in rows:
-        current += f"\n{row}"
-        if not row or (len(row) < SHORT_LINE * longest and row.endswith(SENTENCE_END)):
-            found.append(single_line(CJK_FOLD.sub("", current)))
-            current = ""
-    return [text for text in (*found, single_line(current)) if text]
+def _require_text(blocks: tuple[Block, ...], *, is_garbled: bool) -> None:
+    if blocks:
+        return
+    if is_garbled:
+        raise DocumentRejected("has letters that cannot be read: print it to PDF again, or run OCR over it")
+    raise DocumentRejected("holds no text, so it is a scan: run OCR over it first")
 
 
-def _page(document: pdfium.PdfDocument, number: int) -> str:
+def _page(document: pdfium.PdfDocument, number: int) -> _Page:
     page = document[number]
     try:
-        text: str = page.get_textpage().get_text_range()
+        has_objects = has_picture = False
+        for each in page.get_objects(max_depth=2):
+            has_objects = True
+            if each.type == raw.FPDF_PAGEOBJ_IMAGE:
+                has_picture = True
+                break
+        rules = page_rules(page)
+        pieces, grids = without_ruled(page_pieces(page, rules), rules)
+        return _Page(page_rows(pieces, rules), grids, rules, has_objects, has_picture)
     finally:
         page.close()
-    return text
+
+
+def _text(page: _Page, rows: list[Row]) -> str:
+    cells = (cell for grid in page.grids for row in grid.rows for cell in row)
+    return "\n".join([*(row.text for row in rows), *cells])
+
+
+def _is_scan(page: _Page, text: str) -> bool:
+    """Whether a page shows something and holds no text of it; an empty page is none."""
+    count = sum(map(str.isalnum, text))
+    return page.has_objects and (count == 0 or (page.has_picture and count < FEW_CHARS))
+
+
+def _notes(pages: int, empty: list[int], unreadable: list[int], heads: list[str]) -> Iterator[Note]:
+    for code, found in ((NoteCode.NO_TEXT, empty), (NoteCode.UNREADABLE, unreadable)):
+        if found:
+            numbers = tuple(number + 1 for number in found[:NOTE_PAGES])
+            yield Note(code=code, count=len(found), of=pages, pages=numbers)
+    if heads:
+        yield Note(code=NoteCode.RUNNING_HEADS, count=len(heads), examples=tuple(heads[:5]))

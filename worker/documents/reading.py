@@ -7,8 +7,7 @@ import re
 from pathlib import PurePath
 from typing import Final
 
-from worker.documents import html, markdown, plain
-from worker.documents.model import DocumentFormat, ParsedDocument
+from worker.documents.model import DocumentFormat
 from worker.errors import DocumentRejected
 
 SUFFIXES: Final = {
@@ -16,6 +15,10 @@ SUFFIXES: Final = {
     **dict.fromkeys((".html", ".htm", ".xhtml"), DocumentFormat.HTML),
     **dict.fromkeys((".txt", ".text"), DocumentFormat.TEXT),
     ".pdf": DocumentFormat.PDF,
+    ".docx": DocumentFormat.DOCX,
+    **dict.fromkeys((".xlsx", ".xlsm"), DocumentFormat.XLSX),
+    **dict.fromkeys((".csv", ".tsv"), DocumentFormat.CSV),
+    **dict.fromkeys((".mhtml", ".mht"), DocumentFormat.MHTML),
 }
 BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -28,32 +31,24 @@ CHARSET: Final = re.compile(rb"charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNOR
 LOOKS_HTML: Final = re.compile(
     rb"\s*+(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
-READERS: Final = {
-    DocumentFormat.MARKDOWN: markdown.parse_markdown,
-    DocumentFormat.HTML: html.parse_html,
-    DocumentFormat.TEXT: plain.parse_plain_text,
-}
+FIRST_BYTES: Final = (
+    (b"%PDF-", DocumentFormat.PDF),
+    (b"MIME-Version:", DocumentFormat.MHTML),
+    (b"From: <Saved by", DocumentFormat.MHTML),
+)
+ZIPPED: Final = ((b"word/document.xml", DocumentFormat.DOCX), (b"xl/workbook.xml", DocumentFormat.XLSX))
 
 
 def document_format(name: str, data: bytes) -> DocumentFormat | None:
     """The format by the name's ending, or without an ending by the first bytes; None if not supported."""
     if suffix := PurePath(name).suffix.lower():
         return SUFFIXES.get(suffix)
-    if data.startswith(b"%PDF-"):
-        return DocumentFormat.PDF
+    for start, kind in FIRST_BYTES:
+        if data.startswith(start):
+            return kind
+    if data.startswith(b"PK"):
+        return next((kind for name, kind in ZIPPED if name in data), None)
     return DocumentFormat.HTML if LOOKS_HTML.match(data[:4096]) else DocumentFormat.MARKDOWN
-
-
-def parse_document(data: bytes, kind: DocumentFormat) -> ParsedDocument:
-    """A document's title and blocks; PDF goes through ``worker.documents.pdf`` instead.
-
-    Raises:
-        DocumentRejected: the document cannot be decoded, or has no text.
-    """
-    document = READERS[kind](decoded_text(data, kind))
-    if not document.blocks:
-        raise DocumentRejected("holds no text")
-    return document
 
 
 def decoded_text(data: bytes, kind: DocumentFormat) -> str:
@@ -70,7 +65,11 @@ def decoded_text(data: bytes, kind: DocumentFormat) -> str:
         text = data.decode(encoding)
     except (UnicodeError, LookupError) as error:
         reason = "is not" if isinstance(error, UnicodeError) else "names an unknown encoding:"
-        raise DocumentRejected(
-            f"{reason} {encoding}: convert it, for example with iconv -f WINDOWS-1252 -t UTF-8"
-        ) from error
+        raise DocumentRejected(f"{reason} {encoding}: {_advice(kind)}") from error
     return text.removeprefix("\ufeff")
+
+
+def _advice(kind: DocumentFormat) -> str:
+    if kind is DocumentFormat.CSV:
+        return 'save it as "CSV UTF-8", or as .xlsx'
+    return "convert it, for example with iconv -f WINDOWS-1252 -t UTF-8"

@@ -43,11 +43,13 @@ class Event:
         entry_id: id of the stream entry that carried it, such as ``1763761234567-0``.
         user_id: the account whose inbox it is.
         author_id: who wrote it.
-        text: 1 to ``worker.payload.TEXT_CHARS`` characters, no NUL; empty for a deletion.
+        text: 1 to ``worker.payload.TEXT_CHARS`` characters, no NUL; may be empty for a deletion, and with an
+            attachment.
         created_at: when the author wrote it, UTC.
         received_at: when the entry reached Redis, UTC; a hold counts from here.
         language: BCP 47 tag as the publisher gave it, or None.
         attachments: image URLs, at most 16.
+        other_attachments: how many more it has: other files, unusable URLs, images beyond the 16th.
         metadata: the publisher's JSON object; only ``labels``, see retrieval, and the trace context in it are
             interpreted.
         parent_id: the message or comment that this one answers, or None.
@@ -65,6 +67,7 @@ class Event:
     received_at: datetime
     language: str | None = None
     attachments: tuple[str, ...] = ()
+    other_attachments: int = 0
     metadata: Mapping[str, Json] = field(default_factory=dict)
     type: EventType = EventType.MESSAGE
     parent_id: str | None = None

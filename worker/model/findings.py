@@ -59,9 +59,12 @@ class ModerationScores:
         flagged: the categories the API itself flagged.
         model: the name the API gave.
         tokens: what the call cost; none for the moderation API.
+        unchecked_images: images that could not be checked, such as those that cannot be fetched; the scores
+            are of the text and of the other images.
     """
 
     scores: Mapping[str, float]
     flagged: frozenset[str]
     model: str
+    unchecked_images: int = 0
     tokens: Tokens = field(default_factory=Tokens)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from worker.model import TRACE_FIELDS, Event, EventType
+from worker.payload.attachments import image_urls
 from worker.payload.json_object import check_storable, json_kind, json_object, rejected, shown
 from worker.payload.schema import ID_CHARS, EventPayload
 
@@ -134,6 +135,7 @@ def _event(payload: EventPayload, arrival: Arrival) -> Event:
     _check_text(payload)
     _check_time(payload.created_at, arrival.received_at)
     check_storable(payload.metadata)
+    images, others = image_urls(payload.attachments)
     return Event(
         event_id=payload.event_id or arrival.entry_id,
         entry_id=arrival.entry_id,
@@ -146,7 +148,8 @@ def _event(payload: EventPayload, arrival: Arrival) -> Event:
         created_at=payload.created_at.astimezone(UTC),
         received_at=arrival.received_at,
         language=payload.language,
-        attachments=tuple(payload.attachments),
+        attachments=images,
+        other_attachments=others,
         metadata=payload.metadata,
         type=_type(payload),
         parent_id=payload.parent_id,
@@ -160,7 +163,7 @@ def _type(payload: EventPayload) -> EventType:
 
 
 def _check_text(payload: EventPayload) -> None:
-    if payload.text or payload.type is EventType.MESSAGE_DELETED:
+    if payload.text or payload.type is EventType.MESSAGE_DELETED or payload.attachments not in (None, []):
         return
     if "text" in payload.model_fields_set:
         raise rejected("invalid", "a String to have at least 1 character", '""', field="text")

@@ -17,10 +17,10 @@ from pydantic import (
 )
 
 from worker.model import EventType, Scope
+from worker.payload.attachments import MOST_IMAGES, URL_CHARS
 
 ID_CHARS: Final = 255
 TEXT_CHARS: Final = 20_000
-ATTACHMENTS: Final = 16
 RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 UNPRINTABLE: Final = r"\u0000-\u001f\u007f-\u009f\u00a0\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
 """The characters that the schema excludes; the parser also refuses unassigned code points."""
@@ -52,7 +52,6 @@ AccountName = Annotated[
         }
     ),
 ]
-ImageUrl = Annotated[str, StringConstraints(max_length=2048, pattern=r"^https?://[^\s\x00]+$")]
 
 
 def _only_text(value: object) -> object:
@@ -62,10 +61,13 @@ def _only_text(value: object) -> object:
 
 
 TEXT_UNLESS_DELETED: Final[dict[str, JsonValue]] = {
-    "if": {"properties": {"type": {"const": EventType.MESSAGE_DELETED.value}}, "required": ["type"]},
-    "else": {"properties": {"text": {"minLength": 1}}, "required": ["text"]},
+    "anyOf": [
+        {"properties": {"text": {"minLength": 1}}, "required": ["text"]},
+        {"properties": {"type": {"const": EventType.MESSAGE_DELETED.value}}, "required": ["type"]},
+        {"properties": {"attachments": {"not": {"enum": [None, []]}}}, "required": ["attachments"]},
+    ]
 }
-"""JSON Schema: only a deletion has no text."""
+"""JSON Schema: only a deletion, and a message with an attachment, have no text."""
 Rfc3339 = Annotated[AwareDatetime, BeforeValidator(_only_text), Field(strict=False)]
 
 
@@ -90,7 +92,7 @@ class EventPayload(BaseModel):
     message_id: Identifier = Field(description="The platform's id of this message or comment.")
     author_id: Identifier = Field(description="Who wrote it.")
     text: Annotated[str, StringConstraints(max_length=TEXT_CHARS, pattern=r"^[^\x00]*$")] = Field(
-        default="", description="What was written, at least one character; may be absent for a deletion."
+        default="", description="What was written; may be empty for a deletion, and with an attachment."
     )
     type: Annotated[EventType, Field(strict=False)] = Field(
         default=EventType.MESSAGE,
@@ -110,8 +112,14 @@ class EventPayload(BaseModel):
     language: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] | None = (
         Field(default=None, description="BCP 47 tag, when the publisher knows it.")
     )
-    attachments: Annotated[list[ImageUrl], Field(max_length=ATTACHMENTS)] = Field(
-        default_factory=list, description="URLs of images that belong to the message."
+    attachments: JsonValue = Field(
+        default=None,
+        description="A list of URLs of images that belong to the message. Moderation checks the first"
+        f" {MOST_IMAGES} usable ones (http or https, at most {URL_CHARS} characters). Any other entry,"
+        f" such as"
+        " another file, is counted, so that people and the model know of it; none makes the message"
+        " unusable.",
+        examples=[["https://cdn.example/photo.jpg"]],
     )
     metadata: dict[str, JsonValue] = Field(
         default_factory=dict,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from worker import contract, endings, moderation, scope
+from worker import attachments, contract, endings, moderation, scope
 from worker.endings import (
     MESSAGE,
     REPLY,
@@ -66,6 +66,14 @@ async def merged(run: Run) -> Ending | None:
         return ending
     await clock.sleep(wait_s)
     return contract.merged_ending(event, await run.ports.arrivals.newer(event), account)
+
+
+async def attachment_unseen(run: Run) -> Ending | None:
+    """The ending of a message that only a person who sees its attachments can answer."""
+    ending = attachments.handed_over_ending(run.case.event, run.trace.unchecked_images)
+    if ending is None:
+        return None
+    return too_late(run) or await overtaken(run) or ending
 
 
 def rule_hit(run: GuardedRun, text: str, subject: GuardedText) -> Ending | None:

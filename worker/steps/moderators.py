@@ -162,7 +162,23 @@ class ModeratorCall:
             else:
                 self.wait_s, self.due_s = wait_s, clock.monotonic() + wait_s
             return
+        if scores.unchecked_images and self._asks_again(scores, started):
+            return
         self._answered(scores, started)
+
+    def _asks_again(self, scores: ModerationScores, started: float) -> bool:
+        """Whether images without a result are tried once more; never when the others are flagged."""
+        if moderation.finding(scores, self.choice, stage=self.subject.moderation_stage):
+            return False
+        wait_s = moderation.image_pause_s(self.number)
+        detail = f"{scores.unchecked_images} images could not be checked"
+        self._note(AttemptOutcome.REJECTED, started, wait_s=wait_s or 0.0, detail=detail)
+        if wait_s is None:
+            self.run.trace.unchecked_images = scores.unchecked_images
+            return False
+        self._called(started, model=scores.model, tokens=scores.tokens)
+        self.wait_s, self.due_s = wait_s, self.run.ports.clock.monotonic() + wait_s
+        return True
 
     def give_up(self) -> None:
         """Make the last failure final; nothing when there is a result, or none was tried."""

@@ -36,6 +36,7 @@ EXPECTED: Final[dict[str, dict[str, list[tuple[str, ...]]]]] = {
             ("agent_message", THREAD, "1795262470.000300", "U0LEE", "I will look into it.")
         ],
         "file_of_the_team": [("agent_message", THREAD, "1795262400.000100", "U0LEE", "[attachment]")],
+        "file_without_text": [("message", THREAD, "1795262400.000100", "U0ANN", "")],
         "edit": [("message_edited", THREAD, "1795262400.000100", "U0ANN", "When are you open on Sunday?")],
         "deletion": [("message_deleted", THREAD, "1795262400.000100", "U0ANN", "")],
     },
@@ -54,6 +55,7 @@ EXPECTED: Final[dict[str, dict[str, list[tuple[str, ...]]]]] = {
         "message_of_the_team": [
             ("agent_message", ROOM, "1333445566778899003", "1200000000000000002", "I will look into it.")
         ],
+        "message_without_content": [("message", ROOM, "1333445566778899001", "1200000000000000001", "")],
         "edit": [
             (
                 "message_edited",
@@ -86,6 +88,9 @@ EXPECTED: Final[dict[str, dict[str, list[tuple[str, ...]]]]] = {
                 "6762f0cd1bb69f9f2193bb83",
                 "And on Sunday?",
             )
+        ],
+        "image_without_text": [
+            ("message", "intercom:215470000000017", "22900000001", "6762f0cd1bb69f9f2193bb83", "")
         ],
         "message_of_the_team": [
             (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from worker.documents import markdown, plain
 from worker.documents.chunking import ChunkBounds, document_chunks
 from worker.documents.cleaning import clean_text
-from worker.documents.model import Block, Chunk, ParsedDocument
+from worker.documents.model import Block, Chunk, ParsedDocument, table_block
 
 SMALL = ChunkBounds(most=80, least=20, overlap=25)
 SAMPLES = st.sampled_from(
@@ -168,3 +168,38 @@ def test_several_short_answers_have_the_title_of_their_document() -> None:
     (found,) = document_chunks(plain.parse_plain_text(text), title="FAQ")
 
     assert (found.title, found.text) == ("FAQ", text)
+
+
+def price_list(rows: int) -> ParsedDocument:
+    """A table of articles below a heading."""
+    cells = [("Article", "Name", "Shop price", "Dealer price")]
+    cells += [(f"LL-{n}", f"Lamp {n}", f"{n + 100}.00", f"{n + 50}.50") for n in range(rows)]
+    return ParsedDocument(title="", blocks=(Block(text="Prices", level=1), table_block(cells, page=3)))
+
+
+def test_every_chunk_of_a_table_has_whole_rows_below_the_names_of_the_columns() -> None:
+    """A number without its name says nothing."""
+    found = document_chunks(price_list(120), title="T")
+    rows = [line for chunk in found for line in chunk.text.splitlines() if line.startswith("LL-")]
+
+    assert len(found) > 3
+    assert rows == [f"LL-{n} | Lamp {n} | {n + 100}.00 | {n + 50}.50" for n in range(120)]
+    assert all("Article | Name | Shop price | Dealer price" in chunk.text for chunk in found)
+    assert {chunk.page for chunk in found} == {0, 3}
+    assert all(width(chunk.text) <= ChunkBounds().most for chunk in found)
+
+
+@given(
+    st.lists(
+        st.lists(st.text("ab1 ", min_size=1, max_size=12), min_size=2, max_size=4), min_size=1, max_size=30
+    )
+)
+def test_a_chunk_of_a_table_is_its_stretch_behind_the_head(rows: list[list[str]]) -> None:
+    """Offsets are those of the stretch; bounds are kept with the head."""
+    cleaned = [[" ".join(text.split()) or "x" for text in row] for row in rows]
+    document = ParsedDocument(title="", blocks=(table_block(cleaned, head=1),))
+    found = document_chunks(document, title="T", bounds=SMALL)
+
+    assert all(chunk.text.endswith(document.text[chunk.start : chunk.end]) for chunk in found)
+    assert all(width(chunk.text) <= SMALL.most for chunk in found)
+    assert {at for at, char in enumerate(document.text) if not char.isspace()} <= covered(found)

@@ -1,0 +1,198 @@
+"""Price lists: XLSX by openpyxl and CSV by the standard library, each sheet as tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from worker.documents.cleaning import clean_text, single_line
+from worker.documents.model import Block, Note, NoteCode, ParsedDocument, names_columns, table_block
+from worker.documents.number_formats import shown_value
+from worker.documents.titles import own_title
+from worker.documents.zipped import DAMAGED, check_unpacked_size
+from worker.errors import DocumentRejected
+
+if TYPE_CHECKING:
+    from openpyxl.cell.cell import Cell, MergedCell
+    from openpyxl.workbook.workbook import Workbook
+    from openpyxl.worksheet.worksheet import Worksheet
+
+Grid: TypeAlias = list[tuple[str, ...]]
+DELIMITERS: Final = (";", ",", "\t", "|")
+SAMPLE_ROWS: Final = 100
+MOST_COLUMNS: Final = 500
+UNEVALUATED: Final = re.compile(rb"<f\b[^>]*>[^<]*</f>\s*(?:<v\s*/>|<v>\s*</v>|</c>)")
+FIELD_CHARS: Final = 1_000_000
+
+
+def parse_csv(text: str) -> ParsedDocument:
+    """The rows of a CSV file; the delimiter is the one that gives most rows the same number of cells."""
+    text = clean_text(text)
+    first, _, rest = text.partition("\n")
+    named = first.removeprefix("sep=") if first.startswith("sep=") else ""
+    text = rest if named else text
+    rows = list(_csv_rows(text, named[:1] or _delimiter(text)))
+    return ParsedDocument(title="", blocks=tuple(grid_blocks(rows)))
+
+
+def parse_xlsx(data: bytes) -> ParsedDocument:
+    """The visible sheets, rows and columns of a workbook, with the values that were stored last.
+
+    Raises:
+        DocumentRejected: no workbook, or locked by a password.
+    """
+    from openpyxl import load_workbook  # noqa: PLC0415  # 20 MB that only a reading process needs
+    from openpyxl.utils.exceptions import InvalidFileException  # noqa: PLC0415
+
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        raise DocumentRejected("is an old workbook, or locked by a password: save it as .xlsx without one")
+    try:
+        check_unpacked_size(data)
+        book = load_workbook(io.BytesIO(data), data_only=True)
+        reader = _Workbook(without_values=_formulas_without_values(data))
+        blocks = tuple(reader.blocks(book))
+    except (InvalidFileException, *DAMAGED) as error:
+        raise DocumentRejected("is damaged or no workbook (.xlsx)") from error
+    if not blocks and reader.left_out[NoteCode.NO_VALUES]:
+        raise DocumentRejected("holds formulas without values: open it in a spreadsheet program and save it")
+    notes = tuple(reader.notes())
+    return ParsedDocument(
+        title=own_title(book.properties.title or ""), blocks=blocks, notes=notes, pages=len(book.worksheets)
+    )
+
+
+def grid_blocks(rows: Grid, *, page: int = 0) -> Iterator[Block]:
+    """The tables of a sheet, parted by empty rows; a row of one cell before a table is a paragraph.
+
+    A table without names of its columns, which goes on behind an empty row, has those of the table above.
+    """
+    part: Grid = []
+    above: Grid = []
+    for row in [*rows, ()]:
+        if any(row):
+            part.append(row)
+            continue
+        start = next((at for at, cells in enumerate(part) if sum(map(bool, cells)) > 1), len(part))
+        for cells in part[:start]:
+            yield Block(text=next(filter(None, cells)), page=page)
+        table = part[start:]
+        if table and above and not names_columns(table[0]) and _fit(table, above[0]):
+            table = [above[0], *table]
+        if table:
+            yield _table(table, page)
+            above = table if names_columns(table[0]) else []
+        part = []
+
+
+def _fit(table: Grid, head: tuple[str, ...]) -> bool:
+    """Whether every column in use has a name."""
+    return all(len(head) > at and head[at] for row in table for at, cell in enumerate(row) if cell)
+
+
+def _table(rows: Grid, page: int) -> Block:
+    """A table without the columns that are empty in every row."""
+    width = max(len(row) for row in rows)
+    used = [at for at in range(width) if any(len(row) > at and row[at] for row in rows)]
+    return table_block([tuple(row[at] if at < len(row) else "" for at in used) for row in rows], page=page)
+
+
+class _Workbook:
+    """Reads the sheets of a workbook; counts what is hidden, struck or without a value."""
+
+    def __init__(self, *, without_values: int) -> None:
+        self.left_out: Counter[NoteCode] = Counter({NoteCode.NO_VALUES: without_values})
+
+    def blocks(self, book: Workbook) -> Iterator[Block]:
+        """The blocks of the visible sheets."""
+        shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+        self.left_out[NoteCode.HIDDEN] += len(book.worksheets) - len(shown)
+        for number, sheet in enumerate(shown, 1):
+            found = list(grid_blocks(self._rows(sheet), page=number))
+            if found and len(shown) > 1:
+                yield Block(text=single_line(clean_text(sheet.title)) or f"{number}", level=2, page=number)
+            yield from found
+
+    def notes(self) -> Iterator[Note]:
+        """What was left out."""
+        for code, count in self.left_out.items():
+            if count:
+                yield Note(code=code, count=count)
+
+    def _rows(self, sheet: Worksheet) -> Grid:
+        hidden = _hidden_columns(sheet)
+        merged = _merged_values(sheet)
+        found: Grid = []
+        for number, cells in enumerate(sheet.iter_rows(max_col=min(sheet.max_column, MOST_COLUMNS)), 1):
+            row = sheet.row_dimensions.get(number) if number in sheet.row_dimensions else None
+            texts = tuple(
+                self._text(merged.get((cell.row, cell.column), cell)) if cell.column not in hidden else ""
+                for cell in cells
+            )
+            if row is not None and row.hidden:
+                self.left_out[NoteCode.HIDDEN] += any(texts)
+                continue
+            found.append(texts)
+        self.left_out[NoteCode.HIDDEN] += len(hidden)
+        return found
+
+    def _text(self, cell: Cell | MergedCell) -> str:
+        if cell.value is None:
+            return ""
+        if cell.font is not None and cell.font.strike:
+            self.left_out[NoteCode.STRUCK] += 1
+            return ""
+        if cell.data_type == "e":
+            self.left_out[NoteCode.NO_VALUES] += 1
+            return ""
+        return single_line(clean_text(shown_value(cell.value, cell.number_format or "General")))
+
+
+def _formulas_without_values(data: bytes) -> int:
+    """How many cells have a formula that no spreadsheet program has evaluated."""
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        sheets = (
+            name for name in file.namelist() if name.startswith("xl/worksheets/") and name.endswith(".xml")
+        )
+        return sum(len(UNEVALUATED.findall(file.read(name))) for name in sheets)
+
+
+def _hidden_columns(sheet: Worksheet) -> set[int]:
+    """Numbers of hidden columns up to the last one in use."""
+    found: set[int] = set()
+    for each in sheet.column_dimensions.values():
+        if each.hidden:
+            first = each.min or each.index
+            found.update(range(int(first), min(int(each.max or first), sheet.max_column) + 1))
+    return found
+
+
+def _merged_values(sheet: Worksheet) -> dict[tuple[int, int], Cell | MergedCell]:
+    """The cell whose value each row of a merged range shows; its other columns stay empty."""
+    found: dict[tuple[int, int], Cell | MergedCell] = {}
+    for each in sheet.merged_cells.ranges:
+        for row in range(each.min_row + 1, min(each.max_row, sheet.max_row) + 1):
+            found[row, each.min_col] = sheet.cell(each.min_row, each.min_col)
+    return found
+
+
+def _csv_rows(text: str, delimiter: str) -> Iterator[tuple[str, ...]]:
+    csv.field_size_limit(FIELD_CHARS)
+    try:
+        for row in csv.reader(io.StringIO(text), delimiter=delimiter):
+            yield tuple(single_line(cell) for cell in row[:MOST_COLUMNS])
+    except csv.Error as error:
+        raise DocumentRejected(f"is no CSV file: {error}") from error
+
+
+def _delimiter(text: str) -> str:
+    def rating(delimiter: str) -> tuple[int, int]:
+        widths = Counter(len(row) for row in islice(_csv_rows(text[:100_000], delimiter), SAMPLE_ROWS))
+        return max(((count, width) for width, count in widths.items() if width > 1), default=(0, 0))
+
+    return max(DELIMITERS, key=rating)
