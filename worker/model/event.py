@@ -51,6 +51,7 @@ class Event:
         metadata: the publisher's JSON object; only ``labels``, see retrieval, and the trace context in it are
             interpreted.
         parent_id: the message or comment that this one answers, or None.
+        notes: what of the payload was left out or changed, one sentence each: unusable hints, hidden text.
     """
 
     event_id: str
@@ -68,6 +69,7 @@ class Event:
     metadata: Mapping[str, Json] = field(default_factory=dict)
     type: EventType = EventType.MESSAGE
     parent_id: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def written_at(self) -> datetime:

@@ -48,6 +48,8 @@ class MatchMethod(StrEnum):
     LEET = "leet"
     REPEAT = "repeat"
     INVISIBLE = "invisible"
+    HIDDEN = "hidden"
+    BROKEN = "broken"
     SEPARATED = "separated"
     GLUED = "glued"
     MASKED = "masked"

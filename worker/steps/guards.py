@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from worker import contract, endings, moderation, scope
+from worker.displayed import revealed_text
 from worker.endings import (
     MESSAGE,
     REPLY,
@@ -88,7 +89,7 @@ async def moderation_hit(run: GuardedRun, text: str, subject: GuardedText) -> En
     if not choices:
         return None
     with run.trace.stage(subject.moderation_stage) as note:
-        concluded, results = await moderators.ask(run, choices, run.masker.mask(text), subject)
+        concluded, results = await moderators.ask(run, choices, run.masker.mask(revealed_text(text)), subject)
         given = [each for each in results if each is not None]
         _note_results(run, note, choices, results)
         if any(each.error is not None for each in given):
