@@ -34,8 +34,11 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
     trace = EventTrace(
         event=case.event, account=case.account, clock=ports.clock, conversation=case.conversation
     )
+    if (settled := contract.earlier_ending(case.event, case.conversation)) is not None:
+        return trace.decision(settled)
     if (typed := contract.typed_ending(case.event)) is not None:
-        return trace.decision(typed, remember=case.event.type is EventType.AGENT_MESSAGE)
+        is_kept = case.event.type is EventType.AGENT_MESSAGE and not case.conversation.deleted
+        return trace.decision(typed, remember=is_kept)
     masker = account_masker(case.account)
     run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy), masker=masker)
     blocked = await _blocked(run)
@@ -68,6 +71,8 @@ async def _blocked(run: Run) -> Ending | None:
 async def _answer(run: Run) -> Ending:
     """From a clean message to an ending."""
     history = await context.history(run)
+    if (looped := guards.looped(run, history)) is not None:
+        return await _unless_overtaken(run, looped)
     candidate = await context.retrieve_first(run, Candidate())
     if (refused := trust.refused_early(run, candidate, history)) is not None:
         return await _unless_overtaken(run, refused)

@@ -130,7 +130,16 @@ def test_signs_of_markdown_and_html_are_not_displayed(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["snake_case_name", "2 * 3 * 4", "a || b || c", "5* hotel, 4* room", "it's ~5 km ~ or 6", "a < b > c", "x^2 &c"]
+    "text",
+    [
+        "snake_case_name",
+        "2 * 3 * 4",
+        "a || b || c",
+        "5* hotel, 4* room",
+        "it's ~5 km ~ or 6",
+        "a < b > c",
+        "x^2 &c",
+    ],
 )
 def test_signs_that_format_nothing_are_displayed(text: str) -> None:
     """As Markdown displays them."""
@@ -171,7 +180,20 @@ def test_every_character_shown_has_a_place_in_the_original(text: str) -> None:
             assert all(0 <= place < len(text) for place in shown.places)
 
 
-HOSTILE = ("*", "\u202e", "a*", "[", "<a", "\u200b\u200c", "<!--", "&#", "\u202ea\u202c", "[a](", "_a_", "a\n")
+HOSTILE = (
+    "*",
+    "\u202e",
+    "a*",
+    "[",
+    "<a",
+    "\u200b\u200c",
+    "<!--",
+    "&#",
+    "\u202ea\u202c",
+    "[a](",
+    "_a_",
+    "a\n",
+)
 
 
 @pytest.mark.parametrize("part", HOSTILE)

@@ -332,9 +332,7 @@ def test_every_entry_id_gives_a_comparable_time(milliseconds: int, sequence: int
     assert isinstance(ended, Event) or ended.field == "created_at"
 
 
-@pytest.mark.parametrize(
-    "changes", [bad[0] for bad in BAD_FIELDS if "created_at" not in bad[0]]
-)
+@pytest.mark.parametrize("changes", [bad[0] for bad in BAD_FIELDS if "created_at" not in bad[0]])
 def test_the_schema_refuses_what_the_parser_refuses(changes: dict[str, Any]) -> None:
     """The schema is as strict as the parser on these payloads."""
     assert not Draft202012Validator(SCHEMA).is_valid(json.loads(body(**changes)))

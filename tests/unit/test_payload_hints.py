@@ -189,7 +189,14 @@ def test_fractions_of_a_second_are_kept_to_the_microsecond() -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["2026-11-21T10:00:00", "21.11.2026 10:00 UTC", "2026-11-21T25:00:00Z", "2026-11-21T10:00:61Z", "10:00Z", -1],
+    [
+        "2026-11-21T10:00:00",
+        "21.11.2026 10:00 UTC",
+        "2026-11-21T25:00:00Z",
+        "2026-11-21T10:00:61Z",
+        "10:00Z",
+        -1,
+    ],
 )
 def test_a_time_that_would_have_to_be_guessed_is_refused(written: str | int) -> None:
     """Without an offset it could be any of a day."""

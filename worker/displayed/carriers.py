@@ -11,12 +11,12 @@ from typing import Final
 from worker.displayed.edits import Edit
 from worker.displayed.flags import is_subdivision
 
-ZERO_WIDTH: Final = (
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0"
-)
+ZERO_WIDTH: Final = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0"
 SELECTORS: Final = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 TAGS: Final = "\U000e0000-\U000e007f"
-SUSPECT: Final = re.compile(f"[{TAGS}\u202d\u202e]|(?<![^\\w])[{SELECTORS}]|[{SELECTORS}]{{2}}|[{ZERO_WIDTH}]")
+SUSPECT: Final = re.compile(
+    f"[{TAGS}\u202d\u202e]|(?<![^\\w])[{SELECTORS}]|[{SELECTORS}]{{2}}|[{ZERO_WIDTH}]"
+)
 """What an ordinary text with emoji does not have, except single zero-width characters."""
 FLAG: Final = re.compile("\U0001f3f4([\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6})\U000e007f")
 TAG: Final = re.compile(f"[{TAGS}]")

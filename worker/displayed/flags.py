@@ -8,7 +8,36 @@ from typing import Final
 from phonenumbers import SUPPORTED_REGIONS
 
 FURTHER: Final = frozenset(
-    "AN AQ BV CP CQ CW DG EA EU GS HM IC IO PN SX TA TF UM UN XK AX GG IM JE MF BL BQ SS".split()
+    [
+        "AN",
+        "AQ",
+        "BV",
+        "CP",
+        "CQ",
+        "CW",
+        "DG",
+        "EA",
+        "EU",
+        "GS",
+        "HM",
+        "IC",
+        "IO",
+        "PN",
+        "SX",
+        "TA",
+        "TF",
+        "UM",
+        "UN",
+        "XK",
+        "AX",
+        "GG",
+        "IM",
+        "JE",
+        "MF",
+        "BL",
+        "BQ",
+        "SS",
+    ]
 )
 """Regions with a flag emoji and no telephone numbers of their own (Unicode CLDR)."""
 REGIONS: Final = frozenset(SUPPORTED_REGIONS) | FURTHER
@@ -31,7 +60,9 @@ def without_flags(text: str) -> str:
     """
     if text.isascii() or LETTERS.search(text) is None:
         return text
-    return LETTERS.sub(lambda found: BLANKS * (len(found[0]) // 2) if _are_flags(found[0]) else found[0], text)
+    return LETTERS.sub(
+        lambda found: BLANKS * (len(found[0]) // 2) if _are_flags(found[0]) else found[0], text
+    )
 
 
 def _are_flags(letters: str) -> bool:

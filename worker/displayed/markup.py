@@ -19,7 +19,9 @@ TOKEN: Final = re.compile(
     r"|(?P<raise>(?<=\w)\^(?=\w))",
     re.DOTALL,
 )
-BLOCK_TAG: Final = re.compile(r"</?(?:p|div|br|li|ul|ol|td|th|tr|table|h[1-6]|blockquote|pre)\b", re.IGNORECASE)
+BLOCK_TAG: Final = re.compile(
+    r"</?(?:p|div|br|li|ul|ol|td|th|tr|table|h[1-6]|blockquote|pre)\b", re.IGNORECASE
+)
 """Tags that separate words on the page."""
 BREAK: Final = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u00ad]?[ \t]*\r?\n[ \t]*(?=[^\W\d_]{2})")
 OPENED_BY: Final = {"!<": ">!"}

@@ -84,7 +84,8 @@ def _storable(node: Any, path: str, note: Unusable, level: int) -> Any:
             return None
         case dict():
             return {
-                whole_text(key): _storable(each, f"{path}.{key}", note, level + 1) for key, each in node.items()
+                whole_text(key): _storable(each, f"{path}.{key}", note, level + 1)
+                for key, each in node.items()
             }
         case list():
             return [_storable(each, f"{path}.{at}", note, level + 1) for at, each in enumerate(node)]

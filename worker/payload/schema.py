@@ -104,8 +104,8 @@ class EventPayload(BaseModel):
         description="When it was written, RFC 3339 with an offset; not before 2005, at most a day ahead. Other"
         " forms of ISO 8601 with an offset, and Unix seconds or milliseconds, are read too."
     )
-    language: Annotated[str, StringConstraints(pattern=LANGUAGE)] | None = (
-        Field(default=None, description="BCP 47 tag, when the publisher knows it; left out when it is none.")
+    language: Annotated[str, StringConstraints(pattern=LANGUAGE)] | None = Field(
+        default=None, description="BCP 47 tag, when the publisher knows it; left out when it is none."
     )
     attachments: Annotated[list[ImageUrl], Field(max_length=ATTACHMENTS)] = Field(
         default_factory=list, description="URLs of images that belong to the message."

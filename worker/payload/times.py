@@ -46,7 +46,7 @@ def parsed_time(value: object) -> datetime:
         raise ValueError(f"a valid datetime: {error}") from error
 
 
-def _unix_time(number: int | float) -> datetime:
+def _unix_time(number: float) -> datetime:
     """The time of a Unix number; its size says whether it counts seconds or parts of them."""
     if not 0 <= number < LARGEST_SECONDS * UNITS[-1]:
         raise ValueError(EXPECTED)

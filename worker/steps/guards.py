@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from worker import contract, endings, moderation, scope
+from worker import contract, endings, loops, moderation, scope
 from worker.displayed import revealed_text
 from worker.endings import (
     MESSAGE,
@@ -18,9 +18,11 @@ from worker.model import (
     EventType,
     FailurePolicy,
     Json,
+    Message,
     ModeratorChoice,
     Stage,
     StageOutcome,
+    WriterSign,
 )
 from worker.moderation import ModeratorResult
 from worker.reasons import Reason
@@ -67,6 +69,16 @@ async def merged(run: Run) -> Ending | None:
         return ending
     await clock.sleep(wait_s)
     return contract.merged_ending(event, await run.ports.arrivals.newer(event), account)
+
+
+def looped(run: Run, history: Sequence[Message]) -> Ending | None:
+    """The ending of a message that an automatic replier wrote as an answer to the AI."""
+    event, account = run.case.event, run.case.account
+    run.trace.sign = loops.sign_of(event, history)
+    ending = loops.loop_ending(event, run.trace.sign, history, account, run.ports.clock.now())
+    if ending is not None:
+        run.trace.sign = WriterSign.LOOP
+    return ending
 
 
 def rule_hit(run: GuardedRun, text: str, subject: GuardedText) -> Ending | None:
