@@ -674,7 +674,7 @@ DEEP = b'{"x":' * 1500 + b"1" + b"}" * 1500
         b'{"lone_surrogate":"\\ud800",' + TAIL,
         b'{"low_surrogate":"\\udc00",' + TAIL,
         b'{"\\ud800":1,' + TAIL,
-        b'\xef\xbb\xbf' + json.dumps(event("bom")).encode(),
+        b"\xef\xbb\xbf" + json.dumps(event("bom")).encode(),
         b'{"x":NaN,' + TAIL,
         json.dumps(event("c HALF")).encode().replace(b"HALF", rb"\ud83d \\ud83d \\\ud83d \ud83d\ude00"),
         b'{"huge":' + b"1" * 400 + b"," + TAIL,

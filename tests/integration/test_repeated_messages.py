@@ -12,7 +12,9 @@ from sandbox.server import SandboxHandle
 from tests.support.running import Running, eventually, running
 from worker.reasons import Reason
 
-HOURS = {"Opening hours": ["The shop is open from nine to six. On Saturday the shop is open from ten to four."]}
+HOURS = {
+    "Opening hours": ["The shop is open from nine to six. On Saturday the shop is open from ten to four."]
+}
 QUESTION = "When is the shop open?"
 SATURDAY = "Is the shop open on Saturday?"
 UNASSESSED: dict[str, Any] = {"documents": HOURS, "assessment_policy": {"enabled": False}}

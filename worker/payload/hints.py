@@ -18,11 +18,11 @@ LOCALE: Final = re.compile(r"([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*)(?:[.@,;].*
 NAMED_LOCALES: Final = frozenset({"posix", "root", "und"})
 OPTIONAL: Final = ("event_id", "type", "role", "text", *("parent_id", "language", "attachments", "metadata"))
 """Fields for which ``null`` means the same as no field."""
-Unusable = Callable[[str, str, object], None]
+NoteUnusable = Callable[[str, str, object], None]
 """Notes a value that is left out: path, what was expected, what came."""
 
 
-def usable_hints(body: Mapping[str, Any], note: Unusable) -> dict[str, Any]:
+def usable_hints(body: Mapping[str, Any], note: NoteUnusable) -> dict[str, Any]:
     """The event's fields without unusable hints, each of which is noted."""
     fields = {name: value for name, value in body.items() if value is not None or name not in OPTIONAL}
     for name, usable in HINTS.items():
@@ -36,7 +36,7 @@ def usable_hints(body: Mapping[str, Any], note: Unusable) -> dict[str, Any]:
     return fields
 
 
-def _language(value: object, note: Unusable) -> str | None:
+def _language(value: object, note: NoteUnusable) -> str | None:
     found = LOCALE.fullmatch(value.strip()) if isinstance(value, str) else None
     tag = found[1].replace("_", "-") if found else ""
     if re.fullmatch(LANGUAGE, tag) and tag.lower() not in NAMED_LOCALES:
@@ -45,14 +45,14 @@ def _language(value: object, note: Unusable) -> str | None:
     return None
 
 
-def _parent(value: object, note: Unusable) -> str | None:
+def _parent(value: object, note: NoteUnusable) -> str | None:
     if isinstance(value, str) and 0 < len(value) <= ID_CHARS and "\0" not in value:
         return value
     note("parent_id", f"a text of 1 to {ID_CHARS} characters", value)
     return None
 
 
-def _attachments(value: object, note: Unusable) -> list[str] | None:
+def _attachments(value: object, note: NoteUnusable) -> list[str] | None:
     if not isinstance(value, list):
         note("attachments", "a list of URLs", value)
         return None
@@ -67,7 +67,7 @@ def _attachments(value: object, note: Unusable) -> list[str] | None:
     return good
 
 
-def _metadata(value: object, note: Unusable) -> dict[str, Any] | None:
+def _metadata(value: object, note: NoteUnusable) -> dict[str, Any] | None:
     if isinstance(value, dict):
         found = _storable(value, "metadata", note, 2)
         assert isinstance(found, dict)
@@ -76,7 +76,7 @@ def _metadata(value: object, note: Unusable) -> dict[str, Any] | None:
     return None
 
 
-def _storable(node: Any, path: str, note: Unusable, level: int) -> Any:
+def _storable(node: Any, path: str, note: NoteUnusable, level: int) -> Any:
     """A value without what Postgres cannot store, or some readers cannot read."""
     match node:
         case dict() | list() if level > DEPTH:
@@ -103,6 +103,6 @@ def _storable(node: Any, path: str, note: Unusable, level: int) -> Any:
     return node
 
 
-HINTS: Final[Mapping[str, Callable[[object, Unusable], Any]]] = MappingProxyType(
+HINTS: Final[Mapping[str, Callable[[object, NoteUnusable], Any]]] = MappingProxyType(
     {"language": _language, "parent_id": _parent, "attachments": _attachments, "metadata": _metadata}
 )
