@@ -37,7 +37,7 @@ RETRY_S: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedEvent:
-    """An event on the stream; ``item`` is its number in the request, ``entry_id`` that of its stream entry."""
+    """An event on the stream; ``item`` is its number in the request, ``entry_id`` the id of its entry."""
 
     item: int
     event_id: str
@@ -56,8 +56,8 @@ class AcceptedEvents:
 class Intake:
     """Publishes the events of requests.
 
-    A refused request publishes none of its events; with several shards, 503 may leave some published. Of a batch
-    with unusable events the others are published.
+    A refused request publishes none of its events; with several shards, 503 may leave some published. Of a
+    batch with unusable events the others are published.
     """
 
     def __init__(self, settings: IngestSettings) -> None:

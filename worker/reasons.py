@@ -371,8 +371,8 @@ class Reason(StrEnum):
             decision=DecisionKind.ESCALATE,
             family=ReasonFamily.ESCALATED,
             label="Automatic replier, handed to a person",
-            when="an answer to the AI is an automatic reply, or `loop_replies` replies were sent within an hour"
-            " to messages without a sign of a person; once in an exchange",
+            when="an answer to the AI is an automatic reply, or `loop_replies` replies were sent within an"
+            " hour to messages without a sign of a person; once in an exchange",
             explanation="Handed to a person: an automatic replier seems to answer the AI's replies.",
         ),
     )
@@ -451,8 +451,8 @@ class Reason(StrEnum):
         ReasonSpec(
             family=ReasonFamily.CONVERSATION,
             label="Overtaken by a newer change",
-            when="an edit that is older than a known one, or of a deleted message; or a message whose edit came"
-            " first and was flagged",
+            when="an edit that is older than a known one, or of a deleted message; or a message whose edit"
+            " came first and was flagged",
             explanation="Nothing was sent and the history is as before: a newer change of the message came"
             " first.",
         ),

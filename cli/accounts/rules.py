@@ -152,8 +152,8 @@ def import_file(
 ) -> None:
     """Read another tool's list; store it with --account, else print it as JSON.
 
-    A list with an error is rejected as a whole; one that looks odd is stored after a question, or with --yes. For
-    example:
+    A list with an error is rejected as a whole; one that looks odd is stored after a question, or with --yes.
+    For example:
 
         hushgate rules import words.yaml --account corner-shop
     """

@@ -25,7 +25,7 @@ PASSING_STATUS: Final = frozenset({401, 408, 409, 421, 423, 425, 429})
 """A token that is renewed, a conflict, a lock, a limit: the same request may succeed later."""
 CODES: Final = frozenset({"code", "error", "errorCode", "error_code", "reason", "status", "type"})
 """Fields of error bodies that name the reason."""
-LIMITS: Final = (
+LIMITS: Final[tuple[str, ...]] = (
     *("quotaexceeded", "dailylimitexceeded", "dailylimitexceededunreg", "uploadratelimitexceeded"),
     *("ratelimitexceeded", "userratelimitexceeded", "servinglimitexceeded", "concurrentlimitexceeded"),
     *(
@@ -39,7 +39,7 @@ LIMITS: Final = (
     *("20016", "20022", "20028", "40062"),
 )
 """Limits of Google, Intercom, Zendesk and, by number, of Discord: slow mode, writes, a busy resource."""
-PASSING: Final = (
+PASSING: Final[tuple[str, ...]] = (
     *(
         "backenderror",
         "internalerror",

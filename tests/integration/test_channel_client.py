@@ -155,8 +155,8 @@ ERRORS: Final[dict[str, tuple[dict[str, object], ...]]] = {
 def test_an_error_means_what_its_status_and_its_reason_say(meaning: str, body: dict[str, object]) -> None:
     """A quota passes, a conflict is tried again, a refusal is kept aside at once."""
     text = json.dumps(body).encode()
-    head = b"HTTP/1.1 %d X\r\nConnection: close\r\n\r\n" % body["status"]
-    with answering(head + text) as (url, _), pytest.raises((TryLater, SendRefused)) as caught:
+    head = f"HTTP/1.1 {body['status']} X\r\nConnection: close\r\n\r\n"
+    with answering(head.encode() + text) as (url, _), pytest.raises((TryLater, SendRefused)) as caught:
         asked(url)
     error = caught.value
 

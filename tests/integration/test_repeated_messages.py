@@ -1,4 +1,4 @@
-"""One message is answered once, its changes count in the order of their own times, and loops of machines end."""
+"""One message is answered once, its changes count in the order of their times, and loops of machines end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterato
 
 def lines(engine: Running, user_id: str) -> list[tuple[str, str]]:
     """Role and text of the stored history that prompts show."""
-    query = "SELECT role, text FROM messages WHERE user_id = %s AND sign IS DISTINCT FROM 'early_edit' ORDER BY id"
+    shown = "user_id = %s AND sign IS DISTINCT FROM 'early_edit'"
+    query = f"SELECT role, text FROM messages WHERE {shown} ORDER BY id"
     return [(row["role"], row["text"]) for row in engine.rows(query, user_id)]
 
 

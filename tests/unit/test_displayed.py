@@ -78,7 +78,9 @@ ORDINARY = (
     "🇩🇪 🇻🇳 🇺🇳 🇪🇺 flags",
     "🏴󠁧󠁢󠁥󠁮󠁧󠁿 🏴󠁧󠁢󠁳󠁣󠁴󠁿 🏴󠁧󠁢󠁷󠁬󠁳󠁿 🏴󠁵󠁳󠁴󠁸󠁿 flags of parts",
     "❤️️ twice selected by a keyboard",
-    "می‌خواهم نمی‌دانم کتاب‌ها خانه‌ای می‌رود نمی‌شود این‌ها آن‌ها می‌کنم می‌گویم بچه‌ها گل‌ها می‌آید می‌شود دست‌ها سال‌ها روزها",
+    # A text in Persian, where the joiners stand inside words.
+    "می‌خواهم نمی‌دانم"
+    " کتاب‌ها خانه‌ای می‌رود نمی‌شود این‌ها آن‌ها می‌کنم می‌گویم بچه‌ها گل‌ها می‌آید می‌شود دست‌ها سال‌ها روزها",
     "क्‍ष ന്‍റെ ශ්‍රී",
     "葛󠄀城市 辻󠄀 is a place; 0︀ slashed, ≨︀ sign",
     "word\u00adbreak\u00ading opportuni\u00adties\u200b here",
@@ -114,8 +116,10 @@ def test_overridden_letters_stand_in_the_order_of_display(text: str, wanted: str
 
 
 FORMATTED = (
-    "via||gra||", "**v**iagra", "_v_**i**agra", "via~~gra~~", "v*i*agra", "***via***gra", "`via`gra", "__via__*gra*",
-    ">!via!<gra", "<b>v</b>iagra", "vi<span class='x'>ag</span>ra", "vi<!-- x -->agra", "[via](https://x.example)gra",
+    "via||gra||", "**v**iagra", "_v_**i**agra", "via~~gra~~", "v*i*agra", "***via***gra", "`via`gra",
+    "__via__*gra*",
+    ">!via!<gra", "<b>v</b>iagra", "vi<span class='x'>ag</span>ra", "vi<!-- x -->agra",
+    "[via](https://x.example)gra",
     "[**v**ia](https://x.example)gra", "v&#105;agra", "v&#x69;agra", "vi&zwnj;agra", "via^gra", "~via~gra",
 )  # fmt: skip
 

@@ -60,7 +60,7 @@ def test_nul_in_a_text_becomes_the_replacement_character() -> None:
     assert event.notes == ("text: expected text without NUL, got NUL, now U+FFFD",)
 
 
-LANGUAGES = (
+LANGUAGES: tuple[tuple[object, str | None], ...] = (
     ("en_US", "en-US"),
     ("zh_Hans_CN", "zh-Hans-CN"),
     ("en_US.UTF-8", "en-US"),

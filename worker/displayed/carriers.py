@@ -11,7 +11,10 @@ from typing import Final
 from worker.displayed.edits import Edit
 from worker.displayed.flags import is_subdivision
 
-ZERO_WIDTH: Final = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0"
+ZERO_WIDTH: Final = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f"
+    "\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0"
+)
 SELECTORS: Final = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 TAGS: Final = "\U000e0000-\U000e007f"
 SUSPECT: Final = re.compile(
@@ -32,7 +35,8 @@ READABLE: Final = 0.9
 EMOJI: Final = frozenset("\ufe0e\ufe0f")
 STANDARD: Final = {
     "So": EMOJI, "Sk": EMOJI, "Sm": EMOJI | {"\ufe00"}, "Nd": EMOJI | {"\ufe00"},
-    "Po": EMOJI | {"\ufe00", "\ufe01"}, "Pd": EMOJI, "Ps": frozenset("\ufe00\ufe01"), "Pe": frozenset("\ufe00\ufe01"),
+    "Po": EMOJI | {"\ufe00", "\ufe01"}, "Pd": EMOJI,
+    "Ps": frozenset("\ufe00\ufe01"), "Pe": frozenset("\ufe00\ufe01"),
     "Lo": frozenset("\ufe00\ufe01\ufe02\ufe03\ufe04\ufe05\ufe06"),
 }  # fmt: skip
 """The variation selectors that Unicode defines after characters of a category."""
@@ -44,7 +48,7 @@ IDEOGRAPHIC: Final = re.compile("[\U000e0100-\U000e011f]")
 def carrier_edits(text: str) -> Sequence[Edit]:
     """The removal of hidden characters; what they carry stands where the first of them stood."""
     found = [_tags(text), _selectors(text), _zero_width(text)]
-    edits = [edit for carrier in found if carrier for edit in _moved(text, *carrier)]
+    edits = [edit for carrier in found if carrier for edit in _moved(*carrier)]
     return sorted(edits, key=lambda edit: edit.start)
 
 
@@ -60,7 +64,7 @@ Carrier = tuple[list[int], list[tuple[str, int]]]
 """Indices of the hidden characters, and what they carry: characters with their places."""
 
 
-def _moved(text: str, hidden: list[int], carried: list[tuple[str, int]]) -> Iterator[Edit]:
+def _moved(hidden: list[int], carried: list[tuple[str, int]]) -> Iterator[Edit]:
     """One edit for each hidden character; the first brings the text that all of them carry."""
     for number, at in enumerate(hidden):
         shown = [(" ", at), *carried, (" ", at)] if carried and number == 0 else []

@@ -37,8 +37,8 @@ class ReadableText:
     Attributes:
         text: NFKC, lower case, straight quotes, without invisible characters, single spaces.
         carries_data: whether a run of invisible characters is too long to belong to the script.
-        decoded: texts in invisible characters, in overridden direction, in base64 or with signs between letters,
-            in the form of ``text``.
+        decoded: texts in invisible characters, in overridden direction, in base64 or with signs between
+            letters, in the form of ``text``.
     """
 
     text: str

@@ -14,7 +14,7 @@ SHORTEST_REPEATED: Final = 12
 """Characters: people repeat ``yes``, ``ok`` and the numbers of a menu."""
 ALIKE: Final = 0.95
 LONG: Final = 60
-"""Characters from which a text also repeats one with this share of equal characters: machines change a name."""
+"""Characters from which a text also repeats one with ``ALIKE`` equal ones: machines change a name."""
 COMPARED_CHARS: Final = 600
 READING_S: Final = 0.5
 TYPED_CHARS: Final = 30.0

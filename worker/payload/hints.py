@@ -14,7 +14,10 @@ from worker.payload.schema import ATTACHMENTS, ID_CHARS, IMAGE_URL, IMAGE_URL_CH
 DEPTH: Final = 32
 """Most levels of nesting in an event."""
 LOCALE: Final = re.compile(r"([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*)(?:[.@,;].*)?", re.ASCII | re.DOTALL)
-"""A language as POSIX, Java, iOS and HTTP write it: ``en_US.UTF-8``, ``zh_Hans_CN``, ``de@euro``, ``de, en;q=0.8``."""
+"""A language as POSIX, Java, iOS and HTTP write it.
+
+Such as ``en_US.UTF-8``, ``zh_Hans_CN``, ``de@euro`` and ``de, en;q=0.8``.
+"""
 NAMED_LOCALES: Final = frozenset({"posix", "root", "und"})
 OPTIONAL: Final = ("event_id", "type", "role", "text", *("parent_id", "language", "attachments", "metadata"))
 """Fields for which ``null`` means the same as no field."""
@@ -56,7 +59,7 @@ def _attachments(value: object, note: NoteUnusable) -> list[str] | None:
     if not isinstance(value, list):
         note("attachments", "a list of URLs", value)
         return None
-    good = []
+    good: list[str] = []
     for number, each in enumerate(value):
         if not isinstance(each, str) or len(each) > IMAGE_URL_CHARS or not re.fullmatch(IMAGE_URL, each):
             note(f"attachments.{number}", f"a URL of at most {IMAGE_URL_CHARS} characters", each)
@@ -78,10 +81,10 @@ def _metadata(value: object, note: NoteUnusable) -> dict[str, Any] | None:
 
 def _storable(node: Any, path: str, note: NoteUnusable, level: int) -> Any:
     """A value without what Postgres cannot store, or some readers cannot read."""
+    if isinstance(node, dict | list) and level > DEPTH:
+        note(path, f"at most {DEPTH} levels of nesting", "more levels")
+        return None
     match node:
-        case dict() | list() if level > DEPTH:
-            note(path, f"at most {DEPTH} levels of nesting", "more levels")
-            return None
         case dict():
             return {
                 whole_text(key): _storable(each, f"{path}.{key}", note, level + 1)
@@ -92,15 +95,15 @@ def _storable(node: Any, path: str, note: NoteUnusable, level: int) -> Any:
         case str() if "\0" in node:
             note(path, "text without NUL", "NUL, now U+FFFD")
             return whole_text(node)
-        case bool():
-            return node
-        case int() if not -(2**63) <= node < 2**64:
-            note(path, "an integer of at most 64 bits", "a larger one")
-            return None
-        case float() if not math.isfinite(node):
-            note(path, "a number that a double can hold", "another")
+        case int() | float() if not _is_number(node):
+            note(path, "a number of 64 bits", "another")
             return None
     return node
+
+
+def _is_number(value: float) -> bool:
+    """Whether Postgres and every reader can hold it."""
+    return -(2**63) <= value < 2**64 if isinstance(value, int) else math.isfinite(value)
 
 
 HINTS: Final[Mapping[str, Callable[[object, NoteUnusable], Any]]] = MappingProxyType(

@@ -101,8 +101,8 @@ class EventPayload(BaseModel):
         default=None, description="The message or comment that this one answers."
     )
     created_at: Rfc3339 = Field(
-        description="When it was written, RFC 3339 with an offset; not before 2005, at most a day ahead. Other"
-        " forms of ISO 8601 with an offset, and Unix seconds or milliseconds, are read too."
+        description="When it was written, RFC 3339 with an offset; not before 2005, at most a day ahead."
+        " Other forms of ISO 8601 with an offset, and Unix seconds or milliseconds, are read too."
     )
     language: Annotated[str, StringConstraints(pattern=LANGUAGE)] | None = Field(
         default=None, description="BCP 47 tag, when the publisher knows it; left out when it is none."

@@ -15,7 +15,7 @@ WRITTEN: Final = re.compile(
 )
 """ISO 8601 as Java, Go, Ruby, PHP, Python, .NET, JavaScript and databases print it.
 
-With or without separators and seconds, a comma or a point, an offset with minutes or without, after it a zone.
+With or without separators and seconds, a comma or a point, an offset with or without minutes, then a zone.
 """
 NUMBER: Final = re.compile(r"\d{9,19}(?:\.\d{1,9})?", re.ASCII)
 LARGEST_SECONDS: Final = 1e11

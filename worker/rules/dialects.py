@@ -99,8 +99,8 @@ def rule_table(text: str) -> RuleTable:
         number = next((number for number, row in enumerate(rows, 1) if len(row) > 1), None)
         if number is not None:
             raise _refused(
-                f"CSV: expected the columns kind (keyword, phrase or allow) and rule, or one rule a line; line"
-                f" {number} has {len(rows[number - 1])} columns separated by {DELIMITERS[sign]}"
+                "CSV: expected the columns kind (keyword, phrase or allow) and rule, or one rule a line;"
+                f" line {number} has {len(rows[number - 1])} columns separated by {DELIMITERS[sign]}"
             )
     return RuleTable(rows=tables[","], has_kinds=False)
 

@@ -1,4 +1,4 @@
-"""The published lists, texts and prompts as literals: a test against the code's own constants notices nothing."""
+"""The published lists, texts and prompts as literals, which the constants of the code must equal."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ def test_failsafe_has_the_published_indicators() -> None:
     """FailsafeNode, its three lists."""
     assert UNCERTAINTY_INDICATORS == (
         "i'm not sure", "i don't know", "uncertain", "maybe", "possibly", "i think", "i believe", "might be",
-        "could be", "not certain", "unclear", "ambiguous", "difficult to determine", "hard to say", "i cannot",
-        "i can't", "unable to", "insufficient information",
+        "could be", "not certain", "unclear", "ambiguous", "difficult to determine", "hard to say",
+        "i cannot", "i can't", "unable to", "insufficient information",
     )  # fmt: skip
     assert PARTIAL_INDICATORS == (
-        "partial", "incomplete", "some of", "part of", "limited", "only able to", "partially", "to some extent",
+        "partial", "incomplete", "some of", "part of", "limited", "only able to", "partially",
+        "to some extent",
     )  # fmt: skip
     assert ERROR_KEYWORDS == ("error", "failed", "exception", "cannot", "unable")
 
@@ -44,26 +45,37 @@ def test_failsafe_has_the_published_keywords_of_six_categories() -> None:
 def test_failsafe_has_a_text_for_each_category() -> None:
     """The first three are published; the others say what happened and what to do."""
     assert dict(RESPONSES) == {
-        "UNCERTAINTY": "I understand there's uncertainty about this question. Let me honestly explain what I can be"
-        " confident about and suggest specific ways you could get better help.",
-        "INSUFFICIENT_INFO": "I need more information to provide a complete answer to your question. Could you"
-        " please provide additional details about your specific requirements, context, or constraints?",
-        "TECHNICAL_LIMITATION": "I encountered a technical limitation while processing your request. I can try to"
-        " help in a different way if you'd like to rephrase your question or break it down into smaller parts.",
-        "AMBIGUOUS_QUERY": "Your question can be read in more than one way. Could you tell me which of them you"
-        " mean?",
-        "TOOL_FAILURE": "Something I need in order to answer did not work. Please try again in a moment, or tell me"
-        " what you need and I will try another way.",
-        "TIMEOUT": "Finding the answer took too long. Please try again, or ask for one part of it at a time.",
+        "UNCERTAINTY": (
+            "I understand there's uncertainty about this question. Let me honestly explain what I "
+            "can be confident about and suggest specific ways you could get better help."
+        ),
+        "INSUFFICIENT_INFO": (
+            "I need more information to provide a complete answer to your question. Could you "
+            "please provide additional details about your specific requirements, context, or "
+            "constraints?"
+        ),
+        "TECHNICAL_LIMITATION": (
+            "I encountered a technical limitation while processing your request. I can try to help"
+            " in a different way if you'd like to rephrase your question or break it down into "
+            "smaller parts."
+        ),
+        "AMBIGUOUS_QUERY": (
+            "Your question can be read in more than one way. Could you tell me which of them you mean?"
+        ),
+        "TOOL_FAILURE": (
+            "Something I need in order to answer did not work. Please try again in a moment, or "
+            "tell me what you need and I will try another way."
+        ),
+        "TIMEOUT": (
+            "Finding the answer took too long. Please try again, or ask for one part of it at a time."
+        ),
     }
 
 
 def test_failsafe_asks_the_judge_for_the_published_three_things() -> None:
     """FailsafeNode: certainty, completeness and accuracy."""
-    (question,) = questions_of(
-        "Maybe, possibly, I think. " + "The parcel left on Monday. " * 3, FailsafePolicy()
-    )
-
+    draft = "Maybe, possibly, I think. " + "The parcel left on Monday. " * 3
+    (question,) = questions_of(draft, FailsafePolicy())
     assert all(
         word in question.instruction
         for word in ("certainty", "completeness", "facts follow from the context")
@@ -76,8 +88,8 @@ def test_guardrail_has_the_published_message_and_bands() -> None:
     (grounding,) = [each.instruction for each in asked if "1.0: entirely" in each.instruction]
 
     assert FALLBACK_MESSAGE == (
-        "I'm not confident I can provide an accurate answer to this question based on the available information."
-        " Let me connect you with a team member who can help."
+        "I'm not confident I can provide an accurate answer to this question based on the available"
+        " information. Let me connect you with a team member who can help."
     )
     assert all(
         band in grounding
@@ -104,4 +116,4 @@ def test_validators_know_words_of_overconfidence_in_three_languages() -> None:
 
 def test_the_first_wait_between_attempts_is_two_seconds() -> None:
     """Silent Guardrails: 2.0 s, then 4.0 s."""
-    assert Settings.model_fields["llm_retry_base_s"].default == 2.0
+    assert Settings.model_fields["llm_first_wait_s"].default == 2.0
