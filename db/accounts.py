@@ -19,6 +19,7 @@ from worker.model import (
     BudgetAction,
     Combination,
     FailurePolicy,
+    Level,
     ModeratorChoice,
     ReplyMode,
     Shedding,
@@ -87,6 +88,7 @@ def account_from_row(row: dict[str, Any]) -> Account:
         name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
     }
     closed_sets = {
+        "rule_level": Level(row["rule_level"]),
         "stale_reply": StaleReply(row["stale_reply"]),
         "shedding": Shedding(row["shedding"]),
         "reply_mode": ReplyMode(row["reply_mode"]),

@@ -7,15 +7,16 @@ from typing import Final
 
 from db.pool import Pool, fetch_rows
 from worker.grouping import GroupedCall, ask
-from worker.model import Message, MessageRole
+from worker.model import Message, MessageRole, WriterSign
 
 HISTORY: Final = """
-    SELECT asked.place, m.role, m.text
+    SELECT asked.place, m.role, m.text, m.created_at, m.sign
     FROM unnest(%s::text[], %s::text[], %s::integer[])
         WITH ORDINALITY AS asked (user_id, conversation_id, most, place)
     CROSS JOIN LATERAL (
-        SELECT role, text, created_at, id FROM messages
+        SELECT role, text, created_at, sign, id FROM messages
         WHERE user_id = asked.user_id AND conversation_id = asked.conversation_id
+            AND sign IS DISTINCT FROM 'early_edit'
         ORDER BY created_at DESC, id DESC LIMIT asked.most) AS m
     ORDER BY asked.place, m.created_at, m.id
 """
@@ -25,8 +26,9 @@ async def _histories(source: Pool, asked: Sequence[tuple[str, str, int]]) -> tup
     """The history of several conversations: account, conversation and most messages of each."""
     found: list[list[Message]] = [[] for _ in asked]
     columns = [list(column) for column in zip(*asked, strict=True)]
-    for place, role, text in await fetch_rows(source, HISTORY, columns):
-        found[place - 1].append(Message(role=MessageRole(role), text=text))
+    for place, role, text, at, sign in await fetch_rows(source, HISTORY, columns):
+        line = Message(role=MessageRole(role), text=text, at=at, sign=WriterSign(sign) if sign else None)
+        found[place - 1].append(line)
     return tuple(map(tuple, found))
 
 

@@ -54,6 +54,7 @@ ai_rules: Final = table(
     required("flagged_keywords", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="whole words"),
     required("flagged_phrases", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="whole phrases"),
     required("allowed", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="cancels hits inside them"),
+    required("rule_level", sa.Text, server_default="default", comment="default or strict"),
     required("rules_on_reply", sa.Boolean, server_default=TRUE),
     required("rules_on_passages", sa.Boolean, server_default=FALSE),
     required("injection_check", sa.Boolean, server_default=TRUE),
@@ -103,6 +104,12 @@ ai_rules: Final = table(
         comment="ISO 3166, lower case; their national phone formats are masked",
     ),
     required("stale_reply", sa.Text, server_default="discard", comment="discard or send"),
+    required(
+        "loop_replies",
+        sa.Integer,
+        server_default=sa.text("6"),
+        comment="replies in an hour without a sign of a person, then none; 0: no limit",
+    ),
     required(
         "burst_window_s",
         DOUBLE_PRECISION,
@@ -226,6 +233,8 @@ ai_rules: Final = table(
     sa.CheckConstraint("stale_reply IN ('discard', 'send')", name="stale_reply_known"),
     sa.CheckConstraint("shedding IN ('oldest_first', 'newest_first', 'chats_first')", name="shedding_known"),
     sa.CheckConstraint("people_idle_s >= 0", name="people_idle_not_negative"),
+    sa.CheckConstraint("rule_level IN ('default', 'strict')", name="rule_level_known"),
+    sa.CheckConstraint("loop_replies BETWEEN 0 AND 10", name="loop_replies_bounded"),
     sa.CheckConstraint("burst_window_s BETWEEN 0 AND 30", name="burst_window_bounded"),
     sa.CheckConstraint("hold_max_s >= 0 AND reply_max_age_s >= 0", name="ages_not_negative"),
     sa.CheckConstraint(
@@ -330,7 +339,14 @@ event_keys: Final = table(
     required("entry_id", sa.Text, comment="the stream entry that was decided or buried"),
     sa.Column("decision_id", sa.Uuid, comment="NULL: the entry is a dead letter"),
     required("created_at", Timestamp),
+    sa.Column("conversation_id", sa.Text, comment="NULL: of an earlier release, or a dead letter"),
+    sa.Column("message_id", sa.Text, comment="the platform's id: one message is answered once"),
+    sa.Column("type", sa.Text, comment="message, agent_message, message_edited or message_deleted"),
+    sa.Column("written_at", Timestamp, comment="the event's own time: newer edits win, in any order"),
     index("ix_event_keys_created_at", "created_at"),
+    index(
+        "ix_event_keys_message", "user_id", "conversation_id", "message_id", where="message_id IS NOT NULL"
+    ),
 )
 
 duplicates: Final = table(
@@ -366,6 +382,11 @@ messages: Final = table(
     required("role", sa.Text, comment="user, assistant or agent"),
     required("text", sa.Text),
     required("created_at", Timestamp),
+    sa.Column(
+        "sign",
+        sa.Text,
+        comment="human, machine or loop: what its writer seemed to be; early_edit: not shown yet",
+    ),
     sa.CheckConstraint("role IN ('user', 'assistant', 'agent')", name="role_known"),
     index("ix_messages_conversation", "user_id", "conversation_id", "created_at", "id"),
 )

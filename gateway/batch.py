@@ -30,9 +30,14 @@ READER: Final = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """The events of a body in order, and what is wrong with the others."""
+    """The events of a body in order, and what is wrong with the others.
+
+    Attributes:
+        items: of each event its number in the body, from 0.
+    """
 
     events: tuple[CheckedEvent, ...]
+    items: tuple[int, ...]
     problems: tuple[FieldProblem, ...]
 
 
@@ -72,7 +77,7 @@ def split(body: bytes, media: str) -> Sequence[bytes]:
 
 def check(events: Sequence[bytes], *, most_bytes: int = PAYLOAD_BYTES) -> Batch:
     """Check every event as a worker does; each needs an id, so that a repeated request changes nothing."""
-    good, problems = [], []
+    good, items, problems = [], [], []
     for item, event in enumerate(events):
         try:
             found = checked_event(event, most_bytes=most_bytes)
@@ -83,14 +88,15 @@ def check(events: Sequence[bytes], *, most_bytes: int = PAYLOAD_BYTES) -> Batch:
         if not found.event_id:
             expected = "a value: a repeated request is recognised by it"
             problems.append(FieldProblem(item=item, field="event_id", expected=expected, got="nothing"))
+            continue
         good.append(found)
-    return Batch(events=tuple(good), problems=tuple(problems))
+        items.append(item)
+    return Batch(events=tuple(good), items=tuple(items), problems=tuple(problems))
 
 
 def unusable(problems: Sequence[FieldProblem], events: int) -> Refused:
-    """The refusal (422) of a body with wrong events; nothing of it was published."""
-    wrong = len({each.item for each in problems})
-    text = f"{wrong} of {events} events cannot be used, and none was published. First: {problems[0]}."
+    """The refusal (422) of a body without a usable event; nothing of it was published."""
+    text = f"None of {events} events can be used, and none was published. First: {problems[0]}."
     return Refused(422, "Not events", text, problems=problems)
 
 

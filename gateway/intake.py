@@ -37,8 +37,9 @@ RETRY_S: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedEvent:
-    """An event on the stream; ``entry_id`` is the id of its stream entry."""
+    """An event on the stream; ``item`` is its number in the request, ``entry_id`` the id of its entry."""
 
+    item: int
     event_id: str
     user_id: str
     entry_id: str
@@ -46,15 +47,17 @@ class AcceptedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedEvents:
-    """The events of a request, in their order."""
+    """The events of a request that were published, in their order; with 207 ``errors`` has the others."""
 
     events: tuple[AcceptedEvent, ...]
+    errors: tuple[FieldProblem, ...] = ()
 
 
 class Intake:
     """Publishes the events of requests.
 
-    A refused request publishes none of its events; with several shards, 503 may leave some published.
+    A refused request publishes none of its events; with several shards, 503 may leave some published. Of a
+    batch with unusable events the others are published.
     """
 
     def __init__(self, settings: IngestSettings) -> None:
@@ -78,7 +81,7 @@ class Intake:
             right=Right.PUBLISH,
             methods=("POST",),
             api=True,
-            summary="Publish one event or several; those of one shard: all or none",
+            summary="Publish one event or several; 207: some cannot be used, the others are published",
             response=AcceptedEvents,
             body=EventPayload,
             batch=True,
@@ -88,32 +91,34 @@ class Intake:
         )
 
     async def publish(self, visit: Visit) -> Response:
-        """Append the events of the body; 202 with the ids of their entries."""
+        """Append the events of the body; 202 with the ids of their entries, 207 when some cannot be used."""
         headers = visit.request.headers
         media = batch.media_type(headers.get("Content-Type", ""), headers.get("Content-Encoding", ""))
         found = await run_in_threadpool(self._checked, await visit.request.body(), media)
         _require_rights(visit, found)
         assert visit.api_token is not None  # changes need one
         ids = await run_in_threadpool(self._append, found, str(visit.api_token.token_id))
-        log.info("events_accepted", events=len(ids), token_id=str(visit.api_token.token_id))
-        accepted = [
-            {"event_id": event.event_id, "user_id": event.user_id, "entry_id": entry_id}
-            for event, entry_id in zip(found.events, ids, strict=True)
-        ]
-        return Response(orjson.dumps({"events": accepted}), status_code=202, media_type="application/json")
+        refused = len({each.item for each in found.problems})
+        log.info("events_accepted", events=len(ids), refused=refused, token_id=str(visit.api_token.token_id))
+        accepted = tuple(
+            AcceptedEvent(item=item, event_id=event.event_id, user_id=event.user_id, entry_id=entry_id)
+            for item, event, entry_id in zip(found.items, found.events, ids, strict=True)
+        )
+        answer = orjson.dumps(AcceptedEvents(events=accepted, errors=found.problems))
+        return Response(answer, status_code=207 if refused else 202, media_type="application/json")
 
     def _checked(self, body: bytes, media: str) -> Batch:
         """The events of a body.
 
         Raises:
-            Refused: 413, too many; 422, one of them is no event.
+            Refused: 413, too many; 422, none of them is an event.
         """
         events, most = batch.split(body, media), self._settings.ingest_events
         if len(events) > most:
             text = f"Expected at most {most} events in one request, got {len(events)}; none was published."
             raise Refused(413, "Too many events", text)
         found = batch.check(events, most_bytes=self._settings.payload_bytes)
-        if found.problems:
+        if not found.events:
             raise batch.unusable(found.problems, len(events))
         return found
 
@@ -179,7 +184,7 @@ def _require_rights(visit: Visit, found: Batch) -> None:
             expected="an account for which the token's owner may publish",
             got=event.user_id,
         )
-        for item, event in enumerate(found.events)
+        for item, event in zip(found.items, found.events, strict=True)
         if not visit.may(Right.PUBLISH, event.user_id)
     ]
     if problems:

@@ -195,7 +195,11 @@ class Rulebooks:
 
 def _compile(account: Account) -> CompiledRules:
     return compile_rules(
-        account.flagged_keywords, account.flagged_phrases, allow=account.allowed, version=account.version
+        account.flagged_keywords,
+        account.flagged_phrases,
+        allow=account.allowed,
+        version=account.version,
+        level=account.rule_level,
     )
 
 

@@ -69,8 +69,7 @@ class LaneArrivals:
         found = [each for each in map(self._newer, rows) if each and each.event_id != event.event_id]
         if not found:
             return ()
-        ids = [each.event_id for each in found]
-        decided = await decided_events(self._pool, event.user_id, ids)
+        decided = await decided_events(self._pool, event.user_id, event.conversation_id, found)
         return tuple(each for each in found if each.event_id not in decided)
 
     def _newer(self, entry: NewerEntry) -> NewerEvent | None:

@@ -26,7 +26,7 @@ from tasks.stream import EntryGrant
 from tasks.tracing.start import Traces
 from worker import contract
 from worker.errors import PayloadRejected, StorageUnavailable
-from worker.model import Decision, Event
+from worker.model import Decision, Event, EventType
 from worker.payload import arrival_of, parse
 from worker.pipeline import decide
 from worker.ports import Ports
@@ -148,6 +148,8 @@ class EntryHandler:
         if stored.outcome is not None:  # an earlier run or entry ended it; its reply may wait for delivery
             self._log_seen(event, stored.outcome)
             return
+        if stored.edited_text is not None and event.type is EventType.MESSAGE:
+            event = replace(event, text=stored.edited_text, edited_first=True)
         live = await self._stored(lambda: self._rulebooks.get(event.user_id))
         book = live.for_event(event, stored.conversation)
         case = EventCase(

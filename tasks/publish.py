@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -20,7 +21,7 @@ from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import is_cluster_client
 from tasks.shards.layout import Shard, ShardLayout
 from worker.errors import NotReplicated, PayloadRejected, StreamFull, StreamSealed
-from worker.payload import PAYLOAD_BYTES, Arrival, check_storable, parse
+from worker.payload import PAYLOAD_BYTES, Arrival, parse, whole_characters
 
 STREAM: Final = "hushgate:events"
 BATCH: Final = 500
@@ -241,10 +242,42 @@ def checked(
 
 def checked_event(event: Mapping[str, Any] | bytes, *, most_bytes: int = PAYLOAD_BYTES) -> CheckedEvent:
     """An event with its account and id; raises as ``checked``."""
-    payload = event if isinstance(event, bytes) else _payload(event)
+    payload = _whole(event) if isinstance(event, bytes) else _payload(event)
     arrival = Arrival(entry_id="", size_bytes=len(payload), received_at=datetime.now(UTC))
     parsed = parse(payload, arrival, most_bytes=most_bytes)
     return CheckedEvent(payload=payload, event_id=parsed.event_id, user_id=parsed.user_id)
+
+
+def written(event: object, other: Callable[[object], object] | None = None) -> bytes:
+    """An event as JSON: times in RFC 3339, U+FFFD for half a surrogate pair.
+
+    Args:
+        event: what a publisher has.
+        other: a value that JSON can hold in place of one that it cannot.
+
+    Raises:
+        TypeError: it has a value that JSON cannot hold.
+    """
+    try:
+        return orjson.dumps(event, default=other)
+    except TypeError:  # orjson.JSONEncodeError is one; half a surrogate pair, integers beyond 64 bits
+        default = other or _refused
+        lenient = other is not None
+        return whole_characters(json.dumps(event, default=default, skipkeys=lenient).encode())
+
+
+def _refused(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"Type is not JSON serializable: {type(value).__name__}")
+
+
+def _whole(payload: bytes) -> bytes:
+    """The payload as Redis can parse it; one that is not UTF-8 as it is, for the parser to refuse."""
+    try:
+        return whole_characters(payload)
+    except UnicodeDecodeError:
+        return payload
 
 
 def _payload(event: Mapping[str, Any]) -> bytes:
@@ -253,11 +286,8 @@ def _payload(event: Mapping[str, Any]) -> bytes:
             code="not_object", field="data", expected="one JSON object", got=f"a {type(event).__name__}"
         )
     try:
-        written = orjson.dumps(dict(event))
-    except TypeError as error:  # orjson.JSONEncodeError is one
+        return written(dict(event))
+    except (TypeError, ValueError, RecursionError) as error:
         raise PayloadRejected(
             code="not_json", field="data", expected="values that JSON can hold", got=str(error)
         ) from error
-    if isinstance(metadata := event.get("metadata"), dict):
-        check_storable(metadata)  # orjson writes NaN and infinity as null
-    return written

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
+from datetime import datetime
+from decimal import Decimal
 from typing import Any, Final
 
 import structlog
@@ -12,7 +13,7 @@ from celery.exceptions import Reject
 from redis import Redis
 from redis.exceptions import RedisClusterException, RedisError
 
-from tasks.publish import append, checked, open_shards
+from tasks.publish import append, checked, open_shards, written
 from tasks.replicated import Replication
 from tasks.shards.clients import connect_sync
 from worker.errors import ConfigurationError, NotReplicated, StreamFull, StreamSealed
@@ -44,10 +45,24 @@ def publish_event(task: Any, event: Any) -> str:
     if isinstance(event, dict) and "specversion" not in event and event.get("event_id") is None:
         event = event | {"event_id": task.request.id}
     settings = task.app.hushgate_settings
-    payload = json.dumps(event).encode()
+    payload = written(event, _plain)
     entry_id = _append_patiently(settings, payload)
     checked(payload, most_bytes=settings.payload_bytes)
     return entry_id
+
+
+def _plain(value: object) -> object:
+    """What JSON can hold of the other values that Celery's serialiser restores; times are no such value."""
+    match value:
+        case datetime():
+            return value.isoformat()
+        case Decimal():
+            return float(value)
+        case bytes():
+            return value.decode(errors="replace")
+        case set() | frozenset() | tuple():
+            return list(value)
+    return str(value)
 
 
 def _append_patiently(settings: Settings, payload: bytes) -> str:

@@ -67,7 +67,7 @@ class EarlyTakeovers:
             return None
         book = await self._rulebooks.get(event.user_id)
         until = people_until(event, book.account, DecisionKind.IGNORE, now)
-        if until is None or await decided_events(self._pool, event.user_id, [event.event_id]):
+        if until is None or await decided_events(self._pool, event.user_id, event.conversation_id, [event]):
             return None
         return Takeover(
             user_id=event.user_id,

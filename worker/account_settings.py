@@ -37,6 +37,7 @@ from worker.model import (
     Combination,
     EscalationAction,
     FailurePolicy,
+    Level,
     ReplyMode,
     Shedding,
     StaleReply,
@@ -164,6 +165,21 @@ class AccountSettings(BaseModel):
             title="Allowed texts",
             section=Section.RULES,
             help="Texts that cancel a keyword or phrase found inside them.",
+        ),
+    ]
+    rule_level: Annotated[
+        Level,
+        Field(strict=False),
+        Setting(
+            title="Matching of rules",
+            section=Section.MODERATION,
+            help="How freely keywords and phrases match; see docs/rules.md.",
+            choices=MappingProxyType(
+                {
+                    Level.DEFAULT: "whole words and phrases, in any disguise that a reader recognises",
+                    Level.STRICT: "also masked letters, split words and typos; some harmless words match",
+                }
+            ),
         ),
     ]
     rules_on_reply: Annotated[
@@ -368,6 +384,16 @@ class AccountSettings(BaseModel):
                     StaleReply.SEND: "send it, then answer the newer message",
                 }
             ),
+        ),
+    ]
+    loop_replies: Annotated[
+        int,
+        Field(ge=0, le=10),
+        Setting(
+            title="Replies to an automatic replier",
+            section=Section.PEOPLE,
+            help="After so many replies within an hour to messages without a sign of a person, or after an"
+            " automatic reply, the conversation is handed to people once and the AI is silent; 0: never.",
         ),
     ]
     burst_window_s: Annotated[

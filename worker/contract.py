@@ -39,6 +39,31 @@ def typed_ending(event: Event) -> Ending | None:
     return endings.silent_ending(code, sentence)
 
 
+def earlier_ending(event: Event, conversation: ConversationState) -> Ending | None:
+    """The ending of an event that what came before it of the same message has settled, else None."""
+    match event.type:
+        case EventType.MESSAGE | EventType.AGENT_MESSAGE if conversation.decided_as is not None:
+            sentence = f"event {conversation.decided_as} of the same message has a decision"
+            return endings.silent_ending(Reason.MESSAGE_REPEATED, sentence)
+        case EventType.MESSAGE if conversation.deleted:
+            return endings.silent_ending(Reason.MESSAGE_WITHDRAWN, "the author had deleted the message")
+        case EventType.MESSAGE if conversation.edited_at is not None and not event.edited_first:
+            return _outdated("an edit that came first is not in the history")
+        case EventType.MESSAGE_EDITED if conversation.deleted:
+            return _outdated("the message is deleted")
+        case EventType.MESSAGE_EDITED if _is_older(event.created_at, conversation.edited_at):
+            return _outdated("a newer edit of the message came first")
+    return None
+
+
+def _is_older(written: datetime, known: datetime | None) -> bool:
+    return known is not None and written < known
+
+
+def _outdated(why: str) -> Ending:
+    return endings.silent_ending(Reason.CHANGE_OUTDATED, why)
+
+
 def edited_ending(event: Event) -> Ending | None:
     """The ending of an edit whose new text passed the guards, else None."""
     if event.type is not EventType.MESSAGE_EDITED:
@@ -70,8 +95,7 @@ def overtaken_ending(event: Event, newer: Collection[NewerEvent], account: Accou
     """
     if (ending := _forestalled_ending(event, newer)) is not None:
         return ending
-    again = any(each.author_id == event.author_id for each in _messages(newer))
-    if again and account.stale_reply is StaleReply.DISCARD:
+    if _further(event, newer) and account.stale_reply is StaleReply.DISCARD:
         return endings.silent_ending(Reason.SUPERSEDED, "the author wrote again while the reply was made")
     return None
 
@@ -89,7 +113,7 @@ def merged_ending(event: Event, newer: Collection[NewerEvent], account: Account)
     """
     if (ending := _forestalled_ending(event, newer)) is not None:
         return ending
-    following = next((each for each in _messages(newer) if each.author_id == event.author_id), None)
+    following = next(iter(_further(event, newer)), None)
     window = timedelta(seconds=account.burst_window_s)
     if following is None or following.received_at - event.received_at > window:
         return None
@@ -114,6 +138,15 @@ def _messages(newer: Collection[NewerEvent]) -> tuple[NewerEvent, ...]:
     return tuple(each for each in newer if each.type is EventType.MESSAGE and each.message_id not in deleted)
 
 
+def _further(event: Event, newer: Collection[NewerEvent]) -> tuple[NewerEvent, ...]:
+    """The author's further messages; another event of the same message is none."""
+    return tuple(
+        each
+        for each in _messages(newer)
+        if each.author_id == event.author_id and each.message_id != event.message_id
+    )
+
+
 def _deleted(newer: Collection[NewerEvent]) -> frozenset[str]:
     return frozenset(each.message_id for each in newer if each.type is EventType.MESSAGE_DELETED)
 
@@ -123,11 +156,16 @@ def taken_over() -> Ending:
     return endings.silent_ending(Reason.TAKEN_OVER, "people took the conversation while the reply was made")
 
 
-def people_until(event: Event, account: Account, kind: DecisionKind, now: datetime) -> datetime | None:
+def people_until(
+    event: Event, account: Account, kind: DecisionKind, now: datetime, *, repeated: bool = False
+) -> datetime | None:
     """When the conversation returns to the AI after this event hands it to people; None when it does not.
 
-    The idle time of an escalation begins when the account's people are there to answer it.
+    The idle time of an escalation begins when the account's people are there to answer it. A repeated message
+    hands over nothing.
     """
+    if repeated:
+        return None
     written = event.type is EventType.AGENT_MESSAGE
     if kind is not DecisionKind.ESCALATE and not written:
         return None

@@ -40,8 +40,11 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
     trace = EventTrace(
         event=case.event, account=case.account, clock=ports.clock, conversation=case.conversation
     )
+    if (settled := contract.earlier_ending(case.event, case.conversation)) is not None:
+        return trace.decision(settled)
     if (typed := contract.typed_ending(case.event)) is not None:
-        return trace.decision(typed, remember=case.event.type is EventType.AGENT_MESSAGE)
+        is_kept = case.event.type is EventType.AGENT_MESSAGE and not case.conversation.deleted
+        return trace.decision(typed, remember=is_kept)
     masker = account_masker(case.account)
     run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy), masker=masker)
     blocked = await _blocked(run)
@@ -77,6 +80,8 @@ async def _answer(run: Run) -> Ending:
     history = await context.history(run)
     if run.case.policy.gate and (ended := contract.acknowledged_ending(run.case.event, history)) is not None:
         return ended
+    if (looped := guards.looped(run, history)) is not None:
+        return await _unless_overtaken(run, looped)
     candidate = await context.retrieve_first(run, Candidate(), history)
     if (refused := trust.refused_early(run, candidate, history)) is not None:
         return await _unless_overtaken(run, refused)

@@ -387,6 +387,17 @@ class Reason(StrEnum):
             " claimed that it was done.",
         ),
     )
+    AUTO_REPLY_LOOP_ESCALATED = (
+        "AUTO_REPLY_LOOP_ESCALATED",
+        ReasonSpec(
+            decision=DecisionKind.ESCALATE,
+            family=ReasonFamily.ESCALATED,
+            label="Automatic replier, handed to a person",
+            when="an answer to the AI is an automatic reply, or `loop_replies` replies were sent within an"
+            " hour to messages without a sign of a person; once in an exchange",
+            explanation="Handed to a person: an automatic replier seems to answer the AI's replies.",
+        ),
+    )
     OWNED_BY_PEOPLE = (
         "OWNED_BY_PEOPLE",
         ReasonSpec(
@@ -452,9 +463,39 @@ class Reason(StrEnum):
         "MESSAGE_WITHDRAWN",
         ReasonSpec(
             family=ReasonFamily.CONVERSATION,
-            label="Deleted while the reply was made",
-            when="the author deleted the message while the reply was made",
-            explanation="Nothing was sent: the author deleted the message while the AI prepared a reply.",
+            label="Deleted before the reply",
+            when="the author deleted the message while the reply was made, or its deletion came first",
+            explanation="Nothing was sent: the author deleted the message before a reply was sent.",
+        ),
+    )
+    MESSAGE_REPEATED = (
+        "MESSAGE_REPEATED",
+        ReasonSpec(
+            family=ReasonFamily.CONVERSATION,
+            label="Message repeated",
+            when="another event of the same account, conversation and `message_id` has a decision; the reason"
+            " names it",
+            explanation="Nothing was sent: the same message came before under another event id.",
+        ),
+    )
+    CHANGE_OUTDATED = (
+        "CHANGE_OUTDATED",
+        ReasonSpec(
+            family=ReasonFamily.CONVERSATION,
+            label="Overtaken by a newer change",
+            when="an edit that is older than a known one, or of a deleted message; or a message whose edit"
+            " came first and was flagged",
+            explanation="Nothing was sent and the history is as before: a newer change of the message came"
+            " first.",
+        ),
+    )
+    AUTO_REPLY_LOOP = (
+        "AUTO_REPLY_LOOP",
+        ReasonSpec(
+            family=ReasonFamily.CONVERSATION,
+            label="Automatic replier",
+            when="a further message of an automatic replier after `AUTO_REPLY_LOOP_ESCALATED`",
+            explanation="Nothing was sent: an automatic replier wrote, and the AI no longer answers it.",
         ),
     )
     MESSAGE_EDITED = (

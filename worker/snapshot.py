@@ -200,6 +200,7 @@ class Snapshot:
         received_at: None only where the stored value is missing or unreadable; ``created_at`` likewise.
         other_attachments: attachments that are no usable URL of an image, or beyond the 16th.
         type: of the event; earlier releases knew messages only and stored none.
+        notes: what of the payload was left out or changed when it was read.
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
         masked: number of different values by kind that vendors got placeholders for.
         screened: passages that were found and not shown to the model.
@@ -215,6 +216,7 @@ class Snapshot:
     metadata: Mapping[str, Json] = field(default_factory=dict)
     type: str = "message"
     parent_id: str | None = None
+    notes: tuple[str, ...] = ()
     answered_event: str | None = None
     rules_version: int = 0
     error_class: str | None = None
@@ -266,6 +268,7 @@ def snapshot_json(decision: Decision) -> dict[str, Any]:
         metadata=event.metadata,
         type=event.type,
         parent_id=event.parent_id,
+        notes=event.notes,
         answered_event=decision.answered_event,
         rules_version=decision.rules_version,
         error_class=Reason(decision.reason_code).spec.error_class,

@@ -32,6 +32,7 @@ from worker.model import (
     Tokens,
     TraceContext,
     Usage,
+    WriterSign,
 )
 from worker.ports import Clock
 from worker.reasons import Reason
@@ -99,6 +100,7 @@ class EventTrace:
     usage: dict[tuple[str, str], Tokens] = field(default_factory=dict)
     degraded: bool = False
     unchecked_images: int = 0
+    sign: WriterSign | None = None
     screened: list[ScreenedPassage] = field(default_factory=list)
     confidence_log: list[dict[str, Json]] = field(default_factory=list)
     calls: list[ModelCall] = field(default_factory=list)
@@ -211,6 +213,7 @@ class EventTrace:
             send_before=scope.last_moment(self.event, self.account),
             degraded=ending.degraded or self.degraded,
             remember=remember,
+            sign=self.sign,
             quarantine=ending.quarantine,
             rejected_draft=(candidate.reply or None) if ending.quarantine else None,
             findings=tuple(self.findings),
@@ -235,7 +238,13 @@ class EventTrace:
             held=held.held_drafts(ending),
             held_until=held.held_until(self.account, now),
             sealed_until=held.sealed_until(self.account, now),
-            people_until=contract.people_until(self.event, self.account, kind, now),
+            people_until=contract.people_until(
+                self.event,
+                self.account,
+                kind,
+                now,
+                repeated=ending.reason_code is Reason.MESSAGE_REPEATED,
+            ),
             escalation=escalation_for(self.event, self.account, kind, ending, now),
             masked=masked or {},
             screened=tuple(self.screened),

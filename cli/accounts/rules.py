@@ -15,8 +15,10 @@ from cli.exit_codes import ExitCode
 from cli.output import emit, emit_json, fail, print_message
 from worker.errors import RuleRejected
 from worker.rules import Level, ProblemLevel, RuleProblem, compile_rules, validate_rules
+from worker.rules.dialects import decoded_rules
 from worker.rules.formats import RuleList, RuleListFormat, read_rules, write_rules
 from worker.rules.fuzzy_reach import fuzzy_reaches, fuzzy_warning
+from worker.rules.oddities import oddities, summary
 
 HELP: Final = """
 Rule lists: `test` rules on a message, `validate` a file, `import` and `export` lists, `match` cases.
@@ -37,14 +39,9 @@ FORMATS: Final = {
 def _read(path: Path, fmt: RuleListFormat | None) -> RuleList:
     try:
         known = fmt or FORMATS.get(path.suffix.lower(), RuleListFormat.LIST)
-        return read_rules(path.read_text(encoding="utf-8"), known)
+        return read_rules(decoded_rules(path.read_bytes()), known)
     except OSError as error:
         raise fail(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise fail(
-            f"{path}: expected UTF-8, got byte {error.object[error.start]:#x} at {error.start}",
-            code=ExitCode.REJECTED,
-        ) from error
     except RuleRejected as error:
         raise fail(f"{path}: {error.reason}", code=ExitCode.REJECTED) from error
 
@@ -149,10 +146,14 @@ def import_file(
     account: Annotated[
         str | None, typer.Option("--account", help="Store them in place of this account's rules.")
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Store them although their number or look is odd.")
+    ] = False,
 ) -> None:
     """Read another tool's list; store it with --account, else print it as JSON.
 
-    A list with an error is rejected as a whole. For example:
+    A list with an error is rejected as a whole; one that looks odd is stored after a question, or with --yes.
+    For example:
 
         hushgate rules import words.yaml --account corner-shop
     """
@@ -169,7 +170,22 @@ def import_file(
             print_message(f"rule {problem.rule!r}: {problem.message}", style="yellow")
         sys.stdout.write(write_rules(rules, RuleListFormat.JSON))
         return
+    _require_looked_at(rules, store_account.load_rules(account), yes=yes)
     emit_json({"account": account, "version": store_account.save_rules(account, rules)})
+
+
+def _require_looked_at(rules: RuleList, before: RuleList, *, yes: bool) -> None:
+    """Show what was read, and ask when its number or look is odd."""
+    print_message(summary(rules))
+    found = oddities(rules, len(before.keywords) + len(before.phrases) + len(before.allow))
+    for odd in found:
+        print_message(f"odd: {odd}", style="yellow")
+    if not found or yes:
+        return
+    if not sys.stdin.isatty():
+        raise fail("nothing was stored; look at the file, or add --yes", code=ExitCode.REJECTED)
+    if not typer.confirm("Store these rules?", err=True):
+        raise typer.Exit(ExitCode.NEGATIVE)
 
 
 @app.command("export")

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, aggregate_order_by, array
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.audit.filters import ASSESSED, Filters
+from db.audit.filters import COUNTED, Filters
 from db.audit.search import matching_query
 from db.rows import all_rows
 from db.tables import ai_decisions
@@ -71,7 +71,7 @@ async def _latest(connection: AsyncConnection, filters: Filters, limit: int) -> 
     matching = (
         matching_query(filters)
         .with_only_columns(*_CONVERSATION)
-        .where(ASSESSED)
+        .where(COUNTED)
         .order_by(ai_decisions.c.created_at.desc(), *_CONVERSATION)
     )
     read = READ_FOR_EACH * limit
@@ -94,7 +94,7 @@ def _figures(filters: Filters) -> sa.Select[Any]:
             _count(rechecked[1].astext.cast(sa.Float) > rechecked[0].astext.cast(sa.Float)).label("improved"),
             _count(kept.decision == "escalate").label("escalated"),
         )
-        .where(ASSESSED)
+        .where(COUNTED)
         .group_by(*_CONVERSATION)
     )
 

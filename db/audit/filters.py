@@ -28,6 +28,10 @@ RULES_VERSION: Final[sa.ColumnElement[int]] = sa.literal_column(
     "(ai_decisions.snapshot_json ->> 'rules_version')::integer", sa.Integer
 )
 """The same expression as in its index."""
+COUNTED: Final = sa.literal_column(
+    statements.confidence_counts("(ai_decisions.snapshot_json -> 'assessment')"), sa.Boolean
+)
+"""Whether the confidence counts in means and rates."""
 ASSESSED: Final = sa.literal_column(
     statements.assessed("(ai_decisions.snapshot_json -> 'assessment')"), sa.Boolean
 )

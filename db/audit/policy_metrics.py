@@ -11,7 +11,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.audit.filters import ASSESSED, Filters, account_conditions, filter_conditions
+from db.audit.filters import COUNTED, Filters, account_conditions, filter_conditions
 from db.rows import all_rows
 from db.tables import ai_decisions
 from worker.assessment.policies.validator_metrics import ValidatorCounts, metrics_from_counts
@@ -37,7 +37,7 @@ async def policy_metrics(connection: AsyncConnection, span: MetricsFilter) -> tu
     """One row a policy: Guardrail's four figures, its rejections, for ``validators`` also Validation's seven.
 
     Rates are shares 0..1; ``improvement_rate`` is of the rechecks, ``rejection_rate`` of assessments, with
-    early refusals and drafts without an answer, the others are of the assessed replies. ``test_mode_held``
+    early refusals, the others are of the assessed replies, with drafts without an answer. ``test_mode_held``
     counts replies that were sent in test mode and would not be sent at once without it.
     """
     filters = Filters(since=span.since, until=span.until, user_id=span.user_id)
@@ -69,7 +69,7 @@ def _counts() -> tuple[sa.ColumnElement[Any], ...]:
     return (
         sa.func.count().label("assessments"),
         _count(sa.true()).label("replies"),
-        confidence.filter(ASSESSED).label("confidence"),
+        confidence.filter(COUNTED).label("confidence"),
         _count(ai_decisions.c.reason_code == "FALLBACK_SENT").label("fallbacks"),
         _count(record["passed"].astext == "false").label("failed"),
         _count(record["uncertainty_expressed"].astext == "true").label("doubts"),
@@ -82,7 +82,7 @@ def _counts() -> tuple[sa.ColumnElement[Any], ...]:
 
 
 def _count(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
-    return sa.func.count().filter(ASSESSED, condition)
+    return sa.func.count().filter(COUNTED, condition)
 
 
 def _figures(row: dict[str, Any], rejections: Mapping[str, int]) -> dict[str, Any]:

@@ -3,29 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from db.conversation_owners import conversation_state
 from db.pool import Pool, checkout
 from worker.grouping import GroupedCall, ask
-from worker.model import ConversationState, Event
+from worker.model import ConversationState, Event, NewerEvent
 
 KNOWN: Final = """
     SELECT (SELECT k.entry_id FROM event_keys k
             WHERE k.user_id = asked.user_id AND k.event_id = asked.event_id AND k.decision_id IS NOT NULL),
-        EXISTS (SELECT FROM dead_letters d WHERE d.entry_id = asked.entry_id), c.people_until, c.changes
-    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[])
-        WITH ORDINALITY AS asked (user_id, event_id, entry_id, conversation_id, place)
+        EXISTS (SELECT FROM dead_letters d WHERE d.entry_id = asked.entry_id), c.people_until, c.changes,
+        m.decided_as, m.edited_at, m.deleted, CASE WHEN m.edited_at IS NOT NULL THEN (
+            SELECT text FROM messages l WHERE l.user_id = asked.user_id AND l.sign = 'early_edit'
+                AND l.conversation_id = asked.conversation_id AND l.message_id = asked.message_id LIMIT 1) END
+    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
+        WITH ORDINALITY AS asked (user_id, event_id, entry_id, conversation_id, message_id, place)
     LEFT JOIN LATERAL (
         SELECT people_until, changes FROM conversations c
         WHERE c.user_id = asked.user_id AND c.conversation_id = asked.conversation_id LIMIT 1) AS c ON true
+    CROSS JOIN LATERAL (
+        SELECT min(k.event_id) FILTER (WHERE k.type IN ('message', 'agent_message')) AS decided_as,
+            max(k.written_at) FILTER (WHERE k.type = 'message_edited') AS edited_at,
+            coalesce(bool_or(k.type = 'message_deleted'), false) AS deleted
+        FROM event_keys k
+        WHERE k.user_id = asked.user_id AND k.conversation_id = asked.conversation_id
+            AND k.message_id = asked.message_id AND k.event_id <> asked.event_id
+            AND k.decision_id IS NOT NULL) AS m
     ORDER BY asked.place
 """
 DECIDED: Final = """
-    SELECT event_id FROM event_keys WHERE user_id = %s AND event_id = ANY(%s) AND decision_id IS NOT NULL
+    SELECT asked.event_id FROM unnest(%(event_ids)s::text[], %(message_ids)s::text[], %(types)s::text[])
+        AS asked (event_id, message_id, type)
+    WHERE EXISTS (
+            SELECT FROM event_keys k WHERE k.user_id = %(user_id)s AND k.event_id = asked.event_id
+                AND k.decision_id IS NOT NULL)
+        OR asked.type IN ('message', 'agent_message') AND EXISTS (
+            SELECT FROM event_keys k WHERE k.user_id = %(user_id)s
+                AND k.conversation_id = %(conversation_id)s AND k.message_id = asked.message_id
+                AND k.type IN ('message', 'agent_message') AND k.decision_id IS NOT NULL)
 """
 DUPLICATE: Final = """
     INSERT INTO duplicates (entry_id, user_id, event_id, created_at)
@@ -57,11 +76,13 @@ class StoredEvent:
 
     Attributes:
         outcome: None when the event has none yet.
-        conversation: who owns its conversation.
+        conversation: who owns its conversation, and what is known of its message.
+        edited_text: text of the message by an edit that came before it, or None.
     """
 
     outcome: Recorded | None
     conversation: ConversationState
+    edited_text: str | None = None
 
 
 async def load_event(source: Pool, event: Event, now: datetime) -> StoredEvent:
@@ -69,23 +90,40 @@ async def load_event(source: Pool, event: Event, now: datetime) -> StoredEvent:
 
     A further entry of the same event is recorded as a duplicate.
     """
-    outcome, people_until, changes = await ask(source, KNOWN_EVENTS, event)
-    return StoredEvent(outcome=outcome, conversation=conversation_state(people_until, changes, now))
+    known = await ask(source, KNOWN_EVENTS, event)
+    state = conversation_state(known.people_until, known.changes, now)
+    return StoredEvent(
+        outcome=known.outcome,
+        conversation=replace(
+            state, decided_as=known.decided_as, edited_at=known.edited_at, deleted=known.deleted
+        ),
+        edited_text=known.edited_text,
+    )
 
 
-async def _known(
-    source: Pool, events: Sequence[Event]
-) -> list[tuple[Recorded | None, datetime | None, int | None]]:
-    """Of each event its stored outcome, and until when and how often people took its conversation."""
+class _KnownEvent(NamedTuple):
+    """Outcome of an event, until when and how often people took its conversation, what its message was."""
+
+    outcome: Recorded | None
+    people_until: datetime | None
+    changes: int | None
+    decided_as: str | None
+    edited_at: datetime | None
+    deleted: bool
+    edited_text: str | None
+
+
+async def _known(source: Pool, events: Sequence[Event]) -> list[_KnownEvent]:
     ids = [[each.user_id for each in events], [each.event_id for each in events]]
     ids += [[each.entry_id for each in events], [each.conversation_id for each in events]]
+    ids += [[each.message_id for each in events]]
     async with checkout(source) as connection:
         rows = await (await connection.execute(KNOWN, ids)).fetchall()
         found = [
-            (_outcome(event, entry_id, is_buried=is_buried), people_until, changes)
-            for event, (entry_id, is_buried, people_until, changes) in zip(events, rows, strict=True)
+            _KnownEvent(_outcome(event, entry_id, is_buried=is_buried), *others)
+            for event, (entry_id, is_buried, *others) in zip(events, rows, strict=True)
         ]
-        again = [event for event, known in zip(events, found, strict=True) if known[0] is Recorded.DUPLICATE]
+        again = [e for e, known in zip(events, found, strict=True) if known.outcome is Recorded.DUPLICATE]
         if again:
             columns = zip(*((e.entry_id, e.user_id, e.event_id, e.received_at) for e in again), strict=True)
             await connection.execute(DUPLICATE, [list(column) for column in columns])
@@ -103,14 +141,23 @@ def _outcome(event: Event, decided_entry: str | None, *, is_buried: bool) -> Rec
 KNOWN_EVENTS: Final = GroupedCall(together=_known)
 
 
-async def decided_events(source: Pool, user_id: str, event_ids: Sequence[str]) -> frozenset[str]:
-    """Those of an account's events that have a decision.
+async def decided_events(
+    source: Pool, user_id: str, conversation_id: str, events: Sequence[Event | NewerEvent]
+) -> frozenset[str]:
+    """The ids of those events of a conversation that have a decision, or whose message has one.
 
     Raises:
         StorageUnavailable: it could not be read.
     """
+    values = {
+        "user_id": user_id,
+        "conversation_id": conversation_id,
+        "event_ids": [each.event_id for each in events],
+        "message_ids": [each.message_id for each in events],
+        "types": [each.type.value for each in events],
+    }
     async with checkout(source) as connection:
-        cursor = await connection.execute(DECIDED, (user_id, list(event_ids)))
+        cursor = await connection.execute(DECIDED, values)
         return frozenset(row[0] for row in await cursor.fetchall())
 
 

@@ -16,13 +16,14 @@ PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 TEXTS: Final = (
     *("user_id", "event_id", "entry_id", "message_id", "conversation_id", "author_id", "scope", "text"),
     *("decision", "reason_code", "reason", "matched_rule", "message_text", "rejection_reason"),
-    *("rejected_draft", "reply", "draft", "disclosure", "role", "recording"),
+    *("rejected_draft", "reply", "draft", "disclosure", "role", "recording", "type", "sign"),
 )
 TYPES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "id": "uuid",
         "candidate_id": "uuid",
         "created_at": "timestamptz",
+        "written_at": "timestamptz",
         "expires_at": "timestamptz",
         "send_before": "timestamptz",
         "confidence": "double precision",

@@ -22,8 +22,10 @@ FREE: Final = """
 """
 """A reply is stored only while the AI owns the conversation, without a change of the owner since its turn."""
 KEY_FROM: Final = f"""
-    INSERT INTO event_keys (user_id, event_id, entry_id, decision_id, created_at)
-    SELECT %(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s {{source}}
+    INSERT INTO event_keys (
+        user_id, event_id, entry_id, decision_id, created_at, conversation_id, message_id, type, written_at)
+    SELECT %(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s, %(conversation_id)s,
+        %(message_id)s, %(type)s, %(written_at)s {{source}}
     WHERE NOT EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s) AND {FREE} {{order}}
     ON CONFLICT DO NOTHING RETURNING user_id, decision_id AS id
 """
@@ -63,11 +65,12 @@ WITH key AS ({{key}}), decision AS (
         UNION ALL SELECT 'assistant', %(rejected_draft)s::text) AS exchange
     WHERE %(quarantine)s AND exchange.text IS NOT NULL
 ), stored AS (
-    INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
+    INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at, sign)
     SELECT key.user_id, %(conversation_id)s, %(message_id)s, %(id)s, exchange.role, exchange.text,
-        %(created_at)s
-    FROM key, LATERAL (VALUES (1, %(role)s, %(text)s::text), (2, 'assistant', %(reply)s::text))
-        AS exchange (place, role, text)
+        %(created_at)s, exchange.sign
+    FROM key, LATERAL (
+        VALUES (1, %(role)s, %(text)s::text, %(sign)s::text), (2, 'assistant', %(reply)s::text, NULL))
+        AS exchange (place, role, text, sign)
     WHERE %(remember)s AND exchange.text IS NOT NULL ORDER BY key.id, exchange.place
 ), reply AS (
     INSERT INTO outbox (
@@ -101,14 +104,30 @@ EDIT: Final = """, former AS (
     DELETE FROM messages m USING key
     WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
         AND m.message_id = %(message_id)s
-    RETURNING m.id, m.user_id, m.decision_id, m.role, m.text, m.created_at
+    RETURNING m.id, m.user_id, m.decision_id, m.role, m.text, m.created_at, m.sign
 ), edited AS (
-    INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
+    INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at, sign)
     SELECT user_id, %(conversation_id)s, %(message_id)s, decision_id, role,
-        CASE role WHEN 'assistant' THEN text ELSE %(text)s END, created_at
-    FROM former ORDER BY id
+        CASE role WHEN 'assistant' THEN text ELSE %(text)s END, created_at, sign
+    FROM (
+        SELECT * FROM former
+        UNION ALL SELECT 0, user_id, id, 'user', '', %(created_at)s, 'early_edit' FROM key
+        WHERE NOT EXISTS (
+            SELECT FROM event_keys k WHERE k.user_id = key.user_id
+                AND k.conversation_id = %(conversation_id)s AND k.message_id = %(message_id)s
+                AND k.type IN ('message', 'agent_message')) AND NOT EXISTS (SELECT FROM former)
+    ) AS line ORDER BY id
 )"""
-"""Message and reply are stored anew in their order: workers may not change a stored line."""
+"""Message and reply are stored anew in their order: workers may not change a stored line.
+
+An edit that came before its message is kept for it, and no prompt shows it until then.
+"""
+REPLACED: Final = """, former AS (
+    DELETE FROM messages m USING key
+    WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
+        AND m.message_id = %(message_id)s
+)"""
+"""The edit that came before its message goes when the message is stored with its text."""
 AT_ONCE: Final = "least(%(created_at)s, now())"
 """Due now, also when the clock of the deciding worker is fast."""
 DELETION: Final = f""", deleted AS (
@@ -163,6 +182,8 @@ def change_of(decision: Decision) -> str:
         change = DELETION
     elif is_flagged_edit(decision):
         change = FLAGGED_EDIT
+    if decision.event.edited_first and not decision.quarantine:
+        change += REPLACED
     if decision.held:
         change += HELD
     return change

@@ -52,5 +52,9 @@ class AccountScreening:
 
 def _compiled(account: Account) -> CompiledRules:
     return compile_rules(
-        account.flagged_keywords, account.flagged_phrases, allow=account.allowed, version=account.version
+        account.flagged_keywords,
+        account.flagged_phrases,
+        allow=account.allowed,
+        version=account.version,
+        level=account.rule_level,
     )

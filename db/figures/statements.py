@@ -18,6 +18,7 @@ from db.figures.histograms import (
     TOP,
     SpreadKind,
 )
+from worker.assessment.values import ReplyKind
 
 TIME_BIN: Final = (
     f"CASE WHEN ms <= 1 THEN 0 ELSE least({TOP}, ceil({PER_DOUBLING} * ln(ms) / ln(2::float8)))::int END"
@@ -52,6 +53,15 @@ def assessed(assessment: str) -> str:
     return f"coalesce(jsonb_typeof({assessment}) = 'object' AND {known}, false)"
 
 
+def confidence_counts(assessment: str) -> str:
+    """The SQL condition that the assessment's confidence counts in means and rates.
+
+    That is of every assessed draft and of those without an answer, with 0 as all policies say.
+    """
+    refused = f"{assessment} ->> 'category' = '{ReplyKind.REFUSAL}'"
+    return f"({assessed(assessment)} OR coalesce({refused}, false))"
+
+
 _KEPT: Final = {
     each: run_condition(each, attempts="kept.attempts", rechecked="kept.rechecked") for each in RunEvent
 }
@@ -61,7 +71,8 @@ DECIDED: Final = f"""
         SELECT d.user_id, d.scope, d.decision, d.reason_code, d.degraded,
                d.matched_rule AS rule, kept.models ->> 'completion' AS model,
                lower(kept.language) AS language,
-               CASE WHEN {assessed("kept.assessment")} THEN d.confidence END AS confidence,
+               CASE WHEN {confidence_counts("kept.assessment")}
+                   THEN coalesce((kept.assessment ->> 'confidence')::float8, d.confidence) END AS confidence,
                split_part(kept.assessment ->> 'policy', '@', 1) AS policy,
                kept.metadata -> 'labels' AS labels,
                greatest(0, extract(epoch FROM d.created_at - kept.received_at) * 1000)::float8 AS total_ms,

@@ -19,6 +19,39 @@ from .recipe import Gone, Json, PayloadError, Request, SendRefused, TryLater
 TIMEOUT_S: Final = 10
 """The longest that a request may take in all. Shorter than the lease of a consumer."""
 WAIT_S: Final = 5
+ERROR_BYTES: Final = 65_536
+ERROR_BODY_S: Final = 2
+PASSING_STATUS: Final = frozenset({401, 408, 409, 421, 423, 425, 429})
+"""A token that is renewed, a conflict, a lock, a limit: the same request may succeed later."""
+CODES: Final = frozenset({"code", "error", "errorCode", "error_code", "reason", "status", "type"})
+"""Fields of error bodies that name the reason."""
+LIMITS: Final[tuple[str, ...]] = (
+    *("quotaexceeded", "dailylimitexceeded", "dailylimitexceededunreg", "uploadratelimitexceeded"),
+    *("ratelimitexceeded", "userratelimitexceeded", "servinglimitexceeded", "concurrentlimitexceeded"),
+    *(
+        "limitexceeded",
+        "ratelimited",
+        "ratelimiterror",
+        "toomanyrequests",
+        "resourceexhausted",
+        "accountlimitexceeded",
+    ),
+    *("20016", "20022", "20028", "40062"),
+)
+"""Limits of Google, Intercom, Zendesk and, by number, of Discord: slow mode, writes, a busy resource."""
+PASSING: Final[tuple[str, ...]] = (
+    *(
+        "backenderror",
+        "internalerror",
+        "internalservererror",
+        "serviceunavailable",
+        "unavailable",
+        "servertimeout",
+    ),
+    *("processingfailure", "conflict", "updateconflict", "databaseconflict", "resourcelocked", "locked"),
+    *("40004", "110001", "130000"),
+)
+"""Failures that pass."""
 LONGEST_WAIT_S: Final = 15
 """When it is too short, the channel says so again."""
 
@@ -29,7 +62,8 @@ def call(url: str, request: Request, *, authorization: str, key: str) -> Json:
     ``Idempotency-Key`` helps where the channel, or a proxy of yours before it, knows the header.
 
     Raises:
-        TryLater: no answer in ``TIMEOUT_S``, 401, 408, 429 or 5xx.
+        TryLater: no answer in ``TIMEOUT_S``, a status of ``PASSING_STATUS`` or 5xx, or another one whose body
+            names a reason of ``LIMITS`` or ``PASSING``.
         Gone: 404 or 410.
         SendRefused: another status.
         PayloadError: a success that is not a JSON object or list.
@@ -53,8 +87,7 @@ def call(url: str, request: Request, *, authorization: str, key: str) -> Json:
     try:
         return _object(answer.result(TIMEOUT_S))
     except urllib.error.HTTPError as error:
-        error.close()
-        raise _failure(error.code, error.headers) from error
+        raise _failure(error.code, error.headers, _error_body(error)) from error
     except (OSError, http.client.HTTPException) as error:  # URLError, a reset, a timeout, half an answer
         raise TryLater(f"no answer: {error!r}", WAIT_S) from error
 
@@ -75,10 +108,57 @@ def _ask(request: urllib.request.Request, answer: Future[bytes]) -> None:
         answer.set_exception(error)
 
 
-def _failure(status: int, headers: Message) -> Exception:
-    if status in (401, 408, 429) or status >= 500:
-        return TryLater(f"status {status}", _wait(headers.get("Retry-After", "")))
+def _error_body(error: urllib.error.HTTPError) -> bytes:
+    """The start of an error's body; empty when it cannot be read in time."""
+    answer: Future[bytes] = Future()
+
+    def read() -> None:
+        try:
+            answer.set_result(error.read(ERROR_BYTES))
+        except BaseException as cause:  # noqa: BLE001  # raised where the answer is expected
+            answer.set_exception(cause)
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        return answer.result(ERROR_BODY_S)
+    except (OSError, http.client.HTTPException, TimeoutError):
+        return b""
+    finally:
+        error.close()
+
+
+def _failure(status: int, headers: Message, body: bytes = b"") -> Exception:
+    """What a status means, with the reason in its body: a 403 may be a quota, a 400 a moment's trouble."""
+    found = _reasons(body)
+    limit = next((each for each in LIMITS if each in found), None)
+    passing = limit or next((each for each in PASSING if each in found), None)
+    wait_s = _wait(headers.get("Retry-After", ""))
+    if passing or status in PASSING_STATUS or status >= 500 or (status == 403 and "Retry-After" in headers):
+        is_limit = bool(limit) or status == 429
+        return TryLater(f"status {status} {passing or ''}".strip(), wait_s, is_limit=is_limit)
     return (Gone if status in (404, 410) else SendRefused)(f"status {status}")
+
+
+def _reasons(body: bytes) -> frozenset[str]:
+    """The codes and reasons in an error's body, in lower case and without signs, wherever they stand."""
+    try:
+        node = json.loads(body)
+    except (ValueError, RecursionError):
+        return frozenset()
+    found: set[str] = set()
+    nodes = [node]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, list):
+            nodes += node
+        elif isinstance(node, dict):
+            nodes += node.values()
+            found |= {_plain(node[name]) for name in CODES & node.keys() if isinstance(node[name], str | int)}
+    return frozenset(found)
+
+
+def _plain(code: str | int) -> str:
+    return "".join(filter(str.isalnum, str(code).lower()))
 
 
 def _wait(retry_after: str) -> float:

@@ -79,6 +79,15 @@ class Journal {
 
 // ---- The channel: replace these functions.
 
+// A token that is renewed, a conflict, a lock, a limit: the same request may succeed later.
+const PASSING_STATUS = [401, 408, 409, 421, 423, 425, 429];
+const LIMIT = /"(quota|daily_?limit|(user_?)?rate_?limit|serving_?limit)_?exceeded"|"rate_?limited"|"resource_?exhausted"/i;
+
+// Whether an error names a limit: some channels answer 403 to a quota that is used up.
+async function namesLimit(answer) {
+  return LIMIT.test(await answer.text().catch(() => ""));
+}
+
 async function call(url, method, key, body, token = "") {
   let answer;
   try {
@@ -92,7 +101,7 @@ async function call(url, method, key, body, token = "") {
     throw new Failure(503, `${new URL(url).pathname}: no answer: ${error.message}`);
   }
   if (answer.ok) return answer.status === 204 ? {} : await answer.json().catch(() => ({}));
-  const isPassing = [401, 408, 425, 429].includes(answer.status) || answer.status >= 500;
+  const isPassing = PASSING_STATUS.includes(answer.status) || answer.status >= 500 || (await namesLimit(answer));
   throw new Failure(isPassing ? 503 : 422, `${new URL(url).pathname}: status ${answer.status}`);
 }
 

@@ -37,6 +37,8 @@ ESCALATIONS: Final = os.environ.get("HUSHGATE_ESCALATION_STREAM", "hushgate:esca
 BLOCK_S: Final = min(1.0, LEASE_S / 4)
 GIVE_UP_S: Final = float(os.environ.get("GIVE_UP_S", "900"))
 """How long an entry is tried again, from its first failure, before it is kept aside."""
+LIMIT_S: Final = max(GIVE_UP_S, 25 * 3600.0)
+"""The same while a limit of the channel is reached: daily quotas begin anew within a day."""
 Entry: TypeAlias = tuple[str, str, dict[str, str]]
 """Stream, entry id and fields."""
 LOG: Final = logging.getLogger("consumer")
@@ -129,7 +131,7 @@ class Consumer:
             return
         except TryLater as error:
             LOG.warning("%s %s: %s", stream, entry_id, error)
-            if self.failing_s(stream, entry_id) < GIVE_UP_S:
+            if self.failing_s(stream, entry_id) < (LIMIT_S if error.is_limit else GIVE_UP_S):
                 self.next_try[stream] = time.monotonic() + error.after_s
                 return
             self.give_up(stream, fields, error)

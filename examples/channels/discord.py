@@ -74,6 +74,10 @@ def events(payload: Json, setup: Setup) -> list[Json]:
             return _edit(read(payload, "d", dict), setup)
         case "MESSAGE_DELETE", _:
             return _deletion(read(payload, "d", dict), setup)
+        case "MESSAGE_DELETE_BULK", _:
+            deleted = read(payload, "d", dict)
+            each = ({**deleted, "id": number} for number in read(deleted, "ids", list))
+            return [made for one in each for made in _deletion(one, setup)]
         case None, kind if kind == COMMAND:
             return _command(payload, setup)
     return []

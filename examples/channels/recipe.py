@@ -38,11 +38,15 @@ class Gone(SendRefused):
 
 
 class TryLater(Exception):
-    """The channel may take the request after ``after_s`` seconds; it may have taken it already."""
+    """The channel may take the request after ``after_s`` seconds; it may have taken it already.
 
-    def __init__(self, message: str, after_s: float) -> None:
+    ``is_limit``: it took nothing because a limit is reached, which it lifts within a day.
+    """
+
+    def __init__(self, message: str, after_s: float, *, is_limit: bool = False) -> None:
         super().__init__(message)
         self.after_s = after_s
+        self.is_limit = is_limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

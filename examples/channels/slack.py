@@ -39,7 +39,8 @@ DIRECT: Final = "direct"
 TOKEN_ERRORS: Final = ("invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive")
 PASSING_ERRORS: Final = (
     *("internal_error", "fatal_error", "service_unavailable", "request_timeout"),
-    *("ratelimited", "rate_limited", "team_added_to_org", "org_login_required"),
+    *("ratelimited", "rate_limited", "accesslimited", "rollup_error", "message_limit_exceeded"),
+    *("team_added_to_org", "org_login_required"),
 )
 """Slack's own failures, its limits, and the move of a workspace into an organization."""
 PASSING_WAIT_S: Final = 5
@@ -70,10 +71,14 @@ def events(payload: Json, setup: Setup) -> list[Json]:
         case "message_changed":
             before = find(happened, "previous_message", dict) or {}
             message = read(happened, "message", dict)
+            if _is_tombstone(message):
+                return _deletion(happened, before, read(message, "ts", str), setup)
             same = find(before, "text", str) == find(message, "text", str)  # Slack added a preview, say
             return [] if same else _event(happened, message, setup, "message_edited")
         case "message_deleted":
-            return _event(happened, read(happened, "previous_message", dict), setup, "message_deleted")
+            before = find(happened, "previous_message", dict) or {}
+            stamp = find(happened, "deleted_ts", str) or read(before, "ts", str)
+            return _deletion(happened, before, stamp, setup)
         case subtype if subtype in WRITTEN:
             return _event(happened, happened, setup)
     return []
@@ -100,7 +105,7 @@ def check_answer(answer: Json) -> None:
     if error in TOKEN_ERRORS:
         raise TryLater(f"Slack: {error}; correct the token", after_s=15)
     if error in PASSING_ERRORS:
-        raise TryLater(f"Slack: {error}", after_s=PASSING_WAIT_S)
+        raise TryLater(f"Slack: {error}", after_s=PASSING_WAIT_S, is_limit="limit" in error)
     raise (Gone if error == "message_not_found" else SendRefused)(f"Slack: {error}")
 
 
@@ -140,6 +145,22 @@ def announce(text: str, escalation: Json, setup: Setup) -> Request | None:
     return Request(
         method="POST", path="/chat.postMessage", body={"channel": setup.place, "text": _escaped(text)}
     )
+
+
+def _is_tombstone(message: Json) -> bool:
+    """Whether a message stands for a deleted one that has replies: the root of a thread."""
+    return find(message, "subtype", str) == "tombstone"
+
+
+def _deletion(happened: Json, before: Json, stamp: str, setup: Setup) -> list[Json]:
+    """The deletion of a message; that of a thread's root, or without the former message, names no author."""
+    if not before or _is_tombstone(before) or not find(before, "user", str):
+        before = {
+            "thread_ts": find(before, "thread_ts", str),
+            "bot_id": before.get("bot_id"),
+            "user": "unknown",
+        }
+    return _event(happened, before | {"ts": stamp}, setup, "message_deleted")
 
 
 def _event(happened: Json, message: Json, setup: Setup, kind: str = "") -> list[Json]:

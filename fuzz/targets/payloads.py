@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -45,7 +46,7 @@ def check_event(data: bytes) -> None:
     if not isinstance(found, Event):
         return
     written = orjson.dumps({name: getattr(found, name) for name in FIELDS if name != "role"})
-    require(_parsed(written) == found, "not the same event when written again", written)
+    require(_parsed(written) == replace(found, notes=()), "not the same event when written again", written)
 
 
 def check_cloud_event(data: bytes) -> None:
@@ -84,7 +85,8 @@ def check_body(data: bytes) -> None:
         elements = []
     if len(elements) > 1:
         return
-    accepted = bool(batch.check(elements).events)
+    checked = batch.check(elements)
+    accepted = bool(checked.events) or [each.field for each in checked.problems] == ["event_id"]
     require(accepted is isinstance(alone, Event), "accepted in one form only", alone, body)
 
 

@@ -22,7 +22,9 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from worker.errors import RuleRejected
 from worker.model import Account
+from worker.rules.dialects import decoded_rules
 from worker.rules.formats import RuleList, RuleListFormat, read_rules, write_rules
+from worker.rules.oddities import oddities
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """A hundred thousand rules of average length are 2 MB."""
@@ -68,11 +70,14 @@ async def upload_rules(visit: Visit) -> Response:
         found = await _read(visit)
     except RuleRejected as error:
         return _page(visit, stored.account, problem=error.reason, status=422)
-    draft = _draft(stored.account, found, add=visit.form.get("mode") == "add")
+    add = visit.form.get("mode") == "add"
+    draft = _draft(stored.account, found, add=add)
     account, remarks = await rules_page.checked_account(visit, stored, draft)
     errors = any(each.level == "error" for each in remarks)
-    values = {"remarks": remarks, "skipped": found.skipped, "read": found}
-    if account is None or errors or visit.form.get("action") == "check":
+    odd = oddities(found, 0 if add else sum(len(getattr(stored.account, name)) for name in LISTS))
+    values = {"remarks": remarks, "skipped": found.skipped, "read": found, "odd": odd}
+    asked = bool(odd) and visit.form.get("sure") != "yes"
+    if account is None or errors or asked or visit.form.get("action") == "check":
         change = difference(stored.account, account) if account else None
         status = 422 if errors or account is None else 200
         return _page(visit, stored.account, status=status, change=change, **values)
@@ -100,12 +105,7 @@ async def _read(visit: Visit) -> RuleList:
     file = visit.form.get("file")
     if not isinstance(file, UploadFile) or not file.size:
         raise RuleRejected("*", _("file: expected a file with rules, got none"))
-    try:
-        text = (await file.read()).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise RuleRejected(
-            "*", _("file: expected UTF-8, got another byte at %(at)s") % {"at": error.start}
-        ) from error
+    text = decoded_rules(await file.read())
     return read_rules(text, _format(str(visit.form.get("format", RuleListFormat.LIST))))
 
 
@@ -126,7 +126,14 @@ def _format(name: str) -> RuleListFormat:
 
 
 def _page(visit: Visit, account: Account, *, status: int = 200, **values: object) -> Response:
-    empty: dict[str, object] = {"remarks": None, "skipped": (), "read": None, "change": None, "problem": ""}
+    empty: dict[str, object] = {
+        "remarks": None,
+        "skipped": (),
+        "read": None,
+        "change": None,
+        "problem": "",
+        "odd": (),
+    }
     return visit.render(
         "rule_file.html",
         status=status,

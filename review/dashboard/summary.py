@@ -30,7 +30,7 @@ class FigureSummary:
         failed: no reply because of a failure, see ``worker.reasons.FAILED``.
         retried: with a call to a model or to moderation that failed.
         improved: rechecked, with higher confidence afterwards.
-        mean_confidence: of assessed replies; prepared texts are not assessed.
+        mean_confidence: of assessed drafts, sent or not, and 0 for those without an answer.
         by_reason: events by reason code, most first.
     """
 
@@ -77,9 +77,8 @@ def summarise(rows: Iterable[SumRow]) -> FigureSummary:
         reasons[row["reason_code"]] += row["events"]
         for name in SUMS:
             sums[name] += row[name]
-        if row["reason_code"] == Reason.REPLIED:
-            assessed += row["assessed"]
-            confidence += row["confidence_sum"]
+        assessed += row["assessed"]
+        confidence += row["confidence_sum"]
     return FigureSummary(
         decisions=decisions.total(),
         replies=decisions[DecisionKind.RESPOND],

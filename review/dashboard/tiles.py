@@ -184,7 +184,7 @@ def _confidence(found: Compared) -> Tile:
         change = _change(by, localized(f"{abs(by):.3f}"), localized(f"{before:.2f}"))
     value = "–" if now is None else localized(f"{now:.2f}")
     return Tile(
-        title=_("Mean confidence"), value=value, note=_("of the assessed replies, 0 to 1"), change=change
+        title=_("Mean confidence"), value=value, note=_("of the assessed drafts, 0 to 1"), change=change
     )
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
-
 from worker.errors import ConfigurationError
+from worker.payload import whole_characters
 
 FIRST: Final = (1,)
 
@@ -133,8 +133,8 @@ def _shards(stream: str, of: int) -> tuple[Shard, ...]:
 def conversation_of(payload: bytes) -> tuple[str, str] | None:
     """Account and conversation of a payload as READ sees them; None for one that gets a lane of its own."""
     try:
-        body: Any = orjson.loads(payload)
-    except orjson.JSONDecodeError:
+        body: Any = json.loads(whole_characters(payload))
+    except (ValueError, RecursionError):
         return None
     if not isinstance(body, dict):
         return None

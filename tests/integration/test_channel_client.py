@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import time
@@ -12,7 +13,7 @@ from typing import Final
 import pytest
 
 from examples.channels import client
-from examples.channels.recipe import PayloadError, Request, TryLater
+from examples.channels.recipe import Gone, PayloadError, Request, SendRefused, TryLater
 from tests.support.running import PATIENCE_S
 
 OK: Final = b"HTTP/1.1 200 OK\r\nConnection: close\r\n"
@@ -107,3 +108,58 @@ def test_another_answer_is_an_error() -> None:
     """Of a proxy, say."""
     with answering(OK + b"\r\n<html>") as (url, _), pytest.raises(PayloadError, match="another text"):
         asked(url)
+
+
+ERRORS: Final[dict[str, tuple[dict[str, object], ...]]] = {
+    "limits": (
+        {
+            "status": 403,
+            "error": {"code": 403, "errors": [{"domain": "youtube.quota", "reason": "quotaExceeded"}]},
+        },
+        {"status": 403, "error": {"errors": [{"domain": "usageLimits", "reason": "rateLimitExceeded"}]}},
+        {"status": 403, "error": {"errors": [{"domain": "usageLimits", "reason": "userRateLimitExceeded"}]}},
+        {"status": 403, "error": {"code": 403, "details": [{"reason": "RATE_LIMIT_EXCEEDED"}]}},
+        {"status": 400, "error": {"status": "RESOURCE_EXHAUSTED"}},
+        {"status": 429, "type": "error.list", "errors": [{"code": "rate_limit_exceeded"}]},
+        {"status": 403, "message": "slow mode", "code": 20016},
+        {"status": 403, "message": "Channel write rate limit", "code": 20028},
+    ),
+    "passing": (
+        {"status": 401},
+        {"status": 408},
+        {"status": 409, "error": "UpdateConflict"},
+        {"status": 409, "type": "error.list", "errors": [{"code": "conflict"}]},
+        {"status": 423, "error": "locked"},
+        {"status": 425},
+        {"status": 500},
+        {"status": 503, "error": {"errors": [{"reason": "backendError"}]}},
+        {"status": 400, "error": {"errors": [{"reason": "processingFailure"}]}},
+        {"status": 400, "message": "overloaded", "code": 130000},
+        {"status": 422, "error": "DatabaseConflict"},
+    ),
+    "refused": (
+        {"status": 400, "error": {"errors": [{"reason": "commentTextTooLong"}]}},
+        {"status": 403, "error": {"errors": [{"reason": "commentsDisabled"}]}},
+        {"status": 403, "message": "Missing Permissions", "code": 50013},
+        {"status": 422, "error": "RecordInvalid"},
+        {"status": 413},
+    ),
+    "gone": ({"status": 404, "error": {"errors": [{"reason": "commentNotFound"}]}}, {"status": 410}),
+}
+"""Bodies of errors as YouTube, Intercom, Zendesk and Discord write them."""
+
+
+@pytest.mark.parametrize(
+    ("meaning", "body"), [(meaning, body) for meaning, bodies in ERRORS.items() for body in bodies], ids=str
+)
+def test_an_error_means_what_its_status_and_its_reason_say(meaning: str, body: dict[str, object]) -> None:
+    """A quota passes, a conflict is tried again, a refusal is kept aside at once."""
+    text = json.dumps(body).encode()
+    head = f"HTTP/1.1 {body['status']} X\r\nConnection: close\r\n\r\n"
+    with answering(head.encode() + text) as (url, _), pytest.raises((TryLater, SendRefused)) as caught:
+        asked(url)
+    error = caught.value
+
+    assert isinstance(error, TryLater) is (meaning in {"limits", "passing"})
+    assert isinstance(error, Gone) is (meaning == "gone")
+    assert getattr(error, "is_limit", False) is (meaning == "limits")

@@ -18,7 +18,7 @@ from tests.support.channel_programs import channel_program
 from tests.support.fake_channel import FakeChannel, fake_channel
 from tests.support.running import eventually
 
-DATA: Final = Path(__file__).parents[1] / "data" / "channels" / "youtube.json"
+DATA: Final = Path(__file__).parents[1] / "fixtures" / "channels" / "youtube.json"
 PAGES: Final = json.loads(DATA.read_text(encoding="utf-8"))["payloads"]
 NOW: Final = datetime(2026, 11, 21, 12, 10, tzinfo=UTC)
 ANN: Final = "UgzRootCommentOfAnn4AaABAg"

@@ -20,7 +20,9 @@ from tests.support.conversing import HOURS
 from tests.support.fake_channel import FakeChannel, fake_channel
 from tests.support.running import PATIENCE_S, Running, eventually, running
 
-PAYLOADS: Final = json.loads((ROOT / "tests" / "data" / "channels" / "slack.json").read_text())["payloads"]
+PAYLOADS: Final = json.loads((ROOT / "tests" / "fixtures" / "channels" / "slack.json").read_text())[
+    "payloads"
+]
 
 
 def port(process: subprocess.Popen[bytes]) -> int:

@@ -37,8 +37,9 @@ def prompt(engine: Running) -> list[dict[str, str]]:
 
 
 def history(engine: Running, user_id: str) -> list[tuple[str, str]]:
-    """The stored lines of an account, oldest first."""
-    lines = engine.rows("SELECT role, text FROM messages WHERE user_id = %s ORDER BY created_at, id", user_id)
+    """The stored lines of an account that prompts show, oldest first."""
+    shown = "user_id = %s AND sign IS DISTINCT FROM 'early_edit'"
+    lines = engine.rows(f"SELECT role, text FROM messages WHERE {shown} ORDER BY created_at, id", user_id)
     return [(line["role"], line["text"]) for line in lines]
 
 

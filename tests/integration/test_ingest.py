@@ -64,7 +64,7 @@ def test_one_event_is_accepted_with_the_id_of_its_entry(publisher: Publisher, re
 
     assert answer.status_code == 202
     assert answer.json()["events"] == [
-        {"event_id": event["event_id"], "user_id": "acme", "entry_id": entry_id.decode()}
+        {"item": 0, "event_id": event["event_id"], "user_id": "acme", "entry_id": entry_id.decode()}
     ]
     assert fields == {b"data": body}
 
@@ -111,7 +111,7 @@ def without(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("body", "media", "errors"),
     [
-        ([without("text"), new_event(), new_event() | {"scope": "mail"}], None, [(0, "text"), (2, "scope")]),
+        ([without("text"), new_event() | {"scope": "mail"}], None, [(0, "text"), (1, "scope")]),
         ([without("event_id")], None, [(0, "event_id")]),
         (without("event_id"), None, [(0, "event_id")]),
         (b'{"a": 1}\n{bad\n"no"\nnull', LINES, [(0, "user_id"), (1, "data"), (2, "data"), (3, "data")]),
@@ -122,8 +122,7 @@ def without(name: str) -> dict[str, Any]:
         (b"", None, [(None, "data")]),
         (b"[]", None, [(None, "data")]),
         (b"\n\n", LINES, [(None, "data")]),
-        ([new_event() | {"text": "\\ud800"}, new_event() | {"text": ""}], None, [(1, "text")]),
-        (b'[{"text": "\\ud800"}]', None, [(0, "data")]),
+        (b'[{"text": "\\ud800"}]', None, [(0, "user_id")]),
         ([new_event() | {"user_id": "*"}], None, [(0, "user_id")]),
     ],
     ids=lambda value: str(value)[:30],
@@ -141,6 +140,31 @@ def test_a_body_with_a_bad_event_publishes_nothing(
     assert all(each["expected"] and each["got"] for each in found["errors"])
     assert found["detail"]
     assert redis.exists("hushgate:events") == 0
+
+
+def test_a_bad_event_in_a_batch_is_answered_for_itself(publisher: Publisher, redis: Redis) -> None:
+    """207 names the bad ones and the entries of the others, by their places in the request."""
+    good = [new_event(), new_event(), new_event() | {"text": "half \ud83d", "language": "en_US"}]
+    batch = [good[0], without("text"), good[1], without("event_id"), good[2]]
+    answer = publisher.post(json.dumps(batch).encode())
+    found = answer.json()
+
+    assert answer.status_code == 207
+    assert [(each["item"], each["event_id"]) for each in found["events"]] == [
+        (item, batch[item]["event_id"]) for item in (0, 2, 4)
+    ]
+    assert [(each["item"], each["field"]) for each in found["errors"]] == [(1, "text"), (3, "event_id")]
+    assert redis.xlen("hushgate:events") == 3
+
+
+def test_bad_lines_are_answered_for_themselves(publisher: Publisher, redis: Redis) -> None:
+    """A broken line does not refuse those around it."""
+    body = b"\n".join([json.dumps(new_event()).encode(), b"{bad", json.dumps(new_event()).encode()])
+    answer = publisher.post(body, LINES)
+
+    assert answer.status_code == 207
+    assert [each["item"] for each in answer.json()["errors"]] == [1]
+    assert redis.xlen("hushgate:events") == 2
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pytest
 from celery import Celery
 from celery.exceptions import Reject
+from kombu.utils import json as kombu_json
 from redis import Redis
 
 from tasks import publish_task
@@ -86,13 +89,7 @@ REFUSED: tuple[tuple[Any, str], ...] = (
     (GOOD | {"scope": "mail"}, "scope: expected 'chat' or 'comment', got \"mail\""),
     (GOOD | {"text": 7}, "text: expected a valid string, got 7"),
     (GOOD | {"created_at": "2026-11-20"}, "created_at: expected an RFC 3339 time"),
-    (
-        GOOD | {"metadata": {"n": 2**70}},
-        "data: expected values that JSON can hold, got Integer exceeds 64-bit",
-    ),
-    (GOOD | {"metadata": {"n": float("nan")}}, "metadata: expected numbers that a double can hold"),
     (GOOD | {"metadata": {"n": {1}}}, "data: expected values that JSON can hold, got Type is not JSON"),
-    (GOOD | {"text": "\ud800"}, "data: expected values that JSON can hold, got str is not valid UTF-8"),
     (GOOD | {"metadata": {"pad": "x" * 262_144}}, "data: expected at most 262144 bytes, got "),
     ({"specversion": "1.0", "id": "cloud", "data": GOOD}, "source: expected a non-empty string, got None"),
     ({}, "user_id: expected a value, the field is required, got nothing"),
@@ -156,8 +153,6 @@ def test_the_task_gives_the_id_of_the_entry(redis_url: str, redis: Redis) -> Non
     [
         ({"event_id": "mine", "text": "a"}, "user_id: expected a value, the field is required, got nothing"),
         ({"specversion": "1.0", "id": "cloud", "data": {}}, "source: expected a non-empty string"),
-        (GOOD | {"metadata": {"n": 2**70}}, "metadata: expected integers of at most 64 bits"),
-        (GOOD | {"text": "\ud800"}, "data: expected whole characters"),
         (["no", "event"], "data: expected one JSON object, got a JSON array"),
         ("no event", "data: expected one JSON object, got a JSON string"),
         (None, "data: expected one JSON object, got null"),
@@ -172,6 +167,46 @@ def test_what_is_no_event_fails_the_task_and_is_kept(
 
     assert str(refused.value).startswith(said)
     assert stored(redis) == [sent]
+
+
+def test_half_an_emoji_is_appended_as_redis_can_parse_it(redis: Redis, redis_url: str) -> None:
+    """From the function as an object or bytes, and from the task; the lane is the conversation's."""
+    half = GOOD | {"conversation_id": "c\ud83d"}
+    publish(redis, half)
+    publish(redis, json.dumps(half).encode())
+    run_task(redis_url, half)
+
+    assert stored(redis) == [GOOD | {"conversation_id": "c\ufffd"}] * 3
+
+
+def test_an_integer_beyond_64_bits_does_not_refuse_the_event(redis: Redis, redis_url: str) -> None:
+    """The worker leaves it out of the metadata and notes that."""
+    publish(redis, GOOD | {"metadata": {"n": 2**70}})
+    run_task(redis_url, GOOD | {"metadata": {"n": 2**70}})
+
+    assert stored(redis) == [GOOD | {"metadata": {"n": 2**70}}] * 2
+
+
+def test_what_celery_restores_from_its_messages_is_published(redis: Redis, redis_url: str) -> None:
+    """Its serialiser carries times, UUIDs, decimals and bytes, and restores them in the worker."""
+    at, number = datetime(2026, 11, 20, 10, 0, 0, 5, tzinfo=UTC), UUID(int=7)
+    metadata = {"at": at, "id": number, "price": Decimal("1.5"), "raw": b"x"}
+    kombu: Any = kombu_json
+    sent = kombu.loads(kombu.dumps(GOOD | {"created_at": at, "metadata": metadata}))
+    assert isinstance(sent["created_at"], datetime)
+    run_task(redis_url, sent)
+    (found,) = stored(redis)
+
+    assert datetime.fromisoformat(found["created_at"]) == at
+    assert found["metadata"] == {"at": at.isoformat(), "id": str(number), "price": 1.5, "raw": "x"}
+
+
+def test_a_time_without_an_offset_in_a_task_becomes_a_dead_letter(redis: Redis, redis_url: str) -> None:
+    """The worker that publishes must not lose it."""
+    with pytest.raises(PayloadRejected, match="created_at"):
+        run_task(redis_url, GOOD | {"created_at": datetime(2026, 11, 20, 10)})  # noqa: DTZ001
+
+    assert len(stored(redis)) == 1
 
 
 @pytest.mark.parametrize("configured", [2, 3], ids=["before the doubling", "never agreed"])

@@ -92,10 +92,8 @@ NOT_EVENTS = (
     (b"", "not_json", "data", "one JSON object", "Expecting value: line 1 column 1 (char 0)"),
     (b"hello", "not_json", "data", "one JSON object", "Expecting value: line 1 column 1 (char 0)"),
     (b'{"a": 1', "not_json", "data", "one JSON object", "Expecting ',' delimiter: line 1 column 8 (char 7)"),
-    (b'{"a": NaN}', "not_json", "data", "one JSON object", "NaN is not JSON"),
-    (b'{"a": -Infinity}', "not_json", "data", "one JSON object", "-Infinity is not JSON"),
     (b'{"a": "\xff"}', "not_utf8", "data", "UTF-8", "byte 0xff at 7"),
-    (b"\xed\xa0\x80", "not_utf8", "data", "UTF-8", "byte 0xed at 0"),
+    (b"\xed\xa0\xff", "not_utf8", "data", "UTF-8", "byte 0xed at 0"),
     (b"\x00", "not_json", "data", "one JSON object", "Expecting value: line 1 column 1 (char 0)"),
     (b"[]", "not_object", "data", "one JSON object", "a JSON array"),
     (b"null", "not_object", "data", "one JSON object", "null"),
@@ -103,8 +101,8 @@ NOT_EVENTS = (
     (b"7", "not_object", "data", "one JSON object", "a JSON number"),
     (b"1.5", "not_object", "data", "one JSON object", "a JSON number"),
     (b"true", "not_object", "data", "one JSON object", "true or false"),
-    (b"[" * 100_000, "too_deep", "data", "at most 32 levels of nesting", "more levels"),
-    (b'{"a":' * 33 + b"1" + b"}" * 33, "too_deep", "data", "at most 32 levels of nesting", "more levels"),
+    (b"[" * 100_000, "too_deep", "data", "at most 256 levels of nesting", "more levels"),
+    (b'{"a":' * 257 + b"1" + b"}" * 257, "too_deep", "data", "at most 256 levels of nesting", "more levels"),
 )
 
 
@@ -141,13 +139,8 @@ BAD_FIELDS: tuple[tuple[dict[str, Any], str, str, str], ...] = (
     ({"text": "", "type": "agent_message"}, "text", "a String to have at least 1 character", '""'),
     ({"text": ..., "type": "message_edited"}, "text", "a value, the field is required", "nothing"),
     ({"type": "reaction"}, "type", "'message', 'agent_message', 'message_edited'", '"reaction"'),
-    ({"type": None}, "type", "'message', 'agent_message', 'message_edited'", "null"),
     ({"type": 7}, "type", "'message', 'agent_message', 'message_edited'", "7"),
     ({"role": "assistant"}, "role", "'user' or 'agent'", '"assistant"'),
-    ({"role": None}, "role", "'user' or 'agent'", "null"),
-    ({"parent_id": ""}, "parent_id", "a String to have at least 1 character", '""'),
-    ({"parent_id": "x" * 256}, "parent_id", "at most 255", "256 characters"),
-    ({"parent_id": 7}, "parent_id", "a valid string", "7"),
     ({"user_id": 7}, "user_id", "a valid string", "7"),
     ({"user_id": None}, "user_id", "a valid string", "null"),
     ({"user_id": ""}, "user_id", "a String to have at least 1 character", '""'),
@@ -161,7 +154,6 @@ BAD_FIELDS: tuple[tuple[dict[str, Any], str, str, str], ...] = (
     ({"conversation_id": "c" * 1_000}, "conversation_id", "at most 255 characters", "1000 characters"),
     ({"conversation_id": "c\x00"}, "conversation_id", "match pattern", r'"c\u0000"'),
     ({"event_id": "e\x00"}, "event_id", "match pattern", r'"e\u0000"'),
-    ({"text": "a\x00b"}, "text", "match pattern", r'"a\u0000b"'),
     ({"text": "x" * 20_001}, "text", "at most 20000 characters", "20001 characters"),
     ({"text": ["a"]}, "text", "a valid string", '["a"]'),
     ({"scope": "mail"}, "scope", "'chat' or 'comment'", '"mail"'),
@@ -170,17 +162,11 @@ BAD_FIELDS: tuple[tuple[dict[str, Any], str, str, str], ...] = (
     ({"created_at": "2099-01-01T00:00:00Z"}, "created_at", "one day after its arrival", "2099-01-01"),
     ({"created_at": "9999-12-31T23:59:59-23:59"}, "created_at", "one day after its arrival", "9999-12-31"),
     ({"created_at": "0001-01-01T00:00:00+23:59"}, "created_at", "a time from 2005-01-01", "0001-01-01"),
-    ({"created_at": 1763761234}, "created_at", "an RFC 3339 time", "1763761234"),
-    ({"created_at": "1763761234"}, "created_at", "an RFC 3339 time", '"1763761234"'),
+    ({"created_at": 17637}, "created_at", "a time from 2005-01-01", "1970-01-01T04:53:57"),
+    ({"created_at": True}, "created_at", "an RFC 3339 time", "true"),
     ({"created_at": "2026-11-21T10:00:00"}, "created_at", "an RFC 3339 time", '"2026-11-21T10:00:00"'),
     ({"created_at": "2026-11-21"}, "created_at", "an RFC 3339 time", '"2026-11-21"'),
     ({"created_at": "2026-13-41T10:00:00Z"}, "created_at", "a valid datetime", '"2026-13-41T10:00:00Z"'),
-    ({"language": "english language"}, "language", "match pattern", '"english language"'),
-    ({"metadata": []}, "metadata", "a valid dictionary", "[]"),
-    ({"metadata": {"a": ["b\x00"]}}, "metadata", "text without NUL", "b?"),
-    ({"metadata": {"\x00": 1}}, "metadata", "text without NUL", "?"),
-    ({"metadata": {"n": 2**64}}, "metadata", "integers of at most 64 bits", "one of 65 bits"),
-    ({"metadata": {"n": -(2**63) - 1}}, "metadata", "integers of at most 64 bits", "one of 64 bits"),
 )
 
 
@@ -229,29 +215,6 @@ def test_the_message_that_is_answered_is_kept(parent: object, wanted: str | None
     """Comments name the comment above them."""
     assert read(body(parent_id=parent)).parent_id == wanted
     assert Draft202012Validator(SCHEMA).is_valid(json.loads(body(parent_id=parent)))
-
-
-@pytest.mark.parametrize("number", [b"1e999", b"-1e999"])
-def test_a_number_no_double_holds_is_refused(number: bytes) -> None:
-    """The audit would store it as null."""
-    why = refusal(body(metadata={"n": "N"}).replace(b'"N"', number))
-
-    assert (why.field, why.expected) == ("metadata", "numbers that a double can hold")
-
-
-def test_an_integer_of_ten_thousand_digits_is_refused() -> None:
-    """Python itself refuses to parse it, and the payload is rejected."""
-    assert refusal(body(metadata={"n": "N"}).replace(b'"N"', b"9" * 10_000)).code == "not_json"
-
-
-@pytest.mark.parametrize("field", ["text", "user_id", "conversation_id", "unknown", "metadata"])
-@pytest.mark.parametrize("half", [r"\ud800", r"\udfff", r"\udc00\ud800"])
-def test_a_lone_surrogate_is_refused_in_every_field(field: str, half: str) -> None:
-    """Neither Postgres nor the JSON parser inside Redis accepts it, even in an ignored field."""
-    value: Any = {"deep": ["HALF"]} if field == "metadata" else "HALF"
-    why = refusal(body(**{field: value}).replace(b"HALF", half.encode()))
-
-    assert (why.code, why.got) == ("not_utf8", "half of a surrogate pair")
 
 
 def test_a_whole_pair_of_surrogates_is_a_character() -> None:
@@ -369,9 +332,7 @@ def test_every_entry_id_gives_a_comparable_time(milliseconds: int, sequence: int
     assert isinstance(ended, Event) or ended.field == "created_at"
 
 
-@pytest.mark.parametrize(
-    "changes", [bad[0] for bad in BAD_FIELDS if not {"metadata", "created_at"} & set(bad[0])]
-)
+@pytest.mark.parametrize("changes", [bad[0] for bad in BAD_FIELDS if "created_at" not in bad[0]])
 def test_the_schema_refuses_what_the_parser_refuses(changes: dict[str, Any]) -> None:
     """The schema is as strict as the parser on these payloads."""
     assert not Draft202012Validator(SCHEMA).is_valid(json.loads(body(**changes)))

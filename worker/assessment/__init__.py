@@ -112,6 +112,7 @@ __all__ = [
     "text_in_language",
     "texts_read_once",
     "thresholds_of",
+    "wanted_readings",
     "with_recheck",
     "with_suggestions",
     "with_thresholds",

@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-TAGS: Final = re.compile("[\U000e0020-\U000e007e]{3,}")
-"""Unicode tag characters, a copy of ASCII that no font shows."""
-FLAG: Final = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{2,6}\U000e007f")
-"""The flags of England, Scotland and Wales."""
+from worker.displayed import carried_texts, overridden_texts
+
 INVISIBLE: Final = re.compile(
     "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]"
 )
@@ -39,7 +37,8 @@ class ReadableText:
     Attributes:
         text: NFKC, lower case, straight quotes, without invisible characters, single spaces.
         carries_data: whether a run of invisible characters is too long to belong to the script.
-        decoded: texts in tag characters, in base64 or with signs between letters, in the form of ``text``.
+        decoded: texts in invisible characters, in overridden direction, in base64 or with signs between
+            letters, in the form of ``text``.
     """
 
     text: str
@@ -54,11 +53,11 @@ def readable_text(text: str) -> ReadableText:
         return ReadableText(text=_folded(text), carries_data=False, decoded=blobs)
     if UNSEEN.search(text) is None:
         return ReadableText(text=_folded(text), carries_data=False, decoded=blobs)
-    tagged = tuple(_folded(_untagged(match[0])) for match in TAGS.finditer(FLAG.sub("", text)))
+    hidden = tuple(map(_folded, (*carried_texts(text), *overridden_texts(text))))
     return ReadableText(
         text=_folded(INVISIBLE.sub("", text)),
         carries_data=CARRIER.search(text) is not None,
-        decoded=tagged + blobs,
+        decoded=hidden + blobs,
     )
 
 
@@ -68,10 +67,6 @@ def _folded(text: str) -> str:
         for mark, plain in QUOTES.items():
             text = text.replace(mark, plain)
     return "\n".join(" ".join(line.split()) for line in text.lower().split("\n"))
-
-
-def _untagged(text: str) -> str:
-    return "".join(chr(ord(char) - 0xE0000) for char in text)
 
 
 def _unspaced(text: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from worker.model.account import (
     Account,
     Combination,
     FailurePolicy,
+    Level,
     ModeratorChoice,
     Shedding,
 )
@@ -22,7 +23,7 @@ from worker.model.costs import (
 )
 from worker.model.decision import Decision, DecisionKind
 from worker.model.escalation import Escalation, EscalationAction, Weekday
-from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope
+from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope, WriterSign
 from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
 from worker.model.held import HeldDraft, HeldKind, ReplyMode
@@ -71,6 +72,7 @@ __all__ = [
     "HeldDraft",
     "HeldKind",
     "Json",
+    "Level",
     "Message",
     "MessageRole",
     "ModelCall",
@@ -106,5 +108,6 @@ __all__ = [
     "Usage",
     "Verdict",
     "Weekday",
+    "WriterSign",
     "trace_headers",
 ]

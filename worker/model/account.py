@@ -13,6 +13,13 @@ from worker.model.event import Json
 from worker.model.held import ReplyMode
 
 
+class Level(StrEnum):
+    """The level of rule matching: ``strict`` adds masked letters, splits, glued phrases and one typo."""
+
+    DEFAULT = "default"
+    STRICT = "strict"
+
+
 class FailurePolicy(StrEnum):
     """What an account wants while a moderator is down."""
 
@@ -70,6 +77,7 @@ class Account:
         flagged_keywords: whole words, see ``docs/rules.md``.
         flagged_phrases: whole phrases.
         allowed: entries that cancel a hit inside them.
+        rule_level: how freely keywords and phrases match.
         rules_on_reply: whether keywords and phrases are also tested on the draft.
         rules_on_passages: whether keywords and phrases are also tested on passages.
         injection_check: whether passages with instructions to the model are left out.
@@ -92,6 +100,8 @@ class Account:
         people_idle_s: a conversation returns to the AI when people have written nothing in it for so long,
             seconds, after an escalation in business hours; 0: only by release.
         stale_reply: what happens to a reply when a newer message came while it was made.
+        loop_replies: replies within an hour to messages without a sign of a person, after which the AI stops
+            answering them; 0: it goes on.
         burst_window_s: a message is answered together with the author's next one when that arrives within
             this time, seconds, at most 30; 0: each message is answered at once.
         retract_deleted: whether a delivered reply is retracted when its message is deleted.
@@ -135,6 +145,7 @@ class Account:
     flagged_keywords: tuple[str, ...] = ()
     flagged_phrases: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
+    rule_level: Level = Level.DEFAULT
     rules_on_reply: bool = True
     rules_on_passages: bool = False
     injection_check: bool = True
@@ -154,6 +165,7 @@ class Account:
     disclosure_texts: Mapping[str, str] = field(default_factory=dict)
     people_idle_s: float = 3600.0
     stale_reply: StaleReply = StaleReply.DISCARD
+    loop_replies: int = 6
     burst_window_s: float = 1.5
     retract_deleted: bool = False
     reply_mode: ReplyMode = ReplyMode.AUTO

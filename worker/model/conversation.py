@@ -37,14 +37,20 @@ class NewerEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationState:
-    """Who owned a conversation when its event's turn came.
+    """Who owned a conversation when its event's turn came, and what was known of the event's message.
 
     Attributes:
         changes: how often the owner changed, 0 for a conversation that people never took over.
+        decided_as: another event of the same message that has a decision, or None.
+        edited_at: when the author made the newest known edit of the message, or None.
+        deleted: whether the message is known to be deleted.
     """
 
     owner: Owner = Owner.AI
     changes: int = 0
+    decided_as: str | None = None
+    edited_at: datetime | None = None
+    deleted: bool = False
 
 
 AI_ONLY: Final = ConversationState()

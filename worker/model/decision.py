@@ -11,7 +11,7 @@ from uuid import UUID
 from worker.model.assessment import Assessment
 from worker.model.costs import CostLine, Usage
 from worker.model.escalation import Escalation
-from worker.model.event import Event, Json
+from worker.model.event import Event, Json, WriterSign
 from worker.model.findings import Finding
 from worker.model.generation import Tokens
 from worker.model.held import HeldDraft
@@ -51,6 +51,7 @@ class Decision:
         rejected_draft: the draft a post-check flagged; sealed in quarantine, else None.
         masked: how many values of each kind vendors got placeholders for; never the values.
         screened: passages that were found and not shown to the model.
+        sign: what the message said about its writer; None where that was not looked at.
         answered_event: event id of the author's next message, which is answered together with this one.
         changes: ``ConversationState.changes`` that the decision rests on; a reply is stored and delivered
             only while the AI owns the conversation and this number stands.
@@ -103,6 +104,7 @@ class Decision:
     prompt_hash: str | None = None
     masked: Mapping[str, int] = field(default_factory=dict)
     screened: tuple[ScreenedPassage, ...] = ()
+    sign: WriterSign | None = None
     answered_event: str | None = None
     changes: int = 0
     people_until: datetime | None = None

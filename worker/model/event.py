@@ -53,6 +53,8 @@ class Event:
         metadata: the publisher's JSON object; only ``labels``, see retrieval, and the trace context in it are
             interpreted.
         parent_id: the message or comment that this one answers, or None.
+        edited_first: whether an edit of the message came before it; ``text`` is then the edit's.
+        notes: what of the payload was left out or changed, one sentence each: unusable hints, hidden text.
     """
 
     event_id: str
@@ -71,6 +73,8 @@ class Event:
     metadata: Mapping[str, Json] = field(default_factory=dict)
     type: EventType = EventType.MESSAGE
     parent_id: str | None = None
+    edited_first: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def written_at(self) -> datetime:
@@ -86,9 +90,30 @@ class MessageRole(StrEnum):
     AGENT = "agent"
 
 
+class WriterSign(StrEnum):
+    """What a message says about its writer.
+
+    Attributes:
+        HUMAN: nothing speaks against a person.
+        MACHINE: it is an automatic reply, or repeats itself as an answer to the AI.
+        LOOP: of a machine; the exchange with it ended here.
+    """
+
+    HUMAN = "human"
+    MACHINE = "machine"
+    LOOP = "loop"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One stored line of a conversation."""
+    """One stored line of a conversation.
+
+    Attributes:
+        at: when the decision that stored the line was made; None where that is not known.
+        sign: of a user's line, what it said about its writer; None where that was not looked at.
+    """
 
     role: MessageRole
     text: str
+    at: datetime | None = field(default=None, compare=False)
+    sign: WriterSign | None = field(default=None, compare=False)

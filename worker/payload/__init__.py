@@ -1,6 +1,6 @@
 """Payloads of stream entries: their schema, and the event in one."""
 
-from worker.payload.json_object import check_storable
+from worker.payload.characters import whole_characters, whole_text
 from worker.payload.parse import (
     EARLIEST,
     PAYLOAD_BYTES,
@@ -20,10 +20,11 @@ __all__ = [
     "Arrival",
     "EventPayload",
     "arrival_of",
-    "check_storable",
     "expectation",
     "got_value",
     "is_account_name",
     "parse",
     "received_at",
+    "whole_characters",
+    "whole_text",
 ]

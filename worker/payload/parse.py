@@ -11,14 +11,18 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from worker.displayed import revealed_text
 from worker.model import TRACE_FIELDS, Event, EventType
 from worker.payload.attachments import image_urls
-from worker.payload.json_object import check_storable, json_kind, json_object, rejected, shown
+from worker.payload.hints import usable_hints
+from worker.payload.json_object import json_kind, json_object, rejected, shown
 from worker.payload.schema import ID_CHARS, EventPayload
 
 PAYLOAD_BYTES: Final = 262_144
 """Largest payload unless HUSHGATE_PAYLOAD_BYTES names another size."""
 EARLIEST: Final = datetime(2005, 1, 1, tzinfo=UTC)
+MOST_NOTES: Final = 20
+"""Most notes kept of one payload."""
 FUTURE_SKEW: Final = timedelta(days=1)
 CLOCK_SKEW: Final = timedelta(minutes=1)
 
@@ -51,7 +55,17 @@ def parse(payload: bytes, arrival: Arrival, *, most_bytes: int) -> Event:
     body = json_object(payload)
     if "specversion" in body:
         body = _unwrapped(body)
-    return _event(_validated(body), arrival)
+    notes: list[str] = []
+
+    def note(path: str, expected: str, got: object) -> None:
+        came = got if isinstance(got, str) else json_kind(got)
+        notes.append(f"{shown(path)}: expected {expected}, got {shown(came)}")
+
+    checked = _validated(usable_hints(body, note))
+    text = revealed_text(checked.text) or checked.text
+    if text != checked.text:
+        note("text", "visible characters", "hidden ones, which are decoded")
+    return _event(checked, text, tuple(notes[:MOST_NOTES]), arrival)
 
 
 def received_at(entry_id: str) -> datetime:
@@ -131,10 +145,9 @@ def got_value(error: Any) -> str:
     return shown(json.dumps(value, default=str))
 
 
-def _event(payload: EventPayload, arrival: Arrival) -> Event:
+def _event(payload: EventPayload, text: str, notes: tuple[str, ...], arrival: Arrival) -> Event:
     _check_text(payload)
     _check_time(payload.created_at, arrival.received_at)
-    check_storable(payload.metadata)
     images, others = image_urls(payload.attachments)
     return Event(
         event_id=payload.event_id or arrival.entry_id,
@@ -144,7 +157,7 @@ def _event(payload: EventPayload, arrival: Arrival) -> Event:
         conversation_id=payload.conversation_id,
         message_id=payload.message_id,
         author_id=payload.author_id,
-        text=payload.text,
+        text=text,
         created_at=payload.created_at.astimezone(UTC),
         received_at=arrival.received_at,
         language=payload.language,
@@ -153,6 +166,7 @@ def _event(payload: EventPayload, arrival: Arrival) -> Event:
         metadata=payload.metadata,
         type=_type(payload),
         parent_id=payload.parent_id,
+        notes=notes,
     )
 
 

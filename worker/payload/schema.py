@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Final, Literal
 
 from pydantic import (
@@ -18,10 +17,11 @@ from pydantic import (
 
 from worker.model import EventType, Scope
 from worker.payload.attachments import MOST_IMAGES, URL_CHARS
+from worker.payload.times import parsed_time
 
 ID_CHARS: Final = 255
 TEXT_CHARS: Final = 20_000
-RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+LANGUAGE: Final = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 UNPRINTABLE: Final = r"\u0000-\u001f\u007f-\u009f\u00a0\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
 """The characters that the schema excludes; the parser also refuses unassigned code points."""
 RESERVED: Final = frozenset({"*", ".", ".."})
@@ -54,12 +54,6 @@ AccountName = Annotated[
 ]
 
 
-def _only_text(value: object) -> object:
-    if not isinstance(value, str) or not RFC_3339.fullmatch(value):
-        raise ValueError("an RFC 3339 time such as 2026-11-21T10:00:00Z")
-    return value
-
-
 TEXT_UNLESS_DELETED: Final[dict[str, JsonValue]] = {
     "anyOf": [
         {"properties": {"text": {"minLength": 1}}, "required": ["text"]},
@@ -68,7 +62,7 @@ TEXT_UNLESS_DELETED: Final[dict[str, JsonValue]] = {
     ]
 }
 """JSON Schema: only a deletion, and a message with an attachment, have no text."""
-Rfc3339 = Annotated[AwareDatetime, BeforeValidator(_only_text), Field(strict=False)]
+Rfc3339 = Annotated[AwareDatetime, BeforeValidator(parsed_time), Field(strict=False)]
 
 
 class EventPayload(BaseModel):
@@ -108,9 +102,10 @@ class EventPayload(BaseModel):
     )
     created_at: Rfc3339 = Field(
         description="When it was written, RFC 3339 with an offset; not before 2005, at most a day ahead."
+        " Other forms of ISO 8601 with an offset, and Unix seconds or milliseconds, are read too."
     )
-    language: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] | None = (
-        Field(default=None, description="BCP 47 tag, when the publisher knows it.")
+    language: Annotated[str, StringConstraints(pattern=LANGUAGE)] | None = Field(
+        default=None, description="BCP 47 tag, when the publisher knows it; left out when it is none."
     )
     attachments: JsonValue = Field(
         default=None,

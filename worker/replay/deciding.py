@@ -54,7 +54,11 @@ def compiled_version(
     policy, delivery = usable_policy(account, policy_defaults)
     if rules is None:
         rules = compile_rules(
-            account.flagged_keywords, account.flagged_phrases, allow=account.allowed, version=account.version
+            account.flagged_keywords,
+            account.flagged_phrases,
+            allow=account.allowed,
+            version=account.version,
+            level=account.rule_level,
         )
     return PinnedSettings(account=account, rules=rules, policy=policy, delivery=delivery)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import daachorse
 import orjson
 
+from worker.displayed import ShownText, displayed, unbroken, without_flags
 from worker.errors import RuleRejected
 from worker.rules.folding.fold import TABLES, Fold
 from worker.rules.folding.near_words import FuzzyAutomaton
@@ -28,6 +30,8 @@ MAX_HITS = 100
 """Most hits of one text, which bounds the cost of a hostile text."""
 MAX_MATCH_CHARS = 2000
 """Longest match, stretched and spaced letters included; a longer one is not readable."""
+MIN_BROKEN = 5
+"""Fewest letters of a word that is found across a line break."""
 _MAGIC = b"hushgate-rules-2\n"
 _NATURAL = frozenset(
     {MatchMethod.EXACT, MatchMethod.CASE, MatchMethod.WIDTH, MatchMethod.ACCENT, MatchMethod.VARIANT}
@@ -108,7 +112,32 @@ class CompiledRules:
         return tuple(rule.written for rule in rules if rule.fuzzy)
 
     def match(self, text: str) -> tuple[Hit, ...]:
-        """All hits in the text, in order; at most ``MAX_HITS``."""
+        """All hits in the text, as it is and as people see it, in order; at most ``MAX_HITS``."""
+        hits = self._match(text)
+        for shown, method in ((displayed(text), MatchMethod.HIDDEN), (unbroken(text), MatchMethod.BROKEN)):
+            if shown is not None:
+                hits += self._shown_hits(shown, text, method, hits)
+        return tuple(sorted(hits, key=lambda hit: (hit.start, hit.end))[:MAX_HITS])
+
+    def _shown_hits(
+        self, shown: ShownText, text: str, method: MatchMethod, known: Sequence[Hit]
+    ) -> list[Hit]:
+        """The further hits in a text as shown, with their places in the original."""
+        places = {(hit.rule, at) for hit in known for at in range(hit.start, hit.end)}
+        hits = []
+        for hit in self._match(shown.text):
+            start, end = shown.span(hit.start, hit.end)
+            if (hit.rule, start) in places or (hit.rule, end - 1) in places:
+                continue
+            if method is MatchMethod.BROKEN and not _is_broken_word(hit, end - start):
+                continue
+            how = str(method) if hit.how == MatchMethod.EXACT else f"{hit.how}+{method}"
+            hits.append(replace(hit, start=start, end=end, text=text[start:end], how=how))
+        return hits
+
+    def _match(self, original: str) -> list[Hit]:
+        """The hits in one reading of a text."""
+        text = without_flags(original)
         found: FoundMatches = {}
         spellings: Spellings = {}
         forms = self._parts.forms
@@ -120,13 +149,13 @@ class CompiledRules:
         if self._strict is not None:
             self._look_strictly(found, self._strict, text)
         if self._parts.literals:
-            self._look_for_literals(found, text)
+            self._look_for_literals(found, original)
         for number, regex in self._regexes:
             found.update(
                 ((number, s, e), frozenset({MatchMethod.REGEX}))
-                for s, e in regex_spans(regex, text, MAX_HITS)
+                for s, e in regex_spans(regex, original, MAX_HITS)
             )
-        return self._hits(found, text) if found else ()
+        return self._hits(found, original) if found else []
 
     def _consider(
         self, found: FoundMatches, spellings: Spellings, number: int, candidate: MatchCandidate, text: str
@@ -167,7 +196,7 @@ class CompiledRules:
             for place in islice(places, max(0, MAX_HITS - len(found))):
                 found[number, *place.span()] = frozenset({MatchMethod.EXACT})
 
-    def _hits(self, found: FoundMatches, text: str) -> tuple[Hit, ...]:
+    def _hits(self, found: FoundMatches, text: str) -> list[Hit]:
         allowed = [
             (start, end) for number, start, end in found if Switch.ALLOW in self._rule(number).switches
         ]
@@ -185,7 +214,7 @@ class CompiledRules:
                     start=start, end=end, text=text[start:end], how=_name(methods),
                 )
             )  # fmt: skip
-        return tuple(hits[:MAX_HITS])
+        return hits[:MAX_HITS]
 
     def to_bytes(self) -> bytes:
         """The set as bytes: header line, digest, parts as JSON, automaton."""
@@ -218,6 +247,12 @@ class CompiledRules:
         )
         parts = CompiledParts(automaton=body[8 + size :], **tables)
         return cls(parts, version=head["version"], level=Level(head["level"]), problems=problems)
+
+
+def _is_broken_word(hit: Hit, length: int) -> bool:
+    """Whether a hit is one word, long enough that two words of a text do not make it, with a break inside."""
+    word = hit.text
+    return length > len(word) >= MIN_BROKEN and word.isalpha()
 
 
 def _with_marks(text: str, end: int) -> int:

@@ -8,10 +8,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 import yaml
 
 from worker.errors import RuleRejected
+from worker.rules.dialects import KINDS, require_list, require_text, rule_table
 from worker.rules.model import Switch
 from worker.rules.syntax import FUZZY_SIGN
 from worker.spreadsheet import harmless, original
@@ -77,8 +79,10 @@ def read_rules(text: str, fmt: RuleListFormat) -> RuleList:
     """
     match fmt:
         case RuleListFormat.LIST:
-            return _rules_by_kind(line for line in text.splitlines() if not line.startswith("#"))
+            lines = require_list(text).splitlines()
+            return _rules_by_kind(line for line in lines if not line.startswith("#"))
         case RuleListFormat.DISCORD:
+            text = require_text(text)
             return _foreign_rules(part.strip() for line in text.splitlines() for part in line.split(","))
         case RuleListFormat.CSV:
             return _from_csv(text)
@@ -145,28 +149,28 @@ def _from_csv(text: str) -> RuleList:
 
     Under our own header a cell is read as ``_to_csv`` wrote it: without the apostrophe before a formula.
     """
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline="")))
-    except csv.Error as error:
-        raise RuleRejected("*", f"CSV: {error}") from error
-    if rows and [cell.strip().lower() for cell in rows[0]] == ["kind", "rule"]:
-        rows = [[original(cell) for cell in row] for row in rows[1:]]
+    table = rule_table(text)
+    rows = [[original(cell) if table.is_ours else cell for cell in row] for row in table.rows]
+    cells = [[cell.strip() for cell in row if cell.strip()] for row in rows]
+    if not table.has_kinds:
+        return _rules_by_kind(row[0] for row in cells if row)
     lists: dict[str, list[str]] = {"keyword": [], "phrase": [], "allow": []}
-    loose, skipped = [], []
-    for number, row in enumerate(rows, 1):
-        cells = [cell.strip() for cell in row if cell.strip()]
-        if len(cells) == 1:
-            loose.append(cells[0])
-        elif len(cells) == 2 and cells[0] in lists:
-            lists[cells[0]].append(cells[1])
-        elif cells:
-            skipped.append(f"row {number}: kind: expected keyword, phrase or allow, got {cells[0][:40]!r}")
-    found = _rules_by_kind(loose, skipped)
+    skipped = []
+    for number, row in enumerate(cells, 1):
+        kind = KINDS.get(row[0].lower()) if row else None
+        if kind is not None and len(row) == 2:
+            lists[kind].append(row[1])
+        elif row:
+            skipped.append(
+                f"row {number}: expected keyword, phrase or allow and a rule, got {', '.join(row)[:60]!r}"
+            )
+    if skipped and not any(lists.values()):
+        raise RuleRejected("*", f"CSV: no row has a kind and a rule; {skipped[0]}")
     return RuleList(
-        keywords=(*lists["keyword"], *found.keywords),
-        phrases=(*lists["phrase"], *found.phrases),
-        allow=(*lists["allow"], *found.allow),
-        skipped=found.skipped,
+        keywords=tuple(lists["keyword"]),
+        phrases=tuple(lists["phrase"]),
+        allow=tuple(lists["allow"]),
+        skipped=tuple(skipped),
     )
 
 
@@ -180,16 +184,27 @@ def _to_csv(rules: RuleList) -> str:
     return out.getvalue()
 
 
+JSON_KEYS: Final = frozenset(
+    {"keywords", "flagged_keywords", "phrases", "flagged_phrases", "allow", "allow_list"}
+)
+
+
 def _from_json(text: str) -> RuleList:
     """An object with ``keywords``, ``phrases``, ``allow`` (or the column names), or an array of rules."""
     try:
-        data = json.loads(text)
+        data = json.loads(require_text(text))
     except (ValueError, RecursionError) as error:
         raise RuleRejected("*", f"JSON: {error}") from error
     if isinstance(data, list):
+        if odd := [each for each in data if not isinstance(each, str | int) or isinstance(each, bool)]:
+            raise RuleRejected("*", f"JSON: expected an array of strings, got {str(odd[0])[:40]} in it")
         return _rules_by_kind(map(str, data))
     if not isinstance(data, dict):
         raise RuleRejected("*", f"JSON: expected an object or an array, got {type(data).__name__}")
+    if unknown := sorted(set(data) - JSON_KEYS):
+        raise RuleRejected(
+            "*", f"JSON: expected the keys {', '.join(sorted(JSON_KEYS))}, got {unknown[0][:40]!r}"
+        )
 
     def entries(*names: str) -> tuple[str, ...]:
         found: object = next((data[name] for name in names if name in data), [])
@@ -214,20 +229,27 @@ def _from_automoderator(text: str) -> RuleList:
             raise RuleRejected(
                 "*", "AutoModerator YAML: aliases (*name) are not read, as they can grow without bounds"
             )
-        documents = list(yaml.safe_load_all(text))
+        documents = list(yaml.safe_load_all(require_text(text)))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise RuleRejected("*", f"AutoModerator YAML: {str(error).splitlines()[0]}") from error
     rules: list[str] = []
     skipped: list[str] = []
     for number, document in enumerate(documents, 1):
-        if not isinstance(document, dict):
+        if document is None:
             continue
+        if not isinstance(document, dict):
+            kind = type(document).__name__
+            raise RuleRejected(
+                "*", f"AutoModerator YAML: expected rules such as title+body: [...], got a {kind}"
+            )
         for key, value in document.items():
             found = _reddit_check(str(key), value)
             if isinstance(found, str):
                 skipped.append(f"rule {number}, {key}: {found}")
             else:
                 rules += found
+    if not rules and not skipped and any(documents):
+        raise RuleRejected("*", "AutoModerator YAML: expected checks of title, body, url or domain, got none")
     return _foreign_rules(rules, skipped)
 
 

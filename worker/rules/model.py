@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from worker.model import Level
 
-class Level(StrEnum):
-    """The level of matching: ``strict`` adds masked letters, splits, glued phrases and one typo."""
-
-    DEFAULT = "default"
-    STRICT = "strict"
+__all__ = [
+    "Hit",
+    "Level",
+    "MatchMethod",
+    "ProblemLevel",
+    "Rule",
+    "RuleKind",
+    "RuleProblem",
+    "Switch",
+]
 
 
 class RuleKind(StrEnum):
@@ -48,6 +54,8 @@ class MatchMethod(StrEnum):
     LEET = "leet"
     REPEAT = "repeat"
     INVISIBLE = "invisible"
+    HIDDEN = "hidden"
+    BROKEN = "broken"
     SEPARATED = "separated"
     GLUED = "glued"
     MASKED = "masked"

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from dataclasses import replace
 
+from worker.displayed import without_flags
+from worker.displayed.flags import BLANKS
 from worker.errors import RuleRejected
 from worker.rules.folding.fold import Fold, script_code
 from worker.rules.folding.forms import folded_words
@@ -109,7 +111,7 @@ def _plain_rule(written: str, body: str, kind: RuleKind, switches: frozenset[Swi
     open_end = core.endswith("*") or Switch.SUBSTRING in switches or Switch.STARTS in switches
     core = core.strip("*").strip()
     start, end = _core_edges(core)
-    if start >= end:
+    if start >= end or not without_flags(core).strip(BLANKS):
         if not core or not _is_pictogram(core):
             raise RuleRejected(written, "nothing to look for: expected a letter, a digit or an emoji")
         return Rule(written=written, core=core, kind=kind, switches=switches, open_start=True, open_end=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from worker import attachments, contract, endings, moderation, scope
+from worker import attachments, contract, endings, loops, moderation, scope
+from worker.displayed import revealed_text
 from worker.endings import (
     MESSAGE,
     REPLY,
@@ -17,9 +18,11 @@ from worker.model import (
     EventType,
     FailurePolicy,
     Json,
+    Message,
     ModeratorChoice,
     Stage,
     StageOutcome,
+    WriterSign,
 )
 from worker.moderation import ModeratorResult
 from worker.reasons import Reason
@@ -76,6 +79,16 @@ async def attachment_unseen(run: Run) -> Ending | None:
     return too_late(run) or await overtaken(run) or ending
 
 
+def looped(run: Run, history: Sequence[Message]) -> Ending | None:
+    """The ending of a message that an automatic replier wrote as an answer to the AI."""
+    event, account = run.case.event, run.case.account
+    run.trace.sign = loops.sign_of(event, history)
+    ending = loops.loop_ending(event, run.trace.sign, history, account, run.ports.clock.now())
+    if ending is not None:
+        run.trace.sign = WriterSign.LOOP
+    return ending
+
+
 def rule_hit(run: GuardedRun, text: str, subject: GuardedText) -> Ending | None:
     """The ending when one of the account's rules matches."""
     if subject is REPLY and not run.case.account.rules_on_reply:
@@ -96,7 +109,7 @@ async def moderation_hit(run: GuardedRun, text: str, subject: GuardedText) -> En
     if not choices:
         return None
     with run.trace.stage(subject.moderation_stage) as note:
-        concluded, results = await moderators.ask(run, choices, run.masker.mask(text), subject)
+        concluded, results = await moderators.ask(run, choices, run.masker.mask(revealed_text(text)), subject)
         given = [each for each in results if each is not None]
         _note_results(run, note, choices, results)
         if any(each.error is not None for each in given):

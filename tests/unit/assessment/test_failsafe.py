@@ -178,6 +178,45 @@ def test_every_example_keyword_finds_its_category(keyword: str, category: ErrorK
     assert found.fallback_text == RESPONSES[category]
 
 
+RIGHT_ANSWERS = (
+    "Your session ends after a timeout of 30 minutes, and then you sign in again.",
+    "If an error occurred, restart the router and wait until the light is green.",
+    "If the manual is unclear, watch the video on the product page.",
+    "Delivery can take longer, possibly up to five working days.",
+    "Cards that we cannot process are refused, and nothing is charged.",
+    "The message 'error occurred' means that the battery of the lamp is empty.",
+    "The oven switches off when the programme timed out after 90 minutes.",
+    "The warranty covers it when an execution failed because of a broken part.",
+    "Reset links that are not used become invalid: a request expired link shows a white page.",
+    "The label is ambiguous by law, so both sizes are printed on the box of the shirt.",
+    "We ship to Norway, maybe from next spring also to Iceland and the Faroe Islands.",
+)
+"""Answers about products and rules in which a word of a category stands."""
+
+
+@pytest.mark.parametrize("draft", RIGHT_ANSWERS)
+def test_a_right_answer_with_a_word_of_a_category_is_sent(draft: str) -> None:
+    """The category triggers only when the reply admits a failure of its own."""
+    found = assessed(draft, POLICY, answer=0.9)
+
+    assert (found.action, found.category, found.fallback_text) == (Action.SEND, "", None)
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "I'm sorry, the search for an answer timed out before anything was found in the documents.",
+        "Unfortunately an error occurred while I was looking up the delivery date of this order for you.",
+        "Your question is unclear, so it is hard for the shop to say which of the lamps is meant here.",
+        "I ran into a technical limitation while reading the long list of products of the shop today.",
+        "The tool failed, so the delivery date of the parcel with the two lamps is not known at the moment.",
+    ],
+)
+def test_a_reply_that_admits_its_own_failure_triggers_at_any_score(draft: str) -> None:
+    """Also in a long sentence."""
+    assert assessed(draft, POLICY, answer=1.0).action is Action.FALLBACK
+
+
 @pytest.mark.parametrize(
     ("failure", "category"),
     [(RunFailure.TOOL_FAILURE, "TOOL_FAILURE"), (RunFailure.TIMEOUT, "TIMEOUT")],

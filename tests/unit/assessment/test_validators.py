@@ -187,7 +187,10 @@ def test_an_honest_dont_know_without_context_is_no_fault() -> None:
 def test_the_fallback_speaks_the_language_and_never_the_refused_reply(language: str, marker: str) -> None:
     """Confidence Validation: fallback text per language, learning every 4 hours, nothing of the original."""
     found = assessed(
-        "The CEO is Zaphod Beeblebrox.", POLICY, Evidence(query_language=language), query="Who is the CEO?"
+        "The CEO is Zaphod Beeblebrox.",
+        ValidatorsPolicy(learning_interval_hours=4),
+        Evidence(query_language=language),
+        query="Who is the CEO?",
     )
 
     assert found.action is Action.FALLBACK
@@ -205,8 +208,8 @@ def test_the_fallback_tells_the_language_of_the_question_itself() -> None:
 
 
 def test_an_account_that_learns_nothing_says_nothing_of_learning() -> None:
-    """The sentence on learning can be left out."""
-    text = fallback_answer(ValidatorsPolicy(learning_interval_hours=None), "en")
+    """The sentence on learning is said only where an interval is set."""
+    text = fallback_answer(ValidatorsPolicy(), "en")
 
     assert "hours" not in text
     assert "{" not in text

@@ -1,4 +1,4 @@
-"""The recorded payloads of the channels in tests/data/channels, and the inbox that they belong to."""
+"""The recorded payloads of the channels in tests/fixtures/channels, and the inbox that they belong to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from examples.channels import CHANNELS, youtube
 from examples.channels.recipe import Json, Setup
 
-DATA: Final = Path(__file__).parents[2] / "data" / "channels"
+DATA: Final = Path(__file__).parents[2] / "fixtures" / "channels"
 NOW: Final = datetime(2026, 11, 21, 12, 10, tzinfo=UTC)
 SETUPS: Final = {
     "slack": Setup(account="shop", own_id="U0BOT", people=frozenset({"U0LEE"}), place="C0TEAM"),

@@ -39,6 +39,10 @@ EXPECTED: Final[dict[str, dict[str, list[tuple[str, ...]]]]] = {
         "file_without_text": [("message", THREAD, "1795262400.000100", "U0ANN", "")],
         "edit": [("message_edited", THREAD, "1795262400.000100", "U0ANN", "When are you open on Sunday?")],
         "deletion": [("message_deleted", THREAD, "1795262400.000100", "U0ANN", "")],
+        "root_deleted": [("message_deleted", THREAD, "1795262400.000100", "U0ANN", "")],
+        "root_deleted_by_policy": [("message_deleted", THREAD, "1795262400.000100", "unknown", "")],
+        "tombstone_deleted": [("message_deleted", THREAD, "1795262400.000100", "unknown", "")],
+        "deletion_without_message": [("message_deleted", THREAD, "1795262400.000100", "unknown", "")],
     },
     "discord": {
         "message": [("message", ROOM, "1333445566778899001", "1200000000000000001", "When are you open?")],
@@ -66,6 +70,10 @@ EXPECTED: Final[dict[str, dict[str, list[tuple[str, ...]]]]] = {
             )
         ],
         "deletion": [("message_deleted", ROOM, "1333445566778899001", "unknown", "")],
+        "bulk_deletion": [
+            ("message_deleted", ROOM, "1333445566778899001", "unknown", ""),
+            ("message_deleted", ROOM, "1333445566778899002", "unknown", ""),
+        ],
         "command": [
             ("message", ROOM, "command-1333445566778899101", "1200000000000000001", "When are you open?")
         ],

@@ -23,6 +23,23 @@ _JUDGE_INSTRUCTION = (
     "its facts follow from the context."
 )
 
+SHORT_SENTENCE = 6
+"""Words: a sentence of so few says little else ("The request timed out.")."""
+_SENTENCE = re.compile(r"[^.!?;:\n]+")
+_CONDITION = re.compile(
+    r"(?<!\w)(?:if|when|whenever|unless|in case|once|until|whether|should|to avoid|without)(?!\w)"
+)
+"""Words before which nothing has failed: an instruction for a case."""
+_WRITER = re.compile(r"(?<!\w)(?:i|i'm|i've|i'd|my)(?:\s+[\w']+){0,4}\s*$")
+"""The writer, at most four words before the place."""
+_ANSWERING = re.compile(
+    r"(?<!\w)(?:this|your|the|that) (?:question|query|request)(?!\w)|(?<!\w)(?:to answer|an answer|the answer"
+    r"|my answer|(?:the |a )?tool|(?:the |a )?search|requested operation)(?!\w)"
+)
+"""The question, the answer, and what makes one."""
+_WHILE = re.compile(r"(?<!\w)while (?:i|we|processing|searching|looking|generating|answering|trying)(?!\w)")
+"""What was done when it failed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleScore:
@@ -86,6 +103,33 @@ def problem_category(case: DraftCase, policy: FailsafePolicy) -> ErrorKind | Non
     return next(matched, ErrorKind.UNCERTAINTY if is_non_answer(case.draft) else None)
 
 
+def admits_failure(case: DraftCase, policy: FailsafePolicy, kind: ErrorKind) -> bool:
+    """Whether a draft says of itself what the category's words name, rather than of a product or a case.
+
+    Typed errors and words of the account's own do.
+    """
+    if case.evidence.failures or kind.value in policy.category_keywords:
+        return True
+    keyword = _pattern(policy.keywords(kind))
+    return any(
+        _is_about_itself(sentence, found.start())
+        for sentence in _SENTENCE.findall(_contracted(without_idioms(case.draft)))
+        for found in keyword.finditer(sentence)
+    )
+
+
+def _is_about_itself(sentence: str, at: int) -> bool:
+    """Whether the words at a place of a sentence speak of the writer, of the question or of the answer."""
+    before = sentence[:at]
+    if _CONDITION.search(before) is not None:
+        return False
+    if len(sentence.split()) <= SHORT_SENTENCE:
+        return True
+    if _WRITER.search(before) is not None or _ANSWERING.search(sentence) is not None:
+        return True
+    return _WHILE.search(sentence[at:]) is not None
+
+
 def wanted(case: DraftCase, policy: FailsafePolicy) -> Wanted:
     """The judge's confidence when the score of the words is below ``judge_below``."""
     if rule_score(case.draft, policy).score < policy.judge_below and not is_non_answer(case.draft):
@@ -100,12 +144,14 @@ def assessment(case: DraftCase, policy: FailsafePolicy, reading: DraftReading | 
     judged = asked.scores.get(CONFIDENCE) if asked else None
     confidence = rules.score if judged is None else (rules.score + judged) / 2
     unread = (asked,) if asked and judged is None else ()
-    category = problem_category(case, policy)
+    found = problem_category(case, policy)
     # ten decimals: 1.0 - 0.1 - 0.2 is 0.7000000000000001 in floating point and 0.7 in the design
     confidence = round(confidence, 10)
     by_score = confidence < policy.confidence_threshold
     unanswered = is_non_answer(case.draft)
-    triggered = by_score or unanswered or (policy.trigger_on_category and category is not None)
+    admitted = found is not None and admits_failure(case, policy, found)
+    triggered = by_score or unanswered or (policy.trigger_on_category and admitted)
+    category = found if triggered or admitted else None
     if triggered and category is None:
         category = ErrorKind.UNCERTAINTY
     return Assessment(

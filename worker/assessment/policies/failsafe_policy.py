@@ -102,8 +102,8 @@ class FailsafePolicy:
     Attributes:
         confidence_threshold: 0..1, below it the failsafe triggers (FailsafeNode: 0.7).
         judge_below: 0..1, below this rule score the judge is asked (FailsafeNode: 0.8).
-        trigger_on_category: whether a recognised category also triggers above the threshold, as in
-            FailsafeNode's scenario 2.
+        trigger_on_category: whether a category that the draft admits of itself also triggers above the
+            threshold, as in FailsafeNode's scenario 2.
         preview_chars: characters of a refused reply that its record keeps.
         uncertainty_indicators: words of doubt.
         partial_indicators: words of a partial answer.

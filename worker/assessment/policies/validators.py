@@ -87,7 +87,7 @@ class ValidatorsPolicy:
         ethics_principles: the guard of a worker: principle -> phrases that break it, as whole words.
         fallbacks: language -> text; ``{learning}`` is replaced by the sentence on learning.
         learning_interval_hours: how often new sources are learnt (Confidence Validation: every 4 hours); None
-            leaves the sentence out, as an account that learns nothing must.
+            leaves the sentence out, as long as nothing learns.
         low_action: the action for a reply that triggers the fallback.
     """
 
@@ -100,7 +100,7 @@ class ValidatorsPolicy:
     ethics_guard: Callable[[str], str] | None = None
     ethics_principles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     fallbacks: Mapping[str, str] = field(default_factory=lambda: dict(FALLBACKS))
-    learning_interval_hours: int | None = 4
+    learning_interval_hours: int | None = None
     low_action: Action = Action.FALLBACK
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
+from worker.displayed import without_flags
 from worker.rules.folding.fold import ASCII_SIGNS, ASCII_TABLES, TABLES, Fold
 from worker.rules.model import Rule
 
@@ -27,8 +28,9 @@ def collapsed_runs(text: str) -> str:
 def rule_forms(rule: Rule) -> Iterator[bytes]:
     """All distinct forms of a rule, with the spaces that bind it to whole words."""
     seen: set[str] = set()
-    for fold in _folds(rule.core):
-        whole = folded_words(rule.core, fold)
+    core = without_flags(rule.core)
+    for fold in _folds(core):
+        whole = folded_words(core, fold)
         for form in (whole, collapsed_runs(whole), *_glued(whole)):
             if form and form not in seen:
                 seen.add(form)
