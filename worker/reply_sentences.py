@@ -15,7 +15,7 @@ def supported_sentences(
     """The supported sentences of ``draft`` that stand in ``sent``; None where no judge read the draft."""
     if look is None or draft is None or not look.sentences:
         return None
-    read = ((delivered_text(draft[each.start : each.end], passages), each) for each in look.sentences)
+    read = ((_delivered(draft[each.start : each.end], passages), each) for each in look.sentences)
     return [
         {
             "text": text,
@@ -37,6 +37,10 @@ def sentences_within(part: str, draft: str, read: Sequence[ReadSentence]) -> tup
         found.append(replace(each, start=max(start, 0), end=end))
         at = max(at, end)
     return tuple(found)
+
+
+def _delivered(sentence: str, passages: Sequence[Passage]) -> str:
+    return delivered_text(sentence, passages).strip()
 
 
 def _quoted(quote: Quote, passages: Sequence[Passage]) -> Json:

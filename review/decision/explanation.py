@@ -123,8 +123,8 @@ def _held_unread(facts: ExplanationFacts) -> str:
         return text % {"why": _(DRAFT_PROBLEMS[outcome])}
     if Shortfall.UNCITED in facts.assessment.failed_checks:
         return _(
-            "Nothing was sent: the draft cites no passage, which the account's policy asks for. The draft waits"
-            " until a person approves it."
+            "Nothing was sent: the draft cites no passage, which the account's policy asks for. The draft"
+            " waits until a person approves it."
         )
     return _(Reason.HELD_UNREAD.spec.explanation)
 
