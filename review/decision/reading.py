@@ -10,6 +10,7 @@ from review.decision.grounds import Ground, ReplyGrounds, ShownPassage
 from review.decision.highlights import TextRange, quoted_html
 from review.languages import gettext as _
 from review.languages import mark, ngettext
+from worker.assessment.reading.facts import Fact
 from worker.assessment.text.citations import cited_numbers
 from worker.model import Quote, Verdict
 from worker.snapshot import SnapshotAssessment, SnapshotSentence
@@ -22,13 +23,15 @@ VERDICTS: Final[Mapping[str, str]] = {
     Verdict.PROMISE: mark("it promises an action that is not performed"),
 }
 FACTS: Final[Mapping[str, str]] = {
-    "number": mark("number or time"),
-    "date": mark("date or day"),
-    "name": mark("name"),
-    "negation": mark("yes or no"),
-    "condition": mark("condition"),
+    Fact.NUMBER: mark("number or time"),
+    Fact.DATE: mark("date or day"),
+    Fact.NAME: mark("name"),
+    Fact.NEGATION: mark("yes or no"),
+    Fact.CONDITION: mark("condition"),
+    Fact.OPPOSITE: mark("the opposite"),
+    Fact.PRICE: mark("price"),
 }
-"""Kinds of facts that code compares, by the names that ``worker.assessment.reading.facts`` stores."""
+"""Kinds of facts that code compares."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +101,13 @@ def _sentence(
     number: int, each: SnapshotSentence, draft: str | None, known: Mapping[int, ShownPassage]
 ) -> ShownSentence:
     shown = draft is not None
+    trusted = None if each.support is None else each.support > 0 and each.verdict == Verdict.SUPPORTED
     return ShownSentence(
         number=number,
         text=draft[each.start : each.end].strip() if draft is not None else "",
         left_out=each.start == each.end,
-        verdict=_(VERDICTS[each.verdict]) if each.verdict in VERDICTS else each.verdict,
-        trusted=None if each.support is None else each.support > 0 and each.verdict == Verdict.SUPPORTED,
+        verdict=_verdict(each.verdict, trusted=trusted),
+        trusted=trusted,
         support=each.support,
         remarks=tuple(_remarks(each)),
         facts=tuple(_fact(stored) for stored in each.disagreements) if shown else (),
@@ -112,6 +116,12 @@ def _sentence(
             for place, quote in enumerate(each.quotes, 1)
         ),
     )
+
+
+def _verdict(stored: str, *, trusted: bool | None) -> str:
+    if stored == Verdict.SUPPORTED and not trusted:
+        return _("the judge finds it in the passages, the check does not")
+    return _(VERDICTS[stored]) if stored in VERDICTS else stored
 
 
 def _remarks(each: SnapshotSentence) -> list[str]:
