@@ -47,6 +47,26 @@ class CitedSource(BaseModel):
     title: str = Field(description="The passage's title.")
 
 
+class ReadQuote(BaseModel):
+    """A piece of a passage that a judge quoted for a sentence."""
+
+    model_config = ConfigDict(frozen=True)
+
+    passage_id: str = Field(description="The passage within the document.")
+    number: int = Field(description="The passage's number, as the citations of the draft count.")
+    text: str = Field(description="The piece, as the passage has it; the title where it stands there.")
+
+
+class SupportedSentence(BaseModel):
+    """A sentence that a judge supported, checked by code."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str = Field(description="The sentence, as in the reply's `text`.")
+    support: float = Field(ge=0, le=1, description="How likely it is that the passages support it.")
+    quotes: list[ReadQuote] = Field(description="The pieces of passages on which it rests.")
+
+
 class ReplyEntry(Body):
     """A reply to send to the author of a message."""
 
@@ -89,6 +109,12 @@ class ReplyEntry(Body):
         " `decision_id` is then the id of the person's answer, and its `event_id` begins with `person:`.",
     )
     sources: list[CitedSource] = Field(description="The passages that the draft cites.")
+    sentences: list[SupportedSentence] | None = Field(
+        default=None,
+        description="The sentences of the reply that a judge supported, each with its quotes; a person's"
+        " changes leave only unchanged sentences. Null where no judge read the draft, or no model wrote the"
+        " reply.",
+    )
     handoff: bool = Field(
         default=False,
         description="True for the account's text at a handoff, which announces that people will answer.",

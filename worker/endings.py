@@ -17,6 +17,7 @@ from worker.assessment import (
 )
 from worker.model import Action, Assessment, Finding, Json, Passage, Stage, Tokens
 from worker.reasons import Reason
+from worker.reply_sentences import sentences_within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +238,9 @@ def _partial_ending(candidate: Candidate, texts: AccountTexts) -> Ending | None:
     if part is None:
         return None
     record: dict[str, Json] = {**assessment.diagnostics, "removed_sentences": list(part.removed)}
-    sent = replace(candidate, text=part.text, assessment=replace(assessment, diagnostics=record))
+    read = sentences_within(part.text, candidate.text, assessment.sentences)
+    looked = replace(assessment, diagnostics=record, sentences=read)
+    sent = replace(candidate, text=part.text, assessment=looked)
     text = _with_text(_with_text(sent.reply, texts.missing), texts.confidence)
     return _replied(Reason.PARTIAL_REPLY, sent, text)
 

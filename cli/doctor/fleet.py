@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from cli.doctor.check import CheckState, DoctorCheck, passed, warned
+from cli.doctor.judge import judge_check
 from db.fleet.figures import StoredFigures
 from tasks.alerts.conditions import NO_RIGHT
 from tasks.alerts.situation import Situation, load_situation
@@ -49,6 +50,7 @@ def fleet_checks(settings: Settings) -> Iterator[DoctorCheck]:
     for line in LINES:
         if (shown := line.shown(now)) is not None:
             yield _checked(line, shown, {name: found[name] for name in line.alerts if name in found})
+    yield judge_check(settings, now)
     if now.fleet.errors.get("postgres") == NO_RIGHT:
         fix = "run hushgate doctor with the login of the review pages"
         yield warned(NOT_CHECKED, "not checked: the login may not read them", fix)

@@ -14,6 +14,7 @@ import orjson
 from db.pool import Pool, fetch_dicts
 from worker.assessment.policies.reply_metadata import text_metadata
 from worker.model import Decision, HeldDraft, HeldKind
+from worker.reply_sentences import supported_sentences
 
 HELD: Final = """, held AS (
     INSERT INTO held_drafts (
@@ -121,5 +122,6 @@ def _values(held: HeldDraft, decision: Decision) -> dict[str, Any]:
         ],
         "confidence": look.confidence if look is not None and measured else None,
         "tier": look.tier if look is not None and measured else None,
-        "metadata": text_metadata(look, model),
+        "metadata": text_metadata(look, model)
+        | {"sentences": supported_sentences(look, draft=held.draft, sent=held.text, passages=held.passages)},
     }

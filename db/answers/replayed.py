@@ -30,6 +30,7 @@ from worker.assessment.policies.reply_metadata import text_metadata
 from worker.model import Account, Decision, HeldKind
 from worker.reasons import Reason
 from worker.replay.difference import DifferenceKind
+from worker.reply_sentences import supported_sentences
 from worker.rules.compiled import CompiledRules
 from worker.rules.compiler import compile_rules
 from worker.scope import closed_ending
@@ -164,6 +165,9 @@ def _answer(made: ReplayedDecision, decision: Decision, now: datetime, sent_by: 
 
 def _held(decision: Decision, now: datetime) -> HeldText:
     model = decision.models.get("completion") if decision.draft is not None else None
+    sentences = supported_sentences(
+        decision.assessment, draft=decision.draft, sent=decision.reply or "", passages=decision.passages
+    )
     return HeldText(
         held_id=None,
         kind=HeldKind.REPLY,
@@ -173,7 +177,7 @@ def _held(decision: Decision, now: datetime) -> HeldText:
         passages=[],
         confidence=decision.confidence,
         tier=None,
-        metadata=text_metadata(decision.assessment, model),
+        metadata=text_metadata(decision.assessment, model) | {"sentences": sentences},
         send_before=decision.send_before,
         created_at=now,
         expires_at=now,

@@ -262,6 +262,9 @@ def _metadata(answer: NewAnswer) -> dict[str, Any]:
     """The fields of the reply that come from the AI's text, and those on the person."""
     of_the_model = answer.held is not None and answer.outcome in OF_THE_MODEL
     found = dict(answer.held.metadata) if answer.held is not None and of_the_model else {}
+    if answer.outcome is AnswerOutcome.EDITED and found.get("sentences"):
+        kept = [each for each in found["sentences"] if each["text"] in (answer.text or "")]
+        found |= {"sentences": kept}
     return found | {
         "sent_by_person": True,
         "edited_by_person": answer.outcome is AnswerOutcome.EDITED and found.get("model") is not None,

@@ -14,6 +14,7 @@ from db.costs.ledger import ledger_json
 from db.escalations.opening import opening_values
 from worker.assessment.policies.reply_metadata import reply_metadata
 from worker.model import TRACE_FIELDS, Decision, EventType, Json, MessageRole
+from worker.reply_sentences import supported_sentences
 from worker.snapshot import snapshot_json
 
 MESSAGE_TEXT_CHARS: Final = 500  # Silent Guardrails: the first 500 characters
@@ -56,7 +57,7 @@ def commit_values(decision: Decision) -> dict[str, Any]:
         "reply": decision.reply,
         "draft": decision.draft,
         "sources": orjson.dumps([source.shape() for source in decision.sources]).decode(),
-        "metadata": orjson.dumps(reply_metadata(decision)).decode(),
+        "metadata": orjson.dumps(reply_metadata(decision) | {"sentences": _sentences(decision)}).decode(),
         "trace": orjson.dumps(NO_TRACE | (decision.trace.fields() if decision.trace else {})).decode(),
         "disclosure": decision.disclosure,
         "send_before": decision.send_before,
@@ -76,3 +77,9 @@ def commit_values(decision: Decision) -> dict[str, Any]:
         "overtaken": decision.overtaken,
         **opening_values(decision),
     }
+
+
+def _sentences(decision: Decision) -> list[Json] | None:
+    return supported_sentences(
+        decision.assessment, draft=decision.draft, sent=decision.reply or "", passages=decision.passages
+    )

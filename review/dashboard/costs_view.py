@@ -17,7 +17,8 @@ from review.dashboard.scales import span, time_marks
 from review.dashboard.tiles import Tile, relative_change
 from review.languages import gettext as _
 from review.languages import ngettext
-from review.wording import amount, usd
+from review.wording import amount, percent, usd
+from worker.model import CallPurpose
 
 MOST_MODELS: Final = 5
 """Models with a colour of their own; the others are one sum."""
@@ -28,6 +29,9 @@ def cost_tile(costs: Sequence[CostSum], chosen: Range) -> Tile:
     now, before = _days(chosen, timedelta(0)), _days(chosen, chosen.back)
     unpriced = sum(each.unpriced_tokens for each in costs if each.day in now)
     note = _("UTC days from %(day)s on") % {"day": f"{min(now):%Y-%m-%d}"}
+    total, judge = _sum(costs, now), _sum([each for each in costs if each.purpose == CallPurpose.JUDGE], now)
+    if total and judge:
+        note += _("; the judge %(share)s") % {"share": percent(judge / total)}
     if unpriced:
         note = ngettext(
             "without %(tokens)s token that has no price",
@@ -36,7 +40,7 @@ def cost_tile(costs: Sequence[CostSum], chosen: Range) -> Tile:
         ) % {"tokens": amount(unpriced)}
     is_over = chosen.until.time() == datetime.min.time()
     change = relative_change(_sum(costs, now), _sum(costs, before), usd) if is_over else None
-    return Tile(title=_("Cost"), value=usd(round(_sum(costs, now), 6)), note=note, change=change)
+    return Tile(title=_("Cost"), value=usd(round(total, 6)), note=note, change=change)
 
 
 def draw_costs(costs: Sequence[CostSum], chosen: Range) -> PlotTable:

@@ -30,7 +30,7 @@ class LeadFigures:
         overturned: step, hits, total.
         answered: step, hits, total.
         within: when an answer to an escalation is late.
-        costs: by day and model, of the range and of the range before; None where a scope is chosen.
+        costs: by day, model and purpose, of the range and of the range before; None where a scope is chosen.
     """
 
     goals: Mapping[GoalMeasure, FigureGoal]
@@ -83,4 +83,4 @@ async def _load_costs(visit: Visit, figures: FigureFilter) -> tuple[CostSum, ...
         return None
     users = None if figures.users == [""] else tuple(figures.users)
     days = CostFilter(accounts=users, since=(figures.since - figures.back).date(), until=figures.until.date())
-    return await load_costs(visit.store.pool, days, (CostKey.DAY, CostKey.MODEL))
+    return await load_costs(visit.store.pool, days, (CostKey.DAY, CostKey.MODEL, CostKey.PURPOSE))

@@ -14,6 +14,7 @@ from review.languages import gettext as _
 from review.languages import mark, ngettext
 from review.languages.numbers import localized
 from review.wording import attempt_wording, match_wording, shortened
+from worker.assessment import ReadingOutcome
 from worker.model import Stage
 from worker.rules import MatchMethod
 from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotAttempt, SnapshotFinding, SnapshotStage
@@ -30,6 +31,9 @@ RULE_KINDS: Final[Mapping[str, tuple[str, str]]] = {
         mark("the account's blocked pattern “%(rule)s”"),
     ),
 }
+
+
+UNREAD: Final = frozenset(ReadingOutcome) - {ReadingOutcome.READ}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +116,12 @@ def category_clause(facts: ExplanationFacts, stage: str) -> str:
         return _("%(category)s (score %(score)s, flagged by the model itself)") % values
     values["threshold"] = localized(f"{found.threshold:.2f}")
     return _("%(category)s (score %(score)s, this account's threshold is %(threshold)s)") % values
+
+
+def unread_outcome(assessment: SnapshotAssessment) -> ReadingOutcome | None:
+    """Why no judge read the draft; None where one did, or none was needed."""
+    named = (*assessment.failed_checks, assessment.category)
+    return next((ReadingOutcome(each) for each in named if each in UNREAD), None)
 
 
 def attempts_clause(facts: ExplanationFacts, stage: str) -> str:

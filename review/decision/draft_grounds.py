@@ -1,21 +1,61 @@
-"""The passages beside the text of a decision page: of its reply, its held draft or its stopped draft."""
+"""What a decision page shows beside the text of the AI: its passages, and what a judge read in it."""
 
 from __future__ import annotations
 
-from db.answers.held import HeldTexts
-from review.decision.grounds import ReplyGrounds, grounds_of, passages_of, passages_of_held
+from dataclasses import dataclass
+
+from db.answers.held import HeldText, HeldTexts
+from review.decision.grounds import ReplyGrounds, ShownPassage, grounds_of, passages_of, passages_of_held
+from review.decision.reading import ShownReading, quoted_grounds, shown_reading
 from review.decision.view import DecisionRecord, stopped_draft
+from worker.model import HeldKind
 
 
-def decision_grounds(record: DecisionRecord, held: HeldTexts | None) -> ReplyGrounds | None:
-    """The grounds of the newest text of the AI that the page shows; None without passages."""
-    language = record.snapshot.language
-    if held is not None and held.texts and held.texts[0].passages:
-        first = held.texts[0]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssessedDraft:
+    """The draft that the assessment is about.
+
+    Attributes:
+        text: with its citation marks; None where this person may not read it, or it is gone.
+        kept: the passages are copies that were kept with it.
+    """
+
+    text: str | None
+    passages: tuple[ShownPassage, ...]
+    kept: bool
+
+
+def assessed_draft(record: DecisionRecord, held: HeldTexts | None) -> AssessedDraft:
+    """The draft of a decision, from the held texts or from its reply."""
+    if (first := _assessed_text(held)) is not None and first.passages:
         passages = passages_of_held(first, record.passages)
-        return grounds_of(first.draft or first.text, passages, language=language, verbatim=True)
-    shown = passages_of(record.snapshot, record.passages)
-    if not shown:
+        return AssessedDraft(text=first.draft, passages=passages, kept=True)
+    passages = passages_of(record.snapshot, record.passages)
+    text = first.draft if first is not None else record.row["reply_draft"]
+    return AssessedDraft(text=text, passages=passages, kept=False)
+
+
+def _assessed_text(held: HeldTexts | None) -> HeldText | None:
+    """The held text of the assessed draft; the less trusted one of two drafts has another assessment."""
+    texts = held.texts if held is not None else ()
+    assessed = (each for each in texts if each.draft is not None and each.kind is not HeldKind.RECHECK)
+    return next(assessed, None)
+
+
+def decision_grounds(record: DecisionRecord, found: AssessedDraft) -> ReplyGrounds | None:
+    """The passages of the draft, or of the text that the page shows instead; None without passages."""
+    if not found.passages:
         return None
-    draft = record.row["reply_draft"] or record.row["reply_text"] or stopped_draft(record) or ""
-    return grounds_of(draft, shown, language=language, verbatim=False)
+    look = record.snapshot.assessment
+    if look is not None and look.sentences:
+        return quoted_grounds(look, found.passages, draft=found.text or "", verbatim=found.kept)
+    text = found.text or record.row["reply_text"] or stopped_draft(record) or ""
+    return grounds_of(text, found.passages, language=record.snapshot.language, verbatim=found.kept)
+
+
+def decision_reading(record: DecisionRecord, found: AssessedDraft, *, covered: bool) -> ShownReading | None:
+    """What a judge read in the draft; under a cover its verdicts alone."""
+    look = record.snapshot.assessment
+    if covered:
+        return shown_reading(look, draft=None)
+    return shown_reading(look, draft=found.text, passages=found.passages)

@@ -15,12 +15,15 @@ from review.decision.clauses import (
     decided_by_clause,
     moderator_clause,
     rule_clause,
+    unread_outcome,
 )
 from review.decision.margins import trust_wording
 from review.languages import gettext as _
-from review.languages import mark, ngettext
+from review.languages import mark
 from review.languages.numbers import localized
-from review.wording import attempt_wording, duration_wording, shortened
+from review.wording import DRAFT_PROBLEMS, attempt_wording, duration_wording, shortened
+from worker.assessment.policies.shortfalls import Shortfall
+from worker.assessment.policies.vetoes import Veto
 from worker.model import Action, AttemptOutcome
 from worker.reasons import Reason
 
@@ -111,6 +114,21 @@ def _fallback_sent(facts: ExplanationFacts) -> str:
     return text % {"why": _trust(facts)}
 
 
+def _held_unread(facts: ExplanationFacts) -> str:
+    if (outcome := unread_outcome(facts.assessment)) is not None:
+        text = _(
+            "Nothing was sent: %(why)s, so nothing has read the draft beside its passages. The draft waits"
+            " until a person approves it."
+        )
+        return text % {"why": _(DRAFT_PROBLEMS[outcome])}
+    if Shortfall.UNCITED in facts.assessment.failed_checks:
+        return _(
+            "Nothing was sent: the draft cites no passage, which the account's policy asks for. The draft"
+            " waits until a person approves it."
+        )
+    return _(Reason.HELD_UNREAD.spec.explanation)
+
+
 def _replied(facts: ExplanationFacts) -> str:
     category = facts.assessment.category
     if category == "disabled":
@@ -127,6 +145,11 @@ def _replied(facts: ExplanationFacts) -> str:
     if "gate" in facts.assessment.passed_checks:
         text = _("A reply was sent: it is a %(kind)s, which states no fact that would need a check.")
         return text % {"kind": category.replace("_", " ")}
+    if "verbatim" in facts.assessment.passed_checks:
+        return _(
+            "A reply was sent: the draft is copied from a passage that has the words of the question, so no"
+            " judge was needed."
+        )
     return _("A reply was sent: the draft was trusted; %(why)s.") % {"why": _trust(facts)}
 
 
@@ -170,6 +193,7 @@ SENTENCES: Final[Mapping[Reason, Callable[[ExplanationFacts], str]]] = {
     Reason.LOW_CONFIDENCE: lambda facts: (
         _("Nothing was sent: a reply was drafted but not trusted; %(why)s.") % {"why": _trust(facts)}
     ),
+    Reason.HELD_UNREAD: _held_unread,
     Reason.LOW_CONFIDENCE_ESCALATED: _low_confidence_escalated,
     Reason.FALLBACK_SENT: _fallback_sent,
     Reason.REPLIED: _replied,
@@ -185,15 +209,9 @@ def _missing_evidence(facts: ExplanationFacts) -> str:
     if failed := facts.assessment.failed_comparisons:
         text = _("the passages found are not enough to answer from (%(comparisons)s)")
         return text % {"comparisons": "; ".join(failed)}
-    if not facts.snapshot.passages:
-        return _("no passage of the account's documents matches the message")
-    number = len(facts.snapshot.passages)
-    text = ngettext(
-        "the %(num)s passage found is not similar enough to the message to answer from",
-        "none of the %(num)s passages found is similar enough to the message to answer from",
-        number,
-    )
-    return text % {"num": number}
+    if Veto.NO_EVIDENCE in facts.assessment.failed_checks:
+        return _("the account has no documents to answer from")
+    return _("no passage of the account's documents matches the message")
 
 
 def _trust(facts: ExplanationFacts) -> str:

@@ -41,15 +41,18 @@ class Ground:
     """One passage beside the draft.
 
     Attributes:
-        html: its text with the sentences marked that the draft repeats; None when it is no longer stored.
-        cited: the draft names its number, or, in a draft without citations, repeats it.
+        html: its text with the judge's quotes marked, or, without a reading, the sentences that the draft
+            repeats; None when it is no longer stored.
+        cited: the draft names its number, or, in a draft without citations, repeats it; or a judge quotes it.
         matched: a sentence is marked.
+        title: with the judge's quotes marked; None: as stored.
     """
 
     passage: ShownPassage
     html: Markup | None
     cited: bool
     matched: bool
+    title: Markup | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +62,14 @@ class ReplyGrounds:
     Attributes:
         verbatim: the texts are copies that were kept with the draft.
         numbered: the draft has citation numbers.
+        read: the marks are the quotes of a judge.
     """
 
     cited: tuple[Ground, ...]
     others: tuple[Ground, ...]
     verbatim: bool
     numbered: bool
+    read: bool = False
 
 
 def passages_of(snapshot: Snapshot, stored: Mapping[str, StoredPassage]) -> tuple[ShownPassage, ...]:

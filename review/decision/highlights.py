@@ -113,6 +113,40 @@ def cited_html(text: str, spans: Sequence[TextRange]) -> Markup:
     )
 
 
+def quoted_html(text: str, quotes: Mapping[str, TextRange]) -> Markup:
+    """The text as HTML with a judge's quotes marked; each mark has the quote's id and links its sentence.
+
+    ``quotes`` are spans under ids as ``quote-2-1``: the first quote of the second sentence. A span may occur
+    twice. The number of the sentence is an attribute: it is not copied.
+    """
+    names, begun, pieces = tuple(quotes), set[int](), []
+    for piece in marked_runs(text, dict(enumerate(quotes.values()))):
+        new = [number for number in piece.numbers if number not in begun]
+        begun |= set(new)
+        pieces.append(_quoted_run(piece, [names[number] for number in new]))
+        pieces += [_sentence_link(names[number]) for number in piece.ends]
+    return Markup("").join(pieces)
+
+
+def _quoted_run(piece: MarkedRun, names: Sequence[str]) -> Markup:
+    if not piece.numbers:
+        return _named(piece.text, DIRECTION_CONTROLS.__contains__)
+    html = _named(piece.text, _invisible)
+    for name in names[1:]:
+        html = Markup('<span id="{}">{}</span>').format(name, html)
+    if not names:
+        return Markup('<mark class="cited">{}</mark>').format(html)
+    return Markup('<mark class="cited" id="{}">{}</mark>').format(names[0], html)
+
+
+def _sentence_link(name: str) -> Markup:
+    number = name.split("-")[1]
+    label = _("To sentence %(number)s of the reading") % {"number": number}
+    return Markup('<a class="to-sentence" href="#sentence-{}" data-number="{}" aria-label="{}"></a>').format(
+        number, number, label
+    )
+
+
 def span_place(text: str, span: TextRange) -> str:
     """Where a span is in the stored part of a text, in words."""
     start, end = span

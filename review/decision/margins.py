@@ -83,7 +83,7 @@ def _as_used(policy: Policy, assessment: SnapshotAssessment) -> Policy:
 def deciding_margin(found: Iterable[Margin], *, sent: bool) -> Margin | None:
     """The comparison that sent a draft, or the one that stopped it; None when no comparison decided.
 
-    A stopped draft is compared with the lowest threshold of its measure: between two, a judge decides.
+    A stopped draft is compared with the lowest threshold of its measure: between two it is rechecked.
     """
     of_draft = [each for each in found if each.subject == "draft"]
     if sent:

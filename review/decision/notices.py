@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Final
 
 from db.people.sample_data import SAMPLE_ACCOUNT
-from review.decision.clauses import ExplanationFacts
+from review.decision.clauses import ExplanationFacts, unread_outcome
 from review.decision.explanation import MESSAGE
 from review.languages import gettext as _
 from review.languages import ngettext
 from review.languages.numbers import localized
-from review.wording import attempt_wording, count_wording, duration_wording, shortened
+from review.wording import DRAFT_PROBLEMS, attempt_wording, count_wording, duration_wording, shortened
+from worker.assessment import ReadingOutcome
 from worker.model import DecisionKind, FailurePolicy
 from worker.reasons import Reason
 
@@ -83,14 +84,27 @@ def _screened(facts: ExplanationFacts) -> str:
     return text % {"num": left_out}
 
 
-def _judge_unavailable(facts: ExplanationFacts) -> str:
+def _unread(facts: ExplanationFacts) -> str:
+    """Why no judge read the draft, and what to do."""
     failed = [
         each for each in facts.snapshot.attempts if each.stage == "judge" and each.outcome != "completed"
     ]
-    if not failed:
-        return ""
-    text = _("The judge of drafts did not answer (%(failure)s).")
-    return text % {"failure": attempt_wording(failed[-1].outcome)}
+    match unread_outcome(facts.assessment):
+        case None if not failed:
+            return ""
+        case ReadingOutcome.OFF:
+            return _("The judge was switched off (HUSHGATE_JUDGE_ENABLED), so no draft was read.")
+        case None | ReadingOutcome.UNAVAILABLE if failed:
+            text = _("The judge of drafts did not answer (%(failure)s).")
+            return text % {"failure": attempt_wording(failed[-1].outcome)}
+        case None | ReadingOutcome.UNAVAILABLE:
+            return _("The judge of drafts refused to answer.")
+        case unusable:
+            text = _(
+                "The judge answered, but its answer was unusable: %(why)s. Where that is frequent, another"
+                " judge model is needed (HUSHGATE_JUDGE_MODEL)."
+            )
+            return text % {"why": _(DRAFT_PROBLEMS[unusable])}
 
 
 def _retried(facts: ExplanationFacts) -> str:
@@ -152,7 +166,7 @@ NOTICES: Final[tuple[Callable[[ExplanationFacts], str], ...]] = (
     _left_out,
     _search_reduced,
     _screened,
-    _judge_unavailable,
+    _unread,
     _retried,
     _rechecked,
     _by_settings,

@@ -24,7 +24,7 @@ from review.answers.panel import load_answer_panel
 from review.care.breaks import break_reminder, keep_reading
 from review.collaboration.panel import load_collaboration
 from review.content_covers import cover_reason
-from review.decision.draft_grounds import decision_grounds
+from review.decision.draft_grounds import assessed_draft, decision_grounds, decision_reading
 from review.decision.list_position import load_position
 from review.decision.measure_bars import measure_bars
 from review.decision.review_panel import ReviewPanel, load_review_panel
@@ -124,6 +124,7 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
     replies = sum(each.reply is not None for each in record.shadows if not view.cover)
     detail = drafts | ({"shadow_replies": replies} if replies else {})
     await visit.log(action, user_id=row["user_id"], decision_id=row["id"], detail=detail or None)
+    draft = assessed_draft(record, answering.held if answering else None)
     return {
         "record": record,
         "panel": panel,
@@ -135,7 +136,8 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         "answering": answering,
         "bars": measure_bars(record.snapshot.assessment, view.confidence, view.moderation),
         "difference_names": GROUPS,
-        "grounds": None if view.cover else decision_grounds(record, answering.held if answering else None),
+        "grounds": None if view.cover else decision_grounds(record, draft),
+        "reading": decision_reading(record, draft, covered=bool(view.cover)),
     }
 
 

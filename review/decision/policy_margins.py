@@ -63,7 +63,9 @@ def _guardrail(assessment: SnapshotAssessment, policy: GuardrailPolicy) -> Itera
 def _failsafe(assessment: SnapshotAssessment, policy: FailsafePolicy) -> Iterator[Margin]:
     yield _sends(mark("confidence"), assessment.confidence, policy.confidence_threshold, mark("sent"))
     if (words := assessment.signals.get("rule_score")) is not None:
-        yield _draft(mark("score of the word rules"), words, policy.judge_below, mark("sent without a judge"))
+        yield _draft(
+            mark("score of the word rules"), words, policy.judge_below, mark("not read by the judge")
+        )
 
 
 def _validators(assessment: SnapshotAssessment, policy: ValidatorsPolicy) -> Iterator[Margin]:

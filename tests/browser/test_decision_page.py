@@ -9,7 +9,15 @@ from playwright.sync_api import expect
 from tests.support.browser.axe import THEMES, faults, show_theme
 from tests.support.browser.desk import Desk, picture
 
-ENDINGS = ("MODERATION_FLAGGED", "REPLY_FLAGGED_RULE", "FALLBACK_SENT", "LLM_ERROR", "NO_EVIDENCE")
+ENDINGS = (
+    "MODERATION_FLAGGED",
+    "REPLY_FLAGGED_RULE",
+    "FALLBACK_SENT",
+    "LLM_ERROR",
+    "NO_EVIDENCE",
+    "HELD_UNREAD",
+    "PARTIAL_REPLY",
+)
 
 
 @pytest.fixture
@@ -71,3 +79,26 @@ def test_a_list_is_walked_by_keys(desk: Desk) -> None:
 
     assert second != first
     assert "from=account%3Dcorner-shop" in second
+
+
+def test_a_sentence_and_its_quote_lead_to_each_other_by_keyboard(desk: Desk) -> None:
+    """A link with the focus shows its target, there and back."""
+    page = desk.resident("everything")
+    page.goto(f"/decisions/{desk.world.endings['PARTIAL_REPLY']}")
+    page.locator('#reading ~ ol a[href="#quote-1-1"]').focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("mark#quote-1-1:target")).to_be_in_viewport()
+    picture(page, "decision-quote")
+    page.locator('.to-sentence[href="#sentence-1"]').first.focus()
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#sentence-1:target")).to_be_in_viewport()
+
+
+def test_a_reading_is_complete_without_javascript(desk: Desk) -> None:
+    """Its links are the page's own, and their targets are there."""
+    page = desk.sit("everything", java_script_enabled=False)
+    page.goto(f"/decisions/{desk.world.endings['PARTIAL_REPLY']}")
+    page.locator('a[href="#quote-1-1"]').click()
+
+    expect(page.locator("mark#quote-1-1:target")).to_be_in_viewport()

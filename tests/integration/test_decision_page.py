@@ -82,7 +82,7 @@ def test_every_ending_has_a_page_that_says_why(engine: Running, outcome: Outcome
     """One plain sentence, the message, every stage that ran."""
     for rule in outcome.rules:
         engine.sandbox.add_rule(**rule)
-    user_id = engine.account(documents=HOURS, **outcome.settings)
+    user_id = engine.account(documents=outcome.documents, **outcome.settings)
     row = engine.decide(user_id, outcome.text, **outcome.event)
     page = visited(engine.url, row)
     sentence = headline(page)

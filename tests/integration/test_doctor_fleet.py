@@ -157,6 +157,25 @@ def test_a_clock_that_differs_is_found(ahead_s: float, state: str, found: str) -
     assert (check.state, check.found) == (state, found)
 
 
+@pytest.mark.parametrize(("held", "state"), [(0, "ok"), (1, "ok"), (9, "warn")])
+def test_the_judge_is_named_with_the_drafts_that_it_did_not_read(
+    shell: Shell, url: str, redis_url: str, held: int, state: str
+) -> None:
+    """One of twenty is no warning; a judge that is off is one."""
+    sign_fleet(redis_url)
+    now = datetime.now(UTC)
+    decide(url, now, "REPLIED", 19)
+    decide(url, now, "HELD_UNREAD", held)
+    (on,) = (row for row in shell.run("doctor", "--offline").rows if row["check"] == "judge")
+    switched = shell.run("doctor", "--offline", env={"HUSHGATE_JUDGE_ENABLED": "false"})
+    (off,) = (row for row in switched.rows if row["check"] == "judge")
+
+    assert (on["state"], off["state"]) == (state, "warn")
+    assert on["found"].startswith("openai/gpt-4.1-mini (HUSHGATE_LLM_MODEL) reads each draft once")
+    assert f"{held} drafts held unread" in on["found"]
+    assert "wait for people" in off["found"]
+
+
 def test_json_is_printed_on_a_terminal_too(shell: Shell) -> None:
     """One object a line, with the keys of a pipe."""
     ended = shell.on_terminal("doctor", "--offline", "--json", columns=400)

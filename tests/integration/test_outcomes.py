@@ -17,6 +17,8 @@ from worker.reasons import Reason
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
+ASKED = "Is the shop open on weekdays, please?"
+"""It has a word that the passage lacks, so a judge reads the copied answer."""
 JET = "Every order travels by private jet and carries a lifetime guarantee since 1987."
 SILENT = {"name": "calibrated", "low_action": "silence"}
 
@@ -41,6 +43,7 @@ class Outcome:
     decision: str
     text: str = QUESTION
     settings: dict[str, Any] = field(default_factory=dict)
+    documents: dict[str, list[str]] = field(default_factory=lambda: HOURS)
     event: dict[str, Any] = field(default_factory=dict)
     rules: tuple[dict[str, Any], ...] = ()
     calls: int = 0
@@ -215,8 +218,8 @@ OUTCOMES = (
     Outcome(
         reason=Reason.NO_EVIDENCE,
         decision="ignore",
-        text="Which planets have rings?",
         settings={"assessment_policy": SILENT},
+        documents={},
     ),
     Outcome(
         reason=Reason.NO_ANSWER,
@@ -263,6 +266,14 @@ OUTCOMES = (
         rules=({"route": "chat", "fault": "keyword", "value": JET},),
         calls=1,
     ),
+    Outcome(
+        reason=Reason.HELD_UNREAD,
+        decision="ignore",
+        text=ASKED,
+        rules=({"route": "judge", "fault": "500"},),
+        calls=1,
+        degraded=True,
+    ),
     Outcome(reason=Reason.HELD_FOR_APPROVAL, decision="ignore", settings={"reply_mode": "suggest"}, calls=1),
     Outcome(reason=Reason.REPLIED, decision="respond", calls=1),
 )
@@ -285,7 +296,7 @@ def test_an_event_ends_as_the_table_says(engine: Running, wanted: Outcome) -> No
     """Decision, reason, calls paid, quarantine, and a reply only where the decision is to respond."""
     for rule in wanted.rules:
         engine.sandbox.add_rule(**rule)
-    user_id = engine.account(documents=HOURS, **wanted.settings)
+    user_id = engine.account(documents=wanted.documents, **wanted.settings)
     row = engine.decide(user_id, wanted.text, **wanted.event)
     sealed = engine.rows("SELECT * FROM quarantine WHERE decision_id = %s", row["id"])
 

@@ -275,8 +275,8 @@ def test_what_confidence_guardrail_monitors_can_be_asked_for(engine: Running, tm
     """Average confidence, recheck frequency, improvement rate and escalation rate."""
     policy = {"name": "guardrail", "initial_similarity": 0.0, "recheck_similarity": 0.0}
     user_id = engine.account(documents=HOURS, assessment_policy=policy)
-    engine.sandbox.add_rule("judge", "score", value="1.0", times=2)
-    engine.sandbox.add_rule("judge", "score", value="0.6", times=2)
+    engine.sandbox.add_rule("judge", "score", value="1.0", times=1)
+    engine.sandbox.add_rule("judge", "score", value="0.6", times=1)
     improved = engine.decide(user_id, QUESTION)
     engine.sandbox.drop_rules("judge")
     engine.sandbox.add_rule("judge", "score", value="0.0")
@@ -358,8 +358,8 @@ def test_confidence_is_known_by_conversation(engine: Running, tmp_path: Path) ->
     """Confidence Guardrail: average, rechecks and ``confidenceLog`` of a conversation, with its marks."""
     policy = {"name": "guardrail", "initial_similarity": 0.0, "recheck_similarity": 0.0}
     user_id = engine.account(documents=HOURS, assessment_policy=policy)
-    engine.sandbox.add_rule("judge", "score", value="1.0", times=2)
-    engine.sandbox.add_rule("judge", "score", value="0.6", times=2)
+    engine.sandbox.add_rule("judge", "score", value="1.0", times=1)
+    engine.sandbox.add_rule("judge", "score", value="0.6", times=1)
     better = engine.decide(user_id, QUESTION, conversation_id="talk")
     engine.sandbox.drop_rules("judge")
     engine.sandbox.add_rule("judge", "score", value="0.0")

@@ -15,13 +15,16 @@ from worker.reasons import Reason
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
+ASKED = "Is the shop open on weekdays, please?"
+"""It has a word that the passage lacks, so the copied answer is read by the judge."""
+LABELLED = "UPDATE documents SET metadata = %(labels)s WHERE user_id = %(user_id)s"
 GUARDRAIL = {"name": "guardrail", "initial_similarity": 0.0, "recheck_similarity": 0.0}
 
 
 @pytest.fixture
 def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A fresh engine."""
-    with running(database_url, redis_url, sandbox) as each:
+    """A fresh engine that searches by words, whatever model another test left in use."""
+    with running(database_url, redis_url, sandbox, HUSHGATE_EMBEDDING_MODEL="off") as each:
         yield each
 
 
@@ -41,9 +44,9 @@ async def embed_all(url: str, sandbox: SandboxHandle) -> None:
 
 
 def judge_says(engine: Running, *scores: float) -> None:
-    """The judge's next answers, two for each assessment of the guardrail policy."""
+    """The judge's next answers, one for each draft."""
     for score in reversed(scores):
-        engine.sandbox.add_rule("judge", "score", value=str(score), times=2)
+        engine.sandbox.add_rule("judge", "score", value=str(score), times=1)
 
 
 def test_a_medium_reply_is_rechecked_and_the_better_draft_goes_out(engine: Running) -> None:
@@ -124,19 +127,26 @@ def test_a_partial_answer_says_what_is_missing_and_how_sure_it_is(engine: Runnin
     assert "nine to six" in sentence
     assert jet not in sentence
     assert texts == ["Please call us about the rest.", "Please check this."]
-    assert row["snapshot_json"]["assessment"]["diagnostics"]["removed_sentences"] == [jet]
+    found = row["snapshot_json"]["assessment"]
+    places = [(each["start"], each["end"]) for each in found["sentences"]]
+
+    assert found["diagnostics"]["removed_sentences"] == [jet]
+    assert [reply["text"][slice(*place)].strip() for place in places] == [sentence, ""]
+    assert [each["text"] for each in reply["sentences"]] == [sentence]
 
 
 def test_a_condition_has_thresholds_of_its_own(engine: Running) -> None:
-    """The reply is trusted without the condition and goes to the judge, which is down, with it."""
-    plain = engine.decide(engine.account(documents=HOURS), QUESTION)
-    engine.sandbox.add_rule("judge", "500")
-    policy = {"thresholds": {"kind:question": {"send_at": 1.0}, "label:subject=tax": {"send_at": 0.1}}}
-    stricter = engine.decide(engine.account(documents=HOURS, assessment_policy=policy), QUESTION)
+    """The judge's confidence is enough without the condition, and too low with it."""
+    plain = engine.decide(engine.account(documents=HOURS), ASKED)
+    policy = {"thresholds": {"label:subject=tax": {"send_at": 1.0}, "label:subject=law": {"send_at": 0.1}}}
+    user_id = engine.account(documents=HOURS, assessment_policy=policy)
+    engine.database.execute(LABELLED, {"user_id": user_id, "labels": '{"subject": "tax"}'})
+    stricter = engine.decide(user_id, ASKED)
     found = stricter["snapshot_json"]["assessment"]
 
     assert plain["reason_code"] == Reason.REPLIED
-    assert (stricter["decision"], found["category"]) == ("escalate", "judge_unavailable")
+    assert stricter["decision"] == "escalate"
+    assert stricter["confidence"] == plain["confidence"]
     assert found["diagnostics"]["thresholds"] == {"send_at": 1.0}
 
 
@@ -279,7 +289,7 @@ def test_a_recheck_lowers_the_similarity(engine: Running) -> None:
 
 
 LIBRARY = {
-    "Opening hours": [
+    "About us": [
         "We are open from nine to six on weekdays. Maria Lopez founded the shop in the year 1998 in Leeds."
     ]
 }
@@ -288,13 +298,12 @@ LIBRARY = {
 def test_a_supported_answer_to_another_question_is_not_sent(engine: Running) -> None:
     """Every fact of it is in the documents, and it does not answer: the record names relevance."""
     engine.sandbox.add_rule("chat", "irrelevant")
-    engine.sandbox.add_rule("judge", "500")
     user_id = engine.account(documents=LIBRARY)
-    row = engine.decide(user_id, QUESTION)
+    row = engine.decide(user_id, "When are you open on weekdays in winter?")
     found = row["snapshot_json"]["assessment"]
 
     assert (row["decision"], engine.reply(user_id, row["event_id"])) == ("escalate", None)
-    assert {"irrelevant", "relevance_judge_unavailable"} & set(found["failed_checks"])
+    assert "irrelevant" in found["failed_checks"]
     assert found["relevance"] < found["support"]
     assert row["confidence"] == pytest.approx(found["support"] * found["relevance"])
 

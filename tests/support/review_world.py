@@ -30,6 +30,8 @@ from worker.model import (
     Decision,
     DecisionKind,
     Finding,
+    Quote,
+    ReadSentence,
     ScreenedPassage,
     Severity,
     Span,
@@ -37,6 +39,7 @@ from worker.model import (
     StageOutcome,
     StageRecord,
     Tokens,
+    Verdict,
 )
 from worker.reasons import Reason
 
@@ -314,7 +317,11 @@ class World:
             ),
             passages=(passage(title=text("passage title"), text=text("passage text")),),
             assessment=assessment(
-                explanation=text("explanation"), category=text("category"), action=Action.SILENCE
+                explanation=text("explanation"),
+                category=text("category"),
+                action=Action.SILENCE,
+                sentences=(_read(text),),
+                left_out=text("left out by the draft"),
             ),
             models={"answer": text("model")},
             costs=(
@@ -336,6 +343,19 @@ class World:
         )
         asyncio.run(_record(self.url, made))
         return made
+
+
+def _read(text: Text) -> ReadSentence:
+    """A sentence that holds the whole draft, with quotes in title and text of the only passage."""
+    return ReadSentence(
+        start=0,
+        end=1_000,
+        verdict=Verdict.SUPPORTED,
+        support=0.0,
+        quotes=(Quote(passage=1, start=0, end=9), Quote(passage=1, start=None, end=None)),
+        unknown_quotes=2,
+        disagreements=(f"name: {text('disagreeing fact')}", f"{text('kind of fact')}: 7"),
+    )
 
 
 def _identifier(at: datetime) -> UUID:

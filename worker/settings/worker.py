@@ -186,12 +186,15 @@ class Settings(
     judge_enabled: bool = Field(
         default=True,
         alias="HUSHGATE_JUDGE_ENABLED",
-        description="False: no judge; its answers count as unavailable.",
+        description="Whether a judge reads each draft beside its passages before it is sent. False: drafts"
+        " that are not copied from a passage wait for people (HELD_UNREAD).",
     )
     judge_model: str = Field(
         default="",
         alias="HUSHGATE_JUDGE_MODEL",
-        description="Language model of the judge; empty: HUSHGATE_LLM_MODEL.",
+        description="Language model of the judge; empty: HUSHGATE_LLM_MODEL. It reads each draft once, with"
+        " its passages, and answers in a few hundred tokens, so a small model of the same vendor keeps it"
+        " cheap: openai/gpt-4.1-mini, or openai/gpt-4.1-nano at a quarter of its price.",
     )
     validators_enabled: bool = Field(
         default=True,

@@ -18,7 +18,7 @@ from db.review_store import Store
 from review.content_covers import CATEGORIES
 from sandbox.server import SandboxHandle
 from tasks.publish import append
-from tests.integration.test_outcomes import HOURS, OUTCOMES
+from tests.integration.test_outcomes import OUTCOMES
 from tests.support.conversing import SCENARIOS, conversation_ending
 from tests.support.review_world import found_suggestions
 from tests.support.reviewing import add_person
@@ -141,7 +141,7 @@ def _endings(engine: Running) -> dict[str, str]:
         engine.sandbox.reset()
         for rule in wanted.rules:
             engine.sandbox.add_rule(**rule)
-        account = engine.account(documents=HOURS, **wanted.settings)
+        account = engine.account(documents=wanted.documents, **wanted.settings)
         endings[wanted.reason.value] = str(engine.decide(account, wanted.text, **wanted.event)["id"])
     engine.sandbox.reset()
     for reason in SCENARIOS:
