@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from alembic import op
 
-revision: str = "0083"
-down_revision: str | Sequence[str] | None = "0081"
+revision: str = "0086"
+down_revision: str | Sequence[str] | None = "0085"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 
