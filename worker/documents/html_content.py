@@ -30,7 +30,8 @@ HIDING: Final = re.compile(
 )
 STRIKING: Final = re.compile(r"text-decoration(?:-line)?\s*:[^;}]*line-through", re.IGNORECASE)
 RAISING: Final = re.compile(r"vertical-align\s*:\s*(?:super|top|text-top)", re.IGNORECASE)
-RULE: Final = re.compile(r"([^{}]*)\{([^{}]*)\}")
+COMMENT: Final = re.compile(r"(?s)/\*.*?(?:\*/|\Z)")
+BRACE: Final = re.compile(r"[{}]")
 SIMPLE_SELECTOR: Final = re.compile(r"(?:[a-z][a-z0-9]*)?([.#][\w-]+)", re.IGNORECASE)
 
 
@@ -181,7 +182,8 @@ def page_content(tree: LexborHTMLParser) -> PageContent:
 
 def _read_sheet(sheet: str, found: PageContent) -> None:
     """Rules of a style sheet that hold everywhere: not those for print or for narrow screens."""
-    for selectors, rule in RULE.findall(_without_conditions(re.sub(r"(?s)/\*.*?\*/", "", sheet))):
+    for part in _without_conditions(COMMENT.sub("", sheet)).split("}"):
+        selectors, _, rule = part.partition("{")
         kinds = ((HIDING, found.hidden), (STRIKING, found.struck), (RAISING, found.raised))
         for wanted in (into for pattern, into in kinds if pattern.search(rule)):
             each = (SIMPLE_SELECTOR.fullmatch(selector.strip()) for selector in selectors.split(","))
@@ -198,10 +200,10 @@ def _without_conditions(sheet: str) -> str:
             at = end + 1 if end >= 0 else len(sheet)
             continue
         depth, at = 1, opening + 1
-        for brace in re.finditer(r"[{}]", sheet[at:]):
+        for brace in BRACE.finditer(sheet, at):
             depth += 1 if brace[0] == "{" else -1
             if not depth:
-                at += brace.end()
+                at = brace.end()
                 break
         else:
             at = len(sheet)

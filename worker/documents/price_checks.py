@@ -24,7 +24,7 @@ DECIMALS: Final = re.compile(r"[.,](?:\d{2}|-|–|—)\s*$")
 LEAST_PRICES: Final = 5
 FAR: Final = 20
 DAMAGED: Final = re.compile(
-    r"\w*(?:Ã[\u0080-\u00bf¤¶¼ŸŒœžŽš„–©¨§]|â(?:‚¬|€[\u0080-\u02ff™œ“”¦])|Â[£°§«»€]|\ufffd)\w*"
+    r"(?:Ã[\u0080-\u00bf¤¶¼ŸŒœžŽš„–©¨§]|â(?:‚¬|€[\u0080-\u02ff™œ“”¦])|Â[£°§«»€]|\ufffd)\w{0,20}"
 )
 """UTF-8 that a program read in the encoding of Windows, and letters that were lost before."""
 LEAST_DAMAGED: Final = 2

@@ -22,14 +22,15 @@ UNNAMED: Final = re.compile(
     r"(?:[ _-]?(?:document|dokument|page|spreadsheet|presentation))?[ _-]?\d*\)?",
     re.IGNORECASE,
 )
+LONGEST: Final = 1_000
 JOINED_NAME: Final = re.compile(
-    r"[\w-]+(?:_[\w-]+)+|[\w-]*_?(?:final|draft|entwurf|v\d+)(?:[_-]?v?\d+)?", re.IGNORECASE
+    r"[\w-]*_[\w-]*|[\w-]*_?(?:final|draft|entwurf|v\d+)(?:[_-]?v?\d+)?", re.IGNORECASE
 )
 
 
 def own_title(text: str) -> str:
     """A document's own title; empty when it is the name of a file, of a program or no name."""
-    title = PROGRAM.sub("", single_line(text))
+    title = PROGRAM.sub("", single_line(text[:LONGEST]))
     for pattern in (FILE_NAME, UNNAMED, JOINED_NAME):
         if pattern.fullmatch(title):
             return ""

@@ -111,6 +111,9 @@ def test_html_that_takes_the_square_of_its_length_is_refused(text: str, reason: 
         (markdown.parse_markdown, "a <![CDATA[" * 3_000),
         (markdown.parse_markdown, "---\ntitle: a" + " " * 100_000 + "b\n---\nx"),
         (plain.parse_plain_text, "a" + "\u0316\u0301" * 50_000),
+        (html.parse_html, "<style>" + "a" * 100_000 + "</style><p>x"),
+        (html.parse_html, "<style>" + "/*" * 50_000 + "@media{" * 20_000 + "</style><p>x"),
+        (html.parse_html, "<title>" + "_" * 100_000 + " x</title><p>x"),
         (html.parse_html, "<h1>漢" + "\u3000\n" * 50_000 + "x</h1>"),
     ],
 )
