@@ -23,6 +23,8 @@ MATCH_METHODS: Final[Mapping[MatchMethod, str]] = {
     MatchMethod.LEET: mark("digits or signs for letters"),
     MatchMethod.REPEAT: mark("repeated letters"),
     MatchMethod.INVISIBLE: mark("invisible characters inside"),
+    MatchMethod.HIDDEN: mark("hidden or formatted letters"),
+    MatchMethod.BROKEN: mark("a line break inside"),
     MatchMethod.SEPARATED: mark("separated letters"),
     MatchMethod.GLUED: mark("words run together"),
     MatchMethod.MASKED: mark("masked letters"),

@@ -40,13 +40,16 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
     trace = EventTrace(
         event=case.event, account=case.account, clock=ports.clock, conversation=case.conversation
     )
-    if (settled := contract.earlier_ending(case.event, case.conversation)) is not None:
+    settled = contract.earlier_ending(case.event, case.conversation)
+    if settled is not None and settled.reason_code is not Reason.MESSAGE_REPEATED:
         return trace.decision(settled)
-    if (typed := contract.typed_ending(case.event)) is not None:
+    if settled is None and (typed := contract.typed_ending(case.event)) is not None:
         is_kept = case.event.type is EventType.AGENT_MESSAGE and not case.conversation.deleted
         return trace.decision(typed, remember=is_kept)
     masker = account_masker(case.account)
     run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy), masker=masker)
+    if settled is not None:  # the text may be another one, of a publisher that knows no edits
+        return trace.decision(guards.rule_hit(run, case.event.text, MESSAGE) or settled)
     blocked = await _blocked(run)
     if blocked is not None:
         remember = blocked.reason_code in REMEMBERED and bool(case.event.text)

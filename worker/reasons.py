@@ -485,8 +485,8 @@ class Reason(StrEnum):
             label="Overtaken by a newer change",
             when="an edit that is older than a known one, or of a deleted message; or a message whose edit"
             " came first and was flagged",
-            explanation="Nothing was sent and the history is as before: a newer change of the message came"
-            " first.",
+            explanation="Nothing was sent: a newer change of the message came first, and the history is as"
+            " before.",
         ),
     )
     AUTO_REPLY_LOOP = (

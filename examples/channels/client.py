@@ -133,7 +133,7 @@ def _failure(status: int, headers: Message, body: bytes = b"") -> Exception:
     limit = next((each for each in LIMITS if each in found), None)
     passing = limit or next((each for each in PASSING if each in found), None)
     wait_s = _wait(headers.get("Retry-After", ""))
-    if passing or status in PASSING_STATUS or status >= 500 or (status == 403 and "Retry-After" in headers):
+    if passing or status in PASSING_STATUS or status >= 500:
         is_limit = bool(limit) or status == 429
         return TryLater(f"status {status} {passing or ''}".strip(), wait_s, is_limit=is_limit)
     return (Gone if status in (404, 410) else SendRefused)(f"status {status}")

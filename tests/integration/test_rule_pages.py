@@ -400,14 +400,17 @@ def test_a_file_is_checked_before_it_is_stored(database_url: str, editor: Visito
     checked = upload(editor, path, ("r.csv", csv), version="0", format="csv", mode="add", action="check")
     broken = upload(editor, path, ("r.json", b"{"), version="0", format="json", mode="replace")
     latin = upload(editor, path, ("r.txt", b"caf\xe9"), version="0", format="list", mode="replace")
-    done = upload(editor, path, ("r.csv", csv), version="0", format="csv", mode="add", action="store")
+    odd = upload(editor, path, ("r.csv", csv), version="0", format="csv", mode="add", action="store")
+    sure = {"mode": "add", "action": "store", "sure": "yes"}
+    done = upload(editor, path, ("r.csv", csv), version="0", format="csv", **sure)
     stale = upload(editor, path, ("r.csv", csv), version="0", format="csv", mode="add", action="store")
     down = editor.get(rules(account, "/download?format=csv"))
 
     assert "1 keyword, 1 phrase" in checked.text
-    assert "row 3: kind: expected keyword, phrase or allow" in checked.text
+    assert "row 3: expected keyword, phrase or allow" in checked.text
     assert (broken.status_code, latin.status_code, stale.status_code) == (422, 422, 409)
     assert "expected UTF-8" in latin.text
+    assert "1 lines are left out" in odd.text
     assert done.status_code == 303
     assert down.text == "kind,rule\nkeyword,spam\nphrase,buy now\n"
     assert "attachment" in down.headers["content-disposition"]

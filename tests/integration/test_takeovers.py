@@ -126,7 +126,7 @@ async def test_settings_that_cannot_be_read_postpone_the_takeover(source: Pool) 
     [
         {"message_id": None},
         {"author_id": ["ann"]},
-        {"text": "a\x00b"},
+        {"text": 7},
         {"created_at": (NOW - timedelta(days=3)).isoformat()},
     ],
 )

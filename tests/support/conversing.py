@@ -12,6 +12,7 @@ HOURS: Final = {
     "Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]
 }
 QUESTION: Final = "When are you open on weekdays?"
+AWAY: Final = "I am out of the office until Monday."
 SUNDAY: Final = "Is the shop open on Sunday?"
 GREETING: Final = "I am Ann, I will help you."
 THANKS: Final = "Thank you, that was all."
@@ -85,6 +86,27 @@ def _acknowledged(engine: Running, user_id: str) -> dict[str, Any]:
     return engine.decide(user_id, THANKS, conversation_id=TALK)
 
 
+def _repeated(engine: Running, user_id: str) -> dict[str, Any]:
+    engine.decide(user_id, QUESTION, conversation_id=TALK, message_id="m1")
+    return engine.decide(user_id, QUESTION, conversation_id=TALK, message_id="m1")
+
+
+def _outdated(engine: Running, user_id: str) -> dict[str, Any]:
+    engine.decide(user_id, "", type="message_deleted", conversation_id=TALK, message_id="m1")
+    return engine.decide(user_id, SUNDAY, type="message_edited", conversation_id=TALK, message_id="m1")
+
+
+def _looped(engine: Running, user_id: str) -> dict[str, Any]:
+    engine.decide(user_id, QUESTION, conversation_id=TALK)
+    return engine.decide(user_id, AWAY, conversation_id=TALK)
+
+
+def _looped_again(engine: Running, user_id: str) -> dict[str, Any]:
+    _looped(engine, user_id)
+    engine.database.execute("UPDATE conversations SET people_until = now() WHERE user_id = %s", (user_id,))
+    return engine.decide(user_id, AWAY, conversation_id=TALK)
+
+
 SCENARIOS: Final[Mapping[Reason, Scenario]] = {
     Reason.OWNED_BY_PEOPLE: _owned,
     Reason.TAKEN_OVER: _taken_over,
@@ -95,6 +117,10 @@ SCENARIOS: Final[Mapping[Reason, Scenario]] = {
     Reason.MESSAGE_WITHDRAWN: _withdrawn,
     Reason.MESSAGE_EDITED: _edited,
     Reason.MESSAGE_DELETED: _deleted,
+    Reason.MESSAGE_REPEATED: _repeated,
+    Reason.CHANGE_OUTDATED: _outdated,
+    Reason.AUTO_REPLY_LOOP_ESCALATED: _looped,
+    Reason.AUTO_REPLY_LOOP: _looped_again,
 }
 SETTINGS: Final[Mapping[Reason, Mapping[str, Any]]] = {Reason.BURST_MERGED: {"burst_window_s": 10.0}}
 

@@ -14,7 +14,16 @@ from review.accounts import settings_form
 from tests.support.samples import account
 from worker.account_settings import SETTINGS, AccountRejected, AccountSettings, changed, kind_of
 from worker.assessment.policies.designs import DESIGNS
-from worker.model import Account, BudgetAction, Combination, FailurePolicy, ReplyMode, Shedding, StaleReply
+from worker.model import (
+    Account,
+    BudgetAction,
+    Combination,
+    FailurePolicy,
+    Level,
+    ReplyMode,
+    Shedding,
+    StaleReply,
+)
 from worker.setting import SettingKind
 
 ROOT = Path(__file__).parents[2]
@@ -193,6 +202,7 @@ def test_a_setting_may_be_a_whole_number(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_every_choice_is_explained() -> None:
     """A setting with a closed set of values has a meaning for each value."""
     known = {
+        "rule_level": list(Level),
         "moderation_failure": list(FailurePolicy),
         "moderation_combination": list(Combination),
         "shedding": list(Shedding),

@@ -153,6 +153,7 @@ def stored() -> dict[str, Any]:
             other_attachments=2,
             type=EventType.MESSAGE_EDITED,
             parent_id="m0",
+            notes=("language: expected a BCP 47 tag, got english",),
             metadata={"labels": {"grade": "9"}},
             received_at=datetime.now(UTC),
             created_at=datetime.now(UTC) - timedelta(hours=1),

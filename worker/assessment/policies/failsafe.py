@@ -37,8 +37,12 @@ _ANSWERING = re.compile(
     r"|my answer|(?:the |a )?tool|(?:the |a )?search|requested operation)(?!\w)"
 )
 """The question, the answer, and what makes one."""
-_WHILE = re.compile(r"(?<!\w)while (?:i|we|processing|searching|looking|generating|answering|trying)(?!\w)")
+_WHILE = re.compile(
+    r"(?<!\w)while (?:i|we|processing|searching|looking|generating|answering|trying)(?!\w)"
+    r"|(?<!\w)while .{1,80} (?:looked up|searched|processed|generated|retrieved|loaded|read)(?!\w)"
+)
 """What was done when it failed."""
+_DOUBTING = re.compile(r"(?<!\w)i (?:think|believe|guess|suppose)(?!\w)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +117,7 @@ def admits_failure(case: DraftCase, policy: FailsafePolicy, kind: ErrorKind) -> 
     keyword = _pattern(policy.keywords(kind))
     return any(
         _is_about_itself(sentence, found.start())
+        or (kind is ErrorKind.UNCERTAINTY and _DOUBTING.search(sentence) is not None)
         for sentence in _SENTENCE.findall(_contracted(without_idioms(case.draft)))
         for found in keyword.finditer(sentence)
     )
