@@ -319,7 +319,7 @@ def test_an_event_ends_because_of_others_of_its_conversation(engine: Running, re
     """The event itself is never answered then."""
     row = conversation_ending(engine, reason)
 
-    assert (row["decision"], row["reason_code"], row["confidence"]) == ("ignore", reason, 1.0)
+    assert (row["decision"], row["reason_code"], row["confidence"]) == (reason.spec.decision, reason, 1.0)
     if reason is Reason.MESSAGE_WITHDRAWN:  # its deletion, which comes next, takes its recording too
         recording = "SELECT 1 FROM recordings WHERE decision_id = %s"
         eventually(lambda: engine.row(recording, row["id"]) is None, "the end of its recording")
