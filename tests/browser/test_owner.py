@@ -34,9 +34,9 @@ def test_an_empty_limit_stands_nowhere_or_at_the_value_in_force(desk: Desk) -> N
         page.locator(f"[data-slider={name}]") for name in ("send_at", "auto_from_confidence")
     )
 
-    expect(recommended).to_have_value("84")
+    expect(recommended).to_have_value("50")
     expect(recommended).to_have_class("unset")
-    expect(page.locator("main")).to_contain_text("Empty: the recommended limit, 84 %")
+    expect(page.locator("main")).to_contain_text("Empty: the recommended limit, 50 %")
     expect(approval).to_have_class("unset nowhere")
     expect(approval).to_have_attribute("aria-valuetext", "not set")
     approval.focus()
