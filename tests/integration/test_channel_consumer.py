@@ -211,6 +211,22 @@ def test_a_refused_reply_is_kept_aside(
     assert fields[b"error"]
 
 
+def test_a_quota_that_is_used_up_keeps_the_reply_until_it_is_sent(
+    redis: Redis, consumer: Consumer, channel: FakeChannel
+) -> None:
+    """YouTube answers 403; nothing is kept aside, and the order stays."""
+    used_up = (403, {"error": {"errors": [{"domain": "youtube.quota", "reason": "quotaExceeded"}]}})
+    channel.failures += [used_up, used_up]
+    put_reply(redis, 1)
+    put_reply(redis, 2)
+    for _ in range(4):
+        consumer.next_try.clear()
+        consumer.step()
+
+    assert (channel.texts(), waiting(redis)) == (["reply 1", "reply 2"], 0)
+    assert redis.exists(f"{GROUP}:refused") == 0
+
+
 @pytest.mark.parametrize(
     ("data", "aside"),
     [
