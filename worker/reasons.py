@@ -546,8 +546,6 @@ class Reason(StrEnum):
             when="the draft is not verbatim and no judge read it, because the judge is switched off, did not"
             " answer, or gave no usable answer; a person can approve, edit or replace the reply, and the"
             " conversation stays with the AI",
-            explanation="Nothing was sent: no judge has read the draft beside its passages, so the draft"
-            " waits until a person approves it.",
         ),
     )
     FALLBACK_SENT = (

@@ -25,7 +25,7 @@ from worker.generation import SEARCH_TOOL, TOOLS
 from worker.model import Completion, Message, MessageRole, Prompt, Tokens, ToolCall, ToolResult, ToolRound
 from worker.settings import Settings
 
-Fix = Callable[[Endpoint, str, int | None, str], str]
+LiveFix = Callable[[Endpoint, str, int | None, str], str]
 """What to correct, from the endpoint, the model's variable, the status and the kind of failure."""
 
 PASSAGES: Final = "<passages check>\n[1] Hours: We are open from nine to six.\n</passages check>"
@@ -67,7 +67,9 @@ MEANING: Final[Mapping[Lack, str]] = {
 }
 
 
-def model_checks(settings: Settings, fix: Fix, masked: Callable[[str, str], str]) -> Iterator[DoctorCheck]:
+def model_checks(
+    settings: Settings, fix: LiveFix, masked: Callable[[str, str], str]
+) -> Iterator[DoctorCheck]:
     """One line for each model that writes drafts and one for the judge."""
     endpoint = model_endpoint(settings)
     for variable, model in endpoint.models:
@@ -99,7 +101,7 @@ class _Models:
         endpoint: Endpoint,
         variable: str,
         model: str,
-        fix: Fix,
+        fix: LiveFix,
         masked: Callable[[str, str], str],
     ) -> None:
         self._settings = settings

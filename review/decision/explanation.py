@@ -22,7 +22,6 @@ from review.languages import gettext as _
 from review.languages import mark
 from review.languages.numbers import localized
 from review.wording import DRAFT_PROBLEMS, attempt_wording, duration_wording, shortened
-from worker.assessment.policies.shortfalls import Shortfall
 from worker.assessment.policies.vetoes import Veto
 from worker.model import Action, AttemptOutcome
 from worker.reasons import Reason
@@ -121,12 +120,10 @@ def _held_unread(facts: ExplanationFacts) -> str:
             " until a person approves it."
         )
         return text % {"why": _(DRAFT_PROBLEMS[outcome])}
-    if Shortfall.UNCITED in facts.assessment.failed_checks:
-        return _(
-            "Nothing was sent: the draft cites no passage, which the account's policy asks for. The draft"
-            " waits until a person approves it."
-        )
-    return _(Reason.HELD_UNREAD.spec.explanation)
+    return _(
+        "Nothing was sent: no judge has read the draft beside its passages, so the draft waits until a"
+        " person approves it."
+    )
 
 
 def _replied(facts: ExplanationFacts) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 
 from sandbox.routes import Route
 
-Document = dict[str, Any]
-Body = Callable[[Document], object]
+AnswerDocument = dict[str, Any]
+AnswerBody = Callable[[AnswerDocument], object]
 """Makes a vendor's body from the sandbox's own answer to the same request."""
 
 
@@ -36,7 +36,7 @@ class Meaning(StrEnum):
     FLAGGED = "flagged"
 
 
-def unchanged(document: Document) -> object:
+def unchanged(document: AnswerDocument) -> object:
     """The sandbox's own answer."""
     return document
 
@@ -54,7 +54,7 @@ class VendorForm:
     name: str
     meaning: Meaning
     source: str
-    body: Body = unchanged
+    body: AnswerBody = unchanged
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     route: Route = Route.CHAT
@@ -67,7 +67,7 @@ class Requirement:
 
     name: str
     source: str
-    is_broken_by: Callable[[Document], bool]
+    is_broken_by: Callable[[AnswerDocument], bool]
     status: int
     body: object
     route: Route = Route.CHAT
@@ -82,7 +82,7 @@ class Vendor:
     """
 
     name: str
-    usual: Mapping[Route, Body] = field(default_factory=dict)
+    usual: Mapping[Route, AnswerBody] = field(default_factory=dict)
     forms: tuple[VendorForm, ...] = ()
     requirements: tuple[Requirement, ...] = ()
 
@@ -95,7 +95,7 @@ class Vendor:
             )
         return known[name]
 
-    def refusal(self, route: Route, document: Document) -> Requirement | None:
+    def refusal(self, route: Route, document: AnswerDocument) -> Requirement | None:
         """The first requirement that a request breaks."""
         on_path = (each for each in self.requirements if each.route is path_of(route))
         return next((each for each in on_path if each.is_broken_by(document)), None)
@@ -106,10 +106,10 @@ def path_of(route: Route) -> Route:
     return Route.CHAT if route in {Route.JUDGE, Route.CLASSIFIER} else route
 
 
-def message(**changes: object) -> Body:
+def message(**changes: object) -> AnswerBody:
     """The answer with other fields in its message; a value may be made from the message's text."""
 
-    def body(document: Document) -> object:
+    def body(document: AnswerDocument) -> object:
         found = copy.deepcopy(document)
         said = found["choices"][0]["message"]
         text = said.get("content") or ""
@@ -119,10 +119,10 @@ def message(**changes: object) -> Body:
     return body
 
 
-def choice(**changes: object) -> Body:
+def choice(**changes: object) -> AnswerBody:
     """The answer with other fields in its choice, such as ``finish_reason``."""
 
-    def body(document: Document) -> object:
+    def body(document: AnswerDocument) -> object:
         found = copy.deepcopy(document)
         found["choices"][0].update(changes)
         return found
@@ -130,10 +130,10 @@ def choice(**changes: object) -> Body:
     return body
 
 
-def both(first: Body, second: Body) -> Body:
+def both(first: AnswerBody, second: AnswerBody) -> AnswerBody:
     """Two changes, one after the other."""
 
-    def body(document: Document) -> object:
+    def body(document: AnswerDocument) -> object:
         found = first(document)
         assert isinstance(found, dict)
         return second(found)
@@ -141,10 +141,10 @@ def both(first: Body, second: Body) -> Body:
     return body
 
 
-def without(*names: str) -> Body:
+def without(*names: str) -> AnswerBody:
     """The answer without these fields, of the whole or of its choice."""
 
-    def body(document: Document) -> object:
+    def body(document: AnswerDocument) -> object:
         found = copy.deepcopy(document)
         for each in (found, found["choices"][0]):
             for name in names:
@@ -159,17 +159,17 @@ def half(text: str) -> str:
     return text[: len(text) // 2].rstrip(" .!?")
 
 
-def cut(reason: object) -> Body:
+def cut(reason: object) -> AnswerBody:
     """Half of the answer, with a finish reason."""
     return both(message(content=half), choice(finish_reason=reason))
 
 
-def said(value: object) -> Body:
+def said(value: object) -> AnswerBody:
     """Always the same body."""
     return lambda _: copy.deepcopy(value)
 
 
-def called(call: Mapping[str, object]) -> Body:
+def called(call: Mapping[str, object]) -> AnswerBody:
     """A call of a tool in a vendor's form."""
     return both(message(content=None, tool_calls=[dict(call)]), choice(finish_reason="tool_calls"))
 
@@ -196,11 +196,11 @@ def refused(
     )
 
 
-def answered(name: str, meaning: Meaning, source: str, body: Body) -> VendorForm:
+def answered(name: str, meaning: Meaning, source: str, body: AnswerBody) -> VendorForm:
     """An answer to a chat call with status 200."""
     return VendorForm(name=name, meaning=meaning, source=source, body=body)
 
 
-def text(made: Callable[[str], str]) -> Body:
+def text(made: Callable[[str], str]) -> AnswerBody:
     """The answer with a text made from its own."""
     return message(content=made)

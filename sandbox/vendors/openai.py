@@ -6,7 +6,7 @@ from typing import Any
 
 from sandbox.routes import Route
 from sandbox.vendors.form import (
-    Document,
+    AnswerDocument,
     Meaning,
     Requirement,
     Vendor,
@@ -45,14 +45,14 @@ def error(words: str, **fields: object) -> dict[str, Any]:
 def result(**changes: object) -> Any:
     """The first moderation result with other fields."""
 
-    def body(document: Document) -> object:
+    def body(document: AnswerDocument) -> object:
         first, *others = document["results"]
         return {**document, "results": [{**first, **changes}, *others]}
 
     return body
 
 
-def without_flags(document: Document) -> object:
+def without_flags(document: AnswerDocument) -> object:
     """A flagged result whose categories are all false."""
     first = document["results"][0]
     return result(flagged=True, categories=dict.fromkeys(first["categories"], False))(document)

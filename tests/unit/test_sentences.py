@@ -189,8 +189,8 @@ def test_every_sentence_begins_with_what_happened(reason: Reason) -> None:
         ),
         (
             row("NO_EVIDENCE", passages=[{}, {}]),
-            "Nothing was sent: none of the 2 passages found is similar enough to the message to answer from,"
-            " so no reply was drafted.",
+            "Nothing was sent: no passage of the account's documents matches the message, so no reply was"
+            " drafted.",
         ),
         (
             row("REPLIED", assessment={"category": "greeting", "passed_checks": ["gate"]}),

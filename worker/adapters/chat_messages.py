@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from worker.model import Message, MessageRole, Prompt, Tool, ToolRound
 
-Turn = dict[str, Any]
+ChatTurn = dict[str, Any]
 BETWEEN: Final = "\n\n"
 EARLIER: Final = "(earlier messages are left out)"
 """Stands before a conversation that begins with our own line."""
@@ -17,9 +17,9 @@ NO_TEXT: Final = "(no text)"
 """Some servers refuse an empty message."""
 
 
-def chat_messages(prompt: Prompt) -> list[Turn]:
+def chat_messages(prompt: Prompt) -> list[ChatTurn]:
     """The messages of a prompt."""
-    turns: list[Turn] = [{"role": "system", "content": prompt.system}] if prompt.system.strip() else []
+    turns: list[ChatTurn] = [{"role": "system", "content": prompt.system}] if prompt.system.strip() else []
     question = BETWEEN.join(filter(str.strip, (prompt.passages, prompt.question))) or NO_TEXT
     turns += merged([*_history(prompt.history), {"role": "user", "content": question}])
     for done in prompt.tool_rounds:
@@ -27,9 +27,9 @@ def chat_messages(prompt: Prompt) -> list[Turn]:
     return turns
 
 
-def merged(turns: Sequence[Turn]) -> list[Turn]:
+def merged(turns: Sequence[ChatTurn]) -> list[ChatTurn]:
     """Turns of two roles in strict alternation, the first one the user's."""
-    found: list[Turn] = []
+    found: list[ChatTurn] = []
     for turn in turns:
         if not found and turn["role"] != "user":
             found.append({"role": "user", "content": EARLIER})
@@ -40,7 +40,7 @@ def merged(turns: Sequence[Turn]) -> list[Turn]:
     return found
 
 
-def without_system(messages: Sequence[Turn]) -> list[Turn]:
+def without_system(messages: Sequence[ChatTurn]) -> list[ChatTurn]:
     """The same messages with the instructions before the first user message."""
     if not messages or messages[0]["role"] != "system":
         return list(messages)
@@ -48,9 +48,9 @@ def without_system(messages: Sequence[Turn]) -> list[Turn]:
     return merged_plain([{"role": "user", "content": first["content"]}, *rest])
 
 
-def without_tools(messages: Sequence[Turn]) -> list[Turn]:
+def without_tools(messages: Sequence[ChatTurn]) -> list[ChatTurn]:
     """The same messages with calls and results as plain text."""
-    plain: list[Turn] = []
+    plain: list[ChatTurn] = []
     for message in messages:
         if message.get("tool_calls"):
             asked = "; ".join(str(call["function"]["arguments"]) for call in message["tool_calls"])
@@ -62,14 +62,14 @@ def without_tools(messages: Sequence[Turn]) -> list[Turn]:
     return merged_plain(plain)
 
 
-def with_contents(messages: Sequence[Turn]) -> list[Turn]:
+def with_contents(messages: Sequence[ChatTurn]) -> list[ChatTurn]:
     """The same messages, each with a content."""
     return [{"content": "", **message} for message in messages]
 
 
-def merged_plain(messages: Sequence[Turn]) -> list[Turn]:
+def merged_plain(messages: Sequence[ChatTurn]) -> list[ChatTurn]:
     """Neighbours of one role merged where both are plain text."""
-    found: list[Turn] = []
+    found: list[ChatTurn] = []
     for message in messages:
         before = found[-1] if found else None
         if before and before["role"] == message["role"] == "user":
@@ -96,7 +96,7 @@ def tool_parameter(tool: Tool) -> Mapping[str, object]:
     }
 
 
-def _history(lines: Iterable[Message]) -> Iterable[Turn]:
+def _history(lines: Iterable[Message]) -> Iterable[ChatTurn]:
     for line in lines:
         if line.text.strip():
             # a person of the team speaks for the account, as the AI does
@@ -104,7 +104,7 @@ def _history(lines: Iterable[Message]) -> Iterable[Turn]:
             yield {"role": role, "content": line.text}
 
 
-def _tool_turns(done: ToolRound) -> Iterable[Turn]:
+def _tool_turns(done: ToolRound) -> Iterable[ChatTurn]:
     yield {
         "role": "assistant",
         "tool_calls": [

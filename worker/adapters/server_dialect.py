@@ -11,7 +11,7 @@ from typing import Any, Final
 import structlog
 from openai import APIStatusError
 
-from worker.adapters.chat_messages import Turn, with_contents, without_system, without_tools
+from worker.adapters.chat_messages import ChatTurn, with_contents, without_system, without_tools
 from worker.adapters.error_bodies import error_words
 from worker.adapters.vendor_failures import failure
 from worker.adapters.vendor_words import one_of
@@ -19,8 +19,8 @@ from worker.model import AttemptOutcome
 
 log = structlog.get_logger(__name__)
 
-Body = Mapping[str, Any]
-Post = Callable[[Body], Awaitable[Any]]
+RequestBody = Mapping[str, Any]
+Post = Callable[[RequestBody], Awaitable[Any]]
 
 
 class Lack(StrEnum):
@@ -90,7 +90,7 @@ class Dialect:
         """What is left out now."""
         return self._lacks if time.monotonic() < self._until_s else frozenset()
 
-    async def ask(self, body: Body, post: Post) -> Any:
+    async def ask(self, body: RequestBody, post: Post) -> Any:
         """The answer to a body, without what the server refuses; what helped is remembered.
 
         Raises:
@@ -116,7 +116,7 @@ class Dialect:
             log.info("server_asked_without", model=self._model, parts=sorted(new))
 
 
-def refused_part(error: APIStatusError, body: Body, lacks: frozenset[Lack]) -> Lack | None:
+def refused_part(error: APIStatusError, body: RequestBody, lacks: frozenset[Lack]) -> Lack | None:
     """The part of a request that a server may refuse, or None when the refusal has another cause."""
     if error.status_code not in REFUSING:
         return None
@@ -132,7 +132,7 @@ def refused_part(error: APIStatusError, body: Body, lacks: frozenset[Lack]) -> L
     return Lack.SCHEMA if may_be_schema and Lack.SCHEMA in parts else None
 
 
-def adapted(body: Body, lacks: frozenset[Lack]) -> Body:
+def adapted(body: RequestBody, lacks: frozenset[Lack]) -> RequestBody:
     """The body without what a server lacks."""
     if not lacks:
         return body
@@ -154,14 +154,14 @@ LEFT_OUT: Final[Mapping[Lack, tuple[str, ...]]] = {
     Lack.TOOL_CHOICE: ("tool_choice",),
     Lack.TOOLS: ("tools", "tool_choice"),
 }
-REWRITES: Final[Mapping[Lack, Callable[[list[Turn]], list[Turn]]]] = {
+REWRITES: Final[Mapping[Lack, Callable[[list[ChatTurn]], list[ChatTurn]]]] = {
     Lack.TOOLS: without_tools,
     Lack.SYSTEM: without_system,
     Lack.CONTENT: with_contents,
 }
 
 
-def _has(body: Body, part: Lack) -> bool:
+def _has(body: RequestBody, part: Lack) -> bool:
     """Whether a body has a part."""
     messages = body.get("messages", ())
     match part:

@@ -104,7 +104,7 @@ class _Reader:
         if not html_tables.holds_values(table):
             return None
         found = [
-            [html_tables.Cell(self._cell_text(cell), *html_tables.spans(cell)) for cell in row]
+            [html_tables.HtmlCell(self._cell_text(cell), *html_tables.spans(cell)) for cell in row]
             for row in html_tables.cells_of(table, self._is_left_out)
         ]
         return html_tables.spread(found, html_tables.head_rows(table))

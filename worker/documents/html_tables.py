@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborNode
 from worker.documents.cleaning import single_line
 from worker.documents.model import Block, table_block
 
-Row: TypeAlias = tuple[str, ...]
+HtmlRow: TypeAlias = tuple[str, ...]
 MOST_SPAN: Final = 100
 MOST_COLUMNS: Final = 100
 LAYOUT_CHARS: Final = 600
@@ -18,7 +18,7 @@ LAYOUT_CHARS: Final = 600
 PARTS: Final = frozenset(["tbody", "thead", "tfoot"])
 
 
-class Cell(NamedTuple):
+class HtmlCell(NamedTuple):
     """A cell, and how many rows and columns it fills."""
 
     text: str
@@ -29,7 +29,7 @@ class Cell(NamedTuple):
 class Table(NamedTuple):
     """The rows of a table; the first ``head`` of them name its columns."""
 
-    rows: list[Row]
+    rows: list[HtmlRow]
     head: int
 
 
@@ -78,13 +78,13 @@ def spans(cell: LexborNode) -> tuple[int, int]:
     return _span(cell, "rowspan"), _span(cell, "colspan")
 
 
-def spread(rows: list[list[Cell]], head: int) -> Table:
+def spread(rows: list[list[HtmlCell]], head: int) -> Table:
     """Rows with every cell in its column.
 
     A value that spans rows stands in each of them. A value that spans columns stands in the first and the
     others are empty; the name above several columns stands above each.
     """
-    found: list[Row] = []
+    found: list[HtmlRow] = []
     above: dict[int, tuple[str, int]] = {}
     for number, cells in enumerate(rows):
         row: list[str] = []

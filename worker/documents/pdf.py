@@ -16,12 +16,12 @@ from pypdfium2 import raw
 from worker.documents.cleaning import clean_text
 from worker.documents.legibility import is_legible
 from worker.documents.model import Block, Note, NoteCode, ParsedDocument
-from worker.documents.pdf_glyphs import Rules, page_pieces, page_rules
+from worker.documents.pdf_glyphs import RuledLines, page_pieces, page_rules
 from worker.documents.pdf_heads import without_heads
 from worker.documents.pdf_paragraphs import document_blocks
-from worker.documents.pdf_rows import Row, page_rows
+from worker.documents.pdf_rows import PdfRow, page_rows
 from worker.documents.pdf_ruled import without_ruled
-from worker.documents.pdf_tables import Grid, page_parts
+from worker.documents.pdf_tables import PdfGrid, page_parts
 from worker.documents.titles import own_title
 from worker.errors import DocumentRejected
 
@@ -34,9 +34,9 @@ NOTE_PAGES: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    rows: list[Row]
-    grids: list[Grid]
-    rules: Rules
+    rows: list[PdfRow]
+    grids: list[PdfGrid]
+    rules: RuledLines
     has_objects: bool
     has_picture: bool
 
@@ -96,7 +96,7 @@ def _page(document: pdfium.PdfDocument, number: int) -> _Page:
         page.close()
 
 
-def _text(page: _Page, rows: list[Row]) -> str:
+def _text(page: _Page, rows: list[PdfRow]) -> str:
     cells = (cell for grid in page.grids for row in grid.rows for cell in row)
     return "\n".join([*(row.text for row in rows), *cells])
 

@@ -57,7 +57,7 @@ class _Glyph(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RuledLines:
     """The thin lines and the edges of boxes that a page draws, in points.
 
     Attributes:
@@ -77,7 +77,7 @@ class Rules:
         return any(lower <= at <= upper and low < right and left < high for low, high, at in self.across)
 
 
-def page_rules(page: pdfium.PdfPage) -> Rules:
+def page_rules(page: pdfium.PdfPage) -> RuledLines:
     """The lines of a page."""
     across, upright = [], []
     for each in page.get_objects(filter=(raw.FPDF_PAGEOBJ_PATH,), max_depth=2):
@@ -91,10 +91,10 @@ def page_rules(page: pdfium.PdfPage) -> Rules:
             upright += [(left, bottom, top), (right, bottom, top)]
         if len(across) > MOST_RULES:
             break
-    return Rules(tuple(across), tuple(upright))
+    return RuledLines(tuple(across), tuple(upright))
 
 
-def page_pieces(page: pdfium.PdfPage, rules: Rules) -> list[Piece]:
+def page_pieces(page: pdfium.PdfPage, rules: RuledLines) -> list[Piece]:
     """The pieces of a page in the order of painting; struck-through letters are left out."""
     textpage = page.get_textpage()
     try:
@@ -155,7 +155,7 @@ def _glyphs(textpage: Any) -> Iterator[_Glyph | None]:
         yield _Glyph(char, box.left, box.right, box.bottom, box.top)
 
 
-def _joined(glyphs: Iterator[_Glyph | None], rules: Rules) -> Iterator[Piece]:
+def _joined(glyphs: Iterator[_Glyph | None], rules: RuledLines) -> Iterator[Piece]:
     current: list[_Glyph] = []
     last: _Glyph | None = None
     order, is_from_right = 0, False
@@ -177,7 +177,9 @@ def _joined(glyphs: Iterator[_Glyph | None], rules: Rules) -> Iterator[Piece]:
         yield from _pieces(current, order, rules)
 
 
-def _parts(current: list[_Glyph], last: _Glyph, glyph: _Glyph, rules: Rules, is_from_right: bool) -> bool:
+def _parts(
+    current: list[_Glyph], last: _Glyph, glyph: _Glyph, rules: RuledLines, is_from_right: bool
+) -> bool:
     """Whether a glyph begins another piece: it stands apart, on another line or in another size."""
     height = max(last.top - last.bottom, 0.1)
     own = glyph.top - glyph.bottom
@@ -206,7 +208,7 @@ def _is_far(current: list[_Glyph], glyph: _Glyph) -> bool:
     )
 
 
-def _cells_from_right(glyphs: list[_Glyph], rules: Rules) -> Iterator[list[_Glyph]]:
+def _cells_from_right(glyphs: list[_Glyph], rules: RuledLines) -> Iterator[list[_Glyph]]:
     """The glyphs of a line from right to left, parted at gaps and vertical lines."""
     height = max(each.top - each.bottom for each in glyphs)
     cell: list[_Glyph] = []
@@ -234,7 +236,7 @@ def _leader_length(glyphs: list[_Glyph]) -> int:
     return count
 
 
-def _pieces(glyphs: list[_Glyph], order: int, rules: Rules) -> Iterator[Piece]:
+def _pieces(glyphs: list[_Glyph], order: int, rules: RuledLines) -> Iterator[Piece]:
     """The glyphs as a piece; those of a line from right to left as one for each cell."""
     solid = [each for each in glyphs if not each.char.isspace()]
     if any(each.char > LAST_LTR and is_rtl(each.char) for each in solid):
@@ -274,7 +276,7 @@ def _spaced(glyphs: list[_Glyph]) -> Iterator[str]:
             right = glyph.right if right == float("inf") else max(right, glyph.right)
 
 
-def _is_struck(glyph: _Glyph, rules: Rules) -> bool:
+def _is_struck(glyph: _Glyph, rules: RuledLines) -> bool:
     """Whether a line goes through the middle of a letter."""
     height = glyph.top - glyph.bottom
     low, high = glyph.bottom + 0.32 * height, glyph.bottom + 0.62 * height

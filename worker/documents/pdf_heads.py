@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from worker.documents.pdf_rows import Row
+from worker.documents.pdf_rows import PdfRow
 
 EDGE_ROWS: Final = 3
 """Rows of a running head at most."""
@@ -32,7 +32,7 @@ PRINTED_FROM: Final = re.compile(r"\b(?:file|https?)://\S+(?:\s+\d+/\d+)?$")
 PRINTED_AT: Final = re.compile(r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? \d{1,2}:\d\d(?: ?[AP]M)?\b")
 
 
-def without_heads(pages: Sequence[Sequence[Row]]) -> tuple[list[list[Row]], list[str]]:
+def without_heads(pages: Sequence[Sequence[PdfRow]]) -> tuple[list[list[PdfRow]], list[str]]:
     """The pages without running heads, and the different texts of these."""
     edges = [(_edge_sizes(rows), _edge_sizes(rows[::-1])) for rows in pages]
     seen = Counter(
@@ -43,11 +43,11 @@ def without_heads(pages: Sequence[Sequence[Row]]) -> tuple[list[list[Row]], list
         for key in set(_keys(row, is_top, page))
     )
     least = max(2.0, SHARE * sum(bool(rows) for rows in pages))
-    found: list[list[Row]] = []
+    found: list[list[PdfRow]] = []
     heads: dict[str, None] = {}
     for page, rows in enumerate(pages):
 
-        def is_head(row: Row, *, is_top: bool, page: int = page) -> bool:
+        def is_head(row: PdfRow, *, is_top: bool, page: int = page) -> bool:
             is_number = len(pages) > 1 and PAGE_NUMBER.fullmatch(row.text) is not None
             return is_number or any(seen[key] >= least for key in _keys(row, is_top, page))
 
@@ -62,19 +62,19 @@ def without_heads(pages: Sequence[Sequence[Row]]) -> tuple[list[list[Row]], list
     return found, list(heads)
 
 
-def _printed(rows: Sequence[Row]) -> list[Row]:
+def _printed(rows: Sequence[PdfRow]) -> list[PdfRow]:
     """What a browser prints above and below a page, which may stand near its text."""
     if len(rows) < 3 or not PRINTED_FROM.search(rows[-1].text):
         return []
     return [row for row in (rows[0], rows[-1]) if _is_print(row)]
 
 
-def _is_print(row: Row) -> bool:
+def _is_print(row: PdfRow) -> bool:
     """Whether a row is what a browser prints above or below a page."""
     return PRINTED_AT.search(row.text) is not None or PRINTED_FROM.search(row.text) is not None
 
 
-def _edge_sizes(rows: Sequence[Row]) -> list[int]:
+def _edge_sizes(rows: Sequence[PdfRow]) -> list[int]:
     """How many rows from one edge on may be a running head: few, and apart from the others."""
     gaps = [abs(one.bottom - other.bottom) for one, other in itertools.pairwise(rows)]
     usual = sorted(gaps)[(len(gaps) - 1) // 3] if gaps else 0.0
@@ -82,11 +82,11 @@ def _edge_sizes(rows: Sequence[Row]) -> list[int]:
     return [size for size in range(1, most + 1) if gaps[size - 1] > APART * usual]
 
 
-def _edge(rows: Sequence[Row], size: int, *, is_top: bool) -> Sequence[Row]:
+def _edge(rows: Sequence[PdfRow], size: int, *, is_top: bool) -> Sequence[PdfRow]:
     return rows[:size] if is_top else rows[len(rows) - size :]
 
 
-def _keys(row: Row, is_top: bool, page: int) -> Iterator[tuple[str, int, bool]]:
+def _keys(row: PdfRow, is_top: bool, page: int) -> Iterator[tuple[str, int, bool]]:
     """Equal for rows of one place with the same text, or whose text differs by the page's number only."""
     place = round((row.bottom + row.top) / 2 / PLACE_PT)
     yield row.text, place, is_top
@@ -95,7 +95,7 @@ def _keys(row: Row, is_top: bool, page: int) -> Iterator[tuple[str, int, bool]]:
         yield f"{row.text[:start]}#{int(number[1]) - page}{row.text[end:]}", place, is_top
 
 
-def _page_number(row: Row, *, is_top: bool) -> re.Match[str] | None:
+def _page_number(row: PdfRow, *, is_top: bool) -> re.Match[str] | None:
     """The number of the page in a head: behind a word for page, before a total, or alone in its cell.
 
     At the bottom also the last number: above the text that may be a heading's own.

@@ -12,8 +12,8 @@ from typing import Final
 from worker.documents.cleaning import clean_text, single_line
 from worker.documents.model import Block, table_block
 from worker.documents.pdf_glyphs import HYPHEN
-from worker.documents.pdf_rows import Row
-from worker.documents.pdf_tables import Grid
+from worker.documents.pdf_rows import PdfRow
+from worker.documents.pdf_tables import PdfGrid
 
 SENTENCE_END: Final = tuple(".!?:;。！？：；।؟\"”')）】")
 SHORT_LINE: Final = 0.75
@@ -98,9 +98,9 @@ KEPT_PREFIXES: Final = frozenset(
 """First parts of words that keep their hyphen."""
 
 
-def document_blocks(pages: Sequence[Sequence[Row | Grid]]) -> Iterator[Block]:
+def document_blocks(pages: Sequence[Sequence[PdfRow | PdfGrid]]) -> Iterator[Block]:
     """The blocks of all pages in reading order; each page's rows without running heads, and its tables."""
-    text = "\n".join(part.text for parts in pages for part in parts if isinstance(part, Row))
+    text = "\n".join(part.text for parts in pages for part in parts if isinstance(part, PdfRow))
     builder = _Builder(words={each.lower() for each in HYPHENATED.findall(text)})
     for number, parts in enumerate(pages, 1):
         yield from builder.page(number, parts)
@@ -113,18 +113,18 @@ class _Builder:
 
     words: set[str]
     page_number: int = 0
-    lines: list[Row] = field(default_factory=list)
+    lines: list[PdfRow] = field(default_factory=list)
     grid: list[tuple[str, ...]] = field(default_factory=list)
 
-    def page(self, number: int, parts: Sequence[Row | Grid]) -> Iterator[Block]:
+    def page(self, number: int, parts: Sequence[PdfRow | PdfGrid]) -> Iterator[Block]:
         """The blocks that a page completes; the last one may go on over the page."""
-        rows = [part for part in parts if isinstance(part, Row)]
+        rows = [part for part in parts if isinstance(part, PdfRow)]
         longest = max((row.right - row.left for row in rows), default=0.0)
         pitches = [upper.bottom - lower.bottom for upper, lower in itertools.pairwise(rows)]
         usual = median(pitches) if pitches else 0.0
         is_first = True
         for part in parts:
-            if isinstance(part, Grid):
+            if isinstance(part, PdfGrid):
                 yield from self._add_grid(part.rows, is_first=is_first, number=number)
             else:
                 yield from self._add_line(part, longest, usual, is_first=is_first, number=number)
@@ -148,7 +148,7 @@ class _Builder:
         self.grid += rows[1:] if goes_on and rows[0] == self.grid[0] else rows
 
     def _add_line(
-        self, row: Row, longest: float, usual: float, *, is_first: bool, number: int
+        self, row: PdfRow, longest: float, usual: float, *, is_first: bool, number: int
     ) -> Iterator[Block]:
         ends = self.grid or not self.lines or self._parts(row, longest, usual, is_first=is_first)
         if ends:
@@ -156,7 +156,7 @@ class _Builder:
             self.page_number = number
         self.lines.append(row)
 
-    def _parts(self, row: Row, longest: float, usual: float, *, is_first: bool) -> bool:
+    def _parts(self, row: PdfRow, longest: float, usual: float, *, is_first: bool) -> bool:
         """Whether a line begins another paragraph than the line above."""
         last = self.lines[-1]
         if abs(row.height - last.height) > OTHER_SIZE * last.height or LIST_START.match(row.text):

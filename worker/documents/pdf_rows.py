@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from worker.documents.pdf_glyphs import GAP, SAME_SIZE, SPACE, Piece, Rules, is_rtl
+from worker.documents.pdf_glyphs import GAP, SAME_SIZE, SPACE, Piece, RuledLines, is_rtl
 from worker.documents.superscripts import lowered, raised
 
 RAISED: Final = 0.12
@@ -14,7 +14,7 @@ RAISED: Final = 0.12
 
 
 @dataclass(slots=True)
-class Cell:
+class PdfCell:
     """The text between two gaps of a row."""
 
     text: str
@@ -24,14 +24,14 @@ class Cell:
 
 
 @dataclass(slots=True)
-class Row:
+class PdfRow:
     """The cells at one height.
 
     Attributes:
         is_rtl: True where it reads from right to left; the cells are in reading order.
     """
 
-    cells: list[Cell]
+    cells: list[PdfCell]
     bottom: float
     top: float
     is_rtl: bool = False
@@ -57,7 +57,7 @@ class Row:
         return max(cell.right for cell in self.cells)
 
 
-def page_rows(pieces: Sequence[Piece], rules: Rules) -> list[Row]:
+def page_rows(pieces: Sequence[Piece], rules: RuledLines) -> list[PdfRow]:
     """The rows from the top of the page to its bottom."""
     lines: list[list[Piece]] = []
     box = (0.0, 0.0)
@@ -71,28 +71,28 @@ def page_rows(pieces: Sequence[Piece], rules: Rules) -> list[Row]:
         else:
             lines.append([piece])
             box = (piece.bottom, piece.top)
-    rows: list[Row] = []
+    rows: list[PdfRow] = []
     for line in lines:
         rows.append(_row(line, rules, rows[-1].text if rows else ""))
     return rows
 
 
-def _row(line: list[Piece], rules: Rules, above: str) -> Row:
+def _row(line: list[Piece], rules: RuledLines, above: str) -> PdfRow:
     """The cells of a line; the text above may end with the currency of its first number."""
     longest = max(line, key=lambda each: len(each.text))  # signs and other fonts are taller or smaller
     rtl = sum(is_rtl(char) for piece in line for char in piece.text)
     is_from_right = rtl > sum(char.isalpha() and not is_rtl(char) for piece in line for char in piece.text)
     ordered = sorted(line, key=lambda each: -each.right if is_from_right else each.left)
-    cells: list[Cell] = []
+    cells: list[PdfCell] = []
     last: Piece | None = None
     for index, piece in enumerate(ordered):
         if last is None or _stands_apart(last, piece, rules):
-            cells.append(Cell(piece.text, piece.left, piece.right, piece.order))
+            cells.append(PdfCell(piece.text, piece.left, piece.right, piece.order))
         else:
             following = ordered[index + 1].text if index + 1 < len(ordered) else ""
             cells[-1] = _with_piece(cells[-1], last, piece, (above if len(cells) == 1 else "", following))
         last = piece if last is None or piece.height >= SAME_SIZE * last.height else _moved(last, piece)
-    return Row(cells, longest.bottom, longest.top, is_from_right)
+    return PdfRow(cells, longest.bottom, longest.top, is_from_right)
 
 
 def _moved(last: Piece, sign: Piece) -> Piece:
@@ -109,7 +109,7 @@ def _gap(last: Piece, piece: Piece) -> float:
     return max(piece.left - last.right, last.left - piece.right)
 
 
-def _stands_apart(last: Piece, piece: Piece, rules: Rules) -> bool:
+def _stands_apart(last: Piece, piece: Piece, rules: RuledLines) -> bool:
     gap = _gap(last, piece)
     if last.ends_in_leader or gap > GAP * max(last.height, piece.height):
         return True
@@ -117,7 +117,7 @@ def _stands_apart(last: Piece, piece: Piece, rules: Rules) -> bool:
     return gap > 1 and rules.part(left, right, (piece.top + piece.bottom) / 2)
 
 
-def _with_piece(cell: Cell, last: Piece, piece: Piece, around: tuple[str, str]) -> Cell:
+def _with_piece(cell: PdfCell, last: Piece, piece: Piece, around: tuple[str, str]) -> PdfCell:
     """A cell with the next piece: raised, lowered, behind a space, or joined."""
     before, following = f"{around[0]} {cell.text}", around[1]
     is_sign = piece.height < SAME_SIZE * last.height and len(piece.text) <= 4 and not piece.text.isalpha()
@@ -129,4 +129,4 @@ def _with_piece(cell: Cell, last: Piece, piece: Piece, around: tuple[str, str]) 
         space = " " if _gap(last, piece) > SPACE * max(last.height, piece.height) else ""
         text = cell.text + space + piece.text
     left, right = min(cell.left, piece.left), max(cell.right, piece.right)
-    return Cell(text, left, right, min(cell.order, piece.order))
+    return PdfCell(text, left, right, min(cell.order, piece.order))

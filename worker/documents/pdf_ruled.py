@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.documents.pdf_glyphs import Piece, Rules, is_rtl
+from worker.documents.pdf_glyphs import Piece, RuledLines, is_rtl
 from worker.documents.pdf_rows import page_rows
-from worker.documents.pdf_tables import Grid
+from worker.documents.pdf_tables import PdfGrid
 
 NEAR_PT: Final = 3.0
 MOST_LINES: Final = 800
 """Pages with more lines are drawings; comparing each with each takes their square."""
 PROSE_CHARS: Final = 800
 """A cell with more text is a part of the page, in a frame."""
-NO_RULES: Final = Rules()
+NO_RULES: Final = RuledLines()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class RuledTable:
 
     columns: tuple[float, ...]
     rows: tuple[float, ...]
-    rules: Rules
+    rules: RuledLines
 
     @property
     def top(self) -> float:
@@ -33,7 +33,7 @@ class RuledTable:
         return self.rows[-1]
 
     def place(self, piece: Piece) -> tuple[int, int] | None:
-        """Row from the top and column of a text; None when it stands outside."""
+        """PdfRow from the top and column of a text; None when it stands outside."""
         x, y = (piece.left + piece.right) / 2, (piece.bottom + piece.top) / 2
         if not (self.columns[0] < x < self.columns[-1] and self.rows[0] < y < self.rows[-1]):
             return None
@@ -81,19 +81,19 @@ class RuledTable:
         )
 
 
-def without_ruled(pieces: Sequence[Piece], rules: Rules) -> tuple[list[Piece], list[Grid]]:
+def without_ruled(pieces: Sequence[Piece], rules: RuledLines) -> tuple[list[Piece], list[PdfGrid]]:
     """The pieces outside of tables with lines, and these tables from the top of the page to its bottom."""
     rest, grids = list(pieces), []
     for table in sorted(_ruled_tables(rules), key=lambda each: -each.top):
         inside = [piece for piece in rest if table.place(piece) is not None]
         rows = table.texts(inside)
         if len(inside) > 1 and all(len(cell) <= PROSE_CHARS for row in rows for cell in row):
-            grids.append(Grid(rows, table.top))
+            grids.append(PdfGrid(rows, table.top))
             rest = [piece for piece in rest if table.place(piece) is None]
     return rest, grids
 
 
-def _ruled_tables(rules: Rules) -> Iterator[RuledTable]:
+def _ruled_tables(rules: RuledLines) -> Iterator[RuledTable]:
     """The tables with at least two columns."""
     across = sorted({(round(a), round(b), round(y, 1)) for a, b, y in rules.across})
     upright = sorted({(round(x, 1), round(a), round(b)) for x, a, b in rules.upright})
@@ -103,7 +103,7 @@ def _ruled_tables(rules: Rules) -> Iterator[RuledTable]:
         xs = _edges([x for x, _, _ in columns])
         ys = _edges([y for _, _, y in lines])
         if len(xs) > 2 and len(ys) > 1:
-            yield RuledTable(xs, ys, Rules(tuple(lines), tuple(columns)))
+            yield RuledTable(xs, ys, RuledLines(tuple(lines), tuple(columns)))
 
 
 def _joined(

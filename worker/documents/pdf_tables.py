@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from worker.documents.pdf_glyphs import Rules
-from worker.documents.pdf_rows import Cell, Row
+from worker.documents.pdf_glyphs import RuledLines
+from worker.documents.pdf_rows import PdfCell, PdfRow
 
 CLOSE: Final = 3.0
 """Rows of one table are at most this many heights apart."""
@@ -20,14 +20,16 @@ WRAPPED: Final = 1.2
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class PdfGrid:
     """A table: rows of cells' texts, and its upper edge in points."""
 
     rows: list[tuple[str, ...]]
     top: float
 
 
-def page_parts(rows: Sequence[Row], grids: Sequence[Grid], rules: Rules) -> Iterator[Row | Grid]:
+def page_parts(
+    rows: Sequence[PdfRow], grids: Sequence[PdfGrid], rules: RuledLines
+) -> Iterator[PdfRow | PdfGrid]:
     """A page's rows, those of a table together as a grid, and the grids among them."""
     start = 0
     for grid in grids:
@@ -40,7 +42,7 @@ def page_parts(rows: Sequence[Row], grids: Sequence[Grid], rules: Rules) -> Iter
     yield from _parts(rows[start:], rules)
 
 
-def _parts(rows: Sequence[Row], rules: Rules) -> Iterator[Row | Grid]:
+def _parts(rows: Sequence[PdfRow], rules: RuledLines) -> Iterator[PdfRow | PdfGrid]:
     at = 0
     while at < len(rows):
         end = _table_end(rows, at)
@@ -54,15 +56,17 @@ def _parts(rows: Sequence[Row], rules: Rules) -> Iterator[Row | Grid]:
         elif _is_prose(rows[at:end], columns):
             yield from _by_column(rows[at:end], columns)
         else:
-            yield Grid(_grid(rows[at:end], columns, rules), rows[at].top)
+            yield PdfGrid(_grid(rows[at:end], columns, rules), rows[at].top)
         at = end
 
 
-def _single(row: Row) -> Row:
-    return Row([Cell(row.text, row.left, row.right, row.cells[0].order)], row.bottom, row.top, row.is_rtl)
+def _single(row: PdfRow) -> PdfRow:
+    return PdfRow(
+        [PdfCell(row.text, row.left, row.right, row.cells[0].order)], row.bottom, row.top, row.is_rtl
+    )
 
 
-def _table_end(rows: Sequence[Row], start: int) -> int:
+def _table_end(rows: Sequence[PdfRow], start: int) -> int:
     """The end of the table that starts at a row; a row of one cell belongs to it between others."""
     end = at = start
     while at < len(rows) and (at == start or rows[at - 1].bottom - rows[at].top < CLOSE * rows[at].height):
@@ -74,7 +78,7 @@ def _table_end(rows: Sequence[Row], start: int) -> int:
     return end + _ends_wrapped(rows, start, end)
 
 
-def _ends_wrapped(rows: Sequence[Row], start: int, end: int) -> int:
+def _ends_wrapped(rows: Sequence[PdfRow], start: int, end: int) -> int:
     """1 when the row behind a table is the second line of a cell in its last row, else 0."""
     if end - start < 2 or end == len(rows) or len(rows[end].cells) != 1:
         return 0
@@ -85,13 +89,13 @@ def _ends_wrapped(rows: Sequence[Row], start: int, end: int) -> int:
     return int(pitches[-1] * WRAPPED < max(pitches) and _fits(rows[start:end], rows[end]))
 
 
-def _fits(table: Sequence[Row], row: Row) -> bool:
+def _fits(table: Sequence[PdfRow], row: PdfRow) -> bool:
     """Whether a row of one cell stands within one column of the rows before."""
     columns = _columns(table)
     return sum(_overlap(row.cells[0], column) > 0 for column in columns) == 1 and len(row.text) < 60
 
 
-def _columns(rows: Sequence[Row]) -> list[tuple[float, float]]:
+def _columns(rows: Sequence[PdfRow]) -> list[tuple[float, float]]:
     """Left and right of each column; a cell over several columns does not join them."""
     most = max(len(row.cells) for row in rows)
     found = _merged([cell for row in rows for cell in row.cells if len(row.cells) > 1])
@@ -102,7 +106,7 @@ def _columns(rows: Sequence[Row]) -> list[tuple[float, float]]:
     )
 
 
-def _merged(cells: Sequence[Cell]) -> list[tuple[float, float]]:
+def _merged(cells: Sequence[PdfCell]) -> list[tuple[float, float]]:
     found: list[tuple[float, float]] = []
     for left, right in sorted((cell.left, cell.right) for cell in cells):
         if found and left < found[-1][1]:
@@ -112,15 +116,17 @@ def _merged(cells: Sequence[Cell]) -> list[tuple[float, float]]:
     return found
 
 
-def _overlap(cell: Cell, column: tuple[float, float]) -> float:
+def _overlap(cell: PdfCell, column: tuple[float, float]) -> float:
     return min(cell.right, column[1]) - max(cell.left, column[0])
 
 
-def _column_of(cell: Cell, columns: Sequence[tuple[float, float]]) -> int:
+def _column_of(cell: PdfCell, columns: Sequence[tuple[float, float]]) -> int:
     return max(range(len(columns)), key=lambda each: _overlap(cell, columns[each]))
 
 
-def _grid(rows: Sequence[Row], columns: Sequence[tuple[float, float]], rules: Rules) -> list[tuple[str, ...]]:
+def _grid(
+    rows: Sequence[PdfRow], columns: Sequence[tuple[float, float]], rules: RuledLines
+) -> list[tuple[str, ...]]:
     pitches = [upper.bottom - lower.bottom for upper, lower in itertools.pairwise(rows)]
     line = min(pitches) * WRAPPED if max(pitches) > min(pitches) * WRAPPED else 0.0
     ruled = _ruled(rows, rules)
@@ -142,7 +148,7 @@ def _grid(rows: Sequence[Row], columns: Sequence[tuple[float, float]], rules: Ru
     return [tuple(texts) for texts in found]
 
 
-def _ruled(rows: Sequence[Row], rules: Rules) -> list[bool]:
+def _ruled(rows: Sequence[PdfRow], rules: RuledLines) -> list[bool]:
     """Whether a line lies below each row but the last; empty unless lines part most rows."""
     found = [
         rules.lie_between(
@@ -163,9 +169,9 @@ def _continues(texts: Sequence[str], above: Sequence[str], is_near: bool) -> boo
     return starts_small or (is_near and not has_digits)
 
 
-def _is_prose(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> bool:
+def _is_prose(rows: Sequence[PdfRow], columns: Sequence[tuple[float, float]]) -> bool:
     """Whether columns hold sentences: long lines, or longer ones that were painted column by column."""
-    by_column: list[list[Cell]] = [[] for _ in columns]
+    by_column: list[list[PdfCell]] = [[] for _ in columns]
     for row in rows:
         for cell in row.cells:
             by_column[_column_of(cell, columns)].append(cell)
@@ -177,10 +183,10 @@ def _is_prose(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> bo
     return shortest >= PROSE_CHARS or (is_ordered and shortest >= ORDERED_PROSE_CHARS)
 
 
-def _by_column(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> Iterator[Row]:
+def _by_column(rows: Sequence[PdfRow], columns: Sequence[tuple[float, float]]) -> Iterator[PdfRow]:
     places = reversed(range(len(columns))) if rows[0].is_rtl else range(len(columns))
     for column in places:
         for row in rows:
             cells = [cell for cell in row.cells if _column_of(cell, columns) == column]
             if cells:
-                yield _single(Row(cells, row.bottom, row.top, row.is_rtl))
+                yield _single(PdfRow(cells, row.bottom, row.top, row.is_rtl))

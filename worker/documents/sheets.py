@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openpyxl.workbook.workbook import Workbook
     from openpyxl.worksheet.worksheet import Worksheet
 
-Grid: TypeAlias = list[tuple[str, ...]]
+SheetGrid: TypeAlias = list[tuple[str, ...]]
 DELIMITERS: Final = (";", ",", "\t", "|")
 SAMPLE_ROWS: Final = 100
 MOST_COLUMNS: Final = 500
@@ -67,13 +67,13 @@ def parse_xlsx(data: bytes) -> ParsedDocument:
     )
 
 
-def grid_blocks(rows: Grid, *, page: int = 0) -> Iterator[Block]:
+def grid_blocks(rows: SheetGrid, *, page: int = 0) -> Iterator[Block]:
     """The tables of a sheet, parted by empty rows; a row of one cell before a table is a paragraph.
 
     A table without names of its columns, which goes on behind an empty row, has those of the table above.
     """
-    part: Grid = []
-    above: Grid = []
+    part: SheetGrid = []
+    above: SheetGrid = []
     for row in [*rows, ()]:
         if any(row):
             part.append(row)
@@ -90,12 +90,12 @@ def grid_blocks(rows: Grid, *, page: int = 0) -> Iterator[Block]:
         part = []
 
 
-def _fit(table: Grid, head: tuple[str, ...]) -> bool:
+def _fit(table: SheetGrid, head: tuple[str, ...]) -> bool:
     """Whether every column in use has a name."""
     return all(len(head) > at and head[at] for row in table for at, cell in enumerate(row) if cell)
 
 
-def _table(rows: Grid, page: int) -> Block:
+def _table(rows: SheetGrid, page: int) -> Block:
     """A table without the columns that are empty in every row."""
     width = max(len(row) for row in rows)
     used = [at for at in range(width) if any(len(row) > at and row[at] for row in rows)]
@@ -124,10 +124,10 @@ class _Workbook:
             if count:
                 yield Note(code=code, count=count)
 
-    def _rows(self, sheet: Worksheet) -> Grid:
+    def _rows(self, sheet: Worksheet) -> SheetGrid:
         hidden = _hidden_columns(sheet)
         merged = _merged_values(sheet)
-        found: Grid = []
+        found: SheetGrid = []
         for number, cells in enumerate(sheet.iter_rows(max_col=min(sheet.max_column, MOST_COLUMNS)), 1):
             row = sheet.row_dimensions.get(number) if number in sheet.row_dimensions else None
             texts = tuple(

@@ -119,7 +119,7 @@ def test_an_answer_without_both_scores_delivers_nothing(
     found = assessed(DRAFT, POLICY, evidence(1.0), answer=scores(grounding, certainty))
     breakdown = found.diagnostics["confidenceBreakdown"]
 
-    assert (found.tier, found.action, found.category) == (Tier.LOW, Action.ESCALATE, "judge_unavailable")
+    assert (found.tier, found.action, found.category) == (Tier.LOW, Action.ESCALATE, outcome)
     assert outcome in found.failed_checks
     assert breakdown == {"grounding": None, "retrieval": 1.0, "certainty": None}
 
@@ -264,6 +264,6 @@ def test_without_a_grounding_score_nothing_is_delivered(answer: Exception | None
     """A judge that is down or off is no grounding of 0 and no pass: the reply is low and says why."""
     found = assessed(DRAFT, POLICY, evidence(1.0), answer=answer)
 
-    assert (found.category, found.tier, found.action) == ("judge_unavailable", Tier.LOW, Action.ESCALATE)
+    assert (found.category, found.tier, found.action) == (outcome, Tier.LOW, Action.ESCALATE)
     assert outcome in found.failed_checks
     assert "grounding" not in found.signals

@@ -7,6 +7,7 @@ without a reader; only a reader or a hard fact refuses; without a reader the dra
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from worker.assessment.non_answers.recogniser import is_non_answer
@@ -86,15 +87,17 @@ def assessment(case: DraftCase, policy: CalibratedPolicy, reading: DraftReading 
     if reading is None:
         raise ValueError("reading: expected one for a draft that facts do not decide, got none")
     if (checked := reading.checked) is None:
-        return _undecided(case, policy, (reading.outcome,), (reading.reason,))
-    if _lacks_citations(case, policy):
-        return _undecided(case, policy, (Shortfall.UNCITED,), ("the draft cites no passage",), checked)
+        return _unread(case, policy, reading)
     return _read(case, policy, checked)
 
 
 def _read(case: DraftCase, policy: CalibratedPolicy, checked: CheckedReading) -> Assessment:
     confidence = checked.support * (checked.relevance if policy.check_relevance else 1.0)
-    short = found_shortfalls(checked, send_at=policy.send_at, check_relevance=policy.check_relevance)
+    uncited = (Shortfall.UNCITED,) if _lacks_citations(case, policy) else ()
+    short = (
+        *found_shortfalls(checked, send_at=policy.send_at, check_relevance=policy.check_relevance),
+        *uncited,
+    )
     sent = confidence >= policy.send_at and not short
     failed = short if short or sent else (Shortfall.UNSURE,)
     action = Action.SEND if sent else policy.low_action
@@ -112,23 +115,19 @@ def _read(case: DraftCase, policy: CalibratedPolicy, checked: CheckedReading) ->
     )
 
 
-def _undecided(
-    case: DraftCase,
-    policy: CalibratedPolicy,
-    failed: Sequence[str],
-    reasons: tuple[str, ...],
-    checked: CheckedReading | None = None,
-) -> Assessment:
-    return _decided(
+def _unread(case: DraftCase, policy: CalibratedPolicy, reading: DraftReading) -> Assessment:
+    """The assessment of a draft that no judge has read: its confidence is no measure of it."""
+    reason = reading.reason
+    found = _decided(
         case,
         policy,
         action=policy.undecided_action,
         tier=Tier.MEDIUM,
-        failed=failed,
-        reasons=reasons,
-        explanation=f"{reasons[0][0].upper()}{reasons[0][1:]}. Action: {policy.undecided_action}.",
-        checked=checked,
+        failed=(reading.outcome,),
+        reasons=(reason,),
+        explanation=f"{reason[0].upper()}{reason[1:]}. Action: {policy.undecided_action}.",
     )
+    return replace(found, measured=False)
 
 
 def _lacks_citations(case: DraftCase, policy: CalibratedPolicy) -> bool:

@@ -26,7 +26,7 @@ class CalibratedPolicy:
         gate: whether small talk and clarifying questions pass without a fact check.
         require_evidence: whether a factual draft without any passage is stopped; an account without documents
             must set it to False.
-        require_citations: whether a draft without any citation is held.
+        require_citations: whether a draft without any citation is refused.
         check_relevance: whether a draft must answer the question; False measures support only.
         send_at: 0..1, lowest confidence that is sent. 0.5: more likely right than wrong by the judge's own
             probability; reviews move it (``docs/confidence.md``).

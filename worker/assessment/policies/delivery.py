@@ -109,7 +109,7 @@ class Delivery:
         missing_texts: language -> sentence after a partial answer.
         tell_confidence: whether a text on its confidence follows every assessed reply.
         confidence_texts: language -> tier -> that text; an empty text adds nothing.
-        thresholds: condition (``label:subject=tax``, ``kind:records``) -> field of the design -> 0..1, used
+        thresholds: condition (``label:subject=tax``) -> field of the design -> 0..1, used
             instead of the field where the condition applies.
         retry_with: another model or prompt for a first draft of low confidence; None: no second draft.
         suggest_questions: whether up to three headings of documents near the question follow a fallback text.

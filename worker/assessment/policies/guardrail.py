@@ -194,7 +194,7 @@ def assessment(case: DraftCase, policy: GuardrailPolicy, reading: DraftReading |
         confidence=scores.overall,
         tier=tier,
         action=action,
-        category="judge_unavailable" if unread else "",
+        category=failed[0] if failed else "",
         passed_checks=("confidence",) if tier is Tier.HIGH else (),
         failed_checks=() if tier is Tier.HIGH else ("confidence", *failed),
         reasons=(_details(scores, tier), *((reading.reason,) if unread and reading else ())),

@@ -41,15 +41,15 @@ def found_shortfalls(
 
 
 def shortfall_reasons(checked: CheckedReading, failed: Sequence[str]) -> tuple[str, ...]:
-    """One sentence for each shortfall, then what the draft leaves out."""
-    facts = sorted({fact for each in checked.sentences for fact in each.disagreements})
+    """One sentence for each shortfall, without words of the draft: not every reviewer may read it."""
+    kinds = sorted({fact.partition(":")[0] for each in checked.sentences for fact in each.disagreements})
     said = {
         Shortfall.PROMISE: "the draft promises an action that is not performed",
         Shortfall.UNGROUNDED: "the passages do not support every sentence",
         Shortfall.UNQUOTED: "a sentence has no quote that stands in the passages",
-        Shortfall.CONTESTED: f"the quotes do not bear out: {'; '.join(facts)}",
+        Shortfall.CONTESTED: f"the quotes do not bear out: {', '.join(kinds)}",
         Shortfall.IRRELEVANT: "the draft does not answer what was asked",
         Shortfall.UNSURE: "the judge is not sure enough",
+        Shortfall.UNCITED: "the draft cites no passage",
     }
-    left_out = (f"left out: {checked.left_out}",) if checked.left_out else ()
-    return (*(text for name, text in said.items() if name in failed), *left_out)
+    return tuple(text for name, text in said.items() if name in failed)

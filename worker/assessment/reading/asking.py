@@ -69,8 +69,9 @@ class DraftReading:
 
     @property
     def reason(self) -> str:
-        """Why there is no reading, for a reviewer."""
-        return f"no reading by the judge: {self.outcome.value}" + (f" ({self.detail})" if self.detail else "")
+        """Why there is no reading; an unusable answer is not shown, since it may repeat the draft."""
+        detail = f" ({self.detail})" if self.detail and self.outcome is ReadingOutcome.UNAVAILABLE else ""
+        return f"no reading by the judge: {self.outcome.value}{detail}"
 
 
 def reading_request(case: DraftCase, wanted: Wanted) -> ReadingRequest:
