@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sandbox.routes import Route
 from sandbox.vendors.form import (
-    AnswerDocument,
     Meaning,
     Requirement,
     Vendor,
+    VendorDocument,
     answered,
     both,
     choice,
@@ -22,7 +22,7 @@ GUIDE = "learn.microsoft.com/azure/ai-services/openai: content filter, quotas"
 FILTERED = "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."
 
 
-def usual(document: AnswerDocument) -> object:
+def usual(document: VendorDocument) -> object:
     """With the results of the filter."""
     safe = {
         name: {"filtered": False, "severity": "safe"} for name in ("hate", "self_harm", "sexual", "violence")

@@ -10,8 +10,8 @@ from typing import Any
 
 from sandbox.routes import Route
 
-AnswerDocument = dict[str, Any]
-AnswerBody = Callable[[AnswerDocument], object]
+VendorDocument = dict[str, Any]
+VendorBody = Callable[[VendorDocument], object]
 """Makes a vendor's body from the sandbox's own answer to the same request."""
 
 
@@ -36,7 +36,7 @@ class Meaning(StrEnum):
     FLAGGED = "flagged"
 
 
-def unchanged(document: AnswerDocument) -> object:
+def unchanged(document: VendorDocument) -> object:
     """The sandbox's own answer."""
     return document
 
@@ -54,7 +54,7 @@ class VendorForm:
     name: str
     meaning: Meaning
     source: str
-    body: AnswerBody = unchanged
+    body: VendorBody = unchanged
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     route: Route = Route.CHAT
@@ -67,7 +67,7 @@ class Requirement:
 
     name: str
     source: str
-    is_broken_by: Callable[[AnswerDocument], bool]
+    is_broken_by: Callable[[VendorDocument], bool]
     status: int
     body: object
     route: Route = Route.CHAT
@@ -82,7 +82,7 @@ class Vendor:
     """
 
     name: str
-    usual: Mapping[Route, AnswerBody] = field(default_factory=dict)
+    usual: Mapping[Route, VendorBody] = field(default_factory=dict)
     forms: tuple[VendorForm, ...] = ()
     requirements: tuple[Requirement, ...] = ()
 
@@ -95,7 +95,7 @@ class Vendor:
             )
         return known[name]
 
-    def refusal(self, route: Route, document: AnswerDocument) -> Requirement | None:
+    def refusal(self, route: Route, document: VendorDocument) -> Requirement | None:
         """The first requirement that a request breaks."""
         on_path = (each for each in self.requirements if each.route is path_of(route))
         return next((each for each in on_path if each.is_broken_by(document)), None)
@@ -106,10 +106,10 @@ def path_of(route: Route) -> Route:
     return Route.CHAT if route in {Route.JUDGE, Route.CLASSIFIER} else route
 
 
-def message(**changes: object) -> AnswerBody:
+def message(**changes: object) -> VendorBody:
     """The answer with other fields in its message; a value may be made from the message's text."""
 
-    def body(document: AnswerDocument) -> object:
+    def body(document: VendorDocument) -> object:
         found = copy.deepcopy(document)
         said = found["choices"][0]["message"]
         text = said.get("content") or ""
@@ -119,10 +119,10 @@ def message(**changes: object) -> AnswerBody:
     return body
 
 
-def choice(**changes: object) -> AnswerBody:
+def choice(**changes: object) -> VendorBody:
     """The answer with other fields in its choice, such as ``finish_reason``."""
 
-    def body(document: AnswerDocument) -> object:
+    def body(document: VendorDocument) -> object:
         found = copy.deepcopy(document)
         found["choices"][0].update(changes)
         return found
@@ -130,10 +130,10 @@ def choice(**changes: object) -> AnswerBody:
     return body
 
 
-def both(first: AnswerBody, second: AnswerBody) -> AnswerBody:
+def both(first: VendorBody, second: VendorBody) -> VendorBody:
     """Two changes, one after the other."""
 
-    def body(document: AnswerDocument) -> object:
+    def body(document: VendorDocument) -> object:
         found = first(document)
         assert isinstance(found, dict)
         return second(found)
@@ -141,10 +141,10 @@ def both(first: AnswerBody, second: AnswerBody) -> AnswerBody:
     return body
 
 
-def without(*names: str) -> AnswerBody:
+def without(*names: str) -> VendorBody:
     """The answer without these fields, of the whole or of its choice."""
 
-    def body(document: AnswerDocument) -> object:
+    def body(document: VendorDocument) -> object:
         found = copy.deepcopy(document)
         for each in (found, found["choices"][0]):
             for name in names:
@@ -159,17 +159,17 @@ def half(text: str) -> str:
     return text[: len(text) // 2].rstrip(" .!?")
 
 
-def cut(reason: object) -> AnswerBody:
+def cut(reason: object) -> VendorBody:
     """Half of the answer, with a finish reason."""
     return both(message(content=half), choice(finish_reason=reason))
 
 
-def said(value: object) -> AnswerBody:
+def said(value: object) -> VendorBody:
     """Always the same body."""
     return lambda _: copy.deepcopy(value)
 
 
-def called(call: Mapping[str, object]) -> AnswerBody:
+def called(call: Mapping[str, object]) -> VendorBody:
     """A call of a tool in a vendor's form."""
     return both(message(content=None, tool_calls=[dict(call)]), choice(finish_reason="tool_calls"))
 
@@ -196,11 +196,11 @@ def refused(
     )
 
 
-def answered(name: str, meaning: Meaning, source: str, body: AnswerBody) -> VendorForm:
+def answered(name: str, meaning: Meaning, source: str, body: VendorBody) -> VendorForm:
     """An answer to a chat call with status 200."""
     return VendorForm(name=name, meaning=meaning, source=source, body=body)
 
 
-def text(made: Callable[[str], str]) -> AnswerBody:
+def text(made: Callable[[str], str]) -> VendorBody:
     """The answer with a text made from its own."""
     return message(content=made)

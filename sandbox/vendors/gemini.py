@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sandbox.routes import Route
 from sandbox.vendors.form import (
-    AnswerDocument,
     Meaning,
     Requirement,
     Vendor,
+    VendorDocument,
     answered,
     both,
     called,
@@ -29,7 +29,7 @@ def failed(code: int, words: str, status: str, *details: dict[str, object]) -> l
     return [{"error": {"code": code, "message": words, "status": status, "details": list(details)}}]
 
 
-def usual(document: AnswerDocument) -> object:
+def usual(document: VendorDocument) -> object:
     """Calls of tools without an id."""
     for each in document["choices"]:
         for call in each["message"].get("tool_calls") or ():

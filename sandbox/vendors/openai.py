@@ -6,10 +6,10 @@ from typing import Any
 
 from sandbox.routes import Route
 from sandbox.vendors.form import (
-    AnswerDocument,
     Meaning,
     Requirement,
     Vendor,
+    VendorDocument,
     VendorForm,
     answered,
     both,
@@ -45,14 +45,14 @@ def error(words: str, **fields: object) -> dict[str, Any]:
 def result(**changes: object) -> Any:
     """The first moderation result with other fields."""
 
-    def body(document: AnswerDocument) -> object:
+    def body(document: VendorDocument) -> object:
         first, *others = document["results"]
         return {**document, "results": [{**first, **changes}, *others]}
 
     return body
 
 
-def without_flags(document: AnswerDocument) -> object:
+def without_flags(document: VendorDocument) -> object:
     """A flagged result whose categories are all false."""
     first = document["results"][0]
     return result(flagged=True, categories=dict.fromkeys(first["categories"], False))(document)

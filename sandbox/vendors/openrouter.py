@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 from sandbox.vendors.form import (
-    AnswerDocument,
     Meaning,
     Requirement,
     Vendor,
+    VendorDocument,
     VendorForm,
     answered,
     both,
@@ -31,13 +31,13 @@ def failed(code: object, words: str, **metadata: object) -> dict[str, object]:
     return {"error": {"message": words, "code": code} | ({"metadata": metadata} if metadata else {})}
 
 
-def reset_in_30_s(_: AnswerDocument) -> object:
+def reset_in_30_s(_: VendorDocument) -> object:
     """A limit whose reset is a time in milliseconds, inside the body."""
     reset = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(round(1000 * (time.time() + 30)))}
     return failed(429, "Rate limit exceeded", headers=reset)
 
 
-def in_choice(document: AnswerDocument) -> object:
+def in_choice(document: VendorDocument) -> object:
     """An error beside half of an answer."""
     cut_off = cut("error")(document)
     return choice(error={"code": 502, "message": PROVIDER})(cut_off)  # type: ignore[arg-type]  # an object

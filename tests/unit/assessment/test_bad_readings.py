@@ -90,7 +90,7 @@ def test_a_fitting_quote_does_not_help_a_changed_fact(draft: str, contested: str
     )
 
     assert (found.action, found.category) == (Action.ESCALATE, "contested")
-    assert contested in [fact for each in found.sentences for fact in each.disagreements]
+    assert contested in " ".join(fact for each in found.sentences for fact in each.disagreements)
 
 
 @pytest.mark.parametrize("first", [0, 1])
