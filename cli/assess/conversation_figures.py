@@ -17,10 +17,12 @@ SENT_KINDS: Final = {
     Writes.INVENTED: DraftKind.INVENTED,
 }
 COLUMNS: Final = (
-    "policy", "judge", "right_sent", "wrong_sent", "invented_sent", "held", "not_in_documents_answered",
-    "judge_calls", "completions",
+    "policy", "judge", "right_sent", "wrong_sent", "invented_sent", "bad_sent_at_most", "held",
+    "not_in_documents_answered", "judge_calls", "completions",
 )  # fmt: skip
-SHARES: Final = frozenset({"right_sent", "wrong_sent", "invented_sent", "held", "not_in_documents_answered"})
+SHARES: Final = frozenset(
+    {"right_sent", "wrong_sent", "invented_sent", "bad_sent_at_most", "held", "not_in_documents_answered"}
+)
 KIND_COLUMNS: Final = ("policy", "judge", "kind", "cases", "right_sent", "wrong_sent", "invented_sent")
 
 
@@ -64,6 +66,7 @@ def _figures(runs: Mapping[Writes, RunResult]) -> dict[str, Any]:
     answerable = [(case, ending) for case, ending in usual.endings if case.doc]
     kinds = dict.fromkeys(case.kind for case in usual.cases if case.doc)
     return figures | {
+        "bad_sent_at_most": _bound(runs),
         "held": _share(sum(ending.waits for _, ending in answerable), len(answerable)),
         "not_in_documents_answered": _undocumented(runs.values()),
         "judge_calls": round(usual.calls.get("judge", 0) / max(1, len(usual.cases)), 3),
@@ -98,6 +101,27 @@ def _sent_share(result: RunResult | None, writes: Writes, *, kind: str | None = 
         for case, ending in result.endings
     )
     return _share(sent, len(asked))
+
+
+def _bound(runs: Mapping[Writes, RunResult]) -> float | None:
+    """The conformal bound on the share of bad drafts that are sent: ``(sent + 1) / (drafts + 1)``.
+
+    It holds on average for the next bad draft, if that is like those of the set (conformal risk control,
+    Angelopoulos and others 2022, for a loss of 0 or 1). None unless both kinds of bad drafts were measured.
+    """
+    bad = (runs.get(Writes.WRONG), runs.get(Writes.INVENTED))
+    found = [_sent_of(each) for each in bad if each is not None]
+    if len(found) < len(bad):
+        return None
+    sent, drafts = (sum(counts) for counts in zip(*found, strict=True))
+    return _share(sent + 1, drafts + 1)
+
+
+def _sent_of(result: RunResult) -> tuple[int, int]:
+    """How many drafts of answerable cases were sent as the run wrote them, and of how many."""
+    wanted = SENT_KINDS[result.run.writes]
+    sent = sum(bool(case.doc) and sent_kind(case, ending) is wanted for case, ending in result.endings)
+    return sent, sum(bool(case.doc) for case in result.cases)
 
 
 def _undocumented(results: Iterable[RunResult]) -> float | None:

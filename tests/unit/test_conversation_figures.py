@@ -56,6 +56,7 @@ def test_a_share_counts_only_replies_of_its_kind_to_questions_with_an_answer() -
     )
 
     assert (row["right_sent"], row["wrong_sent"], row["invented_sent"]) == (0.5, 0.0, 0.5)
+    assert row["bad_sent_at_most"] == 0.4  # one of four bad drafts: (1 + 1) / (4 + 1)
     assert (row["held"], row["not_in_documents_answered"]) == (0.5, 0.3333)
     assert (row["judge_calls"], row["completions"]) == (1.0, 2.0)
     assert [(each["kind"], each["right_sent"]) for each in kind_rows([row])] == [
