@@ -115,13 +115,24 @@ def _is_plain(text: str) -> bool:
 
 
 def _is_clarifying(text: str) -> bool:
-    return _each_matches("questions", text) and _only_asks(text) and not _claims(text)
+    answers = any(_is_answered(part) for part in split_sentences(folded_text(text)))
+    return not answers and _each_matches("questions", text) and _only_asks(text) and not _claims(text)
+
+
+def _is_answered(part: str) -> bool:
+    """Whether a folded sentence says yes or no: then it answers, whatever is asked after it."""
+    return any(list_pattern(name).match(part) is not None for name in ("yes_heads", "no_heads"))
 
 
 def _only_asks(text: str) -> bool:
-    return all(
-        part.endswith(("?", "？")) for part in split_sentences(folded_text(text)) if not is_small_talk(part)
-    )
+    parts = split_sentences(folded_text(text))
+    return all(part.endswith(("?", "？")) or _is_opening(part) for part in parts)
+
+
+def _is_opening(part: str) -> bool:
+    """Whether a folded sentence beside a question is a greeting, thanks or regret."""
+    heads = any(list_pattern(name).match(part) for name in ("greeting_heads", "thanks_heads", "courtesies"))
+    return heads and is_small_talk(part)
 
 
 _TESTS: tuple[tuple[ReplyKind, Callable[[str], bool]], ...] = (

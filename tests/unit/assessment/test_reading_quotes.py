@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.assessment.reading.quotes import located, quoted_text
+from worker.assessment.reading.quotes import located, whole_clauses
 
 PASSAGES = (("Opening hours", "The shop is open daily, from 9 am to 5 pm."), ("Returns", "30天内可以退货。"))
 
@@ -24,7 +24,7 @@ def test_a_quote_is_found_whatever_its_form(quote: str) -> None:
     found = located(quote, PASSAGES)
 
     assert found is not None
-    assert quoted_text(found, PASSAGES)
+    assert whole_clauses(found, PASSAGES)
 
 
 @pytest.mark.parametrize(

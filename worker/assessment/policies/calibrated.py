@@ -1,4 +1,4 @@
-"""Policy ``calibrated``, Hushgate's own: verbatim evidence, or one reading by a judge that code checks.
+"""Policy ``calibrated``, Hushgate's own: one reading by a judge that code checks, or verbatim evidence.
 
 A draft is sent when its passages support it *and* it answers what was asked. Only verbatim evidence approves
 without a reader; only a reader or a hard fact refuses; without a reader the draft waits for a person.
@@ -24,8 +24,7 @@ from worker.assessment.values import DraftCase
 from worker.model import Action, Assessment, Tier
 
 VERBATIM_CONFIDENCE: Final = 0.99
-"""Of the 309 answers to other questions in the development conversations, copied as whole sentences, one is
-taken for a verbatim answer; of 309 invented ones none (``docs/confidence.md``)."""
+"""Of 618 invented answers of two sets of conversations none is verbatim (``docs/confidence.md``)."""
 NOTHING_STORED: Final = "the account has no documents"
 
 
@@ -50,7 +49,7 @@ def wanted(case: DraftCase, policy: CalibratedPolicy) -> Wanted:
 
 
 def settled(case: DraftCase, policy: CalibratedPolicy) -> Assessment | None:
-    """The assessment where no reading is needed: a non-answer, a hard fact, or verbatim evidence."""
+    """The assessment where no reading is needed: a non-answer or a hard fact."""
     if not case.evidence.moderation_hit and is_non_answer(case.draft):
         return non_answer_assessment(
             "calibrated", policy, text_in_language(policy.fallbacks, author_language(case))
@@ -65,19 +64,14 @@ def settled(case: DraftCase, policy: CalibratedPolicy) -> Assessment | None:
             reasons=tuple(VETO_REASONS[veto] for veto in stopped),
             explanation=f"Stopped by: {', '.join(stopped)}. Action: {policy.low_action}.",
         )
-    sentences = reading_request(case, Wanted(verdicts=True)).sentences
-    if not _lacks_citations(case, policy) and is_verbatim(case.query, sentences, case.titled_passages):
-        return _decided(
-            case,
-            policy,
-            action=Action.SEND,
-            tier=Tier.HIGH,
-            confidence=VERBATIM_CONFIDENCE,
-            passed=("verbatim", *Veto),
-            reasons=("each sentence and each word of the question stand in one passage",),
-            explanation="The draft is copied from a passage that has the question's words. Action: send.",
-        )
     return None
+
+
+def _verbatim(case: DraftCase, policy: CalibratedPolicy) -> bool:
+    """Whether evidence stands in for a reader; the words of a follow-up do not say what was asked."""
+    sentences = reading_request(case, Wanted(verdicts=True)).sentences
+    alone = not case.evidence.history and not _lacks_citations(case, policy)
+    return alone and is_verbatim(case.query, sentences, case.titled_passages)
 
 
 def assessment(case: DraftCase, policy: CalibratedPolicy, reading: DraftReading | None) -> Assessment:
@@ -116,8 +110,20 @@ def _read(case: DraftCase, policy: CalibratedPolicy, checked: CheckedReading) ->
 
 
 def _unread(case: DraftCase, policy: CalibratedPolicy, reading: DraftReading) -> Assessment:
-    """The assessment of a draft that no judge has read: its confidence is no measure of it."""
+    """The assessment of a draft that no judge has read: sent where it is verbatim, else not measured."""
     reason = reading.reason
+    if _verbatim(case, policy):
+        return _decided(
+            case,
+            policy,
+            action=Action.SEND,
+            tier=Tier.HIGH,
+            confidence=VERBATIM_CONFIDENCE,
+            passed=("verbatim", *Veto),
+            reasons=("the draft is copied from a passage in the words of the question", reason),
+            explanation="No judge read the draft; it is copied from a passage, in the words of the question."
+            " Action: send.",
+        )
     found = _decided(
         case,
         policy,
@@ -141,9 +147,9 @@ def _explanation(
     failed: Sequence[str],
     action: Action,
 ) -> str:
-    parts = [f"The judge reads support {checked.support:.2f}"]
-    parts[0] += f" and relevance {checked.relevance:.2f}" if policy.check_relevance else ""
-    parts[0] += f": confidence {confidence:.2f} (sent from {policy.send_at:.2f})."
+    parts = [f"After the checks of the judge's reading: support {checked.support:.2f}"]
+    parts[0] += f", relevance {checked.relevance:.2f}" if policy.check_relevance else ""
+    parts[0] += f", confidence {confidence:.2f} (sent from {policy.send_at:.2f})."
     if failed:
         parts.append(f"Stopped by: {', '.join(failed)}.")
     return " ".join([*parts, f"Action: {action}."])

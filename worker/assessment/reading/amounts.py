@@ -9,10 +9,10 @@ from typing import Final
 from worker.assessment.reading.arithmetic import derived_numbers, values_of
 from worker.assessment.reading.clauses import content_of, speaking_of
 from worker.assessment.reading.dates import counted_days, counted_years, named_dates
-from worker.assessment.reading.languages import same_language
+from worker.assessment.reading.languages import language_of, same_language, says
 from worker.assessment.reading.numbers import DAY_MINUTES, Figures, figures
 from worker.assessment.reading.units import BARE, THING, UNITS, Amounts, amounts
-from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.assessment.text.wordlists import folded_text
 from worker.assessment.text.words import split_sentences
 
 HALF_DAY: Final = DAY_MINUTES // 2
@@ -142,7 +142,7 @@ def _calendar(text: str) -> frozenset[str]:
 
 def _is_example(readings: frozenset[str], sentence: str) -> bool:
     """Whether a sentence names a number as an example that lies between two others of its numbers."""
-    if list_pattern("examples").search(folded_text(sentence)) is None:
+    if not says("examples", folded_text(sentence), language_of(sentence)):
         return False
     values = [value for value, _ in values_of(figures(sentence).units_of())]
     said = [value for value, _ in values_of([(readings, "")])]

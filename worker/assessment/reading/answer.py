@@ -120,7 +120,7 @@ def _sentences(found: Json, request: ReadingRequest) -> tuple[SentenceReading, .
 
 
 def _sentence(found: dict[str, Json]) -> SentenceReading:
-    named = str(found.get("verdict", "")).strip().casefold().replace(" ", "_").replace("-", "_")
+    named = str(found.get("verdict", "")).strip(" .!\"'").casefold().replace(" ", "_").replace("-", "_")
     if named not in set(Verdict):
         raise _Unusable(ReadingOutcome.NO_SENTENCES, f"verdict {named!r}")
     verdict = Verdict(named)
@@ -139,7 +139,8 @@ def _worth(read: SentenceReading) -> tuple[bool, float]:
 
 def _quotes(found: Json) -> tuple[str, ...]:
     several = found if isinstance(found, list) else [found]
-    texts = (each for each in several if isinstance(each, str) and each.strip())
+    given = (each.get("text", each.get("quote")) if isinstance(each, dict) else each for each in several)
+    texts = (each for each in given if isinstance(each, str) and each.strip())
     return tuple(text for text, _ in zip(texts, range(MOST_QUOTES), strict=False))
 
 

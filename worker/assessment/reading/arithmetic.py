@@ -7,9 +7,10 @@ from itertools import combinations, islice, product
 from math import ceil, floor
 from typing import Final
 
+from worker.assessment.reading.languages import language_of, says
 from worker.assessment.reading.numbers import Figures
 from worker.assessment.reading.units import BARE
-from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.assessment.text.wordlists import folded_text
 
 UNIT_STEPS: Final = (60.0, 24.0, 7.0, 12.0)
 """Minutes, hours, days and months, by which a conclusion converts."""
@@ -29,7 +30,7 @@ def derived_numbers(
     sentence: str, said: Figures, known: Sequence[Figures], bare: frozenset[str]
 ) -> frozenset[str]:
     """What follows from the numbers that a sentence shows, and where it concludes from its evidence too."""
-    concludes = "=" in sentence or list_pattern("results").search(folded_text(sentence)) is not None
+    concludes = "=" in sentence or says("results", folded_text(sentence), language_of(sentence))
     numbers = bare.union(*(each.readings for each in known))
     quoted, asked = (values_of(figure.units_of()) for figure in known[:2])
     found: frozenset[str] = frozenset()

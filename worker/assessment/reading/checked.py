@@ -8,7 +8,7 @@ from typing import Final
 from worker.assessment.reading.courtesy import states_nothing
 from worker.assessment.reading.facts import disagreements
 from worker.assessment.reading.model import Reading, ReadingRequest, SentenceReading
-from worker.assessment.reading.quotes import located, quoted_text
+from worker.assessment.reading.quotes import located, whole_clauses
 from worker.model import ReadSentence, Verdict
 
 UNPROVEN: Final = 0.0
@@ -70,14 +70,15 @@ def _checked(
         noticed = disagreements(
             text,
             draft=" ".join(request.sentences),
-            quoted="\n".join(quoted_text(quote, request.passages) for quote in quotes),
+            quoted="\n".join(dict.fromkeys(whole_clauses(quote, request.passages) for quote in quotes)),
             passages=request.evidence,
             asked=request.asked,
         )
         against = tuple(f"{each.kind}: {each.detail}"[:80] for each in noticed)
         support = UNPROVEN if against else read.probability
-    elif read.verdict is Verdict.NO_CLAIM and states_nothing(text, request.asked):
-        support = None
+    elif read.verdict is Verdict.NO_CLAIM:
+        nothing = states_nothing(text, asked=request.asked, passages=request.evidence)
+        support = None if nothing else UNPROVEN
     return ReadSentence(
         start=span[0],
         end=span[1],

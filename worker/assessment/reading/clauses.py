@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from worker.assessment.reading.languages import same_language
+from worker.assessment.reading.languages import language_of, same_language
 from worker.assessment.text.once import KEPT_TEXTS, once
-from worker.assessment.text.wordlists import list_words, one_of
+from worker.assessment.text.wordlists import language_pattern
 from worker.assessment.text.words import fact_units, split_sentences, text_units
 
 
 def main_clauses(folded: str) -> str:
     """The text without its subordinate clauses: "who cannot come" denies nothing of the main clause."""
-    return _subordinate().sub(" ", folded)
+    return _subordinate(language_of(folded)).sub(" ", folded)
 
 
 @cache
-def _subordinate() -> re.Pattern[str]:
-    heads = one_of(sorted(list_words("subordinating"), key=len, reverse=True))
-    return re.compile(rf"(?<!\w){heads}(?!\w)[^,.;:!?()]*")
+def _subordinate(language: str | None) -> re.Pattern[str]:
+    heads = language_pattern("subordinating", language).pattern
+    return re.compile(rf"(?:{heads})[^,.;:!?()]*")
 
 
 @lru_cache(maxsize=KEPT_TEXTS)

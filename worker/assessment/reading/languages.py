@@ -7,13 +7,16 @@ from typing import Final
 
 from worker.assessment.text.language import detect_language, function_word_language
 from worker.assessment.text.once import KEPT_TEXTS
+from worker.assessment.text.wordlists import language_pattern
 
 LATIN: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi")
-"""Languages told apart by their words; others are told by their script."""
+"""Languages that differ by their words; others differ by their script."""
 
 
 MOST_CHARS: Final = 400
-"""Characters that the language of a text is told by."""
+"""Characters that show the language of a text."""
+WRITTEN_IN: Final = {"han": "zh", "kana": "ja", "hangul": "ko"}
+"""Script -> the language of its word lists."""
 
 
 def language_of(text: str) -> str | None:
@@ -23,7 +26,13 @@ def language_of(text: str) -> str | None:
 
 @lru_cache(maxsize=KEPT_TEXTS)
 def _language_of(text: str) -> str | None:
-    return detect_language(text, LATIN) or function_word_language(text)
+    found = detect_language(text, LATIN) or function_word_language(text)
+    return WRITTEN_IN.get(found, found) if found else None
+
+
+def says(name: str, folded: str, language: str | None) -> bool:
+    """Whether folded text in a language has a phrase of a list: "do" limits in Polish, not in English."""
+    return language_pattern(name, language).search(folded) is not None
 
 
 def same_language(one: str, other: str) -> bool:

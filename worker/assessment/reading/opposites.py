@@ -8,9 +8,10 @@ from functools import cache
 from typing import Final
 
 from worker.assessment.reading.clauses import content_of, main_clauses
-from worker.assessment.reading.languages import same_language
+from worker.assessment.reading.languages import language_of, same_language, says
+from worker.assessment.reading.polarity import without_neutral
 from worker.assessment.text.once import once
-from worker.assessment.text.wordlists import folded_text, list_pattern, list_words, phrase_pattern
+from worker.assessment.text.wordlists import folded_text, list_words, phrase_pattern
 
 _CLAUSE_END: Final = re.compile(r"[,.;:!?()\n—–。，；：！？、]")
 WORDS_BEFORE: Final = 3
@@ -64,33 +65,32 @@ def waived(sentence: str, *, quoted: str, near: Sequence[str]) -> bool:
     """
     if sides(sentence).get(DUTY) != frozenset({False}) or not same_language(sentence, quoted):
         return False
-    folded = folded_text(quoted)
-    named = list_pattern("conditions").search(folded) is not None or sides(quoted).get(DUTY) == frozenset(
-        {True}
-    )
-    dropped = any(list_pattern(name).search(folded) for name in ("negating", "privative"))
+    folded, language = folded_text(quoted), language_of(quoted)
+    named = says("conditions", folded, language) or sides(quoted).get(DUTY) == frozenset({True})
+    dropped = says("negating", folded, language) or says("privative", folded, language)
     return named and not dropped and not any(False in sides(each).get(DUTY, ()) for each in near)
 
 
 def _turned(kind: str, sentence: str, quoted: str) -> bool:
-    restricting = list_pattern("restricting")
-    return kind in CONDITIONAL and any(restricting.search(folded_text(each)) for each in (sentence, quoted))
+    texts = (sentence, quoted)
+    return kind in CONDITIONAL and any(says("restricting", folded_text(t), language_of(t)) for t in texts)
 
 
 @once
 def sides(text: str) -> Mapping[str, frozenset[bool]]:
     """Kind -> the sides of it that a text says; a negation in the clause turns a side round."""
     found: dict[str, set[bool]] = {}
-    for clause in _CLAUSE_END.split(list_pattern("neutral").sub(" ", folded_text(text))):
-        for kind, side in _sides_of(clause):
+    language = language_of(text)
+    for clause in _CLAUSE_END.split(without_neutral(folded_text(text), language)):
+        for kind, side in _sides_of(clause, language):
             found.setdefault(kind, set()).add(side)
     return {kind: frozenset(each) for kind, each in found.items()}
 
 
-def _sides_of(clause: str) -> Iterator[tuple[str, bool]]:
+def _sides_of(clause: str, language: str | None) -> Iterator[tuple[str, bool]]:
     pattern, meanings = _opposites()
     for match in pattern.finditer(clause):
-        negated = _is_negated(clause, match.start(), match.end())
+        negated = _is_negated(clause, match.start(), match.end(), language)
         for kind, side in meanings[match[0]]:
             if kind in TURNED_BY_NEGATION:
                 yield kind, side is not negated
@@ -98,13 +98,13 @@ def _sides_of(clause: str) -> Iterator[tuple[str, bool]]:
                 yield kind, side
 
 
-def _is_negated(clause: str, start: int, end: int) -> bool:
+def _is_negated(clause: str, start: int, end: int, language: str | None) -> bool:
     if clause[start] >= "\u3040":
         near = clause[max(0, start - SIGNS_BESIDE) : start], clause[end : end + SIGNS_BESIDE]
     else:
         before, after = clause[:start].split()[-WORDS_BEFORE:], clause[end:].split()[:WORDS_AFTER]
         near = " ".join(before), " ".join(after)
-    return any(list_pattern("negating").search(each) for each in near)
+    return any(says("negating", each, language) for each in near)
 
 
 @cache

@@ -6,10 +6,11 @@ import re
 from typing import Final
 
 from worker.assessment.reading.clauses import main_clauses
-from worker.assessment.reading.languages import same_language
+from worker.assessment.reading.languages import language_of, same_language, says
 from worker.assessment.reading.numbers import figures
 from worker.assessment.text.once import once
-from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.assessment.text.wordlists import folded_text, language_pattern, list_pattern
+from worker.assessment.text.words import split_sentences
 
 _CLAUSE: Final = re.compile(r"[^,.;:!?()\n，。；：！？、]+")
 _LEAD: Final = re.compile(r"^[\W_]+")
@@ -21,53 +22,63 @@ def flipped(sentence: str, draft: str, quoted: str) -> str | None:
     Only texts of one language are compared: a translation moves its negations. A draft that limits its yes
     in another sentence, and a quote with a contrast ("no interest, but a fee"), are left to the judge.
     """
-    head, body = _headed(sentence)
-    if not head or not same_language(sentence, quoted):
+    head, body = headed(sentence)
+    language, whole = language_of(quoted), headed(draft)[1]
+    if head and not whole:
+        return None if _heads(quoted) == frozenset({head}) else head
+    body = body or whole
+    if not head or not same_language(body, quoted):
         return None
-    folded, whole = _without_neutral(folded_text(quoted)), _headed(draft)[1]
-    if head == "yes" and not _says("negating", whole) and not _says("agreements", whole):
-        denied = _says("negating", main_clauses(folded)) and not _says("contrasts", folded)
-        conditional = _says("restricting", whole) and _says("restricting", folded)
+    folded = without_neutral(folded_text(quoted), language)
+    if head == "yes" and not says("negating", whole, language) and not says("agreements", whole, language):
+        denied = says("negating", main_clauses(folded), language) and not says("contrasts", folded, language)
+        conditional = says("restricting", whole, language) and says("restricting", folded, language)
         return "yes" if denied and not conditional else None
-    if head == "no" and _says("negating", body):
-        return None if _says("negating", folded) or _says("restricting", folded) else "no"
+    if head == "no" and says("negating", body, language):
+        bears_out = says("negating", folded, language) or says("restricting", folded, language)
+        return None if bears_out else "no"
     return None
+
+
+def _heads(quoted: str) -> frozenset[str]:
+    """The yes and no that sentences of the quotes begin with."""
+    return frozenset(head for part in split_sentences(quoted) if (head := headed(part)[0]))
 
 
 def dropped_condition(sentence: str, quoted: str) -> str | None:
     """A word such as "all" for what the quotes grant with a condition only; None without one."""
-    _, body = _headed(sentence)
-    folded, other = _without_neutral(list_pattern("recurring").sub(" ", body)), folded_text(quoted)
-    if not same_language(sentence, quoted) or _says("universal", other) or _says("boundless", other):
+    _, body = headed(sentence)
+    language = language_of(quoted)
+    folded = without_neutral(language_pattern("recurring", language).sub(" ", body), language)
+    other = folded_text(quoted)
+    unlimited = says("universal", other, language) or says("boundless", other, language)
+    if unlimited or not same_language(sentence, quoted):
         return None
-    limited = _says("restricting", other) or _says("negating", other) or bool(figures(quoted).numbers)
-    if not limited:
+    limited = says("restricting", other, language) or says("negating", other, language)
+    if not limited and not figures(quoted).numbers:
         return None
-    boundless = list_pattern("boundless").search(folded)
-    if boundless is not None:
+    if (boundless := language_pattern("boundless", language).search(folded)) is not None:
         return boundless[0]
-    if _says("restricting", folded) or _says("negating", folded):
+    if says("restricting", folded, language) or says("negating", folded, language):
         return None
-    for clause in _CLAUSE.findall(folded):
-        found = list_pattern("universal").search(clause)
-        if found is None or _says("privative", clause[: found.start()]):
-            continue
-        if not _says("limiting", clause[found.end() :]):
-            return found[0]
-    return None
+    return next(filter(None, (_unlimited(clause, language) for clause in _CLAUSE.findall(folded))), None)
 
 
-def _without_neutral(folded: str) -> str:
+def _unlimited(clause: str, language: str | None) -> str | None:
+    """The word of a clause that says "all" without a limit after it."""
+    found = language_pattern("universal", language).search(clause)
+    if found is None or says("privative", clause[: found.start()], language):
+        return None
+    return None if says("limiting", clause[found.end() :], language) else found[0]
+
+
+def without_neutral(folded: str, language: str | None) -> str:
     """The text without negations that deny nothing: "no more than three"."""
-    return list_pattern("neutral").sub(" ", folded)
-
-
-def _says(name: str, folded: str) -> bool:
-    return list_pattern(name).search(folded) is not None
+    return language_pattern("neutral", language).sub(" ", folded)
 
 
 @once
-def _headed(sentence: str) -> tuple[str, str]:
+def headed(sentence: str) -> tuple[str, str]:
     """``yes``, ``no`` or nothing at the head of a sentence, and the folded rest."""
     folded = _LEAD.sub("", folded_text(sentence))
     for name in ("yes", "no"):

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from worker.assessment.reading.clauses import main_clauses
-from worker.assessment.reading.languages import same_language
+from worker.assessment.reading.languages import language_of, same_language, says
+from worker.assessment.reading.polarity import without_neutral
 from worker.assessment.text.once import once
-from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.assessment.text.wordlists import folded_text, language_pattern
 from worker.assessment.text.words import STOP, comparable_unit, is_unspaced, word_tokens
 
 WORDS_REACHED: Final = 4
-"""Words after a negation among which the word that it negates is looked for ."""
+"""Words after a negation among which the word that it negates is looked for."""
 STEM: Final = 6
 """Letters that two forms of a word share at least."""
 _PART: Final = re.compile(r"[^.,;:!?()\n。，；：！？、]+")
@@ -40,39 +41,33 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> st
     condition of the other ("until noon you may", "after noon you may not"). Sentences ``near`` it in the
     passages may bear it out.
     """
-    folded, other = _plain(sentence), _plain(quoted)
-    if _limits(folded) or not same_language(sentence, quoted):
+    language = language_of(quoted)
+    folded, other = (without_neutral(folded_text(text), language) for text in (sentence, quoted))
+    if says("restricting", folded, language) or not same_language(sentence, quoted):
         return None
-    said, stated = _predicates(main_clauses(folded)), _predicates(other)
+    said, stated = _predicates(main_clauses(folded), language), _predicates(other, language)
     found: frozenset[str] = frozenset()
-    if not _negates(folded) and not _limits(other):
+    limited = says("restricting", other, language)
+    if not _negates(folded, language) and not limited:
         found = stated.negated & said.words - said.negated
-    elif not _negates(other) and not _limits(other):
-        around = [_predicates(_plain(each)) for each in near]
-        affirmed = _predicates(_plain(draft.replace(sentence, " "))).words
+    elif not _negates(other, language) and not limited:
+        around = [_predicates(folded_text(each), language) for each in near]
+        affirmed = _predicates(folded_text(draft.replace(sentence, " ")), language).words
         found = (said.negated & stated.words) - stated.negated - affirmed
         found = found.difference(*(each.negated for each in around))
     return min(found, default=None)
 
 
-def _limits(folded: str) -> bool:
-    return list_pattern("restricting").search(folded) is not None
-
-
-def _plain(text: str) -> str:
-    return list_pattern("neutral").sub(" ", folded_text(text))
-
-
-def _negates(folded: str) -> bool:
-    return any(list_pattern(name).search(folded) for name in ("negating", "privative"))
+def _negates(folded: str, language: str | None) -> bool:
+    return says("negating", folded, language) or says("privative", folded, language)
 
 
 @once
-def _predicates(folded: str) -> Predicates:
+def _predicates(folded: str, language: str | None) -> Predicates:
     negated = {
         word
         for part in _PART.findall(folded)
-        for negation in list_pattern("negating").finditer(part)
+        for negation in language_pattern("negating", language).finditer(part)
         if (word := _first_word(part[negation.end() :])) is not None
     }
     words = (_stem(word) for word in word_tokens(folded) if word not in STOP)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Final
@@ -9,6 +10,7 @@ from typing import Final
 from worker.assessment.text.once import once
 from worker.model import Quote
 
+_CLAUSE_END: Final = re.compile(r"[,;:()\n–—。，；：！？、]|[.!?](?=\s|$)")
 LEAST_LETTERS: Final = 8
 """Letters and digits of a spaced script below which a quote could stand anywhere ("yes", "9 am")."""
 LEAST_SIGNS: Final = 4
@@ -33,10 +35,14 @@ def located(quote: str, passages: Sequence[tuple[str, str]]) -> Quote | None:
     return None
 
 
-def quoted_text(quote: Quote, passages: Sequence[tuple[str, str]]) -> str:
-    """The words of a quote, as the passage has them."""
+def whole_clauses(quote: Quote, passages: Sequence[tuple[str, str]]) -> str:
+    """The quote with the clauses that it begins and ends in: a judge may not cut off a "not"."""
     title, text = passages[quote.passage - 1]
-    return title if quote.start is None else text[quote.start : quote.end]
+    if quote.start is None or quote.end is None:
+        return title
+    before = [found.end() for found in _CLAUSE_END.finditer(text, 0, quote.start)]
+    after = _CLAUSE_END.search(text, quote.end - 1)
+    return text[before[-1] if before else 0 : after.end() if after else len(text)].strip()
 
 
 @once

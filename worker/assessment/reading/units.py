@@ -54,11 +54,11 @@ def unit_beside(folded: str, start: int, end: int) -> str:
         found = _NEXT_WORD.match(ahead, place)
         if found is None:
             break
+        if found[1] in list_words("stop"):
+            break
         known = _units().get(found[1]) or _compound(found[1])
         if known is not None:
             return known
-        if found[1] in list_words("stop"):
-            break
         unit, place = THING, found.end()
     return unit
 

@@ -41,6 +41,15 @@ def list_pattern(name: str) -> re.Pattern[str]:
 
 
 @cache
+def language_pattern(name: str, language: str | None) -> re.Pattern[str]:
+    """One pattern for the phrases of a list in one language; in all where it has none for the language."""
+    entries = _lists()[name]
+    if language not in entries:
+        return list_pattern(name)
+    return phrase_pattern(tuple(sorted(ordered_list_words(name, language))))
+
+
+@cache
 def phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
     """A pattern that finds whole words and phrases in folded text; unspaced scripts match anywhere.
 
