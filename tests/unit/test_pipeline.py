@@ -1084,7 +1084,7 @@ async def test_a_draft_that_no_judge_has_read_is_held(
 @pytest.mark.parametrize(
     ("draft", "judge", "calls", "reason"),
     [
-        (ANSWER, [SUPPORTED], 0, Reason.REPLIED),
+        (ANSWER, [SUPPORTED], 1, Reason.REPLIED),
         (PARAPHRASE, [SUPPORTED], 1, Reason.REPLIED),
         (PARAPHRASE, [reading(said("contradicted"))], 1, Reason.LOW_CONFIDENCE_ESCALATED),
         (PARAPHRASE, [reading(said("promise"))], 1, Reason.PROMISED_ACTION),
@@ -1097,7 +1097,7 @@ async def test_a_draft_that_no_judge_has_read_is_held(
 async def test_a_judge_is_asked_at_most_once(
     draft: Completion, judge: list[Any] | None, calls: int, reason: Reason
 ) -> None:
-    """Not for a copied draft or a non-answer; an unusable answer is not asked for again."""
+    """Not for a non-answer; an unusable answer is not asked for again."""
     world = World(model=[draft], judge=judge)
     decision = await world.decide()
 

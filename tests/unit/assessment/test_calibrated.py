@@ -24,11 +24,11 @@ TWO = f"{PARAPHRASE} The money is on your card 5 working days later [1]."
 SECOND_QUOTE = "Refunds take 5 working days to arrive on your card"
 
 
-def test_a_copied_draft_is_sent_without_a_call() -> None:
-    """A whole sentence of a passage that has the words of the question."""
+def test_a_copied_draft_is_sent_without_a_judge() -> None:
+    """A whole sentence of a passage that has the words of the question; with a judge it is read."""
     found = assessed(COPIED, POLICY, query=ASKED_IN_ITS_WORDS)
 
-    assert calls_for(COPIED, POLICY, query=ASKED_IN_ITS_WORDS) == 0
+    assert calls_for(COPIED, POLICY, query=ASKED_IN_ITS_WORDS) == 1
     assert (found.action, found.tier, found.policy) == (Action.SEND, Tier.HIGH, "calibrated@3")
     assert (found.failed_checks, found.passed_checks[0]) == ((), "verbatim")
     assert found.confidence > 0.9

@@ -11,6 +11,7 @@ from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.designs import DESIGNS
 from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
+from worker.assessment.values import ReplyKind
 from worker.model import Action
 
 
@@ -156,3 +157,18 @@ def test_a_greeting_is_refused_before_generation_where_its_reply_would_be(
 
     assert (early is not None) is refused
     assert (reply.action is not Action.SEND) is refused
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "Yes, of course. Could you tell me your order number?",
+        "Sure, we do that. What is your name?",
+        "Of course, don't worry. Could you tell me your name?",
+        "Yes, how can I help you?",
+        "Ja, gerne. Wie ist Ihre Bestellnummer?",
+    ],
+)
+def test_a_yes_before_a_question_is_an_answer(draft: str) -> None:
+    """It says that something is so, whatever is asked after it."""
+    assert reply_kind(draft) is ReplyKind.ANSWER

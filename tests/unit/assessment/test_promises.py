@@ -61,7 +61,7 @@ def test_the_rows_are_balanced_in_every_language() -> None:
 def test_promises_are_found_with_few_false_alarms() -> None:
     """On the rows of the grammars all are found; rules in other words go to the judge."""
     assert wrong(held_out=False, label=1) == []
-    assert len(wrong(held_out=False, label=0)) <= 4
+    assert len(wrong(held_out=False, label=0)) <= 6
     assert {bool(row["passages"]) for row in rows() if row["draft"] in wrong(held_out=False, label=0)} == {
         True
     }

@@ -128,3 +128,29 @@ PASSAGE = (
 def test_only_whole_sentences_are_verbatim(question: str, sentence: str, expected: bool) -> None:
     """A cut condition, a changed number or negation, or a question word that is missing, ends it."""
     assert is_verbatim(question, [sentence], [PASSAGE]) is expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "quoted"),
+    [
+        ("Gift cards expire.", "Gift cards do not expire."),
+        ("We ship to Norway.", "We do not ship to Norway."),
+        ("Die Lieferung ist möglich.", "Die Lieferung ist nicht möglich."),
+        ("Der Laden ist geschlossen.", "Der Laden ist geöffnet."),
+        ("No.", "Are dogs allowed in the shop? Yes."),
+        ("Yes, we deliver bikes outside the town.", "We do not deliver bikes outside the town."),
+    ],
+)
+def test_words_of_another_language_hide_no_contradiction(sentence: str, quoted: str) -> None:
+    """The Polish "do" limits, the English one does not; the German "die" begins a main clause."""
+    assert disagreements(sentence, draft=sentence, quoted=quoted, passages=quoted, asked="?")
+
+
+def test_an_article_is_no_unit() -> None:
+    """The French "an" is a year, the English one is not."""
+    quoted = "Children under 12 need an adult with them."
+    sentence = "No, children under 12 need an adult with them."
+
+    assert not disagreements(
+        sentence, draft=sentence, quoted=quoted, passages=quoted, asked="can he go alone"
+    )

@@ -6,6 +6,7 @@ from typing import Final
 
 from worker.assessment.reading.clauses import content_of
 from worker.assessment.reading.facts import disagreements
+from worker.assessment.reading.polarity import headed
 from worker.assessment.text.small_talk import is_small_talk
 from worker.assessment.text.wordlists import folded_text, list_pattern
 
@@ -18,6 +19,9 @@ def states_nothing(sentence: str, *, asked: str, passages: str) -> bool:
 
     A word of the passages speaks of what the account offers: "Insurance included!" states something.
     """
+    head, body = headed(sentence)
+    if head and not body:  # what follows is compared with it
+        return True
     if disagreements(sentence, draft="", quoted="", passages="", asked=asked):
         return False
     folded = folded_text(sentence).strip()
