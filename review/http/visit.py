@@ -37,6 +37,7 @@ from review.http.request_rate import RequestRate
 from review.http.templating import Templates
 from review.languages import gettext as _
 from review.shell.frame import page_frame
+from worker.restarting import JobFailed, unreported
 from worker.settings import ReviewSettings
 from worker.settings.review import SecondFactorDemand
 
@@ -97,6 +98,8 @@ class Site:
     first_run: FirstRunServices = field(default_factory=FirstRunServices)
     kept_figures: KeptRows = field(default_factory=KeptRows)
     reused_figures: ReusedFigures = field(default_factory=ReusedFigures)
+    job_failed: JobFailed = unreported
+    """Told of a bug in a background task; the program that serves the pages counts and reports it."""
     link_visits: RequestRate = field(default_factory=RequestRate)
     """Of signed links, by address and by what they name."""
 
