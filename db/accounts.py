@@ -40,7 +40,7 @@ STRICT: Final[Mapping[str, StrEnum]] = {
     "moderation_failure": STRICT_FAILURE,
     "moderation_combination": Combination.ANY,
 }
-"""Setting -> its value where the stored one is of a newer release: after a rollback events are still decided."""
+"""Setting -> its value where the stored one is of a newer release, so that a rollback loses no event."""
 Choice = TypeVar("Choice", bound=StrEnum)
 
 SETTABLE: Final = tuple(field.name for field in fields(Account) if field.name != "version")
@@ -109,13 +109,14 @@ def account_from_row(row: dict[str, Any]) -> Account:
 
 
 def closed_sets(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a row that have a closed set of values; one of a newer release becomes the strict one."""
+    """The settings of a row with a closed set of values; one of a newer release becomes the strict one."""
     found = {}
     for name, strict in STRICT.items():
         if name in row:
             found[name] = _known(type(strict), row[name]) or strict
             if found[name] != row[name]:
-                log.warning("setting_of_newer_release", setting=name, user_id=row.get("user_id"), used=found[name])
+                user_id, used = row.get("user_id"), found[name]
+                log.warning("setting_of_newer_release", setting=name, user_id=user_id, used=used)
     return found
 
 

@@ -162,8 +162,10 @@ class Rulebooks:
         for user_id, book in ready.items():
             version = newest.get(user_id, 0)
             rollout = book.rollout if running is None else running.get(user_id)
-            is_current = version == book.account.version and rollout == book.rollout and not book.rules_pending
-            if is_current or user_id in self._refreshing or len(self._refreshing) >= MOST_REFRESHING:
+            in_use = (book.account.version, book.rollout, book.rules_pending)
+            if in_use == (version, rollout, False):
+                continue
+            if user_id in self._refreshing or len(self._refreshing) >= MOST_REFRESHING:
                 continue
             task = asyncio.create_task(self._refresh_account(user_id, book, version, rollout))
             self._refreshing[user_id] = task

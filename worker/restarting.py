@@ -30,7 +30,9 @@ async def restarted(name: str, job: Callable[[], Awaitable[None]], failed: JobFa
 
 async def repeated(name: str, job: Callable[[], Awaitable[None]], failed: JobFailed) -> None:
     """Run a job that ends, once; a bug is reported and it starts again."""
-    while not await _is_done(name, job, failed):
+    while True:
+        if await _is_done(name, job, failed):
+            return
         await asyncio.sleep(RESTART_S)
 
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
 
+from db.review_store import Store
 from review import background, job_runner
 from review.http.templating import Templates
 from review.http.visit import Site
-from db.review_store import Store
 from tests.support.reviewing import settings_at
 from worker import restarting
 
 
 @pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(restarting, "RESTART_S", 0.001)
-    yield
 
 
 def site_of(database_url: str, failed: list[str]) -> Site:

@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import psycopg
 import pytest
@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from db.people import invitations, records, sessions
 from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
 from db.people.tables import people
+from review.auth.openid_provider import OpenIdProvider
 from tests.integration.test_invitations import invited
 from tests.integration.test_sign_in import link_for
 from tests.support import identity_provider
@@ -39,6 +40,7 @@ def served(request: pytest.FixtureRequest) -> Iterator[Provider]:
 def provider(served: Provider) -> Provider:
     """The provider, honest."""
     served.lies, served.answer, served.forge = {}, {}, "right"
+    served.method = "client_secret_basic"
     served.down = served.in_userinfo = False
     served.email, served.verified, served.subject = "kim@example.org", True, "subject-1"
     return served
@@ -501,3 +503,22 @@ def test_a_forged_logout_token_ends_nothing(
 
     assert logout_answer(visitor, provider.logout_token(sub=provider.subject)) == 400
     assert guest.get("/profile").status_code == 200
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+async def test_a_restarted_server_finishes_a_sign_in_as_the_provider_wants(
+    provider: Provider, method: str
+) -> None:
+    """The second server has not asked the provider before, and still authenticates by the right method."""
+    provider.method = method
+    redirect_uri = "http://127.0.0.1/sign-in/oidc/callback"
+    first, second = (
+        OpenIdProvider(provider.issuer, client_id=CLIENT, client_secret=SECRET, redirect_uri=redirect_uri)
+        for _ in range(2)
+    )
+    begun = await first.begin()
+    back = provider.authorize(dict(parse_qsl(urlsplit(begun.url).query)))
+    answer = dict(parse_qsl(urlsplit(back).query))
+    identity = await second.finish(answer, nonce=begun.nonce, verifier=begun.verifier)
+
+    assert identity.subject == provider.subject

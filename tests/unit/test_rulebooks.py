@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 
 import pytest
 import structlog
@@ -157,10 +157,16 @@ async def refreshing(store: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
 
 async def switched_off(books: Rulebooks, user_id: str = "shop") -> Rulebook:
     """The rulebook once it is switched off, at most 2 s later."""
+    return await once(books, user_id, lambda book: not book.account.ai_control_enabled)
+
+
+async def once(books: Rulebooks, user_id: str, wanted: Callable[[Rulebook], bool]) -> Rulebook:
+    """The rulebook once it is as wanted, at most 2 s later."""
     async with asyncio.timeout(2):
-        while (book := await books.get(user_id)).account.ai_control_enabled:
+        while True:
+            if wanted(book := await books.get(user_id)):
+                return book
             await asyncio.sleep(0.01)
-    return book
 
 
 async def test_a_slow_account_delays_no_other_switch_off(store: Store, refreshing: Rulebooks) -> None:
@@ -221,9 +227,7 @@ async def test_a_switch_off_waits_for_no_compilation(
         compiled.set()
     assert book.rules_pending
 
-    async with asyncio.timeout(2):
-        while (book := await refreshing.get("shop")).rules_pending:
-            await asyncio.sleep(0.01)
+    book = await once(refreshing, "shop", lambda book: not book.rules_pending)
     assert rule_findings(book.rules, "a scam", stage=Stage.RULES)[0].matched_rule == "flagged_keyword:scam"
 
 
