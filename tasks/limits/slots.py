@@ -151,7 +151,7 @@ class Slots:
         try:
             async with asyncio.timeout(ANSWER_S), self._redis.pipeline(transaction=False) as pipe:
                 for user_id, members in held.items():
-                    values = [int(LEASE_S * 1000), *members]
+                    values: list[str | int] = [int(LEASE_S * 1000), *members]
                     await self._renewal(keys=[self._key(user_id)], args=values, client=pipe)
                 await pipe.execute()
         except (RedisError, OSError) as error:
