@@ -264,13 +264,13 @@ async def test_a_bug_in_an_attempt_ends_it_as_a_failure(
         clock.pass_by(31.0)
         await drain(source, clock)
     after_20_min = len(receiver.requests)
-    for delay_s in DELAYS_S[3:]:
-        clock.pass_by(delay_s + 1)
+    for delay_s in (*DELAYS_S[3:], DAY_S):
+        clock.pass_by(delay_s * 1.1 + 1)
         await drain(source, clock)
     last = await one(people, endpoint)
 
     assert (first.state, first.error) == ("waiting", "internal")
-    assert after_20_min == 3
+    assert 1 <= after_20_min <= 3
     assert (last.state, last.attempts, last.error) == ("failed", ATTEMPTS, "internal")
 
 
