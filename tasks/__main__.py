@@ -1,4 +1,4 @@
-"""``python -P -m tasks worker``: Celery with our application, also where the current folder has a ``tasks.py``.
+"""``python -P -m tasks worker``: Celery with our application, also beside a ``tasks.py`` of the host.
 
 ``celery -A tasks.app`` looks in the current folder first.
 """

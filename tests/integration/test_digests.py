@@ -136,7 +136,7 @@ async def test_a_digest_that_was_not_taken_is_sent_again_later(
     assert state(database_url)["problem"] is None
 
 
-async def test_a_deleted_recipient_and_a_bug_delay_no_other_digest(
+async def test_a_deleted_recipient_and_a_bug_delay_no_other_digest(  # noqa: PLR0917  # fixtures
     server: Site, database_url: str, mentioned: UUID, calm: UUID, gone: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The digests of the others are sent in the same round."""
