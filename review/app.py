@@ -42,6 +42,7 @@ from review.http.reading import answer_in_language
 from review.http.static_files import STATIC
 from review.http.templating import Templates
 from review.http.too_large import TooLargeProblem
+from review.http.undeclared_proxy import UndeclaredProxy
 from review.http.visit import (
     BODY_BYTES,
     FORM_COOKIE,
@@ -111,6 +112,7 @@ def build_app(
         first_run=first_run or FirstRunServices(),
         reused_figures=ReusedFigures(reuse_s=settings.figures_reuse_s),
         job_failed=job_failed,
+        undeclared_proxy=UndeclaredProxy(settings.review_proxies),
     )
     hosts = {origin.hostname or "localhost", "127.0.0.1", "localhost", "[::1]"}
 
@@ -158,6 +160,7 @@ def guarded_route(site: Site, page: PageRoute) -> Route:
     """The handler behind authentication, authorization and CSRF."""
 
     async def endpoint(request: Request) -> Response:
+        site.undeclared_proxy.look(request)
         visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
         answer_in_language(visit, english=page.api)
         try:

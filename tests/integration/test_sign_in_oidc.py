@@ -19,7 +19,9 @@ import sqlalchemy as sa
 from db.people import invitations, records, sessions
 from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
 from db.people.tables import people
+from review.auth import oidc_pages
 from review.auth.openid_provider import OpenIdProvider
+from review.http.visit import BEGUN_A_MINUTE
 from tests.integration.test_invitations import invited
 from tests.integration.test_sign_in import link_for
 from tests.support import identity_provider
@@ -522,3 +524,33 @@ async def test_a_restarted_server_finishes_a_sign_in_as_the_provider_wants(
     identity = await second.finish(answer, nonce=begun.nonce, verifier=begun.verifier)
 
     assert identity.subject == provider.subject
+
+
+def test_one_address_cannot_stop_the_sign_ins_of_others(
+    visitor: Visitors, database_url: str, kim: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the limit of all sign-ins in progress the oldest one ends, and a new one begins."""
+    monkeypatch.setattr(oidc_pages, "MOST_IN_PROGRESS", 3)
+    first = visitor()
+    back = through(first, away(first))
+    for _ in range(3):
+        away(visitor())
+    person = visitor()
+
+    assert come_back(person).status_code == 303
+    assert first.get(back).status_code == 400
+
+
+def test_an_address_that_begins_too_many_sign_ins_waits(database_url: str, served: Provider) -> None:
+    """It alone; the limit is of a minute."""
+    settings = {
+        "HUSHGATE_REVIEW_OIDC_ISSUER": served.issuer,
+        "HUSHGATE_REVIEW_OIDC_CLIENT_ID": CLIENT,
+        "HUSHGATE_REVIEW_OIDC_CLIENT_SECRET": SECRET,
+    }
+    with site(database_url, **settings) as visitors:
+        person = visitors()
+        person.get("/sign-in")
+        codes = [person.post("/sign-in/oidc").status_code for _ in range(BEGUN_A_MINUTE + 2)]
+
+    assert codes == [200] * BEGUN_A_MINUTE + [429] * 2
