@@ -42,9 +42,11 @@ def test_short_secrets_leave_words_alone() -> None:
 
 def test_an_answer_of_success_is_without_whole_secrets() -> None:
     """Its other bytes are as they came."""
-    mask = SecretMask("sk-abcdefgh")
+    mask = SecretMask("sk-abcdefghijklmnop")
 
     assert (
-        mask.answer(b'{"text": "sk-abcdefgh \xf0\x9f\x98\x80"}') == b'{"text": "******** \xf0\x9f\x98\x80"}'
+        mask.answer(b'{"text": "sk-abcdefghijklmnop \xf0\x9f\x98\x80"}')
+        == b'{"text": "******** \xf0\x9f\x98\x80"}'
     )
     assert mask.answer(b"{}") == b"{}"
+    assert SecretMask("sandbox").answer(b'{"model": "sandbox-7b"}') == b'{"model": "sandbox-7b"}'

@@ -14,6 +14,8 @@ RUN_CHARS: Final = 8
 """A run of so many characters of a secret is masked too: servers quote the beginning and the end of a key."""
 SHORTEST_CHARS: Final = 6
 """A shorter secret is not masked: that would destroy ordinary words."""
+LONG_CHARS: Final = 16
+"""A shorter one may be a word, such as the key of an own server, that an answer of success needs."""
 READ_CHARS: Final = 20_000
 """Further characters of one text of an error are dropped."""
 
@@ -29,7 +31,9 @@ class SecretMask:
         long = {each for each in secrets if len(each) >= SHORTEST_CHARS}
         forms = long | {quote(each, safe="") for each in long}
         self._whole = sorted(forms, key=len, reverse=True)
-        self._bytes = tuple(each.encode("utf-8", "surrogatepass") for each in self._whole)
+        self._bytes = tuple(
+            each.encode("utf-8", "surrogatepass") for each in self._whole if len(each) >= LONG_CHARS
+        )
         self._runs = frozenset(
             each[at : at + RUN_CHARS] for each in forms for at in range(len(each) - RUN_CHARS + 1)
         )
@@ -52,7 +56,7 @@ class SecretMask:
         return value
 
     def answer(self, content: bytes) -> bytes:
-        """An answer of success, without whole secrets: a look at each costs microseconds."""
+        """An answer of success, without whole long secrets: a look at each costs microseconds."""
         for each in self._bytes:
             if each in content:
                 content = content.replace(each, MASK.encode())
