@@ -1,7 +1,9 @@
-"""Files that commands write: a file is overwritten only with --force, and never left incomplete."""
+"""Files that commands write, for their owner only: overwritten with --force alone, never left incomplete."""
 
 from __future__ import annotations
 
+import os
+import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +16,7 @@ from cli.exit_codes import ExitCode
 from cli.output import fail
 
 STANDARD_OUTPUT: Final = "-"
+PRIVATE: Final = 0o600
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")]
 
 
@@ -36,9 +39,9 @@ def output_file(path: Path, force: bool) -> Iterator[TextIO]:  # as Typer read i
         raise fail(f"{path}: Is a directory", code=ExitCode.USAGE)
     refuse_existing(path, force)
     target = path.resolve()
-    part = target.with_name(f".{target.name}.part")
+    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
     try:
-        with part.open("w", encoding="utf-8", newline="") as file:
+        with private_file(part) as file:
             yield file
         refuse_existing(path, force)
         part.replace(target)
@@ -48,6 +51,26 @@ def output_file(path: Path, force: bool) -> Iterator[TextIO]:  # as Typer read i
         raise fail(f"{path}: {error.strerror}", code=ExitCode.USAGE) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def private_file(path: Path) -> TextIO:
+    """A new file that only its owner may read.
+
+    Raises:
+        FileExistsError: there is one, or a link, of this name.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE)
+    return os.fdopen(descriptor, "w", encoding="utf-8", newline="")
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Files that are made inside are readable by their owner alone, also those of child processes."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def refuse_existing(path: Path, force: bool) -> None:  # as Typer read it

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, fields
-from typing import Any, Final
+from enum import StrEnum
+from typing import Any, Final, TypeVar
 
+import structlog
 from psycopg.types.json import Jsonb
 
 from db import access_log
@@ -25,6 +27,21 @@ from worker.model import (
     Shedding,
     StaleReply,
 )
+
+log = structlog.get_logger(__name__)
+
+STRICT_FAILURE: Final = FailurePolicy.HOLD
+STRICT: Final[Mapping[str, StrEnum]] = {
+    "rule_level": Level.DEFAULT,
+    "stale_reply": StaleReply.DISCARD,
+    "shedding": Shedding.OLDEST_FIRST,
+    "reply_mode": ReplyMode.SUGGEST,
+    "budget_action": BudgetAction.SUGGEST,
+    "moderation_failure": STRICT_FAILURE,
+    "moderation_combination": Combination.ANY,
+}
+"""Setting -> its value where the stored one is of a newer release, so that a rollback loses no event."""
+Choice = TypeVar("Choice", bound=StrEnum)
 
 SETTABLE: Final = tuple(field.name for field in fields(Account) if field.name != "version")
 NEWEST: Final = (
@@ -87,17 +104,24 @@ def account_from_row(row: dict[str, Any]) -> Account:
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
     }
-    closed_sets = {
-        "rule_level": Level(row["rule_level"]),
-        "stale_reply": StaleReply(row["stale_reply"]),
-        "shedding": Shedding(row["shedding"]),
-        "reply_mode": ReplyMode(row["reply_mode"]),
-        "budget_action": BudgetAction(row["budget_action"]),
-        "moderation_failure": FailurePolicy(row["moderation_failure"]),
-        "moderation_combination": Combination(row["moderation_combination"]),
-        "moderators": tuple(moderator_from_json(each) for each in row["moderators"]),
-    }
-    return Account(**values | closed_sets)
+    moderators = tuple(moderator_from_json(each) for each in row["moderators"])
+    return Account(**values | closed_sets(row) | {"moderators": moderators})
+
+
+def closed_sets(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a row with a closed set of values; one of a newer release becomes the strict one."""
+    found = {}
+    for name, strict in STRICT.items():
+        if name in row:
+            found[name] = _known(type(strict), row[name]) or strict
+            if found[name] != row[name]:
+                user_id, used = row.get("user_id"), found[name]
+                log.warning("setting_of_newer_release", setting=name, user_id=user_id, used=used)
+    return found
+
+
+def _known(kind: type[Choice], value: object) -> Choice | None:
+    return next((each for each in kind if each == value), None)
 
 
 def moderator_from_json(stored: Mapping[str, Any]) -> ModeratorChoice:
@@ -106,7 +130,7 @@ def moderator_from_json(stored: Mapping[str, Any]) -> ModeratorChoice:
     return ModeratorChoice(
         name=stored["name"],
         endpoint=stored["endpoint"],
-        failure=FailurePolicy(failure) if failure else None,
+        failure=(_known(FailurePolicy, failure) or STRICT_FAILURE) if failure else None,
         thresholds=stored.get("thresholds") or {},
         policy=stored.get("policy") or "",
     )

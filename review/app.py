@@ -42,6 +42,7 @@ from review.http.reading import answer_in_language
 from review.http.static_files import STATIC
 from review.http.templating import Templates
 from review.http.too_large import TooLargeProblem
+from review.http.undeclared_proxy import UndeclaredProxy
 from review.http.visit import (
     BODY_BYTES,
     FORM_COOKIE,
@@ -58,6 +59,7 @@ from review.languages.reader import load_languages
 from review.languages.times import load_formats
 from review.routes import PAGES
 from worker.errors import StorageUnavailable
+from worker.restarting import JobFailed, unreported
 from worker.settings import ReviewSettings
 
 log = structlog.get_logger(__name__)
@@ -88,11 +90,12 @@ def build_app(
     more_pages: Sequence[PageRoute] = (),
     limit_figures: LoadAccountFigures | None = None,
     first_run: FirstRunServices | None = None,
+    job_failed: JobFailed = unreported,
 ) -> Starlette:
     """The application, with pages from outside this package; it connects when it starts.
 
     Without ``limit_figures`` the use of limits is not known; without ``first_run`` neither models nor
-    messages can be tested.
+    messages can be tested. ``job_failed`` is told of bugs in background tasks.
     """
     pages = (*PAGES, *more_pages)
     origin, replica = urlsplit(settings.review_url), settings.read_database_url
@@ -108,6 +111,8 @@ def build_app(
         limit_figures=limit_figures,
         first_run=first_run or FirstRunServices(),
         reused_figures=ReusedFigures(reuse_s=settings.figures_reuse_s),
+        job_failed=job_failed,
+        undeclared_proxy=UndeclaredProxy(settings.review_proxies),
     )
     hosts = {origin.hostname or "localhost", "127.0.0.1", "localhost", "[::1]"}
 
@@ -155,6 +160,7 @@ def guarded_route(site: Site, page: PageRoute) -> Route:
     """The handler behind authentication, authorization and CSRF."""
 
     async def endpoint(request: Request) -> Response:
+        site.undeclared_proxy.look(request)
         visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
         answer_in_language(visit, english=page.api)
         try:

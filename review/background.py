@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 import structlog
@@ -23,6 +24,7 @@ from review.learn.suggesting import run_suggesting
 from review.queues import queue_filler
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
+from worker.restarting import repeated, restarted
 
 log = structlog.get_logger(__name__)
 
@@ -63,21 +65,28 @@ TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
     job_runner.run_jobs,
     figure_counter.run_counter,
     sweep_expired_access,
-    check_login_rights,
     queue_filler.run,
     run_digests,
     tend_samples,
     run_adaptive,
     run_suggesting,
 )
-"""Tasks that run while the server runs; each handles its own errors."""
+"""Tasks that run while the server runs; one that a bug ends starts again."""
 
 
 @asynccontextmanager
 async def run_background(site: Site) -> AsyncIterator[None]:
     """Run the tasks; end them with the server."""
-    running = [asyncio.ensure_future(task(site)) for task in TASKS]
+    running = [
+        asyncio.ensure_future(restarted(_name(task), partial(task, site), site.job_failed)) for task in TASKS
+    ]
+    checking = repeated("check_login_rights", partial(check_login_rights, site), site.job_failed)
+    running.append(asyncio.ensure_future(checking))
     try:
         yield
     finally:
         await cancel_all(running)
+
+
+def _name(task: Callable[[Site], Awaitable[None]]) -> str:
+    return getattr(task, "__qualname__", type(task).__name__)

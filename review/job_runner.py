@@ -21,6 +21,7 @@ from review.http.visit import Site
 from review.lists import exports
 from review.lists.export_file import ExportRefused
 from review.queues import bulk_jobs
+from worker.cancellation import all_of
 from worker.errors import StorageUnavailable
 
 log = structlog.get_logger(__name__)
@@ -61,7 +62,7 @@ KINDS: Final[tuple[JobRunnerKind, ...]] = (
 
 async def run_jobs(site: Site) -> None:
     """Run waiting jobs until cancelled."""
-    await asyncio.gather(*(_serve(site) for _ in range(AT_ONCE)), _sweep(site))
+    await all_of((*(_serve(site) for _ in range(AT_ONCE)), _sweep(site)))
 
 
 async def run_waiting(site: Site, kinds: tuple[JobRunnerKind, ...] = KINDS) -> bool:

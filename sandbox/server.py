@@ -163,7 +163,7 @@ def start(
         SandboxError: the sandbox did not start; the message is the sandbox's.
     """
     with tempfile.TemporaryDirectory() as folder:
-        words = [sys.executable, "-m", "sandbox", "--port", str(port), "--stop-with-stdin", *options]
+        words = [sys.executable, "-P", "-m", "sandbox", "--port", str(port), "--stop-with-stdin", *options]
         if scenario is not None:
             words += ["--scenario", str(_scenario_file(scenario, Path(folder)))]
         read_end, write_end = os.pipe()

@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Protocol
 from uuid import UUID
 
@@ -14,6 +15,7 @@ import structlog
 from worker.account_settings import AccountRejected, changed
 from worker.assessment import Delivery, Policy, parse_delivery, parse_policy
 from worker.assessment.policies.designs import NO_DEFAULTS
+from worker.cancellation import cancel_all
 from worker.errors import PolicyRejected, RuleRejected, StorageUnavailable
 from worker.model import Account, ConversationState, Event, Json, Owner
 from worker.rollouts.arms import RunningRollout
@@ -22,6 +24,8 @@ from worker.rules import CompiledRules, compile_rules
 log = structlog.get_logger(__name__)
 
 REFRESH_S: Final = 0.5
+MOST_REFRESHING: Final = 64
+"""Accounts whose newer version is loaded at once; the others follow with the next look."""
 MOST_ACCOUNTS: Final = 10_000
 MOST_RULES: Final = 300_000
 """About 240 MB: a set of 100,000 words took 81 MB (measured, Python 3.11)."""
@@ -38,6 +42,7 @@ class Rulebook:
         candidate_id: whose changes the account has; None: it is in force.
         rollout: the account's running rollout.
         trial: the rulebook of the rollout's candidate; None when there is none, or it cannot be used.
+        rules_pending: the account is switched off, and ``rules`` are those of an earlier version.
     """
 
     account: Account
@@ -47,6 +52,7 @@ class Rulebook:
     candidate_id: UUID | None = None
     rollout: RunningRollout | None = None
     trial: Rulebook | None = None
+    rules_pending: bool = False
 
     def for_event(self, event: Event, conversation: ConversationState) -> Rulebook:
         """The rulebook that decides an event: the candidate's where the rollout takes its conversation.
@@ -95,6 +101,8 @@ class Rulebooks:
         self._compiled = compiled
         self._most_rules = most_rules
         self._books: OrderedDict[str, asyncio.Future[Rulebook]] = OrderedDict()
+        self._refreshing: dict[str, asyncio.Task[None]] = {}
+        self._unreadable: dict[str, int] = {}
 
     @property
     def policy_defaults(self) -> Mapping[str, Mapping[str, Json]]:
@@ -102,7 +110,9 @@ class Rulebooks:
         return self._policy_defaults
 
     async def get(self, user_id: str) -> Rulebook:
-        """The rulebook in force, at most ``REFRESH_S`` old.
+        """The rulebook in force.
+
+        A switch-off is in use after ``REFRESH_S`` and one query; other changes once they are compiled.
 
         Raises:
             StorageUnavailable: it is not in memory and cannot be loaded.
@@ -124,33 +134,92 @@ class Rulebooks:
 
     async def refresh_forever(self) -> None:
         """Look for newer versions every ``REFRESH_S`` until cancelled."""
-        while True:
-            await asyncio.sleep(REFRESH_S)
-            try:
-                await self.refresh()
-            except StorageUnavailable as error:
-                log.warning("rules_not_refreshed", error=error.kind)
+        try:
+            while True:
+                await asyncio.sleep(REFRESH_S)
+                try:
+                    await self.begin_refresh()
+                except StorageUnavailable as error:
+                    log.warning("rules_not_refreshed", error=error.kind)
+        finally:
+            await cancel_all(self._refreshing.values())
 
     async def refresh(self) -> None:
-        """Load newer versions; the old rulebook stays in use until the new one is compiled."""
+        """Load newer versions, and return when all of them are in use."""
+        await self.begin_refresh()
+        while self._refreshing:
+            await asyncio.wait(tuple(self._refreshing.values()))
+
+    async def begin_refresh(self) -> None:
+        """Look for newer versions and begin to load them, each account in a task of its own.
+
+        An account that is slow, or cannot be read, delays no other account; its old rulebook stays in use.
+        """
         ready = {user_id: future.result() for user_id, future in self._books.items() if _is_ready(future)}
         if not ready:
             return
-        newest, running = await self._versions(ready.keys()), await self._running(ready.keys())
+        newest, running = await self._versions(ready.keys()), await self._running_or_none(ready.keys())
         for user_id, book in ready.items():
-            is_newest = newest.get(user_id, 0) == book.account.version
-            if is_newest and running.get(user_id) == book.rollout:
+            version = newest.get(user_id, 0)
+            rollout = book.rollout if running is None else running.get(user_id)
+            in_use = (book.account.version, book.rollout, book.rules_pending)
+            if in_use == (version, rollout, False):
                 continue
-            fresh = await (
-                self._with_trial(book, running.get(user_id)) if is_newest else self._rulebook(user_id)
-            )
-            done: asyncio.Future[Rulebook] = asyncio.get_running_loop().create_future()
-            done.set_result(fresh)
-            self._books[user_id] = done
-            log.info("rules_swapped", user_id=user_id, version=fresh.account.version)
+            if user_id in self._refreshing or len(self._refreshing) >= MOST_REFRESHING:
+                continue
+            task = asyncio.create_task(self._refresh_account(user_id, book, version, rollout))
+            self._refreshing[user_id] = task
+            task.add_done_callback(partial(self._refreshed, user_id))
+
+    def _refreshed(self, user_id: str, _: asyncio.Task[None]) -> None:
+        self._refreshing.pop(user_id, None)
+
+    async def _refresh_account(
+        self, user_id: str, book: Rulebook, version: int, rollout: RunningRollout | None
+    ) -> None:
+        try:
+            if version != book.account.version or book.rules_pending:
+                book = await self._newest(book)
+                self._swap(book)
+            if rollout != book.rollout:
+                self._swap(await self._with_trial(book, rollout))
+            self._unreadable.pop(user_id, None)
+        except StorageUnavailable as error:
+            log.warning("rules_not_refreshed", user_id=user_id, error=error.kind)
+        except Exception as error:  # the other accounts must be refreshed
+            if self._unreadable.get(user_id) != version:  # once, not with each look
+                self._unreadable[user_id] = version
+                log.exception("account_unreadable", user_id=user_id, version=version, exc_info=error)
+
+    async def _newest(self, book: Rulebook) -> Rulebook:
+        """The newest version; a switch-off is in use before its changed rules are compiled."""
+        account = await self._load(book.account.user_id)
+        if not book.rules_pending and _rules_of(account) == _rules_of(book.account):
+            return self._book(account, book.rules.at_version(account.version))
+        if not account.ai_control_enabled:
+            switched_off = self._book(account, book.rules.at_version(account.version))
+            self._swap(replace(switched_off, rules_pending=True))
+        return self._book(account, await self._rules(account))
+
+    def _swap(self, book: Rulebook) -> None:
+        user_id = book.account.user_id
+        if user_id not in self._books:  # dropped meanwhile
+            return
+        done: asyncio.Future[Rulebook] = asyncio.get_running_loop().create_future()
+        done.set_result(book)
+        self._books[user_id] = done
+        log.info("rules_swapped", user_id=user_id, version=book.account.version)
 
     async def _running(self, user_ids: Collection[str]) -> Mapping[str, RunningRollout]:
         return {} if self._rollouts is None else await self._rollouts(user_ids)
+
+    async def _running_or_none(self, user_ids: Collection[str]) -> Mapping[str, RunningRollout] | None:
+        """None when they cannot be read: that must not hide newer versions."""
+        try:
+            return await self._running(user_ids)
+        except Exception as error:  # noqa: BLE001  # newer versions are in another table
+            log.warning("rollouts_not_read", error=type(error).__name__)
+            return None
 
     async def _rulebook(self, user_id: str) -> Rulebook:
         account = await self._load(user_id)
@@ -201,6 +270,10 @@ def _compile(account: Account) -> CompiledRules:
         version=account.version,
         level=account.rule_level,
     )
+
+
+def _rules_of(account: Account) -> tuple[object, ...]:
+    return account.flagged_keywords, account.flagged_phrases, account.allowed, account.rule_level
 
 
 def _rule_count(account: Account) -> int:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -24,12 +25,12 @@ from tasks.tracing.start import start_traces
 from tasks.wiring import WorkerParts, build_worker, worker_id
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
+from worker.restarting import RESTART_S, repeated, restarted
 from worker.settings import Settings
 
 log = structlog.get_logger(__name__)
 
 Value = TypeVar("Value")
-RESTART_S: Final = 1.0
 LAST_REPLIES_S: Final = 5.0
 
 
@@ -117,13 +118,13 @@ class Runtime:
             self._parts.board.run,
             self._parts.limits.run,
             self._parts.webhooks.run,
+            collect_garbage,
+            *self._heartbeat_files(),
         )
-        self._jobs = [asyncio.create_task(_restarted(job, self._job_failed)) for job in jobs]
-        self._jobs.append(asyncio.create_task(warn_of_excess(self._parts.pool)))
-        self._jobs.append(asyncio.create_task(collect_garbage()))
-        if self._settings.heartbeat_file:
-            files = keep_files(Path(self._settings.heartbeat_file), self._is_ready)
-            self._jobs.append(asyncio.create_task(files))
+        for job in jobs:
+            self._start_job(restarted(job.__qualname__, job, self._job_failed))
+        warning = partial(warn_of_excess, self._parts.pool)
+        self._start_job(repeated("warn_of_excess", warning, self._job_failed))
         self._parts.relay.nudge()
         if self._settings.engine_enabled:
             self._engine_run = asyncio.create_task(self._parts.engine.run())
@@ -140,7 +141,20 @@ class Runtime:
         """Whether decisions can be stored and Redis answers."""
         return self.parts.gate.is_open and bool(await self.parts.redis.ping())
 
-    def _job_failed(self, job: str) -> None:
+    def _start_job(self, job: Coroutine[Any, Any, None]) -> None:
+        self._jobs.append(asyncio.create_task(job))
+
+    def _heartbeat_files(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
+        if not (file := self._settings.heartbeat_file):
+            return ()
+
+        async def keep_heartbeat_files() -> None:
+            await keep_files(Path(file), self._is_ready)
+
+        return (keep_heartbeat_files,)
+
+    def _job_failed(self, job: str, error: Exception) -> None:
+        telemetry.report(error)
         if self._metrics is not None:
             self._metrics.job_failed(job)
 
@@ -177,15 +191,3 @@ async def warn_of_excess(pool: Pool) -> None:
         if login.excess:
             log.warning("worker_login_has_owner_rights", login=login.name, rights=list(login.excess))
         return
-
-
-async def _restarted(job: Callable[[], Coroutine[Any, Any, None]], failed: Callable[[str], None]) -> None:
-    """Run a job forever; a bug is reported and the job starts again."""
-    while True:
-        try:
-            await job()
-        except Exception as error:  # a bug in one job must not end the others
-            log.exception("job_failed", job=job.__qualname__, exc_info=error)
-            telemetry.report(error)
-            failed(job.__qualname__)
-        await asyncio.sleep(RESTART_S)

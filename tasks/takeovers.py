@@ -11,6 +11,7 @@ import structlog
 from db.commits.known import decided_events
 from db.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.pool import Pool
+from tasks import telemetry
 from tasks.accounts import Rulebooks
 from tasks.stream import AgentEntry
 from worker.contract import people_until
@@ -56,6 +57,9 @@ class EarlyTakeovers:
                 await take_conversation(self._pool, takeover, self._now())
         except StorageUnavailable as error:
             log.warning("takeover_postponed", entry_id=entry.entry_id, error=error.kind)
+        except Exception as error:  # the entry takes the conversation at its turn in the lane
+            log.exception("takeover_failed", entry_id=entry.entry_id, exc_info=error)
+            telemetry.report(error)
 
     async def _takeover(self, entry: AgentEntry) -> Takeover | None:
         """None for a dead letter, a repetition of a decided event, and a message of long ago."""

@@ -108,6 +108,7 @@ class Groups(Generic[Server, Asked, Answer]):
         """Make the call; afterwards each caller of the group has an answer or an error."""
         try:
             answers = await self._call.together(server, [each.asked for each in group])
+            answered = tuple(zip(group, answers, strict=True))
         except Exception as error:  # noqa: BLE001  # a bug reaches every caller instead of none
             if len(group) > 1 and not _is_of_server(error):
                 await asyncio.gather(*(self._make(server, [each]) for each in group))
@@ -118,7 +119,7 @@ class Groups(Generic[Server, Asked, Answer]):
                 if not each.answer.done():
                     each.answer.set_exception(error)
         else:
-            for each, answer in zip(group, answers, strict=True):
+            for each, answer in answered:
                 if not each.answer.done():
                     each.answer.set_result(answer)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ from redis import Redis
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import emit, fail
+from cli.output_file import private_files
 from db import migrate
 from db.backup.dump import dump_database, restore_database
 from db.backup.restored import repeat_sends, restored_ends
@@ -29,6 +31,7 @@ FORMAT: Final = 1
 CLOCK_S: Final = 5.0
 """What was sent so long before the backup began is sent again: clocks of relay and Redis may differ."""
 REACH_S: Final = 60.0
+OTHERS: Final = 0o077
 
 Programs = Annotated[
     Path | None,
@@ -67,6 +70,16 @@ def backup(folder: Folder, programs: Programs = None) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise fail(f"{folder}: expected an empty folder, got one with files")
+    if (mode := stat.S_IMODE(folder.stat().st_mode)) & OTHERS:
+        raise fail(
+            f"{folder}: expected a folder that only its owner may enter (chmod 700), got mode {mode:o}"
+        )
+    with private_files():  # they hold secrets of webhooks and hashes of passwords
+        manifest = _saved(known, folder, programs)
+    emit([asdict(manifest)], ["began", "entries", "marks"])
+
+
+def _saved(known: BackupSettings, folder: Path, programs: Path | None) -> Manifest:
     began = datetime.now(UTC)
     with _redis(known) as redis:
         saved = save_streams(redis, known, folder / STREAMS)
@@ -80,7 +93,7 @@ def backup(folder: Folder, programs: Programs = None) -> None:
         marks=saved.marks,
     )
     (folder / MANIFEST).write_bytes(orjson.dumps(asdict(manifest)))
-    emit([asdict(manifest)], ["began", "entries", "marks"])
+    return manifest
 
 
 def restore(folder: Folder, programs: Programs = None) -> None:

@@ -66,10 +66,10 @@ def sandbox(
         "--embeddings": embeddings,
     }
     more = [word for name, value in given.items() if value is not None for word in (name, str(value))]
-    os.execv(sys.executable, [sys.executable, "-m", "sandbox", "--port", str(port), *more])  # noqa: S606  # our own module
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "sandbox", "--port", str(port), *more])  # noqa: S606  # our own module
 
 
 def _celery(*arguments: str) -> None:
     load(Settings)
-    command = [sys.executable, "-m", "celery", "-A", "tasks.app", *arguments]
+    command = [sys.executable, "-P", "-m", "tasks", *arguments]
     os.execv(sys.executable, command)  # noqa: S606  # signals reach Celery itself

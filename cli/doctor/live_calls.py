@@ -14,7 +14,7 @@ import openai
 from cli.doctor.check import DoctorCheck, failed, passed
 from cli.doctor.embedding import embedding_answer
 from cli.doctor.endpoints import Endpoint, classifier_endpoints, moderation_endpoint
-from cli.doctor.live_models import model_checks
+from cli.doctor.live_models import SHOWN_CHARS, model_checks
 from worker.adapters import openai_client
 from worker.adapters.chat_classifier import request_body, scores_of
 from worker.adapters.moderation_results import scores_of_result
@@ -26,8 +26,6 @@ from worker.errors import ModerationUnavailable
 from worker.model import ModerationScores
 from worker.settings import Settings
 
-MASK: Final = "********"
-SHOWN_CHARS: Final = 160
 POLICY: Final = "A text violates this policy when it insults a person."
 TEXT: Final = "Hello"
 """The text of every call: one token for most models."""
@@ -61,7 +59,7 @@ class Call:
 
 def live_calls(settings: Settings) -> Iterator[DoctorCheck]:
     """The calls of models, one each of moderation and classifiers, and of a set embedding model."""
-    yield from model_checks(settings, _fix, _masked)
+    yield from model_checks(settings, _fix)
     if (moderation := moderation_endpoint(settings)) is not None:
         yield asyncio.run(_call_check(_moderation_call(moderation, settings)))
     for name, endpoint in classifier_endpoints(settings):
@@ -111,7 +109,7 @@ async def _call_check(call: Call) -> DoctorCheck:
         result = call.read(document)
     except (openai.OpenAIError, TimeoutError, ValueError, LookupError, TypeError, AttributeError) as error:
         known = failure(error)
-        found = f"{called}: {_shown(error, known, call.endpoint.key)}"
+        found = f"{called}: {_shown(error, known)}"
         status, kind = (known.status, str(known.kind)) if known else (None, "")
         return failed(call.check, found, _fix(call.endpoint, call.variable, status, kind))
     finally:
@@ -120,16 +118,12 @@ async def _call_check(call: Call) -> DoctorCheck:
     return passed(call.check, found)
 
 
-def _shown(error: Exception, known: VendorFailure | None, key: str) -> str:
+def _shown(error: Exception, known: VendorFailure | None) -> str:
     if isinstance(error, UnreadableAnswer):
         return str(error)
     if known is None or known.kind == "malformed":
         return f"not an answer of this API ({type(error).__name__})"
-    return _masked(known.message, key)
-
-
-def _masked(message: str, key: str) -> str:
-    return message.replace(key, MASK)[:SHOWN_CHARS]
+    return known.message[:SHOWN_CHARS]
 
 
 def _fix(endpoint: Endpoint, variable: str, status: int | None, kind: str) -> str:

@@ -28,6 +28,7 @@ from worker.settings import Settings
 LiveFix = Callable[[Endpoint, str, int | None, str], str]
 """What to correct, from the endpoint, the model's variable, the status and the kind of failure."""
 
+SHOWN_CHARS: Final = 160
 PASSAGES: Final = "<passages check>\n[1] Hours: We are open from nine to six.\n</passages check>"
 QUESTION: Final = Prompt(
     system="Answer in one short sentence, only with what the passages say.",
@@ -67,20 +68,18 @@ MEANING: Final[Mapping[Lack, str]] = {
 }
 
 
-def model_checks(
-    settings: Settings, fix: LiveFix, masked: Callable[[str, str], str]
-) -> Iterator[DoctorCheck]:
+def model_checks(settings: Settings, fix: LiveFix) -> Iterator[DoctorCheck]:
     """One line for each model that writes drafts and one for the judge."""
     endpoint = model_endpoint(settings)
     for variable, model in endpoint.models:
         if variable != "HUSHGATE_JUDGE_MODEL":
-            check = _Models(settings, endpoint, variable, model, fix, masked)
+            check = _Models(settings, endpoint, variable, model, fix)
             yield asyncio.run(check.drafts())
     if settings.judge_enabled:
         own = settings.judge_model not in {"", settings.llm_model}
         variable = "HUSHGATE_JUDGE_MODEL" if own else "HUSHGATE_LLM_MODEL"
         judge = settings.judge_model or settings.llm_model
-        check = _Models(settings, endpoint, variable, judge, fix, masked)
+        check = _Models(settings, endpoint, variable, judge, fix)
         yield asyncio.run(check.reading())
 
 
@@ -102,14 +101,12 @@ class _Models:
         variable: str,
         model: str,
         fix: LiveFix,
-        masked: Callable[[str, str], str],
     ) -> None:
         self._settings = settings
         self._endpoint = endpoint
         self._variable = variable
         self._model = model
         self._fix = fix
-        self._masked = masked
 
     async def drafts(self) -> DoctorCheck:
         """The calls for a reply."""
@@ -142,7 +139,7 @@ class _Models:
                     tokens += answer.tokens
             except (ModelUnavailable, ModelRejected) as error:
                 known = failure(error.__cause__) if isinstance(error.__cause__, Exception) else None
-                found = f"{called}: {self._masked(str(error), endpoint.key)}"
+                found = f"{called}: {str(error)[:SHOWN_CHARS]}"
                 status = known.status if known else None
                 return failed(check, found, self._fix(endpoint, self._variable, status, error.kind))
         found = f"{called} answered in {(time.monotonic() - started) * 1000:.0f} ms: {_shown(tokens)}"

@@ -13,7 +13,7 @@ from cli.output import fail
 from cli.review import people
 from cli.review.first_run import services_of
 from cli.stack.loopback import require_free
-from cli.stack.web_server import LOOPBACK, serve_application
+from cli.stack.web_server import LOOPBACK, JobFailures, serve_application
 from gateway.intake import Intake
 from review.app import build_app
 from tasks.limits.account_figures import figures_of
@@ -61,12 +61,13 @@ def serve(
         )
     listened = (url.port or 8085) if port is None else port
     require_free(host, listened)
+    failures = JobFailures()
     if isinstance(known, GatewaySettings):
         intake, figures = (Intake(known).route(),), figures_of(known)
-        application = build_app(known, intake, figures, services_of(known))
+        application = build_app(known, intake, figures, services_of(known), failures)
     else:
-        application = build_app(known, first_run=services_of(known))
-    serve_application(application, known, process="review", host=host, port=listened)
+        application = build_app(known, first_run=services_of(known), job_failed=failures)
+    serve_application(application, known, process="review", host=host, port=listened, failures=failures)
 
 
 def _settings() -> ReviewSettings:

@@ -110,7 +110,7 @@ class Fleet:
         url = self.service_urls.get(service, self.environment["DATABASE_URL"])
         with (self.logs / f"{name}.log").open("ab") as log:
             self.workers[name] = subprocess.Popen(  # noqa: S603  # our own module
-                [sys.executable, "-m", *command],
+                [sys.executable, "-P", "-m", *command],
                 env=self.environment | {"DATABASE_URL": url},
                 stdout=log,
                 stderr=log,
@@ -124,11 +124,11 @@ class Fleet:
 
     def start_beat(self) -> None:
         """Start beat, for a fleet that is to stay."""
-        self.start(BEAT, "celery", "-A", "tasks.app", "beat", "--pidfile=")
+        self.start(BEAT, "tasks", "beat", "--pidfile=")
 
     def start_worker(self, name: str) -> None:
         """Start one worker process."""
-        self.start(name, "celery", "-A", "tasks.app", "worker", "-n", f"{name}@%h")
+        self.start(name, "tasks", "worker", "-n", f"{name}@%h")
 
     def ended_output(self) -> str | None:
         """The last log lines of a process that ended; None while all run."""

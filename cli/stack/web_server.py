@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 import uvicorn
+from prometheus_client import CollectorRegistry, Counter
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from review.connections import limited
 from tasks import telemetry
 from tasks.logs import configure, secret_values
+from tasks.metrics import names
 from tasks.metrics.endpoint import serve_metrics
-from tasks.metrics.process import ProcessMetrics
+from tasks.metrics.process import ProcessMetrics, counter
 from tasks.metrics.web import measured
 from worker import __version__
 from worker.settings import ReviewSettings
@@ -22,8 +24,31 @@ STOP_S: Final = 10
 """Running requests end within it after SIGTERM."""
 
 
+class JobFailures:
+    """Reports bugs in background tasks, and counts them where metrics are served."""
+
+    def __init__(self) -> None:
+        self._count: Counter | None = None
+
+    def count_in(self, registry: CollectorRegistry) -> None:
+        """Count from now on."""
+        self._count = counter(names.JOB_FAILURES, registry)
+
+    def __call__(self, job: str, error: Exception) -> None:
+        """Report one bug."""
+        telemetry.report(error)
+        if self._count is not None:
+            self._count.labels(job).inc()
+
+
 def serve_application(
-    application: ASGIApp, settings: ReviewSettings, *, process: str, host: str, port: int
+    application: ASGIApp,
+    settings: ReviewSettings,
+    *,
+    process: str,
+    host: str,
+    port: int,
+    failures: JobFailures | None = None,
 ) -> None:
     """Serve until Ctrl-C or SIGTERM; running requests are finished first. ``process`` names it in metrics."""
     configure("INFO", secret_values(settings))
@@ -33,6 +58,8 @@ def serve_application(
     if settings.metrics_port is not None:
         metrics = ProcessMetrics(process)
         served = measured(served, metrics.registry)
+        if failures is not None:
+            failures.count_in(metrics.registry)
         serve_metrics(metrics.registry, settings)
     uvicorn.run(
         served,

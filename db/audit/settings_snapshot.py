@@ -9,7 +9,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.accounts import moderator_from_json
+from db.accounts import closed_sets, moderator_from_json
 from db.rows import Row, all_rows
 from worker.model import Combination, FailurePolicy, ModeratorChoice
 
@@ -85,10 +85,8 @@ async def load_settings_snapshot(
 
 def _version(row: Row) -> SettingsVersion:
     typed = {
-        "moderation_failure": FailurePolicy(row["moderation_failure"]),
         "moderators": tuple(moderator_from_json(each) for each in row["moderators"]),
-        "moderation_combination": Combination(row["moderation_combination"]),
         "languages": tuple(row["languages"]),
         "has_rule": bool(row["has_rule"]),
     }
-    return SettingsVersion(**row | typed)
+    return SettingsVersion(**row | closed_sets(row) | typed)

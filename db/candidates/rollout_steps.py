@@ -28,7 +28,7 @@ from db.candidates.rollout_records import (
     RolloutState,
     StepKind,
 )
-from db.candidates.rollouts import COLUMNS, get_rollout
+from db.candidates.rollouts import COLUMNS, GET, get_rollout
 from db.identifiers import uuid_at
 from db.pool import Pool, PoolConnection, checkout
 from db.webhooks.subscriptions import store_events
@@ -49,6 +49,7 @@ STEP: Final = """
     INSERT INTO rollout_steps (rollout_id, kind, share, made_by, reason, made_at, version, figures)
     VALUES (%(id)s, %(kind)s, %(share)s, %(made_by)s, %(reason)s, %(now)s, %(version)s, %(figures)s)
 """
+RETURN: Final = "SELECT hushgate_return_rollout(%s, %s, %s, %s)"
 CHANGE: Final = f"""
     UPDATE rollouts SET state = %(state)s, share = coalesce(%(share)s::float8, share), stepped_at = %(now)s
     WHERE id = %(id)s AND state = 'running' RETURNING {COLUMNS}
@@ -121,10 +122,25 @@ async def return_rollout(source: Pool, rollout_id: UUID, author: Author) -> Roll
     _check_reason(author)
     figures = await load_figures(source, rollout_id, author.now)
     async with checkout(source) as connection, connection.transaction():
+        if author.made_by == GUARD:
+            return await _return_automatically(connection, rollout_id, author, figures)
         ended = await _change(connection, rollout_id, RolloutState.RETURNED, None, author.now)
         await _note(connection, ended, StepKind.RETURN, 0.0, author, figures=figures)
-        if author.made_by == GUARD:
-            await store_events(connection, WebhookType.ROLLOUT_RETURNED, [returned_event(ended, author)])
+    return ended
+
+
+async def _return_automatically(
+    connection: PoolConnection, rollout_id: UUID, author: Author, figures: RolloutFigures
+) -> Rollout:
+    """The only step that a worker's login may take."""
+    values = (rollout_id, author.reason, Jsonb(figures_json(figures)), author.now)
+    found = await (await connection.execute(RETURN, values)).fetchone()
+    if found is None or not found[0]:
+        raise _not_running(rollout_id)
+    cursor = connection.cursor(row_factory=class_row(Rollout))
+    ended = await (await cursor.execute(GET, (rollout_id,))).fetchone()
+    assert ended is not None  # the function has just changed it
+    await store_events(connection, WebhookType.ROLLOUT_RETURNED, [returned_event(ended, author)])
     return ended
 
 
@@ -233,13 +249,11 @@ async def _note(
     version: int | None = None,
     figures: RolloutFigures | None = None,
 ) -> None:
-    """Store the step, and a line of the access log when a person took it."""
+    """Store the step, and a line of the access log."""
     values: dict[str, Any] = {"id": rollout.rollout_id, "kind": kind.value, "share": share}
     values |= {"made_by": author.made_by, "reason": author.reason, "now": author.now, "version": version}
     values["figures"] = None if figures is None else Jsonb(figures_json(figures))
     await connection.execute(STEP, values)
-    if author.made_by == GUARD:
-        return
     detail = {"rollout": str(rollout.rollout_id), "step": kind.value, "share": share, "version": version}
     entry = LogEntry(
         action=LoggedAction.SETTINGS,

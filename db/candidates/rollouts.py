@@ -26,8 +26,11 @@ STEPS: Final = """
 RUNNING: Final = """
     SELECT r.id AS rollout_id, r.candidate_id, r.user_id, r.base_version, c.changes, r.share
     FROM rollouts r JOIN candidates c ON c.id = r.candidate_id
-    WHERE r.user_id = ANY(%s) AND r.state = 'running'
+    WHERE r.user_id = ANY(%s) AND r.state = 'running' AND r.share = (
+        SELECT s.share FROM rollout_steps s WHERE s.rollout_id = r.id ORDER BY s.id DESC LIMIT 1)
+        AND EXISTS (SELECT FROM rollout_steps s WHERE s.rollout_id = r.id AND s.kind = 'start')
 """
+"""With the share of its last step: a rollout that no step started, or changed, is not followed."""
 
 
 async def get_rollout(source: Pool, rollout_id: UUID) -> Rollout | None:

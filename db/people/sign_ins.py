@@ -138,9 +138,12 @@ async def use_once(connection: AsyncConnection, name: str, *, expires_at: dateti
     return (await connection.execute(unless_known)).first() is not None
 
 
-async def count_states(connection: AsyncConnection) -> int:
-    """The number of sign-ins in progress at the identity provider."""
-    return int((await connection.execute(sa.select(sa.func.count()).select_from(oidc_states))).scalar_one())
+async def keep_newest_states(connection: AsyncConnection, most: int) -> int:
+    """Delete all but the newest sign-ins in progress at the identity provider; how many."""
+    begun = oidc_states.c.data.has_key("nonce")  # others are names that were used once
+    old = sa.select(oidc_states.c.state_hash).where(begun).order_by(oidc_states.c.expires_at.desc())
+    statement = sa.delete(oidc_states).where(oidc_states.c.state_hash.in_(old.offset(most)))
+    return await changed_rows(connection, statement)
 
 
 async def delete_expired_sign_ins(connection: AsyncConnection, *, now: datetime) -> None:

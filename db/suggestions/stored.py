@@ -24,6 +24,10 @@ CLAIM: Final = """
     ON CONFLICT (user_id) DO UPDATE SET begun_at = excluded.begun_at WHERE s.begun_at < %(since)s
     RETURNING user_id
 """
+RELEASE: Final = """
+    UPDATE learning_suggestions SET begun_at = computed_at WHERE user_id = %(user_id)s AND begun_at = %(now)s
+    RETURNING user_id
+"""
 STORE: Final = """
     INSERT INTO learning_suggestions (user_id, begun_at, computed_at, material, found)
     VALUES (%(user_id)s, %(now)s, %(now)s, %(material)s, %(found)s)
@@ -70,6 +74,11 @@ async def accounts_to_suggest(source: Pool, *, since: datetime, limit: int) -> t
 async def claim_account(source: Pool, user_id: str, *, now: datetime, since: datetime) -> bool:
     """Claim an account; False when another server has begun since then."""
     return bool(await fetch_rows(source, CLAIM, {"user_id": user_id, "now": now, "since": since}))
+
+
+async def release_account(source: Pool, user_id: str, *, now: datetime) -> None:
+    """Give back a claim of ``now`` whose computation did not end."""
+    await fetch_rows(source, RELEASE, {"user_id": user_id, "now": now})
 
 
 async def store_suggestions(

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from review.languages import gettext as _
+from review.typed_numbers import typed_number
 from worker.classifiers.endpoints import ClassifierEndpoint
 from worker.classifiers.formats import FORMATS
 from worker.model import OPENAI_MODERATION, Account, ModeratorChoice
@@ -109,6 +110,6 @@ def _thresholds(text: str) -> Iterator[tuple[str, float | str]]:
         if line.strip():
             name, _sign, value = line.rpartition("=")
             try:
-                yield name.strip(), float(value.strip().replace(",", "."))
+                yield name.strip(), typed_number(value)
             except ValueError:
                 yield name.strip() or value.strip(), value.strip()

@@ -17,6 +17,7 @@ from review.accounts.problem_wording import problem_wording
 from review.content_covers import CATEGORIES, RULE
 from review.languages import gettext as _
 from review.languages import mark
+from review.typed_numbers import typed_number
 from worker.account_settings import SETTINGS, AccountRejected, AccountSettings, changed, kind_of
 from worker.assessment import parse_policy
 from worker.classifiers.endpoints import ClassifierEndpoint
@@ -218,7 +219,7 @@ def _policy(typed: SettingsForm, *, named: bool) -> dict[str, Any]:
 def _typed_number(typed: SettingsForm, name: str, text: str) -> float:
     """A number; a whole one is an int, which every setting with numbers accepts."""
     try:
-        number = float(text.strip().replace(",", "."))
+        number = typed_number(text)
     except ValueError:
         typed.errors[name] = _("expected a number, got %(got)s") % {"got": repr(text[:40])}
         return 0.0

@@ -28,12 +28,14 @@ LOGOUT: Final = "/sign-in/oidc/logout"
 NOT_STORED: Final = {"Cache-Control": "no-store"}
 VALID_FOR: Final = timedelta(minutes=10)
 MOST_IN_PROGRESS: Final = 2000
-"""Sign-ins in progress; anyone can begin one, and beyond this many new ones are refused."""
+"""Sign-ins in progress; anyone can begin one, and beyond this many the oldest ones end."""
 
 
 async def start_oidc(visit: Visit) -> Response:
     """Send the browser to the provider."""
     provider = _provider(visit)
+    if wait_s := visit.site.begun_sign_ins.wait_s(visit.address, visit.now):
+        raise Refused(429, "Wait a little", "Too many sign-ins are in progress.", retry_after_s=wait_s)
     kept = form_replay.read_form(visit.request, visit.form.get("carried"))
     try:
         begun = await provider.begin()
@@ -47,9 +49,9 @@ async def start_oidc(visit: Visit) -> Response:
         "carried": kept.as_text() if kept else "",
     }
     async with visit.store.writing() as connection:
-        if await sign_ins.count_states(connection) >= MOST_IN_PROGRESS:
-            raise Refused(429, "Wait a little", "Too many sign-ins are in progress.", retry_after_s=60)
         await sign_ins.add_state(connection, begun.state, data, expires_at=visit.now + VALID_FOR)
+        if ended := await sign_ins.keep_newest_states(connection, MOST_IN_PROGRESS):
+            log.warning("sign_ins_ended", reason="too many in progress", sign_ins=ended)
     # no redirect: browsers check it against form-action, which allows this site only
     return visit.render("oidc_go.html", url=begun.url, provider=visit.site.settings.oidc_name)
 

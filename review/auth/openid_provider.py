@@ -99,8 +99,8 @@ class OpenIdProvider:
     async def begin(self) -> Begun:
         """The URL to send the browser to, with new state, nonce and verifier."""
         verifier, nonce, state = generate_token(64), generate_token(43), generate_token(43)
-        async with self._client() as client:
-            metadata = await self._discover(client)
+        metadata = await self._discovered()
+        async with self._client(metadata) as client:
             endpoint = metadata["authorization_endpoint"]
             url, _ = client.create_authorization_url(
                 endpoint, state=state, nonce=nonce, code_verifier=verifier
@@ -116,9 +116,9 @@ class OpenIdProvider:
         """
         if "error" in answer or not answer.get("code"):
             raise IdentityRejected(f"refused: {answer.get('error', 'no code')[:80]}")
-        async with self._client() as client:
-            metadata = await self._discover(client)
-            self._check_issuer(answer, metadata)
+        metadata = await self._discovered()
+        self._check_issuer(answer, metadata)
+        async with self._client(metadata) as client:
             try:
                 tokens = await client.fetch_token(
                     metadata["token_endpoint"],
@@ -140,8 +140,8 @@ class OpenIdProvider:
             IdentityUnavailable: the provider does not answer.
             IdentityRejected: the token is not one of the provider's for us, or too old.
         """
-        async with self._client() as client:
-            metadata = await self._discover(client)
+        metadata = await self._discovered()
+        async with self._client(metadata) as client:
             try:
                 token = await self._decoded(client, metadata, signed)
             except (JoseError, ValueError, KeyError, TypeError) as error:
@@ -168,8 +168,9 @@ class OpenIdProvider:
             raise IdentityRejected("expected jti, and sub or sid")
         return ProviderLogout(subject=named["sub"], session=named["sid"], token_id=named["jti"])
 
-    def _client(self) -> AsyncOAuth2Client:
-        methods = self._metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+    def _client(self, metadata: Mapping[str, Any]) -> AsyncOAuth2Client:
+        """A client that authenticates in a way that the discovered provider accepts."""
+        methods = metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         method = "client_secret_basic" if "client_secret_basic" in methods else "client_secret_post"
         return AsyncOAuth2Client(
             self._client_id,
@@ -182,11 +183,13 @@ class OpenIdProvider:
             follow_redirects=False,
         )
 
-    async def _discover(self, client: AsyncOAuth2Client) -> dict[str, Any]:
+    async def _discovered(self) -> dict[str, Any]:
+        """The provider's metadata, before any client is made: they say how clients authenticate."""
         if time.monotonic() - self._discovered_at < DISCOVERED_FOR_S:
             return self._metadata
         url = f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"
-        found = await _json(client, url)
+        async with self._client({}) as client:
+            found = await _json(client, url)
         if found.get("issuer") != self.issuer:
             raise IdentityUnavailable("discovery: the document names another issuer", kind="malformed")
         if not all(is_safe(found.get(name)) for name in ENDPOINTS):

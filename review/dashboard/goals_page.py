@@ -16,6 +16,7 @@ from review.access import Right
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.lists.moments import moment
+from review.typed_numbers import typed_number
 
 LONGEST_MIN: Final = 10_080
 """A week."""
@@ -97,7 +98,7 @@ def _is_whole(text: str) -> bool:
 def _share(percent: str) -> float:
     problem = _unusable(_("Write a goal from 0 to 100 percent."))
     try:
-        share = float(percent.replace(",", ".")) / 100
+        share = typed_number(percent) / 100
     except ValueError as error:
         raise problem from error
     if not 0 <= share <= 1:

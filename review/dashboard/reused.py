@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
@@ -34,18 +35,30 @@ class ReusedFigures:
 
     reuse_s: float = 0.0
     _kept: OrderedDict[Hashable, Counted[Any]] = field(default_factory=OrderedDict)
+    _counting: dict[Hashable, asyncio.Future[Counted[Any]]] = field(default_factory=dict)
 
     async def get(
         self, key: Hashable, now: datetime, count: Callable[[], Awaitable[Value]]
     ) -> Counted[Value]:
-        """The kept figures of a key, or those that ``count`` returns."""
+        """The kept figures of a key, or those that ``count`` returns, counted once for all that ask now."""
         known = self._kept.get(key)
         if known is not None and now - known.at < timedelta(seconds=self.reuse_s):
             self._kept.move_to_end(key)
             return cast("Counted[Value]", known)
+        under_way = self._counting.get(key)
+        if under_way is None:
+            under_way = asyncio.ensure_future(self._counted(key, now, count))
+            self._counting[key] = under_way
+            under_way.add_done_callback(lambda ended: self._ended(key, ended))
+        return cast("Counted[Value]", await asyncio.shield(under_way))
+
+    async def _counted(
+        self, key: Hashable, now: datetime, count: Callable[[], Awaitable[Any]]
+    ) -> Counted[Any]:
         began = time.perf_counter()
         counted = Counted(value=await count(), at=now)
-        if time.perf_counter() - began > SLOW_S and self.reuse_s:
+        is_current = self._counting.get(key) is asyncio.current_task()
+        if time.perf_counter() - began > SLOW_S and self.reuse_s and is_current:
             self._kept[key] = counted
             self._kept.move_to_end(key)
             while len(self._kept) > MOST:
@@ -54,6 +67,13 @@ class ReusedFigures:
             self._kept.pop(key, None)
         return counted
 
+    def _ended(self, key: Hashable, counting: asyncio.Future[Counted[Any]]) -> None:
+        if self._counting.get(key) is counting:
+            del self._counting[key]
+        if not counting.cancelled():
+            counting.exception()  # marks it as seen where every request has left
+
     def forget(self) -> None:
         """Count again: somebody has changed what the figures show."""
         self._kept.clear()
+        self._counting.clear()

@@ -49,10 +49,17 @@ async def send_due(site: Site) -> int:
         async with site.store.writing() as connection:
             claimed = await digests.claim_due(connection, site.now())
             person = await records.get_person(connection, claimed.person_id) if claimed else None
-        if claimed is None or person is None:
+        if claimed is None:
             return sent
-        # a task of its own, so that language and time zone are those of this person alone
-        sent += await asyncio.create_task(_send_one(site, claimed, person))
+        if person is None:  # deleted meanwhile, and the digest with the person
+            continue
+        try:
+            # a task of its own, so that language and time zone are those of this person alone
+            sent += await asyncio.create_task(_send_one(site, claimed, person))
+        except StorageUnavailable:
+            raise
+        except Exception as error:  # claimed again after its lease; the digests of others are sent now
+            log.exception("digest_failed", person=str(claimed.person_id), exc_info=error)
 
 
 async def _send_one(site: Site, digest: Digest, person: Person) -> bool:

@@ -36,6 +36,8 @@ log = structlog.get_logger(__name__)
 ALL: Final = len(samples.MESSAGES)
 EVERY_S: Final = 2.0
 """Pause between two looks at newly decided samples."""
+IDLE_S: Final = 10.0
+"""The same while there are none, or none that waits for a decision."""
 NO_WORKER_AFTER: Final = timedelta(seconds=10)
 """Without one decision by then, probably no worker runs."""
 
@@ -142,16 +144,20 @@ async def delete_samples(visit: Visit) -> Response:
 async def tend_samples(site: Site) -> None:
     """Queue newly decided samples, and delete those that were decided after their removal; forever."""
     while True:
+        pause_s = EVERY_S
         try:
             async with site.store.writing() as connection:
                 state = await load_sample_state(connection)
+                is_complete = state.added_at is not None and state.decided >= ALL
+                if is_complete or (state.added_at is None and not state.decided):
+                    pause_s = IDLE_S
                 if state.added_at is not None:
                     await queue_samples(connection)
                 elif state.decided:
                     await remove_samples(connection)
         except StorageUnavailable as error:
             log.warning("samples_behind", kind=error.kind)
-        await asyncio.sleep(EVERY_S)
+        await asyncio.sleep(pause_s)
 
 
 async def _store_rest(visit: Visit) -> None:

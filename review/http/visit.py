@@ -35,8 +35,10 @@ from review.http.log_intervals import FollowLog, ReportCounter
 from review.http.named_routes import page_path
 from review.http.request_rate import RequestRate
 from review.http.templating import Templates
+from review.http.undeclared_proxy import UndeclaredProxy
 from review.languages import gettext as _
 from review.shell.frame import page_frame
+from worker.restarting import JobFailed, unreported
 from worker.settings import ReviewSettings
 from worker.settings.review import SecondFactorDemand
 
@@ -46,6 +48,8 @@ BODY_BYTES: Final = 4_194_304
 READERS: Final = 2
 """Concurrent document readers: each takes up to 1 GiB. The memory limit of the service counts them."""
 FORM_COOKIE: Final = "__Host-hushgate-form"
+BEGUN_A_MINUTE: Final = 120
+"""Sign-ins that one address may begin at the identity provider; an office may share an address."""
 """Carries the CSRF token before there is a session, so that the sign-in form is protected too."""
 
 
@@ -97,6 +101,11 @@ class Site:
     first_run: FirstRunServices = field(default_factory=FirstRunServices)
     kept_figures: KeptRows = field(default_factory=KeptRows)
     reused_figures: ReusedFigures = field(default_factory=ReusedFigures)
+    job_failed: JobFailed = unreported
+    """Told of a bug in a background task; the program that serves the pages counts and reports it."""
+    undeclared_proxy: UndeclaredProxy = field(default_factory=lambda: UndeclaredProxy(""))
+    begun_sign_ins: RequestRate = field(default_factory=lambda: RequestRate(most=BEGUN_A_MINUTE))
+    """At the identity provider, by address."""
     link_visits: RequestRate = field(default_factory=RequestRate)
     """Of signed links, by address and by what they name."""
 

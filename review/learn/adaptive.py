@@ -51,8 +51,15 @@ async def run_adaptive(site: Site) -> None:
 
 async def take_steps(store: Store, now: datetime) -> int:
     """Take a step for each account that is due; how many were taken."""
-    due = await accounts_due(store.pool, author=AUTHOR, since=now - BETWEEN)
-    return sum([await _take_step(store, user_id, now) for user_id in due])
+    taken = 0
+    for user_id in await accounts_due(store.pool, author=AUTHOR, since=now - BETWEEN):
+        try:
+            taken += await _take_step(store, user_id, now)
+        except StorageUnavailable:
+            raise
+        except Exception as error:  # the other accounts take theirs
+            log.exception("adaptive_step_failed", account=user_id, exc_info=error)
+    return taken
 
 
 async def _take_step(store: Store, user_id: str, now: datetime) -> bool:

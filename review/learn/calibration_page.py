@@ -24,6 +24,7 @@ from review.dashboard.ranges import Range
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.learn.reliability_plot import reliability_plot
+from review.typed_numbers import typed_number
 from worker.account_settings import AccountRejected
 from worker.adaptive import STEP
 from worker.model import Account
@@ -197,7 +198,7 @@ def _wanted(text: str, problems: list[str]) -> float:
     if not text.strip():
         return WANTED
     try:
-        wanted = float(text.replace(",", ".").replace("%", "").strip()) / 100
+        wanted = typed_number(text.replace("%", "")) / 100
     except ValueError:
         wanted = 0.0
     if 0 < wanted < 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ MOST: Final = 500
 """Decisions of a preview; ``hushgate backtest`` takes all."""
 BATCH: Final = 50
 PATIENCE_S: Final = 1.0
-"""After this long no further batch is begun."""
+"""After this long no further decision is made again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +76,11 @@ async def preview_change(visit: Visit, account: Account) -> ChangePreview:
         if time.monotonic() - began > PATIENCE_S:
             break
         for stored in await load_decisions(source, ids[start : start + BATCH], light=True):
+            if time.monotonic() - began > PATIENCE_S:
+                break
             group, _ = await replayer.group_of(stored)
             groups[group] += 1
+            await asyncio.sleep(0)  # other pages are served between two decisions
     if groups:
         detail = {"page": "preview", "decisions": groups.total()}
         await visit.log(LoggedAction.READ, user_id=account.user_id, detail=detail)

@@ -12,6 +12,7 @@ from db.candidates.rollout_steps import LEAST_SHARE
 from review.languages import gettext as _
 from review.languages import mark
 from review.languages.numbers import localized
+from review.typed_numbers import typed_number
 from worker.rollouts.bounds import MOST_LEAST, Bound, BoundKind, Measure
 from worker.rollouts.comparison import SHARES
 from worker.rollouts.presets import PRESETS, RolloutPreset, RolloutPresetName
@@ -127,7 +128,7 @@ def _scale(measure: Measure, kind: BoundKind) -> float:
 
 def _number(text: str, least: float, most: float, name: str, problems: dict[str, str]) -> float:
     try:
-        found = float(text.strip().replace(",", "."))
+        found = typed_number(text)
     except ValueError:
         found = math.nan
     if least <= found <= most:

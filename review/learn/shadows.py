@@ -24,6 +24,7 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from review.learn.wording import GROUPS, LEFT_OUT, setting_titles
+from review.typed_numbers import typed_number
 from worker.account_settings import AccountRejected
 from worker.replay.difference import DifferenceKind
 
@@ -177,9 +178,9 @@ def _id(visit: Visit, name: str) -> UUID:
 
 
 def _usd(visit: Visit) -> float:
-    text = visit.field("usd_a_day").strip().replace(",", ".") or "0"
+    text = visit.field("usd_a_day").strip() or "0"
     try:
-        return float(text)
+        return typed_number(text)
     except ValueError as error:
         problem = _("US dollars a day: expected a number, got %(got)s.")
         raise Refused(422, _("The shadow was not started"), problem % {"got": repr(text[:40])}) from error

@@ -52,6 +52,11 @@ async def compute_due(store: Store, now: datetime) -> int:
             await compute_suggestions(store, user_id, now)
         except TooSlow:
             log.warning("suggestions_too_slow", account=user_id)
+        except StorageUnavailable:
+            await stored.release_account(store.pool, user_id, now=now)
+            raise
+        except Exception as error:  # the other accounts are computed; this one again after ``BETWEEN``
+            log.exception("suggestions_failed", account=user_id, exc_info=error)
         else:
             done += 1
     return done

@@ -14,6 +14,7 @@ from db.audit.snapshot_filters import ANY_STAGE
 from review import reason_labels
 from review.languages import gettext
 from review.lists.moments import moment
+from review.typed_numbers import typed_number
 from worker.model import STAGES, StageOutcome
 from worker.replay.difference import DifferenceKind
 
@@ -101,7 +102,7 @@ def reason_codes(text: str, _: ParseContext) -> tuple[str, ...]:
 def share(text: str, _: ParseContext) -> float:
     """A number from 0 to 1, with a point or a comma."""
     try:
-        number = float(text.replace(",", "."))
+        number = typed_number(text)
     except ValueError:
         number = -1.0
     if not 0 <= number <= 1:

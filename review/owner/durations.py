@@ -9,6 +9,7 @@ from typing import Final
 from review.languages import gettext as _
 from review.languages import ngettext
 from review.languages.numbers import localized
+from review.typed_numbers import typed_number
 
 
 class TimeUnit(StrEnum):
@@ -67,7 +68,7 @@ def duration_s(number: str, unit: str) -> float:
         text = _("expected one of %(known)s, got “%(got)s”")
         raise ValueError(text % {"known": ", ".join(TimeUnit), "got": unit[:40]})
     try:
-        seconds = float(number.strip().replace(",", ".")) * UNIT_S[TimeUnit(unit)]
+        seconds = typed_number(number) * UNIT_S[TimeUnit(unit)]
     except ValueError as error:
         raise ValueError(_("expected a number, got “%(got)s”") % {"got": number[:40]}) from error
     return int(seconds) if seconds.is_integer() else seconds

@@ -13,6 +13,7 @@ from review.accounts.settings_form import KNOWN
 from review.languages import gettext as _
 from review.owner.durations import as_number_and_unit, duration_in_unit, duration_s
 from review.owner.presets import with_policy_fields
+from review.typed_numbers import typed_number
 from worker.account_settings import AccountRejected, changed
 from worker.model import Account, ReplyMode, Weekday
 
@@ -126,7 +127,7 @@ def _amount(typed: SentenceForm, name: str) -> float | None:
 
 def _number(typed: SentenceForm, name: str, text: str, made: Callable[[float], float]) -> float | None:
     try:
-        number = made(float(text.replace(",", ".")))
+        number = made(typed_number(text))
     except ValueError:
         typed.errors[name] = _("expected a number, got “%(got)s”") % {"got": text[:40]}
         return None

@@ -31,11 +31,16 @@ async def run(site: Site) -> None:
 
 
 async def fill_open(store: Store, now: datetime) -> None:
-    """Fill all open queues, each in its own transaction."""
+    """Fill all open queues, each in its own transaction; a queue that cannot be filled stops no other."""
     async with store.reading() as connection:
         opened = await queues.list_open_queues(connection)
     for queue in opened:
-        await fill(store, queue, now)
+        try:
+            await fill(store, queue, now)
+        except StorageUnavailable:
+            raise
+        except Exception as error:
+            log.exception("queue_not_filled", queue=str(queue.id), exc_info=error)
 
 
 async def fill(store: Store, queue: Queue, now: datetime) -> None:

@@ -22,6 +22,7 @@ from review.languages import mark
 from review.queues import queue_filler, review_pages
 from review.queues.queue_loads import load_open_queues
 from review.queues.review_form import parse_code
+from review.typed_numbers import typed_number
 
 CLOSED_ALREADY: Final = Refused(409, "Already closed", "Another person has already closed this queue.")
 KINDS: Final = {
@@ -193,7 +194,7 @@ def _whole_number(name: str, text: str) -> int:
 
 def _share(name: str, text: str) -> float:
     try:
-        share = float(text.replace(",", ".").removesuffix("%")) / 100
+        share = typed_number(text.removesuffix("%")) / 100
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:

@@ -22,6 +22,8 @@ from worker.model import Account, AttemptOutcome, Completion, Event, EventType, 
 from worker.ports import Clock, LanguageModel, Ports
 from worker.settings.calls import Resource
 
+NOT_SENT: Final = frozenset({AttemptOutcome.CIRCUIT_OPEN, AttemptOutcome.BUSY, AttemptOutcome.LIMITED})
+"""Outcomes of calls that no server got."""
 MOST_ACCOUNTS: Final = 10_000
 IN_PLACE_S: Final = 0.1
 """A wait that is over by then is a round trip to Redis, and the event keeps its place in flight."""
@@ -44,7 +46,19 @@ class AccountBuckets:
         if self.requests is not None:
             await self.requests.acquire(1)
         if self.tokens is not None:
-            await self.tokens.acquire(tokens)
+            try:
+                await self.tokens.acquire(tokens)
+            except BaseException:  # the wait was ended: no call is made
+                if self.requests is not None:
+                    self.requests.correct(1, 0)
+                raise
+
+    def give_back(self, tokens: int) -> None:
+        """Give back what ``acquire`` took for a call that was not made."""
+        if self.requests is not None:
+            self.requests.correct(1, 0)
+        if self.tokens is not None:
+            self.tokens.correct(tokens, 0)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,7 +118,12 @@ class LimitedModel:
                 retry_after_s=float("inf"),
             ) from error
         self.waits.has_called = True
-        completion = await self.model.complete(prompt, timeout_s)
+        try:
+            completion = await self.model.complete(prompt, timeout_s)
+        except ModelUnavailable as error:
+            if error.kind in NOT_SENT:
+                self.buckets.give_back(estimate)
+            raise
         if self.buckets.tokens is not None:
             self.buckets.tokens.correct(estimate, completion.tokens.prompt + completion.tokens.completion)
         return completion

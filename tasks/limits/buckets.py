@@ -146,19 +146,25 @@ class Bucket:
 
     def correct(self, estimated: int, used: int) -> None:
         """Give back what was taken too much; what was taken too little is taken with the next call."""
+        self._drop_old()
         self._held += estimated - used
+        if used < estimated:
+            self._held_until_s = self._now_s() + KEPT_S
 
     async def look(self) -> Taken:
         """What is left, and what the fleet used in the last minute."""
         return await self._buckets.take(self.name, self.per_minute, wanted=0, least=0)
 
     def _take_held(self, amount: int) -> bool:
-        if self._held > 0 and self._now_s() >= self._held_until_s:
-            self._held = 0
+        self._drop_old()
         if self._held < amount:
             return False
         self._held -= amount
         return True
+
+    def _drop_old(self) -> None:
+        if self._held > 0 and self._now_s() >= self._held_until_s:
+            self._held = 0
 
     async def _refill(self, amount: int) -> None:
         """Take what is missing and a little ahead; sleep once when the bucket has too little."""

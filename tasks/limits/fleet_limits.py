@@ -15,6 +15,7 @@ from tasks.limits.buckets import Bucket, FleetBuckets
 from tasks.limits.slots import Slots
 from tasks.limits.upstream_limits import UpstreamLimits
 from worker.adapters.call_guard import Upstream
+from worker.cancellation import all_of
 from worker.ports import Clock
 from worker.settings import Settings
 from worker.settings.calls import Resource, UpstreamKind
@@ -72,7 +73,7 @@ class FleetLimits:
 
     async def run(self) -> None:
         """Keep in step with the other workers until cancelled."""
-        await asyncio.gather(self._slots.renew_forever(), self._read_pauses_forever())
+        await all_of((self._slots.renew_forever(), self._read_pauses_forever()))
 
     async def _read_pauses_forever(self) -> None:
         while True:

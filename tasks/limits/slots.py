@@ -92,9 +92,9 @@ class Slots:
         self, redis: Redis, *, prefix: str, worker: str, sleep: Callable[[float], Awaitable[None]]
     ) -> None:
         self._redis = redis
-        self._script = redis.register_script(
-            (resources.files("tasks") / "limits" / "lua" / "slot.lua").read_text()
-        )
+        scripts = resources.files("tasks") / "limits" / "lua"
+        self._script = redis.register_script((scripts / "slot.lua").read_text())
+        self._renewal = redis.register_script((scripts / "renew_slots.lua").read_text())
         self._prefix = prefix
         self._worker = worker
         self._sleep = sleep
@@ -139,8 +139,23 @@ class Slots:
         """Renew the leases of this process until cancelled."""
         while True:
             await asyncio.sleep(RENEW_S)
-            for member, user_id in tuple(self._held.items()):
-                await self._call(user_id, member, 0, renew=True)
+            await self.renew()
+
+    async def renew(self) -> None:
+        """Renew all leases of this process in one round trip, however many they are."""
+        held: dict[str, list[str]] = {}
+        for member, user_id in self._held.items():
+            held.setdefault(user_id, []).append(member)
+        if not held:
+            return
+        try:
+            async with asyncio.timeout(ANSWER_S), self._redis.pipeline(transaction=False) as pipe:
+                for user_id, members in held.items():
+                    values: list[str | int] = [int(LEASE_S * 1000), *members]
+                    await self._renewal(keys=[self._key(user_id)], args=values, client=pipe)
+                await pipe.execute()
+        except (RedisError, OSError) as error:
+            log.debug("slots_not_renewed", error=type(error).__name__)
 
     async def acquire(self, slot: Slot) -> None:
         """Return when the event has its slot; waits as long as it takes."""
@@ -173,9 +188,9 @@ class Slots:
             log.debug("slot_not_released", error=type(error).__name__)  # its lease ends
         slot.account.freed.set()
 
-    async def _call(self, user_id: str, member: str, most: int, *, renew: bool = False) -> bool:
+    async def _call(self, user_id: str, member: str, most: int) -> bool:
         """Whether the member has a slot; while Redis does not answer every event has one."""
-        values: list[str | int] = [member, most, int(LEASE_S * 1000), int(renew)]
+        values: list[str | int] = [member, most, int(LEASE_S * 1000)]
         try:
             async with asyncio.timeout(ANSWER_S):
                 found: Any = await self._script(keys=[self._key(user_id)], args=values)

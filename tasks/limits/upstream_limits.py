@@ -75,11 +75,16 @@ class UpstreamLimits:
                 raise NotCalled(message, kind=AttemptOutcome.RATE_LIMITED, retry_after_s=left_s)
             spread_s = random.uniform(0, min(MOST_SPREAD_S, left_s * SPREAD_SHARE))  # noqa: S311
             await self._clock.sleep(left_s + spread_s)
-        self.used[Resource.REQUESTS].add(1)
         if (requests := self.buckets.get(Resource.REQUESTS)) is not None:
             await requests.acquire(1)
         if tokens and (bucket := self.buckets.get(Resource.TOKENS)) is not None:
-            await bucket.acquire(tokens)
+            try:
+                await bucket.acquire(tokens)
+            except BaseException:  # the wait was ended: the request is not made
+                if requests is not None:
+                    requests.correct(1, 0)
+                raise
+        self.used[Resource.REQUESTS].add(1)
 
     def learned(self, headers: Mapping[str, str], status: int) -> None:
         """Note what an answer says about the limits."""
@@ -99,6 +104,13 @@ class UpstreamLimits:
         self.used[Resource.TOKENS].add(tokens)
         if (bucket := self.buckets.get(Resource.TOKENS)) is not None:
             bucket.correct(estimated, tokens)
+
+    def not_sent(self, tokens: int) -> None:
+        """Give back what ``wait`` counted for a call that was not made."""
+        self.used[Resource.REQUESTS].add(-1)
+        for resource, amount in ((Resource.REQUESTS, 1), (Resource.TOKENS, tokens)):
+            if (bucket := self.buckets.get(resource)) is not None:
+                bucket.correct(amount, 0)
 
     def left(self, resource: Resource) -> int | None:
         """What is left of a resource: the server's figure, or the configured limit less the last minute."""

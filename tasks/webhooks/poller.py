@@ -23,7 +23,7 @@ from worker.adapters.webhook_sender import WebhookSender
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
 from worker.model import trace_headers
-from worker.webhooks.schedule import AttemptResult, next_attempt
+from worker.webhooks.schedule import AttemptError, AttemptResult, next_attempt
 from worker.webhooks.signing import message_id, signed_headers
 
 log = structlog.get_logger(__name__)
@@ -140,15 +140,15 @@ class WebhookPoller:
             await asyncio.sleep(seconds)
 
     async def _deliver(self, claimed: ClaimedDelivery, *, begin_by: float) -> None:
-        body = request_body(claimed, self._pages)
-        secrets = [claimed.secret, *([claimed.old_secret] if claimed.old_secret else [])]
-        identifier = message_id(claimed.user_id, claimed.type, claimed.key)
-        headers = signed_headers(body, identifier=identifier, secrets=secrets, now=self._now())
-        headers |= trace_headers(claimed.body)
-        if self._seconds() > begin_by:
+        try:
+            result = await self._attempt(claimed, begin_by)
+        except Exception as error:  # a bug is a failed attempt: a claim that no one ends is repeated for ever
+            log.exception("webhook_attempt_failed", exc_info=error)
+            telemetry.report(error)
+            result = AttemptResult(error=AttemptError.INTERNAL)
+        if result is None:
             await self._give_back(claimed)
             return
-        result = await self._sender.send(claimed.url, body, headers)
         now = self._now()
         retry_at = next_attempt(claimed.attempts, result, now=now, draw=self._draw())
         try:
@@ -159,6 +159,17 @@ class WebhookPoller:
         if self._attempted is not None:
             self._attempted(ending.state or "lost")
         _log(claimed, result, ending)
+
+    async def _attempt(self, claimed: ClaimedDelivery, begin_by: float) -> AttemptResult | None:
+        """The result of one attempt; None when it did not begin in time."""
+        body = request_body(claimed, self._pages)
+        secrets = [claimed.secret, *([claimed.old_secret] if claimed.old_secret else [])]
+        identifier = message_id(claimed.user_id, claimed.type, claimed.key)
+        headers = signed_headers(body, identifier=identifier, secrets=secrets, now=self._now())
+        headers |= trace_headers(claimed.body)
+        if self._seconds() > begin_by:
+            return None
+        return await self._sender.send(claimed.url, body, headers)
 
     async def _give_back(self, claimed: ClaimedDelivery) -> None:
         """A claim that is too old: the next look finds out anew whether it may be sent."""

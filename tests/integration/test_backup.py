@@ -226,3 +226,32 @@ def test_the_password_of_redis_is_rotated_while_a_worker_decides(
                 refused.ping()
         finally:
             redis.acl_setuser(str(user), enabled=True, passwords=[f"+{old}", "-rotated-hunter2"])
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o777, 0o710])
+def test_a_folder_that_others_may_enter_gets_no_backup(
+    shell: Shell, url: str, tmp_path: Path, mode: int
+) -> None:
+    """A backup holds secrets of webhooks and hashes of passwords."""
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(mode)
+    ended = shell.run("backup", str(folder), env={"DATABASE_URL": url})
+
+    assert ended.code != 0
+    assert f"got mode {mode:o}" in ended.err
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_the_files_of_a_backup_are_readable_by_their_owner_alone(
+    shell: Shell, url: str, tmp_path: Path, exists: bool
+) -> None:
+    """Also in a folder that was there before."""
+    folder = tmp_path / "private"
+    if exists:
+        folder.mkdir(mode=0o700)
+    ended = shell.spawn("backup", str(folder), env={"DATABASE_URL": url})
+
+    assert ended.code == 0, ended.err
+    assert {each.stat().st_mode & 0o777 for each in folder.iterdir()} == {0o600}

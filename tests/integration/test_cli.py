@@ -855,6 +855,17 @@ def test_every_command_explains_itself(shell: Shell, words: tuple[str, ...], say
     assert "``" not in ended.out
 
 
+@pytest.mark.parametrize("process", ["worker", "beat"])
+def test_modules_of_the_current_folder_are_not_taken_for_ours(shell: Shell, process: str) -> None:
+    """A host application may have a ``tasks.py``; its folder starts our processes all the same."""
+    for name in ("tasks", "worker", "db"):
+        (shell.folder / f"{name}.py").write_text("raise SystemExit('a module of the host')")
+    ended = shell.spawn(process, "--loglevel", "LOUD")
+
+    assert "LOUD" in ended.err
+    assert "a module of the host" not in ended.out + ended.err
+
+
 # --- doctor
 
 

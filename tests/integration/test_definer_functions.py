@@ -33,6 +33,7 @@ CALLS = (
     "hushgate_sweep_rows('legal_holds', now() - interval '29 days', NULL, 9)",
     "hushgate_retention_due('ai_decisions', now(), 9)",
     "hushgate_ensure_partitions(current_date, 0)",
+    "hushgate_return_rollout(gen_random_uuid(), 'a bound', NULL, now())",
 )
 TABLES = (
     "answers",
@@ -48,6 +49,8 @@ TABLES = (
     "ai_decisions",
     "messages",
     "legal_holds",
+    "rollouts",
+    "rollout_steps",
 )
 AS_WHOM = """
     CREATE TEMP TABLE seen (name text);

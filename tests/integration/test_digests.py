@@ -12,15 +12,19 @@ from uuid import UUID
 import psycopg
 import pytest
 from pydantic import SecretStr
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.people.records import Role
+from db.people import records
+from db.people.records import Person, Role
 from db.review_store import Store
+from review.digests import content, run
+from review.digests.content import DigestCounts
 from review.digests.run import send_due
 from review.http.templating import Templates
 from review.http.visit import Site
 from tests.integration.test_collaboration import decided, signed_in
 from tests.support.mail import MailServer, mail_server
-from tests.support.reviewing import settings_at, site
+from tests.support.reviewing import add_person, settings_at, site
 from tests.support.webhooks import SECRET, Receiver, receiving
 from worker.webhooks.signing import signed_headers
 
@@ -62,6 +66,12 @@ def mentioned(visitors: Any, database_url: str) -> UUID:
 def calm(visitors: Any, database_url: str) -> UUID:
     """A person for whom nothing waits."""
     return signed_in(visitors, database_url, Role.VIEWER, account="calm")[1].person_id
+
+
+@pytest.fixture(scope="module")
+def gone(database_url: str) -> UUID:
+    """A person who is deleted before their digest is sent."""
+    return add_person(database_url, Role.VIEWER).person_id
 
 
 def order(url: str, person: UUID, channel: str, address: str) -> None:
@@ -124,6 +134,33 @@ async def test_a_digest_that_was_not_taken_is_sent_again_later(
     assert failed["problem"] == "SMTPSenderRefused"
     assert len(mail.mails) == 1
     assert state(database_url)["problem"] is None
+
+
+async def test_a_deleted_recipient_and_a_bug_delay_no_other_digest(  # noqa: PLR0917  # fixtures
+    server: Site, database_url: str, mentioned: UUID, calm: UUID, gone: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The digests of the others are sent in the same round."""
+    broken, load = calm, records.get_person
+
+    async def missing(connection: AsyncConnection, person_id: UUID) -> Person | None:
+        return None if person_id == gone else await load(connection, person_id)
+
+    async def counts(store: Store, person: Person, *times: datetime) -> DigestCounts:
+        if person.person_id == broken:
+            raise KeyError("a bug")
+        return await content.load_counts(store, person, *times)
+
+    monkeypatch.setattr(records, "get_person", missing)
+    monkeypatch.setattr(run, "load_counts", counts)
+    with mail_server() as mail:
+        order(database_url, mentioned, "mail", "kim@example.org")
+        with psycopg.connect(database_url) as owner:
+            for number, person in enumerate((gone, broken), start=1):
+                due = NOW - timedelta(hours=number)
+                owner.execute(ORDER, (person, "mail", "other@example.org", None, due))
+        sent = await send_due(with_mail(server, mail))
+
+    assert (sent, len(mail.mails)) == (1, 1)
 
 
 async def test_a_digest_by_webhook_is_signed(server: Site, database_url: str, mentioned: UUID) -> None:

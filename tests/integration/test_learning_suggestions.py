@@ -16,6 +16,7 @@ from cli.stack import Stack
 from db.people.records import Role
 from db.review_store import Store
 from db.suggestions.stored import accounts_to_suggest, claim_account
+from review.learn import suggesting
 from review.learn.suggesting import compute_due, compute_suggestions
 from review.learn.suggestions_page import KINDS
 from tests.conftest import create_database, database_at
@@ -23,7 +24,8 @@ from tests.integration.test_agreement import Desk
 from tests.support.review_rows import NUMBERS, decided, store
 from tests.support.reviewing import add_person, site
 from tests.support.terminal import Shell
-from worker.suggestions.model import SuggestionKind
+from worker.errors import StorageUnavailable
+from worker.suggestions.model import LearningSuggestion, SuggestionKind
 
 NOW = datetime.now(UTC)
 YESTERDAY = NOW.replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=1)
@@ -178,6 +180,36 @@ def test_each_account_is_computed_once_a_day(desk: Desk) -> None:
 
     assert first >= 1
     assert (again, claimed, due) == (0, False, ())
+
+
+def test_an_account_with_a_bug_or_an_outage_holds_up_no_other(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a bug the others are computed in the same look; after an outage the account is due again."""
+    for user_id in ("a-buggy", "b-fine"):
+        desk.connection.execute("INSERT INTO ai_rules (user_id, version) VALUES (%s, 1)", (user_id,))
+    later, compute = NOW + timedelta(days=9), suggesting.compute_suggestions
+    problems: dict[str, Exception] = {"a-buggy": KeyError("a bug")}
+
+    async def computed(source: Store, user_id: str, now: datetime) -> tuple[LearningSuggestion, ...]:
+        if user_id in problems:
+            raise problems[user_id]
+        return await compute(source, user_id, now)
+
+    monkeypatch.setattr(suggesting, "compute_suggestions", computed)
+
+    async def looks(source: Store) -> tuple[str, ...]:
+        await compute_due(source, later)
+        problems["b-fine"] = StorageUnavailable("away")
+        tomorrow = later + timedelta(days=1)
+        with pytest.raises(StorageUnavailable):
+            await compute_due(source, tomorrow)
+        return await accounts_to_suggest(source.pool, since=tomorrow - timedelta(hours=23), limit=99)
+
+    due = run(desk, looks)
+
+    assert "b-fine" in due
+    assert "a-buggy" not in due
 
 
 def test_the_quality_of_reviews_is_shown_for_one_person(desk: Desk) -> None:

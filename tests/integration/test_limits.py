@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -13,8 +15,11 @@ from redis.asyncio import Redis
 from sandbox.server import SandboxHandle
 from tasks.limits.buckets import Bucket, FleetBuckets, burst
 from tasks.limits.slots import Slots, slots_key
+from tasks.limits.upstream_limits import UpstreamLimits
 from tests.support.running import Running, eventually, running
 from tests.support.terminal import Shell
+from worker.adapters.system_clock import SystemClock
+from worker.settings.calls import Resource
 
 QUESTION = "When are you open on weekdays?"
 HOURS = {"Hours": ["We are open from nine to six on weekdays."]}
@@ -125,6 +130,87 @@ async def test_slots_of_a_dead_worker_are_free_again(redis_url: str) -> None:
         freed = await redis.zcard(key)
 
     assert (held, freed) == ([b"living:1"], 0)
+
+
+async def soonest_end(redis: Redis, key: str) -> float:
+    """The end of the lease that ends first."""
+    found: Any = await redis.zrange(key, 0, 0, withscores=True)
+    return float(found[0][1])
+
+
+async def test_all_leases_are_renewed_in_one_call(redis_url: str) -> None:
+    """A worker that decides 300 events of one account renews their slots in one round trip, not in 300."""
+    async with Redis.from_url(redis_url) as redis, AsyncExitStack() as stack:
+        slots, key = (
+            Slots(redis, prefix="{t}:limit", worker="w", sleep=asyncio.sleep),
+            slots_key("{t}:limit", "s"),
+        )
+        for _ in range(300):
+            await stack.enter_async_context(slots.slot("s", 300, 5.0))
+        await slots.renew()  # the script is loaded
+        before = (await redis.info("commandstats"))["cmdstat_evalsha"]["calls"]
+        soonest = await soonest_end(redis, key)
+        await slots.renew()
+        calls = (await redis.info("commandstats"))["cmdstat_evalsha"]["calls"] - before
+        renewed = await soonest_end(redis, key)
+
+    assert calls == 1
+    assert renewed > soonest
+
+
+async def test_a_lease_that_has_ended_is_not_renewed(redis_url: str) -> None:
+    """Its slot may belong to another event by now."""
+    async with Redis.from_url(redis_url) as redis:
+        slots, key = (
+            Slots(redis, prefix="{t}:limit", worker="w", sleep=asyncio.sleep),
+            slots_key("{t}:limit", "e"),
+        )
+        async with slots.slot("e", 1, 5.0):
+            await redis.zadd(key, {"w:1": 1.0})
+            await slots.renew()
+            ended = await redis.zscore(key, "w:1")
+
+    assert ended == 1.0
+
+
+async def test_calls_that_were_not_made_use_up_no_limit(redis_url: str) -> None:
+    """Requests and tokens of calls without a place are free again, also after a long wait for it."""
+    waited, now_s = list[float](), 100.0
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        await asyncio.sleep(seconds)
+
+    async with Redis.from_url(redis_url) as redis:
+        buckets = FleetBuckets(redis, prefix="{t}:limit")
+        made = {
+            resource: Bucket(buckets, f"unsent:{resource}", 60, sleep=sleep, now_s=lambda: now_s)
+            for resource in Resource
+        }
+        limits = UpstreamLimits(SystemClock(), made, longest_pause_s=1.0)
+        for _ in range(10):
+            await limits.wait(1)
+            now_s += 6.0
+            limits.not_sent(1)
+        await asyncio.gather(*(limits.wait(1) for _ in range(burst(60) - 2)))
+
+    assert waited == []
+    assert limits.used[Resource.REQUESTS].last_minute == burst(60) - 2
+
+
+async def test_a_wait_for_tokens_that_ends_early_gives_its_request_back(redis_url: str) -> None:
+    """An event that became too late while it waited for tokens has used no request."""
+    async with Redis.from_url(redis_url) as redis:
+        buckets = FleetBuckets(redis, prefix="{t}:limit")
+        made = {each: Bucket(buckets, f"early:{each}", 60, sleep=asyncio.sleep) for each in Resource}
+        limits = UpstreamLimits(SystemClock(), made, longest_pause_s=1.0)
+        await limits.wait(600)
+        for _ in range(burst(60)):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await limits.wait(600)
+        async with asyncio.timeout(0.5):
+            await made[Resource.REQUESTS].acquire(1)
 
 
 async def test_a_released_slot_serves_another_event_and_is_awaited_again(redis_url: str) -> None:

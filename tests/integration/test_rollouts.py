@@ -288,3 +288,50 @@ def test_a_rollout_whose_check_took_long_rests_until_its_next_step(
     call(url, lambda source: rollout_steps.step_rollout(source, rollout.rollout_id, 0.3, author))
     assert [watch(), watch()] == [2, 2]
     assert [watch("redis://127.0.0.1:1/0"), watch("redis://127.0.0.1:1/0")] == [3, 4]
+
+
+PUT_IN_FORCE = (
+    "INSERT INTO candidates (id, user_id, base_version, changes, source, created_by)"
+    " VALUES (gen_random_uuid(), 'shop', 1, '{\"injection_check\": false}', 'person', 'kim')",
+    "INSERT INTO rollouts (id, user_id, candidate_id, base_version, share, bounds, least, metric, planned,"
+    " stepped_at) SELECT gen_random_uuid(), user_id, candidate_id, base_version, 1, bounds, least, metric,"
+    " planned, now() FROM rollouts LIMIT 1",
+    "INSERT INTO rollout_steps (rollout_id, kind, share, made_by, reason)"
+    " SELECT id, 'start', 1, 'kim', 'forged' FROM rollouts LIMIT 1",
+    "UPDATE rollouts SET share = 1",
+    "UPDATE rollouts SET state = 'running', stepped_at = now()",
+)
+
+
+@pytest.mark.parametrize("statement", PUT_IN_FORCE)
+def test_a_login_of_workers_puts_no_settings_in_force(engine: Running, statement: str) -> None:
+    """A stolen password of a worker cannot store a candidate, nor start, widen or revive a rollout."""
+    shop, url = engine.account(), engine.url
+    rollout = started(url, candidate(url, shop, BAD).candidate_id, 0.2, "blocks<=+0.1")
+    with psycopg.connect(url, autocommit=True) as worker:
+        worker.execute(f"SET ROLE {WORKER_ROLE}")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            worker.execute(statement)
+
+    assert state(url, rollout) == "running"
+
+
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        "DELETE FROM rollout_steps WHERE rollout_id = %s",
+        "UPDATE rollouts SET share = 1 WHERE id = %s",
+    ],
+    ids=["no step started it", "no step gave it this share"],
+)
+def test_workers_ignore_a_rollout_without_its_step(engine: Running, forgery: str) -> None:
+    """Settings are tried as the stored steps say, or not at all."""
+    shop, url = engine.account(), engine.url
+    rollout = started(url, candidate(url, shop, BAD).candidate_id, 0.2, "blocks<=+0.1")
+    before = call(url, lambda source: rollouts.running_rollouts(source, [shop]), role=WORKER_ROLE)
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(forgery, (rollout.rollout_id,))
+    after = call(url, lambda source: rollouts.running_rollouts(source, [shop]), role=WORKER_ROLE)
+
+    assert list(before) == [shop]
+    assert after == {}

@@ -79,6 +79,7 @@ def test_changes_are_reviewed_before_they_are_stored(database_url: str, admin: V
         ("other_thresholds", "odd = x", "expected a number, got &#39;x&#39;"),
         ("hold_max_s", "-1", "expected at least 0, got -1"),
         ("hold_max_s", "nan", "expected"),
+        ("hold_max_s", "86,400", "expected a number, got &#39;86,400&#39;"),
         ("reply_max_age_s", "", "expected a number, got &#39;&#39;"),
         ("languages", "english", "0: expected the form ^[a-z]{2,3}$, got &#34;english&#34;"),
         ("moderation_failure", "pray", "expected"),

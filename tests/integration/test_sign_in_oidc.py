@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import psycopg
 import pytest
@@ -19,6 +19,9 @@ import sqlalchemy as sa
 from db.people import invitations, records, sessions
 from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
 from db.people.tables import people
+from review.auth import oidc_pages
+from review.auth.openid_provider import OpenIdProvider
+from review.http.visit import BEGUN_A_MINUTE
 from tests.integration.test_invitations import invited
 from tests.integration.test_sign_in import link_for
 from tests.support import identity_provider
@@ -39,6 +42,7 @@ def served(request: pytest.FixtureRequest) -> Iterator[Provider]:
 def provider(served: Provider) -> Provider:
     """The provider, honest."""
     served.lies, served.answer, served.forge = {}, {}, "right"
+    served.method = "client_secret_basic"
     served.down = served.in_userinfo = False
     served.email, served.verified, served.subject = "kim@example.org", True, "subject-1"
     return served
@@ -501,3 +505,52 @@ def test_a_forged_logout_token_ends_nothing(
 
     assert logout_answer(visitor, provider.logout_token(sub=provider.subject)) == 400
     assert guest.get("/profile").status_code == 200
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+async def test_a_restarted_server_finishes_a_sign_in_as_the_provider_wants(
+    provider: Provider, method: str
+) -> None:
+    """The second server has not asked the provider before, and still authenticates by the right method."""
+    provider.method = method
+    redirect_uri = "http://127.0.0.1/sign-in/oidc/callback"
+    first, second = (
+        OpenIdProvider(provider.issuer, client_id=CLIENT, client_secret=SECRET, redirect_uri=redirect_uri)
+        for _ in range(2)
+    )
+    begun = await first.begin()
+    back = provider.authorize(dict(parse_qsl(urlsplit(begun.url).query)))
+    answer = dict(parse_qsl(urlsplit(back).query))
+    identity = await second.finish(answer, nonce=begun.nonce, verifier=begun.verifier)
+
+    assert identity.subject == provider.subject
+
+
+def test_one_address_cannot_stop_the_sign_ins_of_others(
+    visitor: Visitors, database_url: str, kim: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the limit of all sign-ins in progress the oldest one ends, and a new one begins."""
+    monkeypatch.setattr(oidc_pages, "MOST_IN_PROGRESS", 3)
+    first = visitor()
+    back = through(first, away(first))
+    for _ in range(3):
+        away(visitor())
+    person = visitor()
+
+    assert come_back(person).status_code == 303
+    assert first.get(back).status_code == 400
+
+
+def test_an_address_that_begins_too_many_sign_ins_waits(database_url: str, served: Provider) -> None:
+    """It alone; the limit is of a minute."""
+    settings = {
+        "HUSHGATE_REVIEW_OIDC_ISSUER": served.issuer,
+        "HUSHGATE_REVIEW_OIDC_CLIENT_ID": CLIENT,
+        "HUSHGATE_REVIEW_OIDC_CLIENT_SECRET": SECRET,
+    }
+    with site(database_url, **settings) as visitors:
+        person = visitors()
+        person.get("/sign-in")
+        codes = [person.post("/sign-in/oidc").status_code for _ in range(BEGUN_A_MINUTE + 2)]
+
+    assert codes == [200] * BEGUN_A_MINUTE + [429] * 2

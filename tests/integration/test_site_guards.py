@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
+from structlog.testing import capture_logs
 
 from cli.stack import Stack
 from db.people.records import Role
@@ -57,6 +58,17 @@ def test_another_host_name_is_refused(visitor: Visitors) -> None:
 
     assert answer.headers["location"] == "/sign-in?next=%2Fprofile"
     assert "evil.example" not in client.get("/sign-in", headers=forwarded).text
+
+
+@pytest.mark.parametrize(("proxies", "warned"), [("", 1), ("127.0.0.1", 0)])
+def test_an_undeclared_proxy_is_named_once_in_the_log(database_url: str, proxies: str, warned: int) -> None:
+    """All clients would share the limits of its address."""
+    with site(database_url, HUSHGATE_REVIEW_PROXIES=proxies) as visitors, capture_logs() as lines:
+        for _ in range(2):
+            visitors().client.get("/sign-in", headers={"X-Forwarded-For": "203.0.113.7"})
+
+    found = [line for line in lines if line["event"] == "proxy_not_declared"]
+    assert [line["setting"] for line in found] == ["HUSHGATE_REVIEW_PROXIES"] * warned
 
 
 def test_a_refusal_keeps_no_request_in_memory(visitor: Visitors) -> None:

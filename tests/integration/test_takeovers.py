@@ -121,6 +121,15 @@ async def test_settings_that_cannot_be_read_postpone_the_takeover(source: Pool) 
     assert await load_owner(source, ids(entry)) is not None
 
 
+async def test_a_bug_is_logged_and_leaves_the_takeover_to_the_lane(source: Pool) -> None:
+    """A task of the background has no caller that could see its error."""
+    entry, takes = message(), early(source, account(), ValueError("a bug"))
+    with structlog.testing.capture_logs() as logs:
+        await takes.take(entry)
+
+    assert [each["event"] for each in logs] == ["takeover_failed"]
+
+
 @pytest.mark.parametrize(
     "changes",
     [

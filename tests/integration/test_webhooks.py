@@ -246,6 +246,34 @@ async def test_retry_after_pauses_the_endpoint(
     assert (paused, len(receiver.requests)) == (1, 3)
 
 
+async def test_a_bug_in_an_attempt_ends_it_as_a_failure(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is repeated by the schedule, shown, and given up at its end, instead of once per lease for ever."""
+
+    def buggy(*_: object) -> None:
+        raise OverflowError("a date of the year 10^20")
+
+    monkeypatch.setattr("worker.adapters.webhook_sender.retry_after_s", buggy)
+    account = new_account()
+    endpoint = await add_endpoint(people, account, receiver.url)
+    await add_events(source, account, "c1")
+    await drain(source, clock)
+    first = await one(people, endpoint)
+    for _ in range(40):
+        clock.pass_by(31.0)
+        await drain(source, clock)
+    after_20_min = len(receiver.requests)
+    for delay_s in (*DELAYS_S[3:], DAY_S):
+        clock.pass_by(delay_s * 1.1 + 1)
+        await drain(source, clock)
+    last = await one(people, endpoint)
+
+    assert (first.state, first.error) == ("waiting", "internal")
+    assert 1 <= after_20_min <= 3
+    assert (last.state, last.attempts, last.error) == ("failed", ATTEMPTS, "internal")
+
+
 async def broken(_: Request) -> bytes:
     """No HTTP."""
     return b"\x00\x01 nothing\r\n\r\n"

@@ -37,6 +37,7 @@ class Provider:
         self.key = self._new_key("one")
         self.stranger = self._new_key("one")
         self.email, self.verified, self.subject = "kim@example.org", True, "subject-1"
+        self.method = "client_secret_basic"
         self.lies: dict[str, Any] = {}
         self.answer: dict[str, str] = {}
         self.forge = "right"
@@ -55,6 +56,7 @@ class Provider:
             "userinfo_endpoint": f"{self.issuer}/userinfo",
             "id_token_signing_alg_values_supported": [self.algorithm, "HS256", "none"],
             "authorization_response_iss_parameter_supported": True,
+            "token_endpoint_auth_methods_supported": [self.method],
         }
 
     def keys(self) -> dict[str, Any]:
@@ -164,8 +166,12 @@ def running(algorithm: str) -> Iterator[Provider]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             scheme, _, secret = self.headers.get("Authorization", "").partition(" ")
-            client = base64.b64decode(secret).decode() if scheme == "Basic" else ""
-            self._send(*provider.exchange(dict(parse_qsl(body)), client))
+            form = dict(parse_qsl(body))
+            if provider.method == "client_secret_post":
+                client = f"{form.get('client_id')}:{form.get('client_secret')}"
+            else:
+                client = base64.b64decode(secret).decode() if scheme == "Basic" else ""
+            self._send(*provider.exchange(form, client))
 
         def log_message(self, *_: Any) -> None:
             """Say nothing."""

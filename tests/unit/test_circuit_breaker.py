@@ -174,11 +174,17 @@ class CountedLimits:
     """Limits that always have room, and what they counted."""
 
     def __init__(self) -> None:
-        self.counted = 0
+        self.counted = self.requests = 0
 
     async def wait(self, tokens: int) -> None:
         """Count at once."""
         self.counted += tokens
+        self.requests += 1
+
+    def not_sent(self, tokens: int) -> None:
+        """Give both back."""
+        self.counted -= tokens
+        self.requests -= 1
 
     def learned(self, headers: Mapping[str, str], status: int) -> None:
         """Nothing is learned."""
@@ -200,7 +206,7 @@ def guard(limits: CountedLimits, breaker: CircuitBreaker, places: Bulkhead) -> C
     )
 
 
-async def test_a_call_that_is_not_made_gives_its_tokens_back() -> None:
+async def test_a_call_that_is_not_made_gives_its_request_and_tokens_back() -> None:
     """Else workers that cannot call a server would use up the limit of those that can."""
     limits, places = CountedLimits(), Bulkhead(1, wait_s=0.01)
     busy = guard(limits, CircuitBreaker(LIMITS, Seconds()), places)
@@ -209,7 +215,7 @@ async def test_a_call_that_is_not_made_gives_its_tokens_back() -> None:
             async with busy.call(500):
                 raise AssertionError("called without a place")
 
-    assert (refused.value.kind, limits.counted) == (AttemptOutcome.BUSY, 0)
+    assert (refused.value.kind, limits.counted, limits.requests) == (AttemptOutcome.BUSY, 0, 0)
 
 
 async def test_a_call_that_failed_keeps_its_tokens_counted() -> None:

@@ -93,6 +93,21 @@ async def test_a_call_that_fails_a_group_fails_alone() -> None:
     assert server.calls == [(1, 2, 3), (1,), (2,), (3,)]
 
 
+async def test_a_group_with_too_few_answers_is_asked_alone() -> None:
+    """No caller waits for an answer that does not come, or is cancelled for it."""
+
+    class Forgetful(Doubler):
+        async def double(self, numbers: Sequence[int]) -> list[int]:
+            """Without the last answer of several."""
+            answers = await super().double(numbers)
+            return answers[:-1] if len(numbers) > 1 else answers
+
+    server = Forgetful()
+    call = GroupedCall(together=Forgetful.double, most=4)
+
+    assert await asyncio.gather(*(ask(server, call, number) for number in (1, 2, 3))) == [2, 4, 6]
+
+
 async def test_after_an_outage_calls_are_made_alone_for_a_while() -> None:
     """The callers repeat them: one that crashes the server must not take the others with it each time."""
     server = Doubler(poison=[2], failure=StorageUnavailable("connection lost"))

@@ -1,71 +1,86 @@
-"""Figures that took long to count are shown again for a while; others are counted each time."""
+"""Figures of the dashboard that several people ask for at once."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime, timedelta
-from itertools import count
+from datetime import UTC, datetime
 
 import pytest
 
-from review.dashboard import reused
 from review.dashboard.reused import ReusedFigures
 
-NOW = datetime(2026, 11, 24, 9, 0, tzinfo=UTC)
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
 
 
-def counter(took_s: float = 0.0) -> Callable[[], Awaitable[int]]:
-    """Counts how often it was asked."""
-    numbers = count(1)
+class Count:
+    """A count that takes until it is released."""
 
-    async def counted() -> int:
-        await asyncio.sleep(took_s)
-        return next(numbers)
+    def __init__(self, problem: Exception | None = None) -> None:
+        self.runs = 0
+        self.released = asyncio.Event()
+        self.problem = problem
 
-    return counted
-
-
-def found(
-    figures: ReusedFigures, counted: Callable[[], Awaitable[int]], after_s: float, key: str = "a"
-) -> int:
-    """What is shown so many seconds later."""
-    return asyncio.run(figures.get(key, NOW + timedelta(seconds=after_s), counted)).value
-
-
-def test_slow_figures_are_reused_until_their_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the time at which they were counted."""
-    monkeypatch.setattr(reused, "SLOW_S", 0.001)
-    figures, slow = ReusedFigures(reuse_s=60), counter(0.002)
-
-    assert [found(figures, slow, after_s) for after_s in (0, 30, 59, 60, 61)] == [1, 1, 1, 2, 2]
-    assert asyncio.run(figures.get("a", NOW + timedelta(seconds=90), slow)).at == NOW + timedelta(seconds=60)
+    async def run(self) -> int:
+        """The number of runs."""
+        self.runs += 1
+        await self.released.wait()
+        if self.problem is not None:
+            raise self.problem
+        return self.runs
 
 
-def test_fast_figures_are_always_counted() -> None:
-    """Small installations see every review at once."""
-    figures, fast = ReusedFigures(reuse_s=60), counter()
+async def asked(figures: ReusedFigures, count: Count, people: int) -> list[asyncio.Task[object]]:
+    """Requests that wait for the count."""
+    tasks = [asyncio.create_task(_value(figures, count)) for _ in range(people)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    return tasks
 
-    assert [found(figures, fast, after_s) for after_s in (0, 1)] == [1, 2]
+
+async def _value(figures: ReusedFigures, count: Count) -> object:
+    return (await figures.get("week", NOW, count.run)).value
 
 
-def test_nothing_is_reused_without_a_time_or_after_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lead who sets a goal sees it."""
-    monkeypatch.setattr(reused, "SLOW_S", 0.0)
-    never, figures, slow = ReusedFigures(), ReusedFigures(reuse_s=60), counter(0.001)
+async def test_people_who_ask_at_once_share_one_count() -> None:
+    """Ten people who open the dashboard run one query; one who leaves does not end it for the others."""
+    figures, count = ReusedFigures(reuse_s=60.0), Count()
+    tasks = await asked(figures, count, 10)
+    tasks[0].cancel()
+    count.released.set()
+    found = await asyncio.gather(*tasks[1:])
 
-    assert [found(never, slow, 0), found(never, slow, 1)] == [1, 2]
-    assert [found(figures, slow, 0), found(figures, slow, 1)] == [3, 3]
+    assert found == [1] * 9
+    assert count.runs == 1
+
+
+async def test_a_failed_count_fails_for_all_that_wait_and_is_repeated() -> None:
+    """The failure is not kept."""
+    figures, count = ReusedFigures(reuse_s=60.0), Count(KeyError("a bug"))
+    tasks = await asked(figures, count, 2)
+    count.released.set()
+    failed = await asyncio.gather(*tasks, return_exceptions=True)
+    count.problem = None
+
+    assert [type(each) for each in failed] == [KeyError, KeyError]
+    assert await _value(figures, count) == 2
+
+
+async def test_after_a_change_nothing_counted_before_is_shown() -> None:
+    """A request after the change counts anew, also while the earlier count is under way."""
+    figures, count = ReusedFigures(reuse_s=60.0), Count()
+    (before,) = await asked(figures, count, 1)
     figures.forget()
-    assert found(figures, slow, 2) == 4
+    (after,) = await asked(figures, count, 1)
+    count.released.set()
+    await asyncio.gather(before, after)
+
+    assert count.runs == 2
 
 
-def test_the_least_recently_used_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each key has its own figures."""
-    monkeypatch.setattr(reused, "SLOW_S", 0.0)
-    monkeypatch.setattr(reused, "MOST", 2)
-    figures, slow = ReusedFigures(reuse_s=60), counter(0.001)
+@pytest.mark.parametrize("reuse_s", [0.0, 60.0])
+async def test_quick_figures_are_counted_for_each_request(reuse_s: float) -> None:
+    """Only figures that took long are kept."""
+    figures, count = ReusedFigures(reuse_s=reuse_s), Count()
+    count.released.set()
 
-    shown = [found(figures, slow, 0, key) for key in ("a", "b", "a", "c", "a", "b")]
-
-    assert shown == [1, 2, 1, 3, 1, 4]
+    assert [await _value(figures, count), await _value(figures, count)] == [1, 2]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+import threading
+from collections.abc import AsyncIterator, Callable, Collection
 
 import pytest
 import structlog
 
 from tasks import accounts
-from tasks.accounts import Rulebooks
+from tasks.accounts import Rulebook, Rulebooks
 from tests.support.samples import account
 from worker.assessment import default_policy
+from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
 from worker.model import Account, Stage
+from worker.rollouts.arms import RunningRollout
+from worker.rules import CompiledRules
 from worker.rules.screening import rule_findings
 
 
@@ -136,3 +140,104 @@ async def test_every_problem_of_an_invalid_policy_is_counted(store: Store, books
         await books.get("acme")
 
     assert [line["problems"] for line in lines if line["event"] == "policy_unusable"] == [2]
+
+
+@pytest.fixture
+async def refreshing(store: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rulebooks]:
+    """A cache of two accounts whose refresh runs."""
+    monkeypatch.setattr(accounts, "REFRESH_S", 0.01)
+    books = Rulebooks(store.load, store.versions)
+    store.accounts["shop"] = account(user_id="shop")
+    for user_id in ("acme", "shop"):
+        await books.get(user_id)
+    running = asyncio.create_task(books.refresh_forever())
+    yield books
+    await cancel_all((running,))
+
+
+async def switched_off(books: Rulebooks, user_id: str = "shop") -> Rulebook:
+    """The rulebook once it is switched off, at most 2 s later."""
+    return await once(books, user_id, lambda book: not book.account.ai_control_enabled)
+
+
+async def once(books: Rulebooks, user_id: str, wanted: Callable[[Rulebook], bool]) -> Rulebook:
+    """The rulebook once it is as wanted, at most 2 s later."""
+    async with asyncio.timeout(2):
+        while True:
+            if wanted(book := await books.get(user_id)):
+                return book
+            await asyncio.sleep(0.01)
+
+
+async def test_a_slow_account_delays_no_other_switch_off(store: Store, refreshing: Rulebooks) -> None:
+    """While the newer version of one account takes long to load, another one is switched off."""
+    released, load = asyncio.Event(), store.load
+
+    async def slow(user_id: str) -> Account:
+        if user_id == "acme":
+            await released.wait()
+        return await load(user_id)
+
+    refreshing._load = slow
+    store.accounts["acme"] = account(version=4)
+    await asyncio.sleep(0.05)
+    store.accounts["shop"] = account(user_id="shop", version=4, ai_control_enabled=False)
+    await switched_off(refreshing)
+
+    assert (await refreshing.get("acme")).account.version == 3
+    released.set()
+
+
+async def test_an_unreadable_account_stops_no_other_switch_off(store: Store, refreshing: Rulebooks) -> None:
+    """An account whose newer version cannot be read keeps its rulebook and is named once in the log."""
+    load = store.load
+
+    async def broken(user_id: str) -> Account:
+        if user_id == "acme":
+            raise ValueError("a value of a newer release")
+        return await load(user_id)
+
+    refreshing._load = broken
+    with structlog.testing.capture_logs() as lines:
+        store.accounts["acme"] = account(version=4)
+        store.accounts["shop"] = account(user_id="shop", version=4, ai_control_enabled=False)
+        await switched_off(refreshing)
+        await asyncio.sleep(0.05)
+
+    assert [line["user_id"] for line in lines if line["event"] == "account_unreadable"] == ["acme"]
+
+
+async def test_a_switch_off_waits_for_no_compilation(
+    store: Store, refreshing: Rulebooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An account that is switched off with new rules is off before they are compiled, and has them later."""
+    compiled, original = threading.Event(), accounts._compile
+
+    def slow(changed: Account) -> CompiledRules:
+        compiled.wait(5)
+        return original(changed)
+
+    monkeypatch.setattr(accounts, "_compile", slow)
+    store.accounts["shop"] = account(
+        user_id="shop", version=4, ai_control_enabled=False, flagged_keywords=("scam",)
+    )
+    try:
+        book = await switched_off(refreshing)
+    finally:
+        compiled.set()
+    assert book.rules_pending
+
+    book = await once(refreshing, "shop", lambda book: not book.rules_pending)
+    assert rule_findings(book.rules, "a scam", stage=Stage.RULES)[0].matched_rule == "flagged_keyword:scam"
+
+
+async def test_unread_rollouts_hide_no_switch_off(store: Store, refreshing: Rulebooks) -> None:
+    """While rollouts cannot be read, newer versions of accounts are still found."""
+
+    async def unread(_: Collection[str]) -> dict[str, RunningRollout]:
+        raise KeyError("changes")
+
+    refreshing._rollouts = unread
+    store.accounts["shop"] = account(user_id="shop", version=4, ai_control_enabled=False)
+
+    assert (await switched_off(refreshing)).account.version == 4

@@ -86,6 +86,10 @@ class CallLimits(Protocol):
         """Correct the estimate of a call by what it used."""
         ...
 
+    def not_sent(self, tokens: int) -> None:
+        """Give back what ``wait`` counted for a call that was not made."""
+        ...
+
 
 class Guard(Protocol):
     """Guards the calls of one upstream."""
@@ -194,8 +198,8 @@ class CallGuard:
                 is_sent = True
                 yield
         finally:
-            if not is_sent:
-                self.spent(tokens, 0)
+            if not is_sent and self.limits is not None:
+                self.limits.not_sent(tokens)
 
     async def _limited(self, limits: CallLimits, tokens: int) -> None:
         try:

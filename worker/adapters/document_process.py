@@ -67,6 +67,7 @@ async def cut(data: bytes, kind: DocumentFormat, names: Names, *, limit_s: float
     asked = orjson.dumps({"title": names.title, "otherwise": names.otherwise})
     child = await asyncio.create_subprocess_exec(
         sys.executable,
+        "-P",
         "-m",
         "worker.adapters.document_process",
         kind.value,

@@ -148,6 +148,7 @@ class BatchedChecks:
         """One request; afterwards each check of the batch has its result."""
         try:
             results = await self._ask([check.text for check in batch])
+            answered = tuple(zip(batch, results, strict=True))
         except NO_RESULT as error:
             if len(batch) > 1 and _may_be_of_one_text(error):
                 await self._one_by_one(batch, error)
@@ -160,7 +161,7 @@ class BatchedChecks:
             for check in batch:
                 self._end(check, error)
         else:
-            for check, result in zip(batch, results, strict=True):
+            for check, result in answered:
                 self._end(check, result)
 
     async def _one_by_one(self, batch: list[_Check], error: Exception) -> None:

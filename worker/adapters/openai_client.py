@@ -12,7 +12,7 @@ import orjson
 import structlog
 
 from worker.adapters.call_guard import UNGUARDED, Guard
-from worker.adapters.error_bodies import error_in_success, message_of
+from worker.adapters.error_bodies import error_in_success, inner_error, message_of
 from worker.adapters.openai_http import ApiAnswer, ApiClient, ObserveRequest, open_client, status_error
 from worker.adapters.vendor_failures import NotTheApi, VendorFailure, misconfigured, status_of_words
 from worker.model import AttemptOutcome
@@ -88,7 +88,7 @@ async def answer(
         check_type(response.headers, path)  # inside: a server with the wrong answers has failed
         document = _loaded(response.content)
         if (hidden := error_in_success(document, holding)) is not None:
-            raise _status_error(path, response, hidden)
+            raise _status_error(path, response, client.mask.json(hidden))
         if not isinstance(document, dict) or holding not in document:
             raise NotTheApi(f"{path}: expected a JSON object with {holding}")
     guard.learned(response.headers)
@@ -120,4 +120,4 @@ def _status_error(path: str, response: ApiAnswer, hidden: Any) -> openai.APIStat
     is_status = digits.isdecimal() and len(digits) == STATUS_DIGITS and digits[0] in "45"
     words = f"{message_of(hidden)}\n{code}\n{hidden.get('type') if isinstance(hidden, Mapping) else ''}"
     status = int(digits) if is_status else status_of_words(words)
-    return status_error(path, status, response.headers, response.content, hidden)
+    return status_error(path, status, response.headers, hidden, message_of(inner_error(hidden)))

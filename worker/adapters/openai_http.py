@@ -22,8 +22,10 @@ import httpx2
 import openai
 import orjson
 from openai import AsyncOpenAI, DefaultAioHttpClient
+from yarl import URL
 
 from worker.adapters.error_bodies import inner_error, message_of, parsed_body
+from worker.adapters.secret_mask import SecretMask
 
 KEEPALIVE_S: Final = 5.0
 """How long an unused connection stays open: the value of the SDK."""
@@ -37,6 +39,13 @@ STATUS_ERRORS: Final[Mapping[int, type[openai.APIStatusError]]] = {
     429: openai.RateLimitError,
 }
 """The SDK's class by status; from 500 it is ``InternalServerError``, else ``APIStatusError``."""
+
+
+REDIRECTS: Final = frozenset({307, 308})
+"""Those that keep method and body."""
+MOST_REDIRECTS: Final = 5
+MOST_ANSWER_BYTES: Final = 32 * 2**20
+"""A batch of large embeddings is 7 MB; without a limit 389 KB of gzip took 2 GB of memory."""
 
 
 class RequestOutcome(StrEnum):
@@ -82,6 +91,7 @@ class ApiClient:
         self._proxy = environment_proxy(self._base_url)
         prepared = {**sdk.auth_headers, **sdk.default_headers}
         self._headers = {name: value for name, value in prepared.items() if isinstance(value, str)}
+        self.mask = SecretMask(sdk.api_key)
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -101,16 +111,29 @@ class ApiClient:
             ValueError: the body has a text that is not valid Unicode.
         """
         url, data = self._base_url + path, _encoded(body)
-        call = self.opened().post(url, data=data, headers=self._headers, proxy=self._proxy)
         with self.observed():
             try:
-                async with call as response:
-                    content = await response.read()
+                response, content = await self._exchange(url, data)
             except (aiohttp.ClientError, OSError) as error:
                 raise openai.APIConnectionError(request=httpx2.Request("POST", url)) from error
             if not 200 <= response.status < 300:
-                raise status_error(url, response.status, response.headers, content)
-        return ApiAnswer(headers=response.headers, content=content)
+                found = self.mask.json(parsed_body(content))  # some servers quote the key
+                message = "" if isinstance(found, str) else message_of(inner_error(found))
+                raise status_error(url, response.status, response.headers, found, message)
+        return ApiAnswer(headers=response.headers, content=self.mask.answer(content))
+
+    async def _exchange(self, url: str, data: bytes) -> tuple[aiohttp.ClientResponse, bytes]:
+        """The answer; redirects are followed to the same origin only, so that no other one gets a prompt."""
+        for _ in range(MOST_REDIRECTS + 1):
+            call = self.opened().post(
+                url, data=data, headers=self._headers, proxy=self._proxy, allow_redirects=False
+            )
+            async with call as response:
+                content = await _whole(response)
+            if (further := _redirect_of(response)) is None:
+                return response, content
+            url = further
+        raise aiohttp.TooManyRedirects(response.request_info, ())
 
     @contextmanager
     def observed(self) -> Iterator[None]:
@@ -186,22 +209,44 @@ def _encoded(body: Mapping[str, object]) -> bytes:
         raise ValueError(f"body: expected JSON values ({error})") from error
 
 
-def status_error(
-    url: str, status: int, headers: Mapping[str, str], content: bytes, error: Any = None
-) -> openai.APIStatusError:
-    """The SDK's error of an answer; its message has the server's message only, which quotes least.
+async def _whole(response: aiohttp.ClientResponse) -> bytes:
+    """The body of an answer.
 
-    ``error`` is the error inside an answer of success, else it is read from the content.
+    Raises:
+        ValueError: it is larger than any answer of this API.
     """
-    body = parsed_body(content) if error is None else error
+    parts, size = [], 0
+    async for part in response.content.iter_any():
+        parts.append(part)
+        size += len(part)
+        if size > MOST_ANSWER_BYTES:
+            raise ValueError(f"answer: expected at most {MOST_ANSWER_BYTES} bytes, got more")
+    return b"".join(parts)
+
+
+def _redirect_of(response: aiohttp.ClientResponse) -> str | None:
+    """The address on the same origin to which an answer sends the same request, or None."""
+    location = response.headers.get("location")
+    if response.status not in REDIRECTS or not location:
+        return None
+    try:
+        target = response.url.join(URL(location))
+        is_same = target.origin() == response.url.origin()
+    except ValueError:
+        return None
+    return str(target) if is_same else None
+
+
+def status_error(
+    url: str, status: int, headers: Mapping[str, str], body: Any, message: str
+) -> openai.APIStatusError:
+    """The SDK's error of a body; ``message`` is the server's message only, which quotes least."""
     found = inner_error(body)
     default = openai.InternalServerError if status >= 500 else openai.APIStatusError
     answer = httpx2.Response(
         status,
         headers=[(name, value) for name, value in headers.items() if name.lower() != "content-encoding"],
-        content=content,
         request=httpx2.Request("POST", url),
     )
-    message = "" if error is None and isinstance(body, str) else message_of(found)
     text = f"Error code: {status} - {message}" if message else f"Error code: {status}"
     return STATUS_ERRORS.get(status, default)(text, response=answer, body=found)

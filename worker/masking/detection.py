@@ -13,18 +13,19 @@ from phonenumbers import PhoneNumberMatcher
 from stdnum import iban, luhn
 
 from worker.masking.kinds import PersonalKind, PersonalSpan
+from worker.masking.plain_text import PlainText, plain_text
 
 _LETTER: Final = "A-Za-z0-9\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
 """Scripts with spaces between words: Han beside an address does not belong to it."""
 _LOCAL: Final = rf"[{_LETTER}_!#$'*+^`{{|}}~-]"
 EMAIL: Final = re.compile(
-    rf"(?<![{_LETTER}_+-]){_LOCAL}++(?:\.{_LOCAL}++)*+(?:[@＠]|%40)"
+    rf"(?<![{_LETTER}_+-])(?:{_LOCAL}++(?:\.{_LOCAL}++)*+|\"[^\"\n@]{{1,64}}\")(?:[@＠]|%40)"
     rf"(?:[{_LETTER}](?:[{_LETTER}-]{{0,61}}[{_LETTER}])?\.){{1,8}}[{_LETTER}-]{{2,62}}"
 )
 IBAN: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ \u00a0\u202f.-]?[A-Za-z0-9]){11,30}")
 LETTER_OR_DIGIT: Final = re.compile(r"[A-Za-z0-9]")
 SHORTEST_IBAN: Final = 15
-DIGIT_RUN: Final = re.compile(r"(?<!\d)\d(?:[ \u00a0\u202f\u2009–-]?\d){12,}+")
+DIGIT_RUN: Final = re.compile(r"(?<!\d)\d(?:[ .\u00a0\u202f\u2009–-]?\d){12,}+")
 DIGIT_GROUP: Final = re.compile(r"\d+")
 MOST_CARD_DIGITS: Final = 19
 CARD_PREFIX: Final = re.compile(
@@ -65,10 +66,15 @@ def personal_spans(text: str, countries: Sequence[str] = ()) -> tuple[PersonalSp
         text: any text.
         countries: ISO 3166 codes whose national phone formats count; international formats always do.
     """
-    found: list[PersonalSpan] = []
+    plain, found = plain_text(text), list[PersonalSpan]()
     for find in (_ibans, _cards, _emails, partial(_phones, countries=countries)):
-        found = sorted(chain(found, _beside(text, found, find)), key=lambda each: each.start)
-    return tuple(found)
+        found = sorted(chain(found, _beside(plain.text, found, find)), key=lambda each: each.start)
+    return tuple(_in_original(plain, each) for each in found)
+
+
+def _in_original(plain: PlainText, span: PersonalSpan) -> PersonalSpan:
+    start, end = plain.place(span.start, span.end)
+    return replace(span, start=start, end=end)
 
 
 def _beside(

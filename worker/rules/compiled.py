@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -101,6 +102,12 @@ class CompiledRules:
 
     def __len__(self) -> int:
         return len(self._parts.written)
+
+    def at_version(self, version: int) -> CompiledRules:
+        """The same rules as those of another version, without compiling them again."""
+        same = copy(self)
+        same.version = version
+        return same
 
     def _rule(self, number: int) -> Rule:
         return _parsed(*self._parts.written[number])

@@ -31,6 +31,7 @@ class AttemptError(StrEnum):
     REDIRECT = "redirect"
     GONE = "gone"
     STATUS = "status"
+    INTERNAL = "internal"
 
 
 NEVER_SENT: Final = frozenset(

@@ -19,7 +19,8 @@ TIME = sa.DateTime(timezone=True)
 GRANTS = (
     "GRANT INSERT ON recordings TO hushgate_worker",
     "GRANT SELECT ON recordings TO hushgate_reviewer",
-    "GRANT SELECT, INSERT ON candidates TO hushgate_reviewer, hushgate_worker",
+    "GRANT SELECT, INSERT ON candidates TO hushgate_reviewer",
+    "GRANT SELECT ON candidates TO hushgate_worker",
     "GRANT UPDATE (withdrawn_at) ON candidates TO hushgate_reviewer",
 )
 SWEEP_BEFORE = "    ('jobs', 'id', 'uuid',"

@@ -18,10 +18,11 @@ depends_on: str | Sequence[str] | None = None
 
 TIME = sa.DateTime(timezone=True)
 GRANTS = (
-    "GRANT SELECT, INSERT ON rollouts, rollout_steps TO hushgate_reviewer, hushgate_worker",
-    "GRANT UPDATE (state, share, stepped_at) ON rollouts TO hushgate_reviewer, hushgate_worker",
+    "GRANT SELECT, INSERT ON rollouts, rollout_steps TO hushgate_reviewer",
+    "GRANT UPDATE (state, share, stepped_at) ON rollouts TO hushgate_reviewer",
+    "GRANT SELECT ON rollouts, rollout_steps TO hushgate_worker",
 )
-
+"""A worker's login can end a rollout, by the function of 0074, and put nothing in force."""
 
 FIGURES = """
     CREATE FUNCTION {schema}.hushgate_rollout_figures(

@@ -111,9 +111,25 @@ PLAIN = (
 """
 )
 
+RETURN = """
+    CREATE FUNCTION {schema}.hushgate_return_rollout(
+        rollout uuid, why text, measured jsonb, moment timestamptz)
+    RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
+    BEGIN
+        UPDATE rollouts SET state = 'returned', stepped_at = moment WHERE id = rollout AND state = 'running';
+        IF NOT FOUND THEN
+            RETURN false;
+        END IF;
+        INSERT INTO rollout_steps (rollout_id, kind, share, made_by, reason, made_at, figures)
+            VALUES (rollout, 'return', 0, 'guardrail', why, moment, measured);
+        RETURN true;
+    END $$
+"""
+"""The automatic return: the only step that a worker takes."""
+
 
 def upgrade() -> None:
-    """Replace the function, add the column and the index."""
+    """Replace the function, add the column, the index and the automatic return."""
     op.add_column(
         "rollout_steps",
         sa.Column(
@@ -125,6 +141,11 @@ def upgrade() -> None:
         if_not_exists=True,
     )
     _replace(WEIGHTED)
+    schema = op.get_bind().execute(sa.text("SELECT quote_ident(current_schema())")).scalar_one()
+    op.execute("DROP FUNCTION IF EXISTS hushgate_return_rollout")
+    op.get_bind().exec_driver_sql(RETURN.replace("{schema}", schema))
+    op.execute("REVOKE ALL ON FUNCTION hushgate_return_rollout FROM PUBLIC")
+    op.execute("GRANT EXECUTE ON FUNCTION hushgate_return_rollout TO hushgate_worker, hushgate_reviewer")
     partition_indexes.build_indexes(INDEXES)
 
 
@@ -132,6 +153,7 @@ def downgrade() -> None:
     """The function as before, without column and index."""
     partition_indexes.drop_indexes(INDEXES)
     _replace(PLAIN)
+    op.execute("DROP FUNCTION hushgate_return_rollout")
     op.drop_column("rollout_steps", "figures")
 
 

@@ -104,6 +104,6 @@ def test_an_attempt_without_an_answer_may_have_arrived() -> None:
     """Not one that never connected, and not one that the receiver refused."""
     unclear = {each for each in AttemptError if AttemptResult(error=each).may_have_arrived}
 
-    assert unclear == {AttemptError.TIMEOUT, AttemptError.BROKEN_OFF}
+    assert unclear == {AttemptError.TIMEOUT, AttemptError.BROKEN_OFF, AttemptError.INTERNAL}
     assert unclear == set(AttemptError) - NEVER_SENT - REFUSED_BY_RECEIVER
     assert not AttemptResult(error=None).may_have_arrived
