@@ -151,6 +151,4 @@ def test_an_article_is_no_unit() -> None:
     quoted = "Children under 12 need an adult with them."
     sentence = "No, children under 12 need an adult with them."
 
-    assert not disagreements(
-        sentence, draft=sentence, quoted=quoted, passages=quoted, asked="can he go alone"
-    )
+    assert not disagreements(sentence, draft=sentence, quoted=quoted, passages=quoted, asked="?")

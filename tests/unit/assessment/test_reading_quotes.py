@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from worker.assessment.reading.quotes import located, whole_clauses
+from worker.assessment.reading.verbatim import is_verbatim
 
 PASSAGES = (("Opening hours", "The shop is open daily, from 9 am to 5 pm."), ("Returns", "30天内可以退货。"))
 
@@ -51,19 +52,18 @@ def test_many_quotes_are_looked_up() -> None:
     assert found.count(None) == 10_000
 
 
-@pytest.mark.parametrize(
-    ("question", "sentence", "passage"),
-    [
-        ("Are dogs allowed?", "No.", "Are dogs allowed? Yes. Are cats allowed? No."),
-        ("When are you open in winter?", "In summer we are open until eight.", "In summer we are open until eight. In winter until six."),
-        ("Who pays for the return parcel?", "We pay you for the return parcel.", "You pay us for the return parcel."),
-        ("What is the price of a new chain?", "An inspection costs 49 euros.", "An inspection costs 49 euros. A new chain has a price of 30 euros."),
-        ("Can I return a helmet without a receipt?", "Helmets can be returned within 30 days.", "Helmets can be returned within 30 days. Without a receipt they cannot."),
-        ("helmets?", "You can return helmets to us.", "You can return helmets to us. Without a receipt they stay."),
-    ],
-)  # fmt: skip
-def test_a_copy_that_answers_another_question_needs_a_reader(
-    question: str, sentence: str, passage: str
-) -> None:
+COPIES = (
+    ("Are dogs allowed?", "No.", "Are dogs allowed? Yes. Are cats allowed? No."),
+    ("When are you open in winter?", "In summer we are open until eight.", "{} In winter until six."),
+    ("Who pays for the return parcel?", "We pay you for the parcel.", "You pay us for the parcel."),
+    ("What is the price of a chain?", "An inspection costs 49 euros.", "{} A chain has a price of 30."),
+    ("Can I return it without a receipt?", "You can return it within 30 days.", "{} Without it you cannot."),
+    ("helmets?", "You can return helmets to us.", "{} Without a receipt they stay."),
+)
+"""Question, draft, passage in which the draft stands for {}."""
+
+
+@pytest.mark.parametrize(("question", "draft", "passage"), COPIES)
+def test_a_copy_that_answers_another_question_needs_a_reader(question: str, draft: str, passage: str) -> None:
     """The words of the question must stand in the copied sentence, not somewhere in its passage."""
-    assert not is_verbatim(question, [sentence], [("Dogs, winter and price", passage)])
+    assert not is_verbatim(question, [draft], [("Dogs, winter and price", passage.format(draft))])
