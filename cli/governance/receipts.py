@@ -14,8 +14,8 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import emit, emit_json, fail
+from db.governance import receipts
 from db.governance.erasures import hash_subject
-from tasks.governance import receipts
 from tasks.governance.erasure import signing_key
 from worker.settings import ErasureSettings
 from worker.settings.retention import KEY_BYTES, key_bytes

@@ -24,6 +24,7 @@ from cli.main import command_line
 from cli.stack import Stack
 from db import conservation
 from db.audit.decision_list import read_connection
+from db.governance import receipts
 from db.governance.erasures import ErasureHeld, ErasureKind, hash_subject
 from db.people.records import Role
 from db.pool import create_pool
@@ -34,7 +35,6 @@ from db.webhooks import endpoints
 from db.webhooks.endpoints import NewEndpoint
 from review.lists.export_layout import Form
 from sandbox.server import SandboxHandle
-from tasks.governance import receipts
 from tasks.publish import append
 from tests.support import erasing
 from tests.support.exporting import finished_export
