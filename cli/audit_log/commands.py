@@ -59,8 +59,8 @@ def append(
     """Append new decisions and reviews, sign the root, and print the checkpoint.
 
     Run one with --every 60 beside the fleet; workers never wait for it. Keep some checkpoints elsewhere: who
-    can replace the whole database can replace the log in it too. DATABASE_URL needs hushgate_audit_login, which
-    hushgate migrate --create-logins creates. Verifier keys of former keys: HUSHGATE_AUDIT_LOG_VERIFIERS.
+    can replace the whole database can replace the log in it too. DATABASE_URL needs hushgate_audit_login:
+    hushgate migrate --create-logins makes it. Verifier keys of former keys: HUSHGATE_AUDIT_LOG_VERIFIERS.
 
     Exit 1 when the stored tree was changed. For example:
 
@@ -188,9 +188,7 @@ def _with_pool(call: Callable[[Pool], Awaitable[Value]]) -> Value:
     return asyncio.run(run())
 
 
-async def _append_rounds(
-    source: Pool, signer: Signer, former: frozenset[str], every: float | None
-) -> None:
+async def _append_rounds(source: Pool, signer: Signer, former: frozenset[str], every: float | None) -> None:
     since = None
     while True:
         try:
@@ -200,6 +198,9 @@ async def _append_rounds(
                 raise
             print_message(f"postponed: {error}")
             appended = None
+        else:
+            if appended is None:
+                print_message("postponed: another process appends, or removes rows of the log")
         since = appended.rest_since if appended else None
         if appended is not None:
             _print_appended(appended)

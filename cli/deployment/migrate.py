@@ -19,7 +19,7 @@ def migrate(
         bool,
         typer.Option(
             "--create-logins",
-            help="Also create the logins of workers, review pages and transparency log, or set their passwords.",
+            help="Also create logins for workers, review pages and transparency log, or set their passwords.",
         ),
     ] = False,
 ) -> None:
@@ -27,9 +27,9 @@ def migrate(
 
     Needs DATABASE_URL only, with the login of the database's owner. Workers, beat and review pages use other
     logins, which own nothing; --create-logins creates them. Their passwords are read from
-    HUSHGATE_DB_WORKER_PASSWORD, HUSHGATE_DB_REVIEW_PASSWORD and HUSHGATE_DB_AUDIT_PASSWORD. Without a
-    password, a new login gets a generated one, printed once as part of its DATABASE_URL, and an existing login
-    keeps its password.
+    HUSHGATE_DB_WORKER_PASSWORD, HUSHGATE_DB_REVIEW_PASSWORD and HUSHGATE_DB_AUDIT_PASSWORD. Without
+    a password, a new login gets a generated one, printed once as part of its DATABASE_URL, and an existing
+    login keeps its password.
 
     Also stores the retention of HUSHGATE_KEEP_...: no worker can delete younger rows, whatever its settings.
     """

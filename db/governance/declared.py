@@ -9,7 +9,6 @@ from typing import Final, assert_never
 
 from worker.settings.retention import RetentionSettings
 
-
 MONTH_DAYS: Final = 31
 
 

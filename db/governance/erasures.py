@@ -19,7 +19,8 @@ from db.pool import Pool, PoolConnection, Values, checkout
 
 COLUMNS: Final = (
     "id, user_id, kind, subject, salt, subject_hash, reason, requested_by, requested_at, preview,"
-    " confirmed_at, confirmed_by, started_at, until_entry, phase, erased, finished_at, held, receipt, signature"
+    " confirmed_at, confirmed_by, started_at, until_entry, phase, erased, finished_at, held, receipt,"
+    " signature"
 )
 HELD: Final = """
     SELECT EXISTS (SELECT FROM legal_holds WHERE user_id = %(user_id)s AND kind = %(kind)s
@@ -131,9 +132,7 @@ async def add_erasure(source: Pool, new: NewErasure, now: datetime, *, logged: L
     return stored
 
 
-async def confirm_erasure(
-    source: Pool, erasure_id: UUID, by: str, *, logged: LogEntry
-) -> Erasure | None:
+async def confirm_erasure(source: Pool, erasure_id: UUID, by: str, *, logged: LogEntry) -> Erasure | None:
     """Let a worker begin; None when it was not counted yet, was confirmed before, or has ended."""
     return await _changed(source, CONFIRM, {"id": erasure_id, "by": by}, logged)
 

@@ -31,9 +31,7 @@ def store_limits(url: str, settings: RetentionSettings) -> dict[str, int | None]
     wanted = {each.table: each.keep_days(settings) for each in RETENTION if each.has_limit}
     with psycopg.connect(url, connect_timeout=10) as connection:
         known: dict[str, int | None] = dict(connection.execute(LATEST).fetchall())
-        changed = {
-            name: days for name, days in wanted.items() if name not in known or known[name] != days
-        }
+        changed = {name: days for name, days in wanted.items() if name not in known or known[name] != days}
         for name, days in changed.items():
             connection.execute(STORE, (name, days))
     return changed

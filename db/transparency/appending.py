@@ -14,7 +14,16 @@ from psycopg.rows import dict_row
 from db.identifiers import EPOCH
 from db.pool import Pool, PoolConnection, checkout
 from db.transparency.checkpoints import Checkpoint, CheckpointRejected, Signer, read_checkpoint
-from db.transparency.entries import DELETED, LOGGED, SALT_BYTES, LeafKind, Parts, canonical, hash_of_leaf, salted_hash
+from db.transparency.entries import (
+    DELETED,
+    LOGGED,
+    SALT_BYTES,
+    LeafKind,
+    Parts,
+    canonical,
+    hash_of_leaf,
+    salted_hash,
+)
 from db.transparency.merkle import Subtree, completed, node_hash, root_hash, stored_parts
 from db.transparency.stored import (
     StoredCheckpoint,
@@ -31,7 +40,7 @@ LATE: Final = timedelta(minutes=3)
 DAILY_LATE: Final = timedelta(days=3)
 """The same for the first run of a day: Postgres may have been down for a weekend."""
 
-LOCK: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('hushgate transparency log', 0))"
+LOCK: Final = "SELECT hushgate_lock_log()"
 PAGE: Final = """
     SELECT id, created_at FROM {table} WHERE (created_at, id) > (%s, %s) AND created_at <= %s AND {where}
     ORDER BY created_at, id LIMIT %s

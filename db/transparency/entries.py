@@ -118,7 +118,9 @@ def salted_hash(salt: bytes, text: str) -> bytes:
     return hashlib.sha256(salt + text.encode()).digest()
 
 
-def hash_of_leaf(kind: str, subject_id: UUID, subject_at: datetime, due_from: datetime, parts: Parts) -> bytes:
+def hash_of_leaf(
+    kind: str, subject_id: UUID, subject_at: datetime, due_from: datetime, parts: Parts
+) -> bytes:
     """The hash in the tree. Id and times are in it in clear: they prove what retention may have deleted."""
     lines = (
         f"hushgate {kind} 1", str(subject_id), _plain(subject_at), _plain(due_from),

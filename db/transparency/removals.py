@@ -1,4 +1,4 @@
-"""Which removals are proven: by a retention limit that was in force, or by an erasure with a valid receipt."""
+"""Which removals are proven: by a retention limit in force, or by an erasure with a valid receipt."""
 
 from __future__ import annotations
 

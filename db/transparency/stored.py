@@ -119,9 +119,7 @@ async def load_subjects(
     if not chosen:
         return {}
     times, logged = [leaf.subject_at for leaf in chosen], LOGGED[kind]
-    query = (
-        f"SELECT {logged.columns} FROM {logged.table} WHERE created_at BETWEEN %s AND %s AND id = ANY(%s)"
-    )
+    query = f"SELECT {logged.columns} FROM {logged.table} WHERE created_at BETWEEN %s AND %s AND id = ANY(%s)"
     cursor = connection.cursor(row_factory=dict_row)
     ids = [leaf.subject_id for leaf in chosen]
     return {row["id"]: row async for row in await cursor.execute(query, (min(times), max(times), ids))}

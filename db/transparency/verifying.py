@@ -13,7 +13,7 @@ from psycopg.rows import class_row
 
 from db.pool import Pool, PoolConnection
 from db.transparency.checkpoints import Checkpoint, CheckpointRejected, read_checkpoint
-from db.transparency.entries import LOGGED, LeafKind, canonical, is_tombstone, salted_hash
+from db.transparency.entries import LOGGED, canonical, is_tombstone, salted_hash
 from db.transparency.merkle import root_of
 from db.transparency.removals import Removal, Removals, RetentionLimit, load_removals
 from db.transparency.stored import LEAF_COLUMNS, Leaf, StoredCheckpoint, load_all_subjects, snapshot

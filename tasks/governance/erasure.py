@@ -198,6 +198,6 @@ async def _sign_receipts(parts: ErasureParts, key: bytes) -> None:
         try:
             signature = sign_erasure(erasure, key)
         except ReceiptDiffers as error:
-            log.error("receipt_differs", erasure_id=str(erasure.id), error=str(error))
+            log.warning("receipt_differs", erasure_id=str(erasure.id), error=str(error))
             continue
         await steps.store_signature(parts.pool, erasure.id, signature)

@@ -37,10 +37,14 @@ DOCKERFILE: Final = ROOT / "deploy" / "Dockerfile"
 SCHEMA: Final = ROOT / "tests" / "fixtures" / "compose" / "compose-spec.json"
 RUNBOOK: Final = ROOT / "deploy" / "runbook.md"
 VARIABLE: Final = re.compile(r"(?<!\$)\$\{(\w+)(:?[-?+][^}]*)?\}")
-OURS: Final = ("migrate", "worker", "beat", "review", "sandbox")
+OURS: Final = ("migrate", "worker", "beat", "review", "audit-log", "sandbox")
 KEYS: Final = {"OPENAI_API_KEY": "x", "OPENROUTER_API_KEY": "x"}
 SERVERS: Final = ("redis", "postgres")
-LOGIN_PASSWORDS: Final = {"HUSHGATE_DB_WORKER_PASSWORD", "HUSHGATE_DB_REVIEW_PASSWORD"}
+LOGIN_PASSWORDS: Final = {
+    "HUSHGATE_DB_WORKER_PASSWORD",
+    "HUSHGATE_DB_REVIEW_PASSWORD",
+    "HUSHGATE_DB_AUDIT_PASSWORD",
+}
 REVIEW_SERVER_MIB: Final = 768
 """Memory of the review server without its document readers."""
 AFTER_DRAIN_S: Final = 15
@@ -285,6 +289,7 @@ def test_service_environment_is_made_of_settings(name: str) -> None:
         ("worker", LOGINS[Service.WORKER], "HUSHGATE_DB_WORKER_PASSWORD"),
         ("beat", LOGINS[Service.REVIEW], "HUSHGATE_DB_REVIEW_PASSWORD"),
         ("review", LOGINS[Service.REVIEW], "HUSHGATE_DB_REVIEW_PASSWORD"),
+        ("audit-log", LOGINS[Service.AUDIT], "HUSHGATE_DB_AUDIT_PASSWORD"),
     ],
 )
 def test_each_service_has_a_login_of_its_own(name: str, login: str, password: str) -> None:
@@ -298,6 +303,14 @@ def test_each_service_has_a_login_of_its_own(name: str, login: str, password: st
     assert url is not None
     assert url.groups() == (login, password)
     assert readable == (LOGIN_PASSWORDS if name == "migrate" else set())
+
+
+def test_only_the_log_can_read_the_key_that_signs_it() -> None:
+    """Who takes over a worker or the review pages cannot sign a root."""
+    named = ("migrate", "worker", "beat", "review", "audit-log")
+    keys = {name: services()[name]["environment"]["HUSHGATE_AUDIT_LOG_KEY"] for name in named}
+
+    assert [name for name, value in keys.items() if value] == ["audit-log"]
 
 
 def test_migrations_create_the_logins() -> None:

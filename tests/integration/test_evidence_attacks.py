@@ -7,7 +7,7 @@ evidence must still tell what happened.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -19,6 +19,7 @@ from psycopg.types.json import Jsonb
 from db import logins
 from db.governance import receipts
 from db.governance.erasures import Erasure, ErasureKind
+from db.governance.tables import ErasurePhase
 from db.logins import LOGINS, Service
 from db.transparency.appending import LogBroken
 from db.transparency.checkpoints import Checkpoint, new_key, read_checkpoint, signer_of
@@ -45,11 +46,11 @@ Attack = tuple[str, tuple[object, ...]]
 
 
 @pytest.fixture
-def url(stack: Any, template: str) -> Iterator[str]:
+def url(stack: Any, template: str) -> str:
     """A database with a log, retention limits, and the logins of all services."""
     found = log_database(stack.database_url, template)
     logins.ensure(found, {})
-    yield found
+    return found
 
 
 def attack(url: str, service: Service, *statements: Attack) -> None:
@@ -148,13 +149,13 @@ def test_the_owner_cannot_explain_a_changed_row_by_a_removal(
     change(url, f"UPDATE audit_log_leaves SET {salts} WHERE subject_id = %s", subject)
     append(url)
 
-    found = dict(reversed(each) for each in problems(verified(url)))
-    assert found.get(str(subject)) in {"row changed", "salt missing"}
+    found = {name for name, about in problems(verified(url)) if about == str(subject)}
+    assert found in ({"row changed"}, {"salt missing"})
     assert verified(url).recent == ()
 
 
 def test_the_owner_cannot_make_a_young_row_old(url: str) -> None:
-    """Times are in the leaf; a limit that is stored later, or with an older time, allows nothing before it."""
+    """Its times are in its leaf."""
     made = logged(url)
     subject = made[0].decision_id
     past = ago(days=1000)
@@ -230,7 +231,7 @@ def test_a_root_signed_by_another_key_is_not_built_on(url: str) -> None:
 
 def skipping(erasure: UUID) -> tuple[Attack, ...]:
     """What would end an erasure that has erased nothing."""
-    phases = [phase.value for phase in erasing.ErasurePhase]
+    phases = [phase.value for phase in ErasurePhase]
     statements: list[Attack] = [
         ("UPDATE erasures SET confirmed_at = now(), confirmed_by = 'nobody' WHERE id = %s", (erasure,)),
         ("SELECT hushgate_confirm_erasure(%s, 'nobody')", (erasure,)),
@@ -288,7 +289,8 @@ def test_no_login_gets_a_receipt_without_the_erasure(
     asyncio.run(erasing.advance(url, redis_url))
 
     with psycopg.connect(url) as owner:
-        texts = dict(owner.execute("SELECT id, message_text = '' FROM ai_decisions").fetchall())
+        rows = owner.execute("SELECT id, message_text = '' FROM ai_decisions").fetchall()
+    texts: dict[UUID, bool] = dict(rows)
     assert not texts[made[0].decision_id], "the message of another author was erased"
     for each in signed_receipts(url):
         assert texts[made[1].decision_id], "a receipt without the erasure"
@@ -304,7 +306,8 @@ def test_no_login_lets_a_worker_sign_what_it_made_up(url: str, redis_url: str, s
     """Neither a request that comes with its receipt, nor one about another id than it names."""
     columns = "id, user_id, kind, subject, salt, subject_hash, reason, requested_by"
     forged = (
-        f"INSERT INTO erasures ({columns}, confirmed_at, confirmed_by, started_at, finished_at, phase, receipt)"
+        f"INSERT INTO erasures ({columns},"
+        " confirmed_at, confirmed_by, started_at, finished_at, phase, receipt)"
         " VALUES (%s, 'acme', 'author', NULL, '', '', '', 'kim', now(), 'lee', now(), now(), 'finished', %s)"
     )
     another = (
@@ -327,6 +330,21 @@ def test_a_receipt_that_differs_from_its_erasure_is_not_signed(url: str, redis_u
     asyncio.run(erasing.advance(url, redis_url))
 
     assert ask(url, "SELECT signature FROM erasures") == (None,)
+
+
+@pytest.mark.parametrize("service", [Service.WORKER, Service.REVIEW])
+def test_no_login_keeps_the_log_from_growing(url: str, service: Service) -> None:
+    """Neither by locks that it may take, nor by a session that stays open."""
+    logged(url)
+    key = "hashtextextended('hushgate transparency log', 0)"
+    with psycopg.connect(logins.url_of(url, LOGINS[service], "unused")) as intruder:
+        intruder.execute(f"SELECT pg_advisory_lock({key}), pg_advisory_xact_lock({key})".encode())
+        for mode in ("ACCESS SHARE", "ROW SHARE", "ROW EXCLUSIVE", "EXCLUSIVE"):
+            with suppress(psycopg.Error), intruder.transaction():
+                intruder.execute(f"LOCK TABLE audit_log_checkpoints IN {mode} MODE".encode())
+        store(url, [decided(at=ago(seconds=1), user_id="acme")])
+
+        assert append(url).leaves == 1
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -104,7 +104,8 @@ def review(url: str, decision: Decision, note: str = "") -> UUID:
     """A ruling on a decision."""
     with psycopg.connect(url, autocommit=True) as connection:
         row = connection.execute(
-            "INSERT INTO decision_reviews (id, decision_id, decision_at, user_id, person, ruling, source, note)"
+            "INSERT INTO decision_reviews"
+            " (id, decision_id, decision_at, user_id, person, ruling, source, note)"
             " VALUES (gen_random_uuid(), %s, %s, 'acme', 'kim', 'agree', 'cli', %s) RETURNING id",
             (decision.decision_id, decision.decided_at, note),
         ).fetchone()

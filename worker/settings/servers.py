@@ -66,7 +66,8 @@ class LoginSettings(DatabaseSettings):
     db_audit_password: SecretStr | None = Field(
         default=None,
         alias="HUSHGATE_DB_AUDIT_PASSWORD",
-        description="For hushgate migrate --create-logins: password of the transparency log's database login.",
+        description="For hushgate migrate --create-logins: password of the database login of the"
+        " transparency log.",
     )
 
 

@@ -667,8 +667,8 @@ FINISH = """
         UPDATE erasures e SET held = (SELECT count(*) FROM hushgate_erasure_scope(erasure) s WHERE s.held)
         WHERE e.id = erasure;
         UPDATE erasures e SET phase = 'finished', finished_at = now(), subject = NULL, preview = NULL
-        WHERE e.id = erasure RETURNING * INTO done;
-        UPDATE erasures e SET receipt = hushgate_erasure_receipt(done) WHERE e.id = erasure;
+        WHERE e.id = erasure;
+        UPDATE erasures e SET receipt = hushgate_erasure_receipt(e) WHERE e.id = erasure;
         -- one that is confirmed goes on, for messages since, and forgets its subject at its own end
         UPDATE erasures e SET phase = 'cancelled', finished_at = now(), subject = NULL, preview = NULL,
             reason = CASE e.kind WHEN 'account' THEN e.reason ELSE hushgate_without(e.reason, ARRAY[e.subject]) END

@@ -18,9 +18,21 @@ depends_on: str | Sequence[str] | None = None
 TIME = sa.DateTime(timezone=True)
 TABLES = ("audit_log_leaves", "audit_log_nodes", "audit_log_checkpoints", "audit_log_removals")
 PATH = "SET search_path = pg_catalog, {schema}, pg_temp"
+# A lock of a table, because any login can take an advisory lock and stop the log.
+LOCK_LOG = """
+    CREATE FUNCTION {schema}.hushgate_lock_log() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER {path} AS $$
+    BEGIN
+        LOCK TABLE audit_log_checkpoints IN SHARE ROW EXCLUSIVE MODE NOWAIT;
+        RETURN true;
+    EXCEPTION WHEN lock_not_available THEN
+        RETURN false;
+    END $$
+"""
 # A run of `append` that has read a row before this change inserts its leaf first.
-LOCK = """PERFORM pg_advisory_xact_lock(hashtextextended('hushgate transparency log', 0))
-            WHERE EXISTS (SELECT FROM audit_log_checkpoints)"""
+LOCK = """IF EXISTS (SELECT FROM audit_log_checkpoints) THEN
+            LOCK TABLE audit_log_checkpoints IN SHARE ROW EXCLUSIVE MODE;
+        END IF"""
 FORGET_ROWS = """
     CREATE FUNCTION {schema}.hushgate_forget_rows() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER {path} AS $$
@@ -95,6 +107,7 @@ FORGET_DROPPED = """
         RETURN forgotten;
     END $$
 """
+FUNCTIONS = "hushgate_lock_log, hushgate_forget_rows, hushgate_forget_texts, hushgate_forget_dropped"
 TRIGGERS = {
     "forget_texts": ("UPDATE", "NEW TABLE AS changed"),
     "forget_rows": ("DELETE", "OLD TABLE AS gone"),
@@ -122,7 +135,7 @@ GRANTS = (
     f"GRANT SELECT ON {', '.join(TABLES)}, ai_decisions, decision_reviews, erasures TO hushgate_audit",
     "GRANT INSERT ON audit_log_leaves, audit_log_nodes, audit_log_checkpoints TO hushgate_audit",
     "GRANT UPDATE (through) ON audit_log_checkpoints TO hushgate_audit",
-    "GRANT EXECUTE ON FUNCTION hushgate_forget_dropped TO hushgate_audit",
+    "GRANT EXECUTE ON FUNCTION hushgate_lock_log, hushgate_forget_dropped TO hushgate_audit",
     f"GRANT SELECT ON {', '.join(TABLES)} TO hushgate_reviewer",
 )
 
@@ -149,11 +162,9 @@ def upgrade() -> None:
     _create_checkpoints()
     _create_removals()
     schema = op.get_bind().execute(sa.text("SELECT quote_ident(current_schema())")).scalar_one()
-    for function in (FORGET_ROWS, FORGET_TEXTS, FORGET_DROPPED):
+    for function in (LOCK_LOG, FORGET_ROWS, FORGET_TEXTS, FORGET_DROPPED):
         op.execute(function.format(schema=schema, path=PATH.format(schema=schema), lock=LOCK))
-    op.execute(
-        "REVOKE ALL ON FUNCTION hushgate_forget_rows, hushgate_forget_texts, hushgate_forget_dropped FROM PUBLIC"
-    )
+    op.execute(f"REVOKE ALL ON FUNCTION {FUNCTIONS} FROM PUBLIC")
     for table, kind in LOGGED.items():
         for name, (action, rows) in TRIGGERS.items():
             op.execute(
@@ -169,7 +180,7 @@ def downgrade() -> None:
     for table in LOGGED:
         for name in TRIGGERS:
             op.execute(f"DROP TRIGGER {name} ON {table}")
-    op.execute("DROP FUNCTION hushgate_forget_rows, hushgate_forget_texts, hushgate_forget_dropped")
+    op.execute(f"DROP FUNCTION {FUNCTIONS}")
     for name in reversed(TABLES):
         op.drop_table(name)
 

@@ -1,5 +1,7 @@
 """How long the owner of the database keeps each table: what no sweep may undercut, whoever calls it.
 
+Erasures also empty the ids that 0086 added to keys of events.
+
 Law: as 0001. The previous release sweeps as before; where its settings are shorter than a stored limit, it is
 refused. Without a stored limit the ages in the functions count.
 """
@@ -10,7 +12,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision: str = "0090"
-down_revision: str | Sequence[str] | None = "0083"
+down_revision: str | Sequence[str] | None = "0086"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 
@@ -45,7 +47,21 @@ REMOVED = """            INSERT INTO audit_log_removals (id, kind, reason, since
             WHERE EXISTS (SELECT FROM audit_log_leaves l WHERE l.kind = 'decision' AND l.kept_salt IS NOT NULL
                 AND l.subject_at >= month.since AND l.subject_at < month.before);
 """
+# Keys stay, so that no event is decided again; what they say of the message goes.
+KEYS_BEFORE = "            counts := jsonb_build_object('ai_decisions', gone);\n"
+KEYS = """            UPDATE event_keys k SET conversation_id = NULL, message_id = NULL FROM ai_decisions d
+            WHERE d.id = ANY(ids) AND d.created_at BETWEEN oldest AND last_at
+                AND k.user_id = d.user_id AND k.event_id = d.event_id;
+"""
+OLD_KEYS_BEFORE = "        -- relays wait from here on\n"
+OLD_KEYS = """        UPDATE event_keys k SET conversation_id = NULL, message_id = NULL
+        WHERE k.user_id = e.user_id AND k.message_id IS NOT NULL AND k.created_at <= e.started_at
+            AND (e.kind = 'account' OR k.conversation_id = ANY(places))
+            AND NOT hushgate_is_held(k.user_id, k.decision_id, k.conversation_id, NULL);
+"""
 FUNCTIONS = (
+    ("hushgate_erase_decisions", KEYS_BEFORE, KEYS_BEFORE + KEYS),
+    ("hushgate_erase_rows", OLD_KEYS_BEFORE, OLD_KEYS + OLD_KEYS_BEFORE),
     ("hushgate_sweep_rows", SWEEP_BEFORE, SWEEP + SWEEP_BEFORE),
     ("hushgate_drop_partitions", DROP_BEFORE, DROP + DROP_BEFORE),
     ("hushgate_drop_partitions", REMOVED_BEFORE, REMOVED_BEFORE + REMOVED),
@@ -61,7 +77,11 @@ def upgrade() -> None:
         sa.Column("table_name", sa.Text(), nullable=False),
         sa.Column("keep_days", sa.Integer(), comment="rows younger than this stay; null: all rows"),
         sa.Column(
-            "created_at", TIME, server_default=sa.text("now()"), nullable=False, comment="in force from then on"
+            "created_at",
+            TIME,
+            server_default=sa.text("now()"),
+            nullable=False,
+            comment="in force from then on",
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_retention_limits")),
         comment="how long the owner of the database keeps each table; the newest row of a table counts",
