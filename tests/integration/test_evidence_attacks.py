@@ -15,14 +15,17 @@ from uuid import UUID
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
+from structlog.testing import capture_logs
 
 from db import logins
 from db.governance import receipts
 from db.governance.erasures import Erasure, ErasureKind
 from db.governance.tables import ErasurePhase
 from db.logins import LOGINS, Service
+from db.pool import create_pool
 from db.transparency.appending import LogBroken
 from db.transparency.checkpoints import Checkpoint, new_key, read_checkpoint, signer_of
+from tasks.governance.sweep import sweep
 from tests.support import erasing
 from tests.support.audit_log import (
     KEYS,
@@ -37,6 +40,7 @@ from tests.support.audit_log import (
     verified,
 )
 from tests.support.auditing import ago, decided, store
+from tests.support.retention import keeping
 
 SERVICES = tuple(Service)
 """The gateway and beat have the login of the review pages."""
@@ -371,3 +375,25 @@ def test_no_login_shortens_the_retention_that_the_owner_stored(url: str, service
 
     assert ask(url, "SELECT count(*) FROM ai_decisions") == (3,)
     assert problems(verified(url)) == []
+
+
+def test_a_worker_with_shorter_settings_keeps_what_the_owner_stored(url: str) -> None:
+    """Its sweep goes on with all that the limit allows, and says that its settings are shorter."""
+    made = [decided(at=ago(days=days)) for days in (60, 900)]
+    with psycopg.connect(url, autocommit=True) as owner:
+        for each in made:
+            owner.execute("SELECT hushgate_ensure_partitions(%s, 0)", (each.decided_at.date(),))
+    store(url, made)
+
+    async def swept() -> dict[str, int]:
+        settings = keeping(HUSHGATE_KEEP_DECISIONS_MONTHS=1)
+        async with create_pool(url, size=1, application="test") as source:
+            return await sweep(source, settings, datetime.now(UTC), only=["ai_decisions"])
+
+    with capture_logs() as logs:
+        months = asyncio.run(swept())["ai_decisions_months"]
+
+    assert (months, ask(url, "SELECT count(*) FROM ai_decisions")) == (1, (1,))
+    assert [each["table"] for each in logs if each["event"] == "retention_shorter_than_stored"] == [
+        "ai_decisions"
+    ]
