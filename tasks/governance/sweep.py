@@ -95,8 +95,10 @@ async def sweep(
     deleted: dict[str, int] = {}
     stored = await load_limits(source)
     for table in RETENTION:
+        if (only and table.table not in only) or monotonic() > ends_at:
+            continue
         before = _allowed(table, table.limit(settings, now), stored, now)
-        if before is None or (only and table.table not in only) or monotonic() > ends_at:
+        if before is None:
             continue
         deleted |= await _sweep_table(source, table, before, pace, ends_at)
     await unblock_conversations(source, now)
