@@ -23,7 +23,7 @@ from db.identifiers import EPOCH
 from db.pool import create_pool
 from db.transparency.appending import append_new
 from db.transparency.checkpoints import new_key, signer_of
-from db.transparency.verifying import verify
+from db.transparency.verifying import Keys, verify
 from tests.support.auditing import decided
 
 YARDSTICK = 500
@@ -62,7 +62,7 @@ async def measure(url: str, rows: int) -> dict[str, float]:
             since = appended.rest_since if appended else None
         append_ms, append_cpu = time.perf_counter() - started, time.process_time() - cpu
         started = time.perf_counter()
-        result = await verify(source, frozenset({signer.verifier_key()}), datetime.now(UTC))
+        result = await verify(source, Keys(log=frozenset({signer.verifier_key()})), datetime.now(UTC))
         verify_ms = time.perf_counter() - started
         assert not result.problems
         assert result.compared == rows

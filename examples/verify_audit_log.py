@@ -40,11 +40,14 @@ def signed_root(text: str, verifier_key: str) -> tuple[int, bytes]:
 
 
 def leaf_of(line: dict[str, Any]) -> bytes:
-    """The leaf's hash; ValueError when its row is there and does not fit."""
-    stored = bytes.fromhex(line["hash"])
-    if "row" in line:
-        inner = hashlib.sha256(bytes.fromhex(line["salt"]) + line["row"].encode()).hexdigest()
-        if sha256(b"\x00", f"hushgate {line['kind']} 1\n{inner}\n".encode()) != stored:
+    """The leaf's hash; ValueError when its row is there and does not fit. Erased texts have no salt."""
+    stored, erasable = bytes.fromhex(line["hash"]), line.get("erasable_hash")
+    if "kept" in line:
+        kept = sha256(bytes.fromhex(line["kept_salt"]), line["kept"].encode()).hex()
+        if "erasable" in line:
+            erasable = sha256(bytes.fromhex(line["salt"]), line["erasable"].encode()).hex()
+        words = (f"hushgate {line['kind']} 1", line["id"], line["at"], line["due_from"], kept, erasable)
+        if sha256(b"\x00", "".join(f"{word}\n" for word in words).encode()) != stored:
             raise ValueError(f"position {line['position']}: the row does not fit its hash")
     return stored
 
@@ -87,7 +90,7 @@ def main(name: str, verifier_key: str) -> str:
     else:
         if [line["position"] for line in lines[1:]] != list(range(size)):
             raise ValueError(f"expected the leaves 0 to {size - 1}, got {len(lines) - 1}")
-        found, rows = root_of(leaf_of(line) for line in lines[1:]), sum("row" in line for line in lines)
+        found, rows = root_of(leaf_of(line) for line in lines[1:]), sum("kept" in line for line in lines)
     if found != root:
         raise ValueError("the leaves do not lead to the signed root")
     return f"{rows} rows verified in a log of {size} leaves"

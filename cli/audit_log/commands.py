@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
@@ -12,6 +12,7 @@ from uuid import UUID
 import typer
 from rich.progress import Progress
 
+from cli.audit_log.findings import print_result
 from cli.exit_codes import ExitCode
 from cli.options import own_connections, settings_of
 from cli.output import emit, emit_json, fail, json_text, print_message, progress_bar, stdout_is_terminal
@@ -20,9 +21,10 @@ from db.pool import Pool
 from db.transparency.appending import Appended, append_new
 from db.transparency.checkpoints import Signer, new_key, signer_of
 from db.transparency.exporting import export_lines, inclusion_proof
-from db.transparency.verifying import Verification, verify
+from db.transparency.verifying import Keys, verify
 from worker.errors import ConfigurationError, StorageUnavailable
 from worker.settings import TransparencySettings
+from worker.settings.retention import key_bytes
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -57,16 +59,16 @@ def append(
     """Append new decisions and reviews, sign the root, and print the checkpoint.
 
     Run one with --every 60 beside the fleet; workers never wait for it. Keep some checkpoints elsewhere: who
-    can replace the whole database can replace the log in it too. DATABASE_URL needs the login of the review
-    pages.
+    can replace the whole database can replace the log in it too. DATABASE_URL needs hushgate_audit_login:
+    hushgate migrate --create-logins makes it. Verifier keys of former keys: HUSHGATE_AUDIT_LOG_VERIFIERS.
 
     Exit 1 when the stored tree was changed. For example:
 
         hushgate audit-log append --every 60
     """
-    signer = _signer()
+    signer, former = _signer(), frozenset(settings_of(TransparencySettings).audit_log_verifiers)
     try:
-        _with_pool(lambda source: _append_rounds(source, signer, every))
+        _with_pool(lambda source: _append_rounds(source, signer, former, every))
     except KeyboardInterrupt:
         raise typer.Exit(ExitCode.INTERRUPTED) from None
 
@@ -77,25 +79,38 @@ def check(
         Path | None,
         typer.Option("--checkpoint", exists=True, dir_okay=False, help="A checkpoint that you kept."),
     ] = None,
+    verifier_key: Annotated[
+        list[str] | None,
+        typer.Option(help="Key of the log; repeatable. Without one: HUSHGATE_AUDIT_LOG_VERIFIERS."),
+    ] = None,
+    receipt_key: Annotated[
+        list[str] | None,
+        typer.Option(help="Public key of receipts; repeatable. Without one: HUSHGATE_RECEIPT_KEYS."),
+    ] = None,
+    no_removals: Annotated[
+        bool,
+        typer.Option("--no-removals", help="Exit 1 when rows were removed since the checkpoint."),
+    ] = False,
 ) -> None:
     """Compare every decision and review with the log, and the log with every signed root.
 
-    A row that retention or an erasure removed is counted, not reported. Rows without a leaf are reported from
-    an age of one day.
+    Needs public keys only, and the login of the log or of the review pages. Everything is compared as it was
+    at one moment. A row may be missing when a stored retention limit allowed it, and empty when a signed
+    receipt of an erasure says so; removals since the checkpoint are printed. Rows without a leaf are reported
+    from an age of one day.
 
     Exit 1 when something was changed. For example:
 
-        hushgate audit-log verify --checkpoint kept/2026-11.txt
+        hushgate audit-log verify --checkpoint kept/2026-11.txt --verifier-key KEY --receipt-key PUBLIC_KEY
     """
-    signer, known = _signer(), settings_of(TransparencySettings)
-    keys = frozenset({signer.verifier_key(), *known.audit_log_old_verifiers})
-    witness = (checkpoint.read_text(), signer.verifier_key()) if checkpoint else None
+    keys = _public_keys(verifier_key or (), receipt_key or ())
+    witness = checkpoint.read_text() if checkpoint else None
     with progress_bar(transient=True) as bar:
         task = bar.add_task("leaves", total=None)
         result = _with_pool(
             lambda source: verify(source, keys, datetime.now(UTC), witness, _shown_by(bar, task))
         )
-    _print_result(result)
+    print_result(result, no_removals=no_removals)
 
 
 @app.command()
@@ -149,6 +164,20 @@ def _signer() -> Signer:
     return signer_of(known.audit_log_name, known.audit_log_key.get_secret_value())
 
 
+def _public_keys(verifier_keys: Sequence[str], receipt_keys: Sequence[str]) -> Keys:
+    known = settings_of(TransparencySettings)
+    log = frozenset(verifier_keys or known.audit_log_verifiers)
+    if not log:
+        raise ConfigurationError(
+            "HUSHGATE_AUDIT_LOG_VERIFIERS: expected verifier keys, or --verifier-key, got none"
+        )
+    try:
+        receipts = tuple(key_bytes(each) for each in receipt_keys or known.receipt_keys)
+    except ValueError as error:
+        raise ConfigurationError(f"HUSHGATE_RECEIPT_KEYS: {error} in base64") from error
+    return Keys(log=log, receipts=receipts)
+
+
 def _with_pool(call: Callable[[Pool], Awaitable[Value]]) -> Value:
     url = settings_of(TransparencySettings).database_url.get_secret_value()
 
@@ -159,16 +188,19 @@ def _with_pool(call: Callable[[Pool], Awaitable[Value]]) -> Value:
     return asyncio.run(run())
 
 
-async def _append_rounds(source: Pool, signer: Signer, every: float | None) -> None:
+async def _append_rounds(source: Pool, signer: Signer, former: frozenset[str], every: float | None) -> None:
     since = None
     while True:
         try:
-            appended = await append_new(source, signer, datetime.now(UTC), since)
+            appended = await append_new(source, signer, datetime.now(UTC), since, former)
         except StorageUnavailable as error:
             if every is None:
                 raise
             print_message(f"postponed: {error}")
             appended = None
+        else:
+            if appended is None:
+                print_message("postponed: another process appends, or removes rows of the log")
         since = appended.rest_since if appended else None
         if appended is not None:
             _print_appended(appended)
@@ -188,18 +220,3 @@ def _print_appended(appended: Appended) -> None:
 
 def _shown_by(bar: Progress, task: Any) -> Callable[[int], None]:
     return lambda leaves: bar.update(task, completed=leaves)
-
-
-def _print_result(result: Verification) -> None:
-    rows = [
-        {"problem": each.problem.value, "subject": each.subject, "detail": each.detail}
-        for each in result.problems
-    ]
-    emit(rows, ["problem", "subject", "detail"])
-    print_message(
-        f"{result.leaves} leaves and {result.checkpoints} checkpoints: {result.compared} rows compared,"
-        f" {result.removed} removed on purpose, {len(rows)} problems",
-        style="red" if rows else "green",
-    )
-    if rows:
-        raise typer.Exit(ExitCode.NEGATIVE)

@@ -13,7 +13,11 @@ from worker.settings import LoginSettings, load
 def create(url: str) -> None:
     """Create the logins, or set their passwords; print what was done, and generated passwords once."""
     known = load(LoginSettings)
-    given = {Service.WORKER: known.db_worker_password, Service.REVIEW: known.db_review_password}
+    given = {
+        Service.WORKER: known.db_worker_password,
+        Service.REVIEW: known.db_review_password,
+        Service.AUDIT: known.db_audit_password,
+    }
     passwords = {service: secret.get_secret_value() for service, secret in given.items() if secret}
     done = logins.ensure(url, passwords)
     emit([_row(each, url, passwords) for each in done], ["service", "login", "state"])

@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from cli.deployment import logins
-from cli.options import database_url
+from cli.options import database_url, settings_of
 from cli.output import emit
 from db import migrate as migrations
+from db.governance.limits import store_limits
+from worker.settings import RetentionSettings
 
 
 def migrate(
@@ -17,7 +19,7 @@ def migrate(
         bool,
         typer.Option(
             "--create-logins",
-            help="Also create hushgate_worker_login and hushgate_review_login, or set their passwords.",
+            help="Also create logins for workers, review pages and transparency log, or set their passwords.",
         ),
     ] = False,
 ) -> None:
@@ -25,11 +27,15 @@ def migrate(
 
     Needs DATABASE_URL only, with the login of the database's owner. Workers, beat and review pages use other
     logins, which own nothing; --create-logins creates them. Their passwords are read from
-    HUSHGATE_DB_WORKER_PASSWORD and HUSHGATE_DB_REVIEW_PASSWORD. Without a password, a new login gets a
-    generated one, printed once as part of its DATABASE_URL, and an existing login keeps its password.
+    HUSHGATE_DB_WORKER_PASSWORD, HUSHGATE_DB_REVIEW_PASSWORD and HUSHGATE_DB_AUDIT_PASSWORD. Without
+    a password, a new login gets a generated one, printed once as part of its DATABASE_URL, and an existing
+    login keeps its password.
+
+    Also stores the retention of HUSHGATE_KEEP_...: no worker can delete younger rows, whatever its settings.
     """
     url = database_url()
     before, after = migrations.upgrade(url)
     emit([{"before": before, "after": after}], ["before", "after"])
+    store_limits(url, settings_of(RetentionSettings))
     if create_logins:
         logins.create(url)

@@ -89,7 +89,7 @@ def cancel(erasure: ErasureArgument) -> None:
     async def run(source: Pool) -> Erasure | None:
         found = await erasures.get_erasure(source, erasure)
         logged = _entry("cancelled", found.user_id if found else "", erasure)
-        return await erasures.cancel_erasure(source, erasure, datetime.now(UTC), logged=logged)
+        return await erasures.cancel_erasure(source, erasure, logged=logged)
 
     if (found := asyncio.run(_with_database(run))) is None:
         raise fail(f"erasure: expected one that is not confirmed, got {erasure}", code=ExitCode.NEGATIVE)
@@ -177,8 +177,7 @@ async def _confirm(erasure_id: UUID, *, here: bool) -> Erasure | None:
             return None
         if found.confirmed_at is None:
             logged = _entry("confirmed", found.user_id, erasure_id)
-            now = datetime.now(UTC)
-            if await erasures.confirm_erasure(source, erasure_id, login(), now, logged=logged) is None:
+            if await erasures.confirm_erasure(source, erasure_id, login(), logged=logged) is None:
                 return None
         return await _advanced(source, settings, erasure_id, to_the_end=True) if here else found
 

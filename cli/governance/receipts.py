@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,10 +14,10 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import emit, emit_json, fail
+from db.governance import receipts
 from db.governance.erasures import hash_subject
-from tasks.governance import receipts
 from tasks.governance.erasure import signing_key
-from worker.settings import ErasureSettings
+from worker.settings import ErasureSettings, TransparencySettings
 from worker.settings.retention import KEY_BYTES, key_bytes
 
 
@@ -27,7 +27,10 @@ def verify(
     ],
     public_key: Annotated[
         list[str] | None,
-        typer.Option("--public-key", help="Base64; repeatable. Without one: that of HUSHGATE_SIGNING_KEY."),
+        typer.Option(
+            "--public-key",
+            help="Base64; repeatable. Without one: HUSHGATE_RECEIPT_KEYS, or of HUSHGATE_SIGNING_KEY.",
+        ),
     ] = None,
     subject: Annotated[
         str | None, typer.Option("--subject", help="Also check that this id was erased.")
@@ -73,14 +76,16 @@ def _read(file: Path) -> tuple[Mapping[str, Any], str]:
     return found, signature
 
 
-def _public_keys(encoded: list[str] | tuple[str, ...]) -> list[bytes]:
+def _public_keys(encoded: Sequence[str]) -> list[bytes]:
     try:
         found = [key_bytes(each) for each in encoded]
     except ValueError as error:
         raise fail(f"public key: {error} in base64") from error
     if found:
         return found
+    if known := settings_of(TransparencySettings).receipt_keys:
+        return _public_keys(known)
     private = signing_key(settings_of(ErasureSettings))
     if private is None:
-        raise fail("public key: expected --public-key, or HUSHGATE_SIGNING_KEY in the environment")
+        raise fail("public key: expected --public-key, HUSHGATE_RECEIPT_KEYS or HUSHGATE_SIGNING_KEY")
     return [receipts.public_key(private)]

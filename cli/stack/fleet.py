@@ -19,11 +19,12 @@ from cli.stack import loopback
 from cli.stack.environment import EMBEDDING, ENDPOINTS, KEYS, STAND_INS, completed
 from cli.stack.servers import Stack
 from db import logins, migrate
+from db.governance.limits import store_limits
 from db.logins import Service
 from sandbox import server
 from sandbox.server import SandboxHandle
 from worker.errors import ConfigurationError
-from worker.settings import EMBEDDINGS_OFF, Settings, load
+from worker.settings import EMBEDDINGS_OFF, RetentionSettings, Settings, load
 
 STOP_S: Final = 40.0
 LAST_LINES: Final = 15
@@ -201,6 +202,9 @@ def fleet(
             Stack(database_url=environment.get("DATABASE_URL"), redis_url=environment.get("REDIS_URL"))
         )
         migrate.upgrade(servers.database_url)
+        if servers.postgres_pid is not None:  # a caller's database keeps the limits of its owner
+            known = load(RetentionSettings, environment | {"DATABASE_URL": servers.database_url})
+            store_limits(servers.database_url, known)
         logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hushgate-logs-")))
         environment |= {
             "DATABASE_URL": servers.database_url,

@@ -9,6 +9,8 @@ from typing import Final, assert_never
 
 from worker.settings.retention import RetentionSettings
 
+MONTH_DAYS: Final = 31
+
 
 class KeptBy(StrEnum):
     """What decides how long rows are kept.
@@ -47,6 +49,16 @@ class TableRetention:
         """Whether the sweep deletes its rows."""
         return self.kept_by in {KeptBy.DAYS, KeptBy.MONTHS, KeptBy.ROW}
 
+    @property
+    def has_limit(self) -> bool:
+        """Whether a setting says how long its rows are kept, which the owner's database then enforces."""
+        return self.kept_by in {KeptBy.DAYS, KeptBy.MONTHS}
+
+    def keep_days(self, settings: RetentionSettings) -> int | None:
+        """How many days its rows are kept at least; None: for ever."""
+        number = int(getattr(settings, self.setting))
+        return number * (MONTH_DAYS if self.kept_by is KeptBy.MONTHS else 1) or None
+
     def limit(self, settings: RetentionSettings, now: datetime) -> datetime | None:
         """Rows of before this time are due; None: none is."""
         match self.kept_by:
@@ -55,7 +67,7 @@ class TableRetention:
                 return now - timedelta(days=days) if days else None
             case KeptBy.MONTHS:
                 months = int(getattr(settings, self.setting))
-                first = (now - timedelta(days=31 * months)).date().replace(day=1)
+                first = (now - timedelta(days=MONTH_DAYS * months)).date().replace(day=1)
                 return datetime.combine(first, time(), UTC) if months else None
             case KeptBy.ROW:
                 return now
@@ -160,7 +172,8 @@ RETENTION: Final = (
     _kept("erasures", "receipts, without the id that was erased"),
     _kept("account_costs", "sums without texts or ids of people"),
     _kept("budget_crossings", "one row per account and period; no texts"),
-    _kept("audit_log_leaves", "hashes; the salt goes with its row"),
+    _kept("retention_limits", "verification compares what was deleted with them"),
+    _kept("audit_log_leaves", "hashes; the salts go with texts and rows"),
     _kept("audit_log_nodes", "hashes"),
     _kept("audit_log_checkpoints", "signed hashes"),
     _kept("audit_log_removals", "ids of rows that are gone; verification needs them"),

@@ -11,7 +11,6 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from db.governance.erasures import COLUMNS, GET, Erasure
-from db.governance.tables import ErasurePhase
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows, fetch_value
 
 STALE_S: Final = 30
@@ -27,38 +26,23 @@ CLAIM: Final = f"""
         ORDER BY requested_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING {COLUMNS}
 """
-COUNT: Final = "SELECT hushgate_preview_erasure(%s)"
-PREVIEWED: Final = """
-    UPDATE erasures SET preview = %s, phase = 'previewed', alive_at = NULL
-    WHERE id = %s AND phase = 'requested'
-"""
+PREVIEW: Final = "SELECT hushgate_store_preview(%s, %s)"
 BEGIN: Final = "SELECT hushgate_begin_erasure(%s, %s)"
 DECISIONS: Final = "SELECT * FROM hushgate_erase_decisions(%s, %s)"
 AGAIN: Final = "SELECT * FROM hushgate_erase_again(%s, %s)"
 ROWS: Final = "SELECT hushgate_erase_rows(%s)"
 QUERIES: Final = "SELECT * FROM hushgate_erase_queries(%s, %s)"
-PHASE: Final = f"""
-    UPDATE erasures SET phase = %(after)s, position_at = NULL, position_id = NULL,
-        position_line = NULL, alive_at = now()
-    WHERE id = %(id)s AND phase = %(before)s RETURNING {COLUMNS}
-"""
+PHASE: Final = f"SELECT {COLUMNS} FROM hushgate_next_erasure_phase(%(id)s, %(before)s)"
 RELEASE: Final = "UPDATE erasures SET alive_at = NULL WHERE id = %s RETURNING id"
-ADD: Final = """
-    UPDATE erasures SET erased = (
-        SELECT coalesce(jsonb_object_agg(key, total), '{}') FROM (
-            SELECT key, sum(value::bigint) AS total FROM (
-                SELECT * FROM jsonb_each_text(erased) UNION ALL SELECT * FROM jsonb_each_text(%s)) AS each
-            GROUP BY key) AS summed), alive_at = now()
-    WHERE id = %s
-"""
-FINISH: Final = "SELECT hushgate_finish_erasure(%s, %s, %s)"
+ADD: Final = "SELECT hushgate_add_stream_counts(%s, %s)"
+FINISH: Final = "SELECT hushgate_finish_erasure(%s)"
 ITEMS: Final = """
     SELECT kind, value FROM erasure_items
     WHERE erasure_id = %s AND kind IN ('decision', 'answer', 'conversation')
 """
 SCOPE: Final = "SELECT decision_id, conversation_id, whole, held FROM hushgate_erasure_scope(%s)"
-UNSIGNED: Final = "SELECT id, receipt FROM erasures WHERE phase = 'finished' AND signature IS NULL"
-SIGN: Final = "UPDATE erasures SET signature = %s WHERE id = %s AND signature IS NULL"
+UNSIGNED: Final = f"SELECT {COLUMNS} FROM erasures WHERE phase = 'finished' AND signature IS NULL"
+SIGN: Final = "SELECT hushgate_sign_erasure(%s, %s)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +74,7 @@ async def store_preview(source: Pool, erasure_id: UUID, entries: Mapping[str, in
     """Count the rows and store them with the entries of streams."""
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(LONG)
-        row = await (await connection.execute(COUNT, (erasure_id,))).fetchone()
-        assert row is not None  # one value
-        await connection.execute(PREVIEWED, (Jsonb({**row[0], **entries}), erasure_id))
+        await connection.execute(PREVIEW, (erasure_id, Jsonb(dict(entries))))
 
 
 async def begin_erasure(source: Pool, erasure_id: UUID, newest_entry: str) -> None:
@@ -125,9 +107,9 @@ async def erase_queries(source: Pool, erasure_id: UUID, most: int) -> bool:
     return bool(row["finished"])
 
 
-async def next_phase(source: Pool, erasure: Erasure, after: ErasurePhase) -> Erasure | None:
+async def next_phase(source: Pool, erasure: Erasure) -> Erasure | None:
     """The erasure in its next phase; None when another process has moved it."""
-    return await _erasure(source, PHASE, {"id": erasure.id, "before": erasure.phase, "after": after.value})
+    return await _erasure(source, PHASE, {"id": erasure.id, "before": erasure.phase})
 
 
 async def release_erasure(source: Pool, erasure_id: UUID) -> None:
@@ -137,15 +119,12 @@ async def release_erasure(source: Pool, erasure_id: UUID) -> None:
 
 async def add_counts(source: Pool, erasure_id: UUID, entries: Mapping[str, int]) -> None:
     """Add erased entries of streams to the figures."""
-    found = {name: number for name, number in entries.items() if number}
-    await fetch_rows(source, f"{ADD} RETURNING id", (Jsonb(found), erasure_id))
+    await fetch_value(source, ADD, (erasure_id, Jsonb(dict(entries))))
 
 
-async def finish_erasure(
-    source: Pool, erasure_id: UUID, receipt: Mapping[str, Any], signature: str | None
-) -> None:
-    """Store the receipt, and forget who was erased."""
-    await fetch_value(source, FINISH, (erasure_id, Jsonb(dict(receipt)), signature))
+async def finish_erasure(source: Pool, erasure_id: UUID) -> None:
+    """Let the database make the receipt, and forget who was erased."""
+    await fetch_value(source, FINISH, (erasure_id,))
 
 
 async def found_targets(source: Pool, erasure_id: UUID) -> ErasureTargets:
@@ -169,14 +148,15 @@ async def expected_targets(source: Pool, erasure_id: UUID) -> ErasureTargets:
     )
 
 
-async def unsigned_receipts(source: Pool) -> tuple[tuple[UUID, Mapping[str, Any]], ...]:
-    """Receipts that were made while no key was configured."""
-    return tuple((row[0], row[1]) for row in await fetch_rows(source, UNSIGNED))
+async def unsigned_erasures(source: Pool) -> tuple[Erasure, ...]:
+    """Erasures that have ended and whose receipts wait for a signature."""
+    async with checkout(source) as connection, connection.cursor(row_factory=class_row(Erasure)) as cursor:
+        return tuple(await (await cursor.execute(UNSIGNED)).fetchall())
 
 
 async def store_signature(source: Pool, erasure_id: UUID, signature: str) -> None:
-    """Sign a receipt later."""
-    await fetch_rows(source, f"{SIGN} RETURNING id", (signature, erasure_id))
+    """Store the signature of a receipt that has none."""
+    await fetch_value(source, SIGN, (erasure_id, signature))
 
 
 async def _erasure(source: Pool, statement: str, values: Mapping[str, Any]) -> Erasure | None:

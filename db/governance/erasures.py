@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,32 +19,24 @@ from db.pool import Pool, PoolConnection, Values, checkout
 
 COLUMNS: Final = (
     "id, user_id, kind, subject, salt, subject_hash, reason, requested_by, requested_at, preview,"
-    " confirmed_at, confirmed_by, started_at, until_entry, phase, erased, finished_at, receipt, signature"
+    " confirmed_at, confirmed_by, started_at, until_entry, phase, erased, finished_at, held, receipt,"
+    " signature"
 )
 HELD: Final = """
     SELECT EXISTS (SELECT FROM legal_holds WHERE user_id = %(user_id)s AND kind = %(kind)s
         AND subject = %(subject)s AND released_at IS NULL AND (until IS NULL OR until > now()))
 """
-INSERT: Final = f"""
-    INSERT INTO erasures (id, user_id, kind, subject, salt, subject_hash, reason, requested_by, requested_at)
-    VALUES (%(id)s, %(user_id)s, %(kind)s, %(subject)s, %(salt)s, %(subject_hash)s, %(reason)s,
-        %(requested_by)s, %(now)s)
-    RETURNING {COLUMNS}
+REQUEST: Final = f"""
+    SELECT {COLUMNS} FROM hushgate_request_erasure(
+        %(id)s, %(user_id)s, %(kind)s, %(subject)s, %(reason)s, %(requested_by)s)
 """
-CONFIRM: Final = f"""
-    UPDATE erasures SET confirmed_at = %(now)s, confirmed_by = %(by)s
-    WHERE id = %(id)s AND phase = 'previewed' AND confirmed_at IS NULL RETURNING {COLUMNS}
-"""
-CANCEL: Final = f"""
-    UPDATE erasures SET phase = 'cancelled', finished_at = %(now)s, subject = NULL
-    WHERE id = %(id)s AND confirmed_at IS NULL AND phase IN ('requested', 'previewed') RETURNING {COLUMNS}
-"""
+CONFIRM: Final = f"SELECT {COLUMNS} FROM hushgate_confirm_erasure(%(id)s, %(by)s)"
+CANCEL: Final = f"SELECT {COLUMNS} FROM hushgate_cancel_erasure(%(id)s)"
 GET: Final = f"SELECT {COLUMNS} FROM erasures WHERE id = %(id)s"
 LIST: Final = f"""
     SELECT {COLUMNS} FROM erasures WHERE %(accounts)s::text[] IS NULL OR user_id = ANY(%(accounts)s)
     ORDER BY requested_at DESC, id DESC LIMIT %(limit)s
 """
-SALT_BYTES: Final = 16
 
 
 class ErasureKind(StrEnum):
@@ -70,6 +61,7 @@ class Erasure:
         preview: rows by table and entries by stream, and ``held``; None until a worker has counted them.
         started_at: what was published until then is erased; later messages are new.
         erased: rows by table and entries by stream so far.
+        held: decisions that a legal hold kept; None until it has ended.
     """
 
     id: UUID
@@ -89,6 +81,7 @@ class Erasure:
     phase: str
     erased: Mapping[str, int]
     finished_at: datetime | None
+    held: int | None
     receipt: Mapping[str, Any] | None
     signature: str | None
 
@@ -125,34 +118,28 @@ async def add_erasure(source: Pool, new: NewErasure, now: datetime, *, logged: L
     Raises:
         ErasureHeld: a legal hold is on exactly this author or conversation.
     """
-    salt = secrets.token_bytes(SALT_BYTES)
     values: dict[str, Any] = {
         "id": uuid_at(now), "user_id": new.user_id, "kind": new.kind.value, "subject": new.subject,
-        "salt": salt, "subject_hash": hash_subject(salt, new.subject), "reason": new.reason,
-        "requested_by": new.requested_by, "now": now,
+        "reason": new.reason, "requested_by": new.requested_by,
     }  # fmt: skip
     async with checkout(source) as connection, connection.transaction():
         row = await (await connection.execute(HELD, values)).fetchone()
         if row and row[0]:
             raise ErasureHeld
-        stored = await _one(connection, INSERT, values)
+        stored = await _one(connection, REQUEST, values)
         await append_entry_psycopg(connection, logged)
-    assert stored is not None  # INSERT ... RETURNING gives a row or raises
+    assert stored is not None  # it inserts a row or raises
     return stored
 
 
-async def confirm_erasure(
-    source: Pool, erasure_id: UUID, by: str, now: datetime, *, logged: LogEntry
-) -> Erasure | None:
+async def confirm_erasure(source: Pool, erasure_id: UUID, by: str, *, logged: LogEntry) -> Erasure | None:
     """Let a worker begin; None when it was not counted yet, was confirmed before, or has ended."""
-    return await _changed(source, CONFIRM, {"id": erasure_id, "by": by, "now": now}, logged)
+    return await _changed(source, CONFIRM, {"id": erasure_id, "by": by}, logged)
 
 
-async def cancel_erasure(
-    source: Pool, erasure_id: UUID, now: datetime, *, logged: LogEntry
-) -> Erasure | None:
+async def cancel_erasure(source: Pool, erasure_id: UUID, *, logged: LogEntry) -> Erasure | None:
     """Cancel a request that is not confirmed; None when it is, or has ended."""
-    return await _changed(source, CANCEL, {"id": erasure_id, "now": now}, logged)
+    return await _changed(source, CANCEL, {"id": erasure_id}, logged)
 
 
 async def get_erasure(source: Pool, erasure_id: UUID) -> Erasure | None:

@@ -8,7 +8,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from db.columns import EMPTY_OBJECT, NOW, Timestamp, index, key, required, table
+from db.columns import EMPTY_OBJECT, FALSE, NOW, Timestamp, index, key, required, table
 
 
 class ErasurePhase(StrEnum):
@@ -72,12 +72,19 @@ erasures: Final = table(
     sa.Column("started_at", Timestamp, comment="messages of this time and before are erased"),
     sa.Column("until_entry", sa.Text, comment="newest entry of each shard when the job started"),
     required("phase", sa.Text, server_default="requested", comment="a member of ErasurePhase"),
+    required(
+        "phase_done",
+        sa.Boolean,
+        server_default=FALSE,
+        comment="the work of the phase is done: the next one may begin",
+    ),
     sa.Column("position_at", Timestamp, comment="created_at of the last decision looked at in this phase"),
     sa.Column("position_id", sa.Uuid, comment="its id"),
     sa.Column("position_line", sa.BigInteger, comment="id of the last line of the access log looked at"),
     required("erased", JSONB, server_default=EMPTY_OBJECT, comment="rows per table and stream so far"),
     sa.Column("alive_at", Timestamp, comment="heartbeat of the process that runs it"),
     sa.Column("finished_at", Timestamp),
+    sa.Column("held", sa.BigInteger, comment="decisions that a legal hold kept, at the end"),
     sa.Column("receipt", JSONB, comment="what was erased, as it is signed"),
     sa.Column("signature", sa.Text, comment="Ed25519 of the receipt, base64; null: no key was configured"),
     sa.CheckConstraint("kind IN ('author', 'conversation', 'account')", name="kind_known"),
@@ -97,4 +104,14 @@ erasure_items: Final = table(
     key("kind", sa.Text, comment="decision, answer, conversation, place, word or exports"),
     key("value", sa.Text, comment="its id, the word, or a time"),
     sa.Column("text", sa.Text, comment="message of the decision, to find searches for it"),
+)
+
+retention_limits: Final = table(
+    "retention_limits",
+    "how long the owner of the database keeps each table; the newest row of a table counts",
+    key("id", sa.Uuid, comment="UUID"),
+    required("table_name", sa.Text),
+    sa.Column("keep_days", sa.Integer, comment="rows younger than this stay; null: all rows"),
+    required("created_at", Timestamp, server_default=NOW, comment="in force from then on"),
+    index("ix_retention_limits_table", "table_name", "created_at"),
 )

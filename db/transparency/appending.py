@@ -11,13 +11,21 @@ from uuid import UUID
 
 from psycopg.rows import dict_row
 
-from db.identifiers import EPOCH, uuid_at
+from db.identifiers import EPOCH
 from db.pool import Pool, PoolConnection, checkout
 from db.transparency.checkpoints import Checkpoint, CheckpointRejected, Signer, read_checkpoint
-from db.transparency.entries import COLUMNS, ROWS, SALT_BYTES, LeafKind, canonical, salted_leaf_hash
+from db.transparency.entries import (
+    DELETED,
+    LOGGED,
+    SALT_BYTES,
+    LeafKind,
+    Parts,
+    canonical,
+    hash_of_leaf,
+    salted_hash,
+)
 from db.transparency.merkle import Subtree, completed, node_hash, root_hash, stored_parts
 from db.transparency.stored import (
-    REMOVALS,
     StoredCheckpoint,
     load_hashes,
     load_last_checkpoint,
@@ -32,24 +40,27 @@ LATE: Final = timedelta(minutes=3)
 DAILY_LATE: Final = timedelta(days=3)
 """The same for the first run of a day: Postgres may have been down for a weekend."""
 
-LOCK: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('hushgate transparency log', 0))"
+LOCK: Final = "SELECT hushgate_lock_log()"
 PAGE: Final = """
-    SELECT id, created_at FROM {table} WHERE (created_at, id) > (%s, %s) AND created_at <= %s
+    SELECT id, created_at FROM {table} WHERE (created_at, id) > (%s, %s) AND created_at <= %s AND {where}
     ORDER BY created_at, id LIMIT %s
 """
-LOGGED: Final = "SELECT subject_id FROM audit_log_leaves WHERE kind = %s AND subject_id = ANY(%s)"
+KNOWN: Final = "SELECT subject_id FROM audit_log_leaves WHERE kind = %s AND subject_id = ANY(%s)"
 """Two statements, because a planner without statistics of a young log joins them in hours."""
 ROWS_OF: Final = """
     SELECT {columns} FROM {table} WHERE created_at BETWEEN %s AND %s AND id = ANY(%s) ORDER BY created_at, id
 """
-NEW_REMOVALS: Final = f"""
-    {REMOVALS} AS row
-    WHERE NOT EXISTS (SELECT FROM audit_log_leaves WHERE kind = 'removal' AND subject_id = row.id)
+ALL_NEW: Final = """
+    SELECT {columns} FROM {table} AS row
+    WHERE {where} AND NOT EXISTS (SELECT FROM audit_log_leaves WHERE kind = %s AND subject_id = row.id)
     ORDER BY created_at, id LIMIT %s
 """
+"""Of tables with few rows."""
 INSERT_LEAVES: Final = """
-    INSERT INTO audit_log_leaves (position, kind, subject_id, subject_at, salt, hash)
-    SELECT * FROM unnest(%s::bigint[], %s::text[], %s::uuid[], %s::timestamptz[], %s::bytea[], %s::bytea[])
+    INSERT INTO audit_log_leaves (position, kind, subject_id, subject_at, due_from, salt, kept_salt,
+        kept_hash, erasable_hash, hash)
+    SELECT * FROM unnest(%s::bigint[], %s::text[], %s::uuid[], %s::timestamptz[], %s::timestamptz[],
+        %s::bytea[], %s::bytea[], %s::bytea[], %s::bytea[], %s::bytea[])
 """
 INSERT_NODES: Final = """
     INSERT INTO audit_log_nodes (height, position, hash)
@@ -59,29 +70,7 @@ INSERT_CHECKPOINT: Final = """
     INSERT INTO audit_log_checkpoints (size, signed, verifier_key, through) VALUES (%s, %s, %s, %s)
     ON CONFLICT (size) DO UPDATE SET through = excluded.through
 """
-OLDEST_PARTITION: Final = """
-    SELECT min((regexp_match(
-        pg_get_expr(part.relpartbound, part.oid), $$FROM \\('([^']+)'\\)$$))[1]::timestamptz)
-    FROM pg_inherits JOIN pg_class AS part ON part.oid = inhrelid WHERE inhparent = 'ai_decisions'::regclass
-"""
-HAS_OLDER: Final = """
-    SELECT EXISTS (
-            SELECT FROM audit_log_leaves
-            WHERE kind = 'decision' AND subject_at < %(before)s AND salt IS NOT NULL)
-       AND NOT EXISTS (SELECT FROM audit_log_removals
-                       WHERE kind = 'decision' AND reason = 'retention' AND before >= %(before)s)
-"""
-INSERT_REMOVAL: Final = """
-    INSERT INTO audit_log_removals (id, kind, reason, before) VALUES (%s, 'decision', 'retention', %s)
-"""
-FORGET_SALTS: Final = """
-    UPDATE audit_log_leaves SET salt = NULL WHERE position = ANY(ARRAY(
-        SELECT leaf.position FROM audit_log_leaves AS leaf
-        WHERE leaf.salt IS NOT NULL AND leaf.kind = 'decision' AND leaf.subject_at < (
-            SELECT max(before) FROM audit_log_removals AS gone
-            WHERE gone.kind = 'decision' AND gone.reason = 'retention')
-        LIMIT %s))
-"""
+FORGET_DROPPED: Final = "SELECT hushgate_forget_dropped(%s)"
 
 
 class LogBroken(HushgateError):
@@ -112,16 +101,32 @@ class NewLeaf:
     kind: LeafKind
     subject_id: UUID
     subject_at: datetime
+    due_from: datetime
     salt: bytes
-    hash: bytes
+    kept_salt: bytes
+    parts: Parts
+
+    @property
+    def hash(self) -> bytes:
+        """Its hash in the tree."""
+        return hash_of_leaf(self.kind, self.subject_id, self.subject_at, self.due_from, self.parts)
 
 
 async def append_new(
-    source: Pool, signer: Signer, now: datetime, since: datetime | None = None
+    source: Pool,
+    signer: Signer,
+    now: datetime,
+    since: datetime | None = None,
+    former_keys: frozenset[str] = frozenset(),
 ) -> Appended | None:
     """Append up to ``BATCH`` rows of each kind and sign the root; None while another process does it.
 
-    ``since`` is ``rest_since`` of the run before, if it left rows.
+    Args:
+        source: with the login of the log.
+        signer: signs the new root.
+        now: rows until then are appended.
+        since: ``rest_since`` of the run before, if it left rows.
+        former_keys: verifier keys that may have signed the last root instead of the signer.
 
     Raises:
         LogBroken: the stored tree was changed.
@@ -133,9 +138,8 @@ async def append_new(
             return None
         size, last = await load_size(connection), await load_last_checkpoint(connection)
         hashes = await load_hashes(connection, stored_parts(0, size))
-        _check_unchanged(size, last, hashes, signer)
-        await _note_dropped_partitions(connection, now)
-        await connection.execute(FORGET_SALTS, (BATCH,))
+        _check_unchanged(size, last, hashes, former_keys | {signer.verifier_key()})
+        await connection.execute(FORGET_DROPPED, (BATCH,))
         leaves, through = await _new_leaves(connection, since or _since(last, now), now)
         root = await _store(connection, size, leaves, hashes)
         checkpoint = Checkpoint(origin=signer.name, size=size + len(leaves), root=root)
@@ -147,7 +151,7 @@ async def append_new(
 
 
 def _check_unchanged(
-    size: int, last: StoredCheckpoint | None, hashes: dict[Subtree, bytes], signer: Signer
+    size: int, last: StoredCheckpoint | None, hashes: dict[Subtree, bytes], keys: frozenset[str]
 ) -> None:
     if last is None and size == 0:
         return
@@ -155,13 +159,12 @@ def _check_unchanged(
         raise LogBroken(f"audit log: expected a checkpoint of {size} leaves, got {last and last.size}")
     if missing := missing_hashes(stored_parts(0, size), hashes):
         raise LogBroken(f"audit log: expected {missing[0]}, got nothing stored")
+    if last.verifier_key not in keys:  # the database names the key, and may name that of an intruder
+        raise LogBroken(f"audit log: the key {last.verifier_key} of the last root is none of the log's")
     try:
-        checkpoint = read_checkpoint(last.signed, signer.verifier_key())
-    except CheckpointRejected:  # signed with the key before a rotation: that key still proves it
-        try:
-            checkpoint = read_checkpoint(last.signed, last.verifier_key)
-        except CheckpointRejected as error:
-            raise LogBroken(f"audit log: {error}") from error
+        checkpoint = read_checkpoint(last.signed, last.verifier_key)
+    except CheckpointRejected as error:
+        raise LogBroken(f"audit log: {error}") from error
     if checkpoint.size != size or checkpoint.root != root_hash(size, hashes):
         raise LogBroken(f"audit log: the tree of {size} leaves does not have the root that was signed")
 
@@ -176,14 +179,20 @@ async def _new_leaves(
     connection: PoolConnection, since: datetime, now: datetime
 ) -> tuple[list[NewLeaf], datetime]:
     """Rows without a leaf, and the time through which there are none left."""
-    cursor, through = connection.cursor(row_factory=dict_row), now
-    leaves: list[NewLeaf] = []
-    for kind in ROWS:
+    through = now
+    leaves = await _all_new(connection, LeafKind.LIMIT)
+    for kind in DELETED:
         found, end = await _unlogged(connection, kind, since, now)
         through = min(through, end)
         leaves += [_leaf(kind, row) for row in await _rows(connection, kind, found)]
-    rows = await (await cursor.execute(NEW_REMOVALS, (BATCH,))).fetchall()
-    return leaves + [_leaf(LeafKind.REMOVAL, row) for row in rows], through
+    return leaves + await _all_new(connection, LeafKind.REMOVAL), through
+
+
+async def _all_new(connection: PoolConnection, kind: LeafKind) -> list[NewLeaf]:
+    logged = LOGGED[kind]
+    query = ALL_NEW.format(columns=logged.columns, table=logged.table, where=logged.where)
+    cursor = await connection.cursor(row_factory=dict_row).execute(query, (kind, BATCH))
+    return [_leaf(kind, row) for row in await cursor.fetchall()]
 
 
 async def _unlogged(
@@ -191,12 +200,12 @@ async def _unlogged(
 ) -> tuple[list[tuple[UUID, datetime]], datetime]:
     """At least ``BATCH`` rows without a leaf, fewer at the end; and the time through which all were seen."""
     found: list[tuple[UUID, datetime]] = []
-    at, last, page = since, UUID(int=0), PAGE.format(table=ROWS[kind])
+    at, last, page = since, UUID(int=0), PAGE.format(table=LOGGED[kind].table, where=LOGGED[kind].where)
     while len(found) < BATCH:
         rows = await (await connection.execute(page, (at, last, now, BATCH))).fetchall()
         if not rows:
             return found, now
-        logged = await (await connection.execute(LOGGED, (kind, [row[0] for row in rows]))).fetchall()
+        logged = await (await connection.execute(KNOWN, (kind, [row[0] for row in rows]))).fetchall()
         known = {row[0] for row in logged}
         found += [(subject, when) for subject, when in rows if subject not in known]
         last, at = rows[-1]
@@ -208,19 +217,25 @@ async def _rows(
 ) -> list[dict[str, Any]]:
     if not found:
         return []
-    query = ROWS_OF.format(columns=COLUMNS[kind], table=ROWS[kind])
+    query = ROWS_OF.format(columns=LOGGED[kind].columns, table=LOGGED[kind].table)
     values = (found[0][1], found[-1][1], [subject for subject, _ in found])
     return await (await connection.cursor(row_factory=dict_row).execute(query, values)).fetchall()
 
 
 def _leaf(kind: LeafKind, row: Mapping[str, Any]) -> NewLeaf:
-    salt = secrets.token_bytes(SALT_BYTES)
+    salt, kept_salt = secrets.token_bytes(SALT_BYTES), secrets.token_bytes(SALT_BYTES)
+    logged = LOGGED[kind]
     return NewLeaf(
         kind=kind,
         subject_id=row["id"],
         subject_at=row["created_at"],
+        due_from=row[logged.due_from],
         salt=salt,
-        hash=salted_leaf_hash(kind, salt, canonical(row)),
+        kept_salt=kept_salt,
+        parts=Parts(
+            kept=salted_hash(kept_salt, canonical(row, logged.kept)),
+            erasable=salted_hash(salt, canonical(row, logged.erasable)),
+        ),
     )
 
 
@@ -247,7 +262,11 @@ def _columns(leaves: Sequence[NewLeaf]) -> tuple[list[Any], ...]:
         [leaf.kind for leaf in leaves],
         [leaf.subject_id for leaf in leaves],
         [leaf.subject_at for leaf in leaves],
+        [leaf.due_from for leaf in leaves],
         [leaf.salt for leaf in leaves],
+        [leaf.kept_salt for leaf in leaves],
+        [leaf.parts.kept for leaf in leaves],
+        [leaf.parts.erasable for leaf in leaves],
         [leaf.hash for leaf in leaves],
     )
 
@@ -257,13 +276,3 @@ def _complete_root(hashes: Sequence[bytes]) -> bytes:
     while len(level) > 1:
         level = [node_hash(level[at], level[at + 1]) for at in range(0, len(level), 2)]
     return level[0]
-
-
-async def _note_dropped_partitions(connection: PoolConnection, now: datetime) -> None:
-    """A month that retention dropped becomes a removal, so that verification can tell it from tampering."""
-    oldest = await (await connection.execute(OLDEST_PARTITION)).fetchone()
-    if oldest is None or oldest[0] is None:
-        return
-    dropped = await (await connection.execute(HAS_OLDER, {"before": oldest[0]})).fetchone()
-    if dropped is not None and dropped[0]:
-        await connection.execute(INSERT_REMOVAL, (uuid_at(now), oldest[0]))

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from datetime import UTC
 from typing import Any, Final
 from uuid import UUID
 
 from psycopg.rows import class_row
 
-from db.pool import Pool, PoolConnection, checkout
-from db.transparency.entries import COLUMNS, ROWS, LeafKind, canonical
+from db.pool import Pool, PoolConnection
+from db.transparency.entries import LOGGED, canonical
 from db.transparency.merkle import proof, siblings, stored_parts
 from db.transparency.stored import (
+    LEAF_COLUMNS,
     Leaf,
     StoredCheckpoint,
+    load_all_subjects,
     load_hashes,
     load_last_checkpoint,
-    load_removals,
     load_subjects,
+    snapshot,
 )
 
 BATCH: Final = 2000
-LEAF_COLUMNS: Final = "position, kind, subject_id, subject_at, salt, hash"
 BATCH_OF_LEAVES: Final = f"""
     SELECT {LEAF_COLUMNS} FROM audit_log_leaves WHERE position >= %s AND position < %s
     ORDER BY position LIMIT {BATCH}
 """
 LEAF_OF: Final = f"SELECT {LEAF_COLUMNS} FROM audit_log_leaves WHERE subject_id = %s"
-assert all("user_id" in columns for columns in COLUMNS.values())  # an export is limited by account
 
 
 async def export_lines(source: Pool, account: str | None) -> AsyncIterator[dict[str, Any]]:
@@ -35,20 +36,18 @@ async def export_lines(source: Pool, account: str | None) -> AsyncIterator[dict[
 
     Nothing when the log is empty.
     """
-    async with checkout(source) as connection:
+    async with snapshot(source) as connection:
         last = await load_last_checkpoint(connection)
         if last is None:
             return
         yield _head(last)
-        removals = await load_removals(connection)
         start = 0
         while start < last.size:
             cursor = connection.cursor(row_factory=class_row(Leaf))
             leaves = await (await cursor.execute(BATCH_OF_LEAVES, (start, last.size))).fetchall()
             if not leaves:
                 return
-            rows = {kind: await load_subjects(connection, kind, leaves) for kind in ROWS}
-            rows[LeafKind.REMOVAL] = removals
+            rows = await load_all_subjects(connection, leaves)
             for leaf in leaves:
                 yield _line(leaf, rows[leaf.kind].get(leaf.subject_id), account)
             start = leaves[-1].position + 1
@@ -59,7 +58,7 @@ async def inclusion_proof(source: Pool, subject: UUID) -> dict[str, Any] | None:
 
     None when it has no leaf yet.
     """
-    async with checkout(source) as connection:
+    async with snapshot(source) as connection:
         last = await load_last_checkpoint(connection)
         cursor = connection.cursor(row_factory=class_row(Leaf))
         leaf = await (await cursor.execute(LEAF_OF, (subject,))).fetchone()
@@ -81,7 +80,18 @@ def _head(last: StoredCheckpoint) -> dict[str, Any]:
 
 
 def _line(leaf: Leaf, row: Mapping[str, Any] | None, account: str | None) -> dict[str, Any]:
+    """A leaf; with what it is about, unless that is of another account, deleted or, in part, erased."""
     line: dict[str, Any] = {"position": leaf.position, "kind": leaf.kind.value, "hash": leaf.hash.hex()}
-    if row is not None and leaf.salt is not None and account in (None, row.get("user_id", account)):
-        line |= {"salt": leaf.salt.hex(), "row": canonical(row)}
+    if row is None or leaf.kept_salt is None or account not in (None, row.get("user_id", account)):
+        return line
+    line |= {
+        "id": str(leaf.subject_id),
+        "at": leaf.subject_at.astimezone(UTC).isoformat(timespec="microseconds"),
+        "due_from": leaf.due_from.astimezone(UTC).isoformat(timespec="microseconds"),
+        "erasable_hash": leaf.erasable_hash.hex(),
+        "kept_salt": leaf.kept_salt.hex(),
+        "kept": canonical(row, LOGGED[leaf.kind].kept),
+    }
+    if leaf.salt is not None:
+        line |= {"salt": leaf.salt.hex(), "erasable": canonical(row, LOGGED[leaf.kind].erasable)}
     return line

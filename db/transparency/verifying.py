@@ -11,22 +11,23 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from db.pool import Pool, PoolConnection, checkout
-from db.transparency.checkpoints import CheckpointRejected, read_checkpoint
-from db.transparency.entries import ROWS, LeafKind, canonical, salted_leaf_hash
+from db.pool import Pool, PoolConnection
+from db.transparency.checkpoints import Checkpoint, CheckpointRejected, read_checkpoint
+from db.transparency.entries import LOGGED, canonical, is_tombstone, salted_hash
 from db.transparency.merkle import root_of
-from db.transparency.stored import Leaf, StoredCheckpoint, load_removals, load_subjects
+from db.transparency.removals import Removal, Removals, RetentionLimit, load_removals
+from db.transparency.stored import LEAF_COLUMNS, Leaf, StoredCheckpoint, load_all_subjects, snapshot
 
 BATCH: Final = 2000
 UNLOGGED_AFTER: Final = timedelta(days=1)
 """A row without a leaf after so long was never appended; younger ones may wait for a run."""
-LEAVES: Final = """
-    SELECT position, kind, subject_id, subject_at, salt, hash FROM audit_log_leaves
+LEAVES: Final = f"""
+    SELECT {LEAF_COLUMNS} FROM audit_log_leaves
     WHERE position >= %s ORDER BY position LIMIT %s
 """
 CHECKPOINTS: Final = "SELECT size, signed, verifier_key, through FROM audit_log_checkpoints ORDER BY size"
 UNLOGGED: Final = """
-    SELECT id FROM {table} AS row WHERE created_at < %s
+    SELECT id FROM {table} AS row WHERE created_at < %s AND {where}
         AND NOT EXISTS (SELECT FROM audit_log_leaves WHERE kind = %s AND subject_id = row.id)
     ORDER BY created_at LIMIT %s
 """
@@ -41,6 +42,8 @@ class LogProblem(StrEnum):
     ROW_UNLOGGED = "row without a leaf"
     LEAF_MISSING = "leaf missing"
     SALT_MISSING = "salt missing"
+    LEAF_CHANGED = "leaf changed"
+    REMOVAL_UNPROVEN = "removal not proven"
     CHECKPOINT_WRONG = "checkpoint wrong"
 
 
@@ -53,14 +56,41 @@ class Discrepancy:
     detail: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    """Public keys.
+
+    Attributes:
+        log: verifier keys of the log; a checkpoint of another key is wrong.
+        receipts: of receipts of erasures, 32 bytes each.
+    """
+
+    log: frozenset[str]
+    receipts: tuple[bytes, ...] = ()
+
+
 @dataclass(slots=True, kw_only=True)
 class Verification:
-    """The result: how much was compared and what is wrong."""
+    """The result: how much was compared and what is wrong.
+
+    Attributes:
+        deleted: rows that retention deleted.
+        emptied: rows that an erasure emptied; what it keeps of them was compared.
+        under_way: of these, rows whose erasure or receipt has not ended.
+        checked_from: size of the checkpoint that ``recent`` and ``limits`` begin at.
+        recent: removals since that checkpoint.
+        limits: retention limits that were stored since that checkpoint.
+    """
 
     leaves: int = 0
     compared: int = 0
-    removed: int = 0
+    deleted: int = 0
+    emptied: int = 0
+    under_way: int = 0
     checkpoints: int = 0
+    checked_from: int = 0
+    recent: tuple[Removal, ...] = ()
+    limits: tuple[RetentionLimit, ...] = ()
     problems: list[Discrepancy] = field(default_factory=list)
 
     def report(self, problem: LogProblem, subject: object, detail: str) -> None:
@@ -68,51 +98,35 @@ class Verification:
         self.problems.append(Discrepancy(problem=problem, subject=str(subject), detail=detail))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Removed:
-    """What was removed on purpose, after the log itself."""
-
-    before: Mapping[str, datetime]
-    subjects: frozenset[tuple[str, str]]
-
-    def covers(self, leaf: Leaf) -> bool:
-        """True when the leaf's row was removed by retention or erasure."""
-        before = self.before.get(leaf.kind)
-        return (leaf.kind, str(leaf.subject_id)) in self.subjects or (
-            before is not None and leaf.subject_at < before
-        )
-
-
 async def verify(
     source: Pool,
-    verifier_keys: frozenset[str],
+    keys: Keys,
     now: datetime,
-    witness: tuple[str, str] | None = None,
+    witness: str | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Verification:
-    """Compare everything.
+    """Compare everything, as it is at one moment.
 
     Args:
-        source: with the login of the review pages.
-        now: decides which rows without a leaf are too old.
-        verifier_keys: the keys that may have signed; a checkpoint of another key is wrong.
-        witness: a checkpoint kept elsewhere and its key; the log must still contain it.
+        source: with the login of the log or that of the review pages.
+        keys: the keys that may have signed.
+        now: decides which rows without a leaf are too old, and which erasures.
+        witness: a checkpoint kept elsewhere; the log must still contain it.
         progress: called with the number of leaves read so far.
 
     Raises:
         StorageUnavailable: Postgres is unreachable.
     """
     result = Verification()
-    async with checkout(source) as connection:
-        roots = await _signed_roots(connection, verifier_keys, witness, result)
-        removals = await load_removals(connection)
-        removed = _removed(removals.values())
+    async with snapshot(source) as connection:
+        roots = await _signed_roots(connection, keys.log, witness, result)
+        removals = await load_removals(connection, keys.receipts, now)
+        _report_removals(removals, result)
         tree: list[tuple[int, bytes]] = []
         async for leaves in _batches(connection):
-            rows = {kind: await load_subjects(connection, kind, leaves) for kind in ROWS}
-            rows[LeafKind.REMOVAL] = removals
+            rows = await load_all_subjects(connection, leaves)
             for leaf in leaves:
-                _check_leaf(leaf, rows[leaf.kind].get(leaf.subject_id), removed, result)
+                _check_leaf(leaf, rows[leaf.kind].get(leaf.subject_id), removals, result)
                 _push(tree, leaf.hash)
                 result.leaves = leaf.position + 1
                 _check_roots(result.leaves, tree, roots, result)
@@ -125,30 +139,47 @@ async def verify(
     return result
 
 
+def _report_removals(removals: Removals, result: Verification) -> None:
+    for each in removals.unproven:
+        result.report(LogProblem.REMOVAL_UNPROVEN, each.removal.id, f"{each.removal.reason}: {each.why}")
+    result.under_way = removals.under_way
+    result.recent = tuple(
+        each for each in removals.stored if each.position is None or each.position >= result.checked_from
+    )
+    result.limits = tuple(
+        each for each in removals.limits if each.position is None or each.position >= result.checked_from
+    )
+
+
 async def _signed_roots(
-    connection: PoolConnection,
-    verifier_keys: frozenset[str],
-    witness: tuple[str, str] | None,
-    result: Verification,
+    connection: PoolConnection, keys: frozenset[str], witness: str | None, result: Verification
 ) -> dict[int, list[bytes]]:
     """Roots by size from checkpoints with a valid signature."""
     cursor = connection.cursor(row_factory=class_row(StoredCheckpoint))
     stored = await (await cursor.execute(CHECKPOINTS)).fetchall()
-    texts = [(each.signed, each.verifier_key) for each in stored]
     roots: dict[int, list[bytes]] = {}
-    for text, verifier_key in [*texts, *([witness] if witness else [])]:
-        if verifier_key not in verifier_keys:
-            result.report(LogProblem.CHECKPOINT_WRONG, "", f"the key {verifier_key} is none of the log's")
-            continue
+    for text in [*(each.signed for each in stored), *([witness] if witness is not None else [])]:
         try:
-            checkpoint = read_checkpoint(text, verifier_key)
+            checkpoint = _signed_by_one(text, keys)
         except CheckpointRejected as error:
             result.report(LogProblem.CHECKPOINT_WRONG, "", str(error))
             continue
         result.checkpoints += 1
+        result.checked_from = checkpoint.size
         if checkpoint.size:
             roots.setdefault(checkpoint.size, []).append(checkpoint.root)
     return roots
+
+
+def _signed_by_one(text: str, keys: frozenset[str]) -> Checkpoint:
+    """The checkpoint; the column of its key is not believed."""
+    rejected = CheckpointRejected("checkpoint: expected a key to verify it with, got none")
+    for key in sorted(keys):
+        try:
+            return read_checkpoint(text, key)
+        except CheckpointRejected as error:
+            rejected = error
+    raise rejected
 
 
 async def _batches(connection: PoolConnection) -> AsyncIterator[list[Leaf]]:
@@ -162,19 +193,36 @@ async def _batches(connection: PoolConnection) -> AsyncIterator[list[Leaf]]:
         start = leaves[-1].position + 1
 
 
-def _check_leaf(leaf: Leaf, row: Mapping[str, Any] | None, removed: Removed, result: Verification) -> None:
+def _check_leaf(leaf: Leaf, row: Mapping[str, Any] | None, removals: Removals, result: Verification) -> None:
     if leaf.position != result.leaves:
         result.report(LogProblem.LEAF_MISSING, "", f"positions {result.leaves} to {leaf.position - 1}")
-    if (row is None or leaf.salt is None) and removed.covers(leaf):
-        result.removed += 1
+    problem = _problem_of(leaf, row, removals)
+    if problem is not None:
+        result.report(problem, leaf.subject_id, f"{leaf.kind} at position {leaf.position}")
     elif row is None:
-        result.report(LogProblem.ROW_MISSING, leaf.subject_id, f"{leaf.kind} at position {leaf.position}")
+        result.deleted += 1
     elif leaf.salt is None:
-        result.report(LogProblem.SALT_MISSING, leaf.subject_id, f"{leaf.kind} at position {leaf.position}")
-    elif salted_leaf_hash(leaf.kind, leaf.salt, canonical(row)) != leaf.hash:
-        result.report(LogProblem.ROW_CHANGED, leaf.subject_id, f"{leaf.kind} at position {leaf.position}")
+        result.emptied += 1
     else:
         result.compared += 1
+
+
+def _problem_of(leaf: Leaf, row: Mapping[str, Any] | None, removals: Removals) -> LogProblem | None:
+    """What is wrong with a leaf and its row; a row that is there is compared before a removal is believed."""
+    if not leaf.is_sound():
+        return LogProblem.LEAF_CHANGED
+    if row is None:
+        return None if removals.may_be_missing(leaf) else LogProblem.ROW_MISSING
+    if leaf.kept_salt is None:
+        return LogProblem.SALT_MISSING
+    logged = LOGGED[leaf.kind]
+    if salted_hash(leaf.kept_salt, canonical(row, logged.kept)) != leaf.kept_hash:
+        return LogProblem.ROW_CHANGED
+    if leaf.salt is not None:
+        same = salted_hash(leaf.salt, canonical(row, logged.erasable)) == leaf.erasable_hash
+        return None if same else LogProblem.ROW_CHANGED
+    emptied = is_tombstone(leaf.kind, row) and removals.may_be_empty(leaf)
+    return None if emptied else LogProblem.SALT_MISSING
 
 
 def _push(tree: list[tuple[int, bytes]], leaf: bytes) -> None:
@@ -193,21 +241,11 @@ def _check_roots(
             result.report(LogProblem.CHECKPOINT_WRONG, "", f"the tree of {size} leaves has another root")
 
 
-def _removed(rows: Any) -> Removed:
-    before: dict[str, datetime] = {}
-    subjects: set[tuple[str, str]] = set()
-    for row in rows:
-        if row["before"] is not None:
-            before[row["kind"]] = max(row["before"], before.get(row["kind"], row["before"]))
-        subjects |= {(row["kind"], each) for each in row["subjects"] or ()}
-    return Removed(before=before, subjects=frozenset(subjects))
-
-
 async def _check_unlogged(connection: PoolConnection, now: datetime, result: Verification) -> None:
-    for kind, table in ROWS.items():
+    for kind, logged in LOGGED.items():
         values = (now - UNLOGGED_AFTER, kind, MOST_UNLOGGED)
         ids: list[tuple[UUID]] = await (
-            await connection.execute(UNLOGGED.format(table=table), values)
+            await connection.execute(UNLOGGED.format(table=logged.table, where=logged.where), values)
         ).fetchall()
         for (subject,) in ids:
             result.report(LogProblem.ROW_UNLOGGED, subject, f"{kind}, older than a day")

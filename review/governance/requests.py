@@ -106,14 +106,14 @@ async def confirm(visit: Visit) -> Erasure:
     found, by = await erasure_of_path(visit), visit.person.login
     logged = _erasure_entry(visit, {"change": "confirmed", "erasure": str(found.id)})
     pool = visit.store.pool
-    return _changed(await erasures.confirm_erasure(pool, found.id, by, visit.now, logged=logged))
+    return _changed(await erasures.confirm_erasure(pool, found.id, by, logged=logged))
 
 
 async def cancel(visit: Visit) -> Erasure:
     """Cancel the erasure of the path; 409 when it was confirmed before."""
     found = await erasure_of_path(visit)
     logged = _erasure_entry(visit, {"change": "cancelled", "erasure": str(found.id)})
-    return _changed(await erasures.cancel_erasure(visit.store.pool, found.id, visit.now, logged=logged))
+    return _changed(await erasures.cancel_erasure(visit.store.pool, found.id, logged=logged))
 
 
 def _changed(found: Erasure | None) -> Erasure:

@@ -19,10 +19,10 @@ from redis.asyncio import Redis
 
 from db.governance import erasure_steps as steps
 from db.governance.erasures import Erasure
+from db.governance.receipts import ReceiptDiffers, sign_erasure
 from db.governance.tables import ErasurePhase
 from db.pool import Pool
 from db.webhooks.blocked import unblock_conversations
-from tasks.governance import receipts
 from tasks.governance.entries import (
     OutgoingMatch,
     count_entries,
@@ -43,7 +43,6 @@ DECISIONS: Final = 100
 LINES: Final = 1000
 """Lines of the access log of a step; relays go on meanwhile."""
 PAUSE_S: Final = 0.05
-ORDER: Final = tuple(each for each in ErasurePhase if each is not ErasurePhase.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +75,7 @@ async def run_erasures(parts: ErasureParts) -> int:
         StorageUnavailable, RedisError: safe to repeat.
     """
     if parts.key is not None:
-        for erasure_id, receipt in await steps.unsigned_receipts(parts.pool):
-            await steps.store_signature(parts.pool, erasure_id, receipts.sign(receipt, parts.key))
+        await _sign_receipts(parts, parts.key)
     advanced: set[UUID] = set()
     while (found := await steps.claim_erasure(parts.pool)) is not None:
         if found.id in advanced:  # it waits for events
@@ -107,7 +105,7 @@ async def advance(parts: ErasureParts, erasure: Erasure) -> None:
         log.info("erasure_progress", erasure_id=str(current.id), phase=phase.value)
         if not await _run_phase(parts, current, phase):
             return
-        current = await steps.next_phase(parts.pool, current, ORDER[ORDER.index(phase) + 1])
+        current = await steps.next_phase(parts.pool, current)
 
 
 async def _run_phase(parts: ErasureParts, erasure: Erasure, phase: ErasurePhase) -> bool:
@@ -188,11 +186,18 @@ async def _layout(parts: ErasureParts) -> ShardLayout:
 
 
 async def _finish(parts: ErasureParts, erasure: Erasure) -> None:
-    held = len((await steps.found_targets(parts.pool, erasure.id)).held)
-    found = await steps.load_erasure(parts.pool, erasure.id)
-    if found is None:
-        return
-    receipt = receipts.make_receipt(found, datetime.now(UTC).isoformat(), held)
-    signature = None if parts.key is None else receipts.sign(receipt, parts.key)
-    await steps.finish_erasure(parts.pool, erasure.id, receipt, signature)
-    log.info("erasure_finished", erasure_id=str(erasure.id), signed=signature is not None, held=held)
+    await steps.finish_erasure(parts.pool, erasure.id)
+    log.info("erasure_finished", erasure_id=str(erasure.id))
+    if parts.key is not None:
+        await _sign_receipts(parts, parts.key)
+
+
+async def _sign_receipts(parts: ErasureParts, key: bytes) -> None:
+    """Sign the receipts that are what their erasures say, and nothing else."""
+    for erasure in await steps.unsigned_erasures(parts.pool):
+        try:
+            signature = sign_erasure(erasure, key)
+        except ReceiptDiffers as error:
+            log.warning("receipt_differs", erasure_id=str(erasure.id), error=str(error))
+            continue
+        await steps.store_signature(parts.pool, erasure.id, signature)

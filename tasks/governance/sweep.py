@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from time import monotonic
 from typing import Final
 
 import structlog
 
 from db.governance.declared import RETENTION, KeptBy, TableRetention
+from db.governance.limits import load_limits
 from db.governance.retention import StepResult, drop_months, sweep_step
 from db.pool import Pool
 from db.webhooks.blocked import unblock_conversations
@@ -28,6 +29,9 @@ LEAST_PAUSE_S: Final = 0.01
 LONGEST_S: Final = 3000.0
 """A sweep ends after that; the next one, an hour after its start, continues."""
 REPORT_S: Final = 10.0
+CLOCKS: Final = timedelta(minutes=1)
+"""How far this process' clock may be ahead of the database's, which compares."""
+SLACK: Final = timedelta(hours=1)
 LOCKED: Final = "LockNotAvailable"
 DROPPED: Final = "ai_decisions_months"
 
@@ -89,13 +93,29 @@ async def sweep(
     pace = pace or SweepPace()
     ends_at = monotonic() + pace.longest_s
     deleted: dict[str, int] = {}
+    stored = await load_limits(source)
     for table in RETENTION:
-        before = table.limit(settings, now)
-        if before is None or (only and table.table not in only) or monotonic() > ends_at:
+        if (only and table.table not in only) or monotonic() > ends_at:
+            continue
+        before = _allowed(table, table.limit(settings, now), stored, now)
+        if before is None:
             continue
         deleted |= await _sweep_table(source, table, before, pace, ends_at)
     await unblock_conversations(source, now)
     return deleted
+
+
+def _allowed(
+    table: TableRetention, before: datetime | None, stored: Mapping[str, int | None], now: datetime
+) -> datetime | None:
+    """``before``, or what the stored limit allows where the settings of this process are shorter."""
+    if before is None or table.table not in stored:
+        return before
+    days = stored[table.table]
+    latest = None if days is None else now - timedelta(days=days) - CLOCKS
+    if latest is None or before > latest + SLACK:
+        log.warning("retention_shorter_than_stored", table=table.table, stored_days=days)
+    return None if latest is None else min(before, latest)
 
 
 async def _sweep_table(

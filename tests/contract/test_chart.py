@@ -299,9 +299,11 @@ def test_migrations_run_before_the_pods_of_a_release() -> None:
 
     assert hook["helm.sh/hook"] == "pre-install,pre-upgrade"
     assert container("migrate")["args"] == ["migrate", "--create-logins"]
-    assert {"HUSHGATE_DB_WORKER_PASSWORD", "HUSHGATE_DB_REVIEW_PASSWORD"} <= {
-        str(field.alias) for field in LoginSettings.model_fields.values()
-    }
+    assert {
+        "HUSHGATE_DB_WORKER_PASSWORD",
+        "HUSHGATE_DB_REVIEW_PASSWORD",
+        "HUSHGATE_DB_AUDIT_PASSWORD",
+    } <= {str(field.alias) for field in LoginSettings.model_fields.values()}
     assert not [each for each in manifests({"migrate": {"enabled": False}}) if each["kind"] == "Job"]
 
 

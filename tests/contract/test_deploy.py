@@ -37,10 +37,14 @@ DOCKERFILE: Final = ROOT / "deploy" / "Dockerfile"
 SCHEMA: Final = ROOT / "tests" / "fixtures" / "compose" / "compose-spec.json"
 RUNBOOK: Final = ROOT / "deploy" / "runbook.md"
 VARIABLE: Final = re.compile(r"(?<!\$)\$\{(\w+)(:?[-?+][^}]*)?\}")
-OURS: Final = ("migrate", "worker", "beat", "review", "sandbox")
+OURS: Final = ("migrate", "worker", "beat", "review", "audit-log", "sandbox")
 KEYS: Final = {"OPENAI_API_KEY": "x", "OPENROUTER_API_KEY": "x"}
 SERVERS: Final = ("redis", "postgres")
-LOGIN_PASSWORDS: Final = {"HUSHGATE_DB_WORKER_PASSWORD", "HUSHGATE_DB_REVIEW_PASSWORD"}
+LOGIN_PASSWORDS: Final = {
+    "HUSHGATE_DB_WORKER_PASSWORD",
+    "HUSHGATE_DB_REVIEW_PASSWORD",
+    "HUSHGATE_DB_AUDIT_PASSWORD",
+}
 REVIEW_SERVER_MIB: Final = 768
 """Memory of the review server without its document readers."""
 AFTER_DRAIN_S: Final = 15
@@ -126,10 +130,10 @@ def test_review_has_memory_for_its_server_and_all_document_readers() -> None:
 
 @pytest.mark.parametrize("name", [*OURS, *SERVERS])
 def test_service_says_whether_it_is_well(name: str) -> None:
-    """Every service has a health check in exec form; the job that ends has none on purpose."""
+    """Every service has a health check in exec form; what ends by itself has none on purpose."""
     check = services()[name]["healthcheck"]
 
-    assert check == {"disable": True} if name == "migrate" else check["test"][0] == "CMD"
+    assert check == {"disable": True} if name in {"migrate", "audit-log"} else check["test"][0] == "CMD"
 
 
 @pytest.mark.parametrize("name", [*OURS, *SERVERS])
@@ -285,6 +289,7 @@ def test_service_environment_is_made_of_settings(name: str) -> None:
         ("worker", LOGINS[Service.WORKER], "HUSHGATE_DB_WORKER_PASSWORD"),
         ("beat", LOGINS[Service.REVIEW], "HUSHGATE_DB_REVIEW_PASSWORD"),
         ("review", LOGINS[Service.REVIEW], "HUSHGATE_DB_REVIEW_PASSWORD"),
+        ("audit-log", LOGINS[Service.AUDIT], "HUSHGATE_DB_AUDIT_PASSWORD"),
     ],
 )
 def test_each_service_has_a_login_of_its_own(name: str, login: str, password: str) -> None:
@@ -298,6 +303,14 @@ def test_each_service_has_a_login_of_its_own(name: str, login: str, password: st
     assert url is not None
     assert url.groups() == (login, password)
     assert readable == (LOGIN_PASSWORDS if name == "migrate" else set())
+
+
+def test_only_the_log_can_read_the_key_that_signs_it() -> None:
+    """Who takes over a worker or the review pages cannot sign a root."""
+    named = ("migrate", "worker", "beat", "review", "audit-log")
+    keys = {name: services()[name]["environment"].get("HUSHGATE_AUDIT_LOG_KEY") for name in named}
+
+    assert keys == dict.fromkeys(named, "") | {"audit-log": None}
 
 
 def test_migrations_create_the_logins() -> None:

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,88 +16,34 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from db.pool import create_pool
-from db.review_store import REVIEWER_ROLE
-from db.transparency import appending
-from db.transparency.appending import Appended, LogBroken, append_new
+from db.governance.erasures import ErasureKind
+from db.transparency import appending, verifying
+from db.transparency.appending import LogBroken
 from db.transparency.checkpoints import new_key, signer_of
-from db.transparency.verifying import Verification, verify
-from tests.conftest import create_database, database_at
+from db.transparency.entries import LOGGED, LeafKind
+from tests.support.audit_log import (
+    KEYS,
+    LIMITS,
+    append,
+    change,
+    log_database,
+    logged,
+    problems,
+    review,
+    verified,
+)
 from tests.support.auditing import ago, decided, store
+from tests.support.erasing import KEY, erase_rows_only
 from tests.support.terminal import Shell
 from worker.model import Decision
 
-SIGNER = signer_of("test", new_key())
-KEYS = frozenset({SIGNER.verifier_key()})
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "verify_audit_log.py"
-NAMES = iter(range(1000))
 
 
 @pytest.fixture
 def url(stack: Any, template: str) -> str:
-    """A migrated database of this test's own."""
-    name = f"hushgate_log_{next(NAMES)}"
-    create_database(stack.database_url, name, template)
-    return database_at(stack.database_url, name)
-
-
-def append(
-    url: str, *, at: datetime | None = None, signer: Any = SIGNER, since: datetime | None = None
-) -> Appended:
-    """One run with the rights of the review pages."""
-
-    async def run() -> Appended | None:
-        async with create_pool(url, size=1, application="test", role=REVIEWER_ROLE) as source:
-            return await append_new(source, signer, at or datetime.now(UTC), since)
-
-    appended = asyncio.run(run())
-    assert appended is not None
-    return appended
-
-
-def verified(
-    url: str, *, now: datetime | None = None, witness: str | None = None, keys: frozenset[str] = KEYS
-) -> Verification:
-    """The whole log compared."""
-
-    async def run() -> Verification:
-        async with create_pool(url, size=1, application="test", role=REVIEWER_ROLE) as source:
-            kept = (witness, SIGNER.verifier_key()) if witness else None
-            return await verify(source, keys, now or datetime.now(UTC), kept)
-
-    return asyncio.run(run())
-
-
-def change(url: str, statement: str, *values: object) -> None:
-    """A change by the owner of the database, with its guards switched off."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("SET session_replication_role = replica")
-        connection.execute(statement.encode(), values)
-
-
-def problems(result: Verification) -> list[tuple[str, str]]:
-    """Problem and subject of each discrepancy."""
-    return [(each.problem.value, each.subject) for each in result.problems]
-
-
-def logged(url: str, decisions: int = 3) -> list[Decision]:
-    """Decisions, a second old, in the database and in the log."""
-    made = [decided(at=ago(seconds=1 + number)) for number in range(decisions)]
-    store(url, made)
-    append(url)
-    return made
-
-
-def review(url: str, decision: Decision) -> UUID:
-    """A ruling on a decision."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        row = connection.execute(
-            "INSERT INTO decision_reviews (id, decision_id, decision_at, user_id, person, ruling, source)"
-            " VALUES (gen_random_uuid(), %s, %s, 'acme', 'kim', 'agree', 'cli') RETURNING id",
-            (decision.decision_id, decision.decided_at),
-        ).fetchone()
-    assert row is not None
-    return UUID(str(row[0]))
+    """A migrated database of this test's own, with stored retention limits."""
+    return log_database(stack.database_url, template)
 
 
 def test_decisions_and_reviews_are_appended_once(url: str) -> None:
@@ -108,8 +55,8 @@ def test_decisions_and_reviews_are_appended_once(url: str) -> None:
     appended = append(url)
     result = verified(url)
 
-    assert (appended.leaves, appended.size) == (1, 4)
-    assert (result.leaves, result.compared, problems(result)) == (4, 4, [])
+    assert (appended.leaves, appended.size) == (1, LIMITS + 4)
+    assert (result.leaves, result.compared, problems(result)) == (LIMITS + 4, LIMITS + 4, [])
 
 
 def changed_row(decision: Decision) -> tuple[str, object]:
@@ -192,72 +139,132 @@ def test_a_log_that_was_cut_is_found_with_a_kept_checkpoint(url: str) -> None:
     shorter = verified(url)
     store(url, [decided(at=ago(seconds=1))])
     kept = append(url).checkpoint
-    change(url, "DELETE FROM audit_log_leaves WHERE position = 3")
-    change(url, "DELETE FROM audit_log_checkpoints WHERE size = 4")
+    change(url, "DELETE FROM audit_log_leaves WHERE position = %s", LIMITS + 3)
+    change(url, "DELETE FROM audit_log_checkpoints WHERE size = %s", LIMITS + 4)
 
-    assert shorter.leaves == 3
+    assert shorter.leaves == LIMITS + 3
     assert problems(verified(url)) == []
     assert problems(verified(url, witness=kept)) == [("leaf missing", "")]
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE ai_decisions SET message_text = '', snapshot_json = '{}' WHERE id = %s",
-        "DELETE FROM ai_decisions WHERE id = %s",
-    ],
-)
-def test_an_erased_row_stays_in_a_valid_tree(url: str, statement: str) -> None:
-    """Its salt is gone, so guesses of its text cannot be tested; the erasure is a leaf itself."""
-    made = logged(url)
-    erased = made[1].decision_id
-    with psycopg.connect(url) as owner:
-        owner.execute("SET LOCAL hushgate.erasing = on")
-        owner.execute(statement.encode(), (erased,))
+def erase(url: str, kind: ErasureKind, subject: str, *, key: bytes | None = KEY) -> UUID:
+    """An erasure that has ended, with its receipt."""
+    return asyncio.run(erase_rows_only(url, kind, subject, key=key)).id
+
+
+def test_an_erased_row_stays_in_a_valid_tree_and_what_it_keeps_is_compared(url: str) -> None:
+    """The salt of its texts is gone, so guesses cannot be tested; the erasure is a leaf itself."""
+    made = logged(url, authors=("amy", "bob", "cleo"))
+    erase(url, ErasureKind.AUTHOR, "bob")
 
     appended = append(url)
     result = verified(url)
 
     assert appended.leaves == 1
-    assert (result.compared, result.removed, problems(result)) == (3, 1, [])
+    assert (result.emptied, result.under_way, problems(result)) == (1, 0, [])
     with psycopg.connect(url) as connection:
-        query = "SELECT salt FROM audit_log_leaves WHERE subject_id = %s"
-        assert connection.execute(query, (erased,)).fetchone() == (None,)
+        query = "SELECT salt, kept_salt IS NOT NULL FROM audit_log_leaves WHERE subject_id = %s"
+        assert connection.execute(query, (made[1].decision_id,)).fetchone() == (None, True)
+
+    change(url, "UPDATE ai_decisions SET reason_code = 'OTHER' WHERE id = %s", made[1].decision_id)
+
+    assert problems(verified(url)) == [("row changed", str(made[1].decision_id))]
 
 
-def test_a_review_whose_note_is_erased_counts_as_removed(url: str) -> None:
+def test_a_review_whose_note_is_erased_counts_as_emptied(url: str) -> None:
     """The note of a review may name the person who was erased."""
-    made = logged(url)
-    noted = review(url, made[0])
+    made = logged(url, authors=("amy", "bob"))
+    review(url, made[1], note="bob again")
     append(url)
-    with psycopg.connect(url) as owner:
-        owner.execute("SET LOCAL hushgate.erasing = on")
-        owner.execute("UPDATE decision_reviews SET note = '' WHERE id = %s", (noted,))
+    erase(url, ErasureKind.AUTHOR, "bob")
 
     result = verified(url)
 
-    assert (result.compared, result.removed, problems(result)) == (3, 1, [])
+    assert (result.emptied, problems(result)) == (2, [])
+
+
+def test_an_erasure_is_believed_with_its_receipt_only(url: str) -> None:
+    """For a day after its end the signature may be missing; that of another key never counts."""
+    made = logged(url, authors=("amy", "bob"))
+    erase(url, ErasureKind.AUTHOR, "bob", key=None)
+    now = verified(url)
+    later = verified(url, now=datetime.now(UTC) + timedelta(days=2))
+
+    assert (now.emptied, now.under_way, problems(now)) == (1, 1, [])
+    assert {each for each, _ in problems(later)} >= {"removal not proven", "salt missing"}
+    assert ("salt missing", str(made[1].decision_id)) in problems(later)
+
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute("UPDATE erasures SET signature = %s", ("0000000000000000:AAAA",))
+
+    assert "removal not proven" in {each for each, _ in problems(verified(url))}
+
+
+def test_an_erasure_during_a_verification_is_no_alarm(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is compared as it was when the verification began."""
+    monkeypatch.setattr(verifying, "BATCH", 1)
+    logged(url, authors=("amy", "bob", "cleo"))
+    erased: list[UUID] = []
+
+    def interfere(_leaves: int) -> None:
+        if not erased:
+            with ThreadPoolExecutor(1) as other:
+                erased.append(other.submit(erase, url, ErasureKind.ACCOUNT, "acme").result())
+
+    result = verified(url, progress=interfere)
+
+    assert (len(erased), result.emptied, problems(result)) == (1, 0, [])
+    assert (verified(url).emptied, problems(verified(url))) == (3, [])
 
 
 def test_a_month_that_retention_dropped_is_counted_and_not_reported(url: str) -> None:
-    """Its salts go in steps."""
-    old = decided(at=ago(days=400))
+    """It is recorded with the drop; its salts go in steps."""
+    old = decided(at=ago(days=900))
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SELECT hushgate_ensure_partitions(%s, 1)", (old.decided_at.date(),))
     store(url, [old])
     logged(url)
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("SELECT hushgate_drop_partitions(%s)", (ago(days=100).date(),))
-    assert problems(verified(url)) == [("row missing", str(old.decision_id))]
-
-    append(url)
+        connection.execute("SELECT hushgate_drop_partitions(%s)", (ago(days=800).date(),))
+    dropped = verified(url)
     append(url)
     result = verified(url)
 
-    assert (result.removed, problems(result)) == (1, [])
+    assert (dropped.deleted, problems(dropped)) == (1, [])
+    assert (result.deleted, problems(result)) == (1, [])
     with psycopg.connect(url) as connection:
-        query = "SELECT count(*) FROM audit_log_leaves WHERE salt IS NULL"
+        query = "SELECT count(*) FROM audit_log_leaves WHERE kept_salt IS NULL"
         assert connection.execute(query).fetchone() == (1,)
+
+
+def test_rows_that_a_sweep_deleted_are_counted_and_not_reported(url: str) -> None:
+    """A review goes by the time of its decision, even if it is younger than the limit."""
+    old = decided(at=ago(days=900))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SELECT hushgate_ensure_partitions(%s, 1)", (old.decided_at.date(),))
+    store(url, [old])
+    review(url, old)
+    append(url)
+    sweep = "SELECT deleted FROM hushgate_sweep_rows(%s, now() - interval '800 days', NULL, 100)"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SET ROLE hushgate_worker")
+        swept = [
+            connection.execute(sweep, (table,)).fetchone() for table in ("decision_reviews", "ai_decisions")
+        ]
+
+    assert swept == [(1,), (1,)]
+    assert (verified(url).deleted, problems(verified(url))) == (2, [])
+
+
+def test_sample_data_is_not_logged(url: str) -> None:
+    """Anyone may remove it at any time."""
+    store(url, [decided(at=ago(seconds=1), user_id="hushgate-sample")])
+    size = append(url).leaves
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SET ROLE hushgate_reviewer")
+        assert connection.execute("SELECT hushgate_remove_sample()").fetchone() == (1,)
+
+    assert (size, problems(verified(url))) == (LIMITS, [])
 
 
 def test_many_rows_are_appended_in_batches(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +284,7 @@ def test_many_rows_are_appended_in_batches(url: str, monkeypatch: pytest.MonkeyP
         rounds, since = rounds + 1, append(url, since=since).rest_since
     result = verified(url)
 
-    assert (rounds, result.leaves, result.checkpoints, problems(result)) == (4, 530, 4, [])
+    assert (rounds, result.leaves, result.checkpoints, problems(result)) == (4, LIMITS + 530, 4, [])
     with psycopg.connect(url) as connection:
         assert connection.execute("SELECT count(*) FROM audit_log_nodes").fetchone() == (2,)
 
@@ -288,24 +295,26 @@ def test_a_new_key_continues_the_log(url: str) -> None:
     renewed = signer_of("test", new_key())
     store(url, [decided(at=ago(seconds=1))])
 
-    append(url, signer=renewed)
+    append(url, signer=renewed, former=KEYS)
 
     assert problems(verified(url, keys=KEYS | {renewed.verifier_key()})) == []
     assert problems(verified(url, keys=frozenset({renewed.verifier_key()}))) == [("checkpoint wrong", "")]
 
 
-def test_only_the_review_login_writes_the_log_and_no_login_changes_a_hash(url: str) -> None:
-    """Workers read nothing of it."""
-    logged(url)
-    denied = {
-        "hushgate_worker": "SELECT 1 FROM audit_log_leaves",
-        "hushgate_reviewer": "UPDATE audit_log_leaves SET hash = ''",
-    }
-    for role, statement in denied.items():
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(f"SET ROLE {role}".encode())
-            with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                connection.execute(statement.encode())
+def test_leaves_cover_every_column_of_their_tables(url: str) -> None:
+    """Who decided, with which settings, and what retention may delete; but for the time of sealed texts."""
+    query = (
+        "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"
+    )
+    with psycopg.connect(url) as connection:
+        stored = {
+            kind: {name for (name,) in connection.execute(query, (each.table,)).fetchall()}
+            for kind, each in LOGGED.items()
+        }
+
+    assert {kind: stored[kind] - {*each.kept, *each.erasable} for kind, each in LOGGED.items()} == {
+        kind: set() for kind in LOGGED
+    } | {LeafKind.REVIEW: {"sealed_until"}}
 
 
 @pytest.fixture
@@ -339,18 +348,21 @@ def test_others_verify_an_export_and_a_proof_with_one_script(url: str, shell: Sh
     made = [decided(at=ago(seconds=2), user_id="mine"), decided(at=ago(seconds=1), user_id="theirs")]
     store(url, made)
     assert shell.run("audit-log", "append").code == 0
+    leaves = LIMITS + 2
 
     exported = shell.run("audit-log", "export", "--account", "mine", "--output", "-").out
     proof = shell.run("audit-log", "prove", str(made[1].decision_id)).out
     key = json.loads(proof)["verifier_key"]
 
-    assert script(shell, "log.ndjson", exported, key) == (0, "1 rows verified in a log of 2 leaves\n")
-    assert script(shell, "proof.json", proof, key) == (0, "1 rows verified in a log of 2 leaves\n")
+    assert script(shell, "log.ndjson", exported, key) == (
+        0, f"{LIMITS + 1} rows verified in a log of {leaves} leaves\n",
+    )  # fmt: skip
+    assert script(shell, "proof.json", proof, key) == (0, f"1 rows verified in a log of {leaves} leaves\n")
     assert "theirs" not in exported
     code, said = script(shell, "log.ndjson", exported.replace("mine", "ours"), key)
-    assert (code, said) == (1, "not verified: position 0: the row does not fit its hash\n")
+    assert (code, said) == (1, f"not verified: position {LIMITS}: the row does not fit its hash\n")
     code, said = script(shell, "cut.ndjson", "".join(exported.splitlines(keepends=True)[:-1]), key)
-    assert (code, said) == (1, "not verified: expected the leaves 0 to 1, got 1\n")
+    assert (code, said) == (1, f"not verified: expected the leaves 0 to {leaves - 1}, got {leaves - 1}\n")
 
 
 def test_the_commands_say_what_is_wrong(url: str, shell: Shell) -> None:
@@ -360,18 +372,38 @@ def test_the_commands_say_what_is_wrong(url: str, shell: Shell) -> None:
     assert shell.run("audit-log", "prove", unknown).code == 1
     assert shell.run("audit-log", "export", "--output", "-").code == 1
 
-    made = logged_by(shell, url)
-    assert shell.run("audit-log", "verify").code == 0
+    made, key = logged_by(shell, url)
+    public = {"HUSHGATE_AUDIT_LOG_KEY": None, "HUSHGATE_AUDIT_LOG_VERIFIERS": json.dumps([key])}
+    assert shell.run("audit-log", "verify").code == 3
+    assert shell.run("audit-log", "verify", env=public).code == 0
     change(url, *changed_row(made))
-    ended = shell.run("audit-log", "verify")
+    ended = shell.run("audit-log", "verify", "--verifier-key", key, env={"HUSHGATE_AUDIT_LOG_KEY": None})
 
     assert ended.code == 1
     assert [row["problem"] for row in ended.rows] == ["row changed"]
 
 
-def logged_by(shell: Shell, url: str) -> Decision:
-    """A decision that a command appended."""
+def test_removals_since_a_kept_checkpoint_are_printed_and_can_fail(url: str, shell: Shell) -> None:
+    """Also a new retention limit."""
+    _, key = logged_by(shell, url)
+    (shell.folder / "kept.txt").write_text(shell.run("audit-log", "append").rows[0]["checkpoint"])
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(
+            "INSERT INTO retention_limits (id, table_name, keep_days)"
+            " VALUES (gen_random_uuid(), 'ai_decisions', 90)"
+        )
+    command = ("audit-log", "verify", "--verifier-key", key, "--checkpoint", "kept.txt")
+    said, failed = shell.run(*command), shell.run(*command, "--no-removals")
+
+    assert (said.code, failed.code) == (0, 1)
+    assert "ai_decisions is kept 90 days" in said.err
+    assert [row["problem"] for row in failed.rows] == ["removed since the checkpoint"]
+
+
+def logged_by(shell: Shell, url: str) -> tuple[Decision, str]:
+    """A decision that a command appended, and the verifier key of the log."""
     made = decided(at=ago(seconds=1))
     store(url, [made])
-    assert shell.run("audit-log", "append").rows[0]["leaves"] == 1
-    return made
+    assert shell.run("audit-log", "append").rows[0]["leaves"] == LIMITS + 1
+    proof = shell.run("audit-log", "prove", str(made.decision_id)).out
+    return made, str(json.loads(proof)["verifier_key"])

@@ -31,6 +31,7 @@ Rows = psycopg.Connection[dict[str, Any]]
 PASSWORDS = {
     "HUSHGATE_DB_WORKER_PASSWORD": "worker-secret",
     "HUSHGATE_DB_REVIEW_PASSWORD": "review-secret",
+    "HUSHGATE_DB_AUDIT_PASSWORD": "audit-secret",
 }
 OWN = """
     SELECT r.rolname AS login, r.rolsuper OR r.rolcreaterole OR r.rolcreatedb OR r.rolreplication
@@ -96,14 +97,16 @@ def test_one_command_creates_the_logins_and_prints_each_url_once(shell: Shell, o
     assert [(row["login"], row["state"]) for row in first] == [
         ("hushgate_worker_login", "created"),
         ("hushgate_review_login", "created"),
+        ("hushgate_audit_login", "created"),
     ]
     for row in first:
         url = urlsplit(row["database_url"])
         assert (url.username, len(url.password or "")) == (row["login"], 48)
         with psycopg.connect(row["database_url"]) as connection:
             assert connection.execute("SELECT session_user").fetchone() == (row["login"],)
-    assert [(row["state"], row["database_url"]) for row in second] == [("kept", None)] * 2
+    assert [(row["state"], row["database_url"]) for row in second] == [("kept", None)] * 3
     assert created == [
+        {"login": "hushgate_audit_login", "more": False, "roles": ["hushgate_audit"]},
         {"login": "hushgate_review_login", "more": False, "roles": ["hushgate_reviewer"]},
         {"login": "hushgate_worker_login", "more": False, "roles": ["hushgate_worker"]},
     ]
@@ -119,16 +122,14 @@ def test_passwords_come_from_the_environment_and_can_be_changed(shell: Shell, ow
     after = owner.execute(stored, (list(LOGINS.values()),)).fetchall()
 
     assert [row["state"] for row in first.rows[1:] + second.rows[1:]] == [
-        "created",
-        "created",
-        "password set",
-        "kept",
+        *("created", "created", "created"),
+        *("password set", "kept", "kept"),
     ]
     assert not any(
         word in ended.out + ended.err for ended in (first, second) for word in ("secret", "another")
     )
     assert all(row["rolpassword"].startswith("SCRAM-SHA-256$") for row in before)
-    assert (before[0] == after[0], before[1] == after[1]) == (True, False)
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, True, False]
 
 
 def test_a_login_that_may_not_create_roles_is_one_clear_line(database_url: str, owner: Rows) -> None:

@@ -14,9 +14,12 @@ from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 
 from db.access_log import LogEntry, LoggedAction
+from db.governance import erasure_steps as steps
 from db.governance import erasures
 from db.governance.erasures import Erasure, ErasureKind, NewErasure
-from db.pool import create_pool, fetch_rows
+from db.governance.receipts import sign_erasure
+from db.governance.tables import ErasurePhase
+from db.pool import Pool, create_pool, fetch_rows
 from tasks.governance.erasure import ErasureParts, run_erasures
 from tasks.shards.clients import connect
 from worker.settings import OutgoingStreamSettings
@@ -45,7 +48,7 @@ async def advance(url: str, redis_url: str, key: bytes | None = KEY) -> None:
 async def confirm(url: str, erasure_id: UUID) -> Erasure:
     """Let a counted request begin."""
     async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
-        found = await erasures.confirm_erasure(people, erasure_id, "lee", datetime.now(UTC), logged=LOGGED)
+        found = await erasures.confirm_erasure(people, erasure_id, "lee", logged=LOGGED)
         assert found is not None
         return found
 
@@ -53,7 +56,7 @@ async def confirm(url: str, erasure_id: UUID) -> Erasure:
 async def cancel(url: str, erasure_id: UUID) -> None:
     """Cancel a request."""
     async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
-        assert await erasures.cancel_erasure(people, erasure_id, datetime.now(UTC), logged=LOGGED)
+        assert await erasures.cancel_erasure(people, erasure_id, logged=LOGGED)
 
 
 async def load(url: str, erasure_id: UUID) -> Erasure:
@@ -107,6 +110,44 @@ def stored_values(redis: Redis) -> Iterator[tuple[bytes, str]]:
             case kind:
                 raise AssertionError(f"{key!r} is a {kind!r}")
         yield key, repr(value)
+
+
+async def erase_rows_only(
+    url: str, kind: ErasureKind, subject: str, *, account: str = "acme", key: bytes | None = KEY
+) -> Erasure:
+    """An erasure by the functions of the database alone, without streams, as far as its signature."""
+    erasure_id = await request(url, account, kind, subject)
+    async with create_pool(url, size=1, application="test") as pool:
+        await steps.store_preview(pool, erasure_id, {})
+        await confirm(url, erasure_id)
+        await steps.begin_erasure(pool, erasure_id, "0-0")
+        found = await steps.load_erasure(pool, erasure_id)
+        while found is not None and found.phase != ErasurePhase.STREAMS_AGAIN:
+            await _work(pool, found)
+            found = await steps.next_phase(pool, found)
+        await steps.add_counts(pool, erasure_id, {})
+        await steps.finish_erasure(pool, erasure_id)
+        ended = await load(url, erasure_id)
+        if key is not None:
+            await steps.store_signature(pool, erasure_id, sign_erasure(ended, key))
+        return await load(url, erasure_id)
+
+
+async def _work(pool: Pool, erasure: Erasure) -> None:
+    """All of a phase."""
+    match ErasurePhase(erasure.phase):
+        case ErasurePhase.ROWS | ErasurePhase.ROWS_AGAIN:
+            await steps.erase_rows(pool, erasure.id)
+        case ErasurePhase.QUERIES | ErasurePhase.QUERIES_AGAIN:
+            assert await steps.erase_queries(pool, erasure.id, 1000)
+        case ErasurePhase.COPIES_AGAIN:
+            assert await steps.erase_again(pool, erasure.id, 1000)
+        case ErasurePhase.STREAMS:
+            await steps.add_counts(pool, erasure.id, {})
+        case ErasurePhase.WAITING:
+            pass
+        case _:
+            assert await steps.erase_decisions(pool, erasure.id, 1000)
 
 
 class Interrupted(Exception):

@@ -63,6 +63,12 @@ class LoginSettings(DatabaseSettings):
         alias="HUSHGATE_DB_REVIEW_PASSWORD",
         description="For hushgate migrate --create-logins: password of the review pages' database login.",
     )
+    db_audit_password: SecretStr | None = Field(
+        default=None,
+        alias="HUSHGATE_DB_AUDIT_PASSWORD",
+        description="For hushgate migrate --create-logins: password of the database login of the"
+        " transparency log.",
+    )
 
 
 class RedisPresence(Environment):

@@ -21,8 +21,15 @@ class TransparencySettings(DatabaseSettings):
         alias="HUSHGATE_AUDIT_LOG_KEY",
         description="Private key that signs the transparency log; hushgate audit-log key makes one.",
     )
-    audit_log_old_verifiers: tuple[str, ...] = Field(
+    audit_log_verifiers: tuple[str, ...] = Field(
         default=(),
-        alias="HUSHGATE_AUDIT_LOG_OLD_VERIFIERS",
-        description="Verifier keys of private keys that were replaced, as a JSON list.",
+        alias="HUSHGATE_AUDIT_LOG_VERIFIERS",
+        description="Verifier keys of the transparency log, that of the present key and those of former keys,"
+        " as a JSON list.",
+    )
+    receipt_keys: tuple[str, ...] = Field(
+        default=(),
+        alias="HUSHGATE_RECEIPT_KEYS",
+        description="Public keys of receipts of erasures, as `hushgate erasure key` prints them, as a JSON"
+        " list; hushgate audit-log verify believes an erasure only with its receipt.",
     )

@@ -361,6 +361,7 @@ ERASE_DECISIONS = """
         IF NOT FOUND THEN
             RAISE EXCEPTION 'erasure %: expected one that erases decisions now', erasure;
         END IF;
+        PERFORM set_config('hushgate.erasure', erasure::text, true);
         which := CASE
             WHEN e.kind = 'conversation' OR starts_with(e.phase, 'conversations') THEN
                 'd.conversation_id IN (SELECT i.value FROM erasure_items i
@@ -413,7 +414,8 @@ ERASE_DECISIONS = """
             counts := counts || hushgate_erase_copies(e.user_id, ids, places);
         END IF;
         UPDATE erasures SET position_at = coalesce(last_at, position_at), alive_at = now(),
-            position_id = coalesce(last_id, position_id), erased = hushgate_added(erased, counts)
+            position_id = coalesce(last_id, position_id), erased = hushgate_added(erased, counts),
+            phase_done = phase_done OR finished
         WHERE id = erasure;
     END $$
 """
@@ -434,6 +436,7 @@ ERASE_QUERIES = """
         IF NOT FOUND THEN
             RAISE EXCEPTION 'erasure %: expected one that erases queries now', erasure;
         END IF;
+        PERFORM set_config('hushgate.erasure', erasure::text, true);
         SELECT coalesce(array_agg(value), '{{}}') || e.subject INTO subjects
         FROM erasure_items WHERE erasure_id = erasure AND kind = 'conversation';
         SELECT count(*), max(id) INTO seen, last_line FROM (
@@ -457,7 +460,7 @@ ERASE_QUERIES = """
             counts := counts || hushgate_erase_filters(erasure, e.user_id, subjects);
         END IF;
         UPDATE erasures SET position_line = coalesce(last_line, position_line), alive_at = now(),
-            erased = hushgate_added(erased, counts) WHERE id = erasure;
+            erased = hushgate_added(erased, counts), phase_done = phase_done OR finished WHERE id = erasure;
     END $$
 """
 # The decisions are erased by now: an export that starts later cannot contain them.
@@ -519,6 +522,7 @@ ERASE_AGAIN = """
         IF NOT FOUND THEN
             RAISE EXCEPTION 'erasure %: expected one that erases copies again', erasure;
         END IF;
+        PERFORM set_config('hushgate.erasure', erasure::text, true);
         SELECT coalesce(array_agg(value::uuid ORDER BY value), '{{}}') INTO ids FROM (
             SELECT i.value FROM erasure_items i WHERE i.erasure_id = erasure AND i.kind = 'decision'
                 AND i.value > coalesce(e.position_id::text, '') ORDER BY i.value LIMIT most) AS next;
@@ -527,7 +531,7 @@ ERASE_AGAIN = """
         counts := hushgate_erase_copies(e.user_id, ids, '{{}}');
         finished := cardinality(ids) < most;
         UPDATE erasures SET position_id = coalesce(ids[cardinality(ids)], position_id), alive_at = now(),
-            erased = hushgate_added(erased, counts) WHERE id = erasure;
+            erased = hushgate_added(erased, counts), phase_done = phase_done OR finished WHERE id = erasure;
     END $$
 """
 ERASE_ROWS = """
@@ -545,6 +549,7 @@ ERASE_ROWS = """
         IF NOT FOUND THEN
             RAISE EXCEPTION 'erasure %: expected one that erases rows now', erasure;
         END IF;
+        PERFORM set_config('hushgate.erasure', erasure::text, true);
         SELECT coalesce(array_agg(value) FILTER (WHERE kind IN ('decision', 'answer')), '{{}}'),
                coalesce(array_agg(value) FILTER (WHERE kind = 'conversation'), '{{}}')
             INTO ids, places FROM erasure_items WHERE erasure_id = erasure;
@@ -602,7 +607,8 @@ ERASE_ROWS = """
             GET DIAGNOSTICS gone = ROW_COUNT;
             counts := counts || jsonb_build_object('webhook_endpoints', gone);
         END IF;
-        UPDATE erasures SET erased = hushgate_added(erased, counts), alive_at = now() WHERE id = erasure;
+        UPDATE erasures SET erased = hushgate_added(erased, counts), alive_at = now(), phase_done = true
+        WHERE id = erasure;
         RETURN counts;
     END $$
 """
@@ -623,24 +629,46 @@ WITHOUT = """
         RETURN kept;
     END $$
 """
+# What is signed: made from the row only, so that whoever signs can compare it. Names of streams are what the
+# worker reported; names of tables are what the functions counted.
+RECEIPT = """
+    CREATE FUNCTION {schema}.hushgate_erasure_receipt(done erasures) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE {path} AS $$
+        SELECT jsonb_build_object('version', 1, 'erasure', done.id, 'account', done.user_id, 'kind', done.kind,
+            'subject_salt', encode(done.salt, 'hex'), 'subject_sha256', done.subject_hash,
+            'requested_by', done.requested_by, 'requested_at', hushgate_utc_text(done.requested_at),
+            'confirmed_by', done.confirmed_by, 'confirmed_at', hushgate_utc_text(done.confirmed_at),
+            'started_at', hushgate_utc_text(done.started_at), 'finished_at', hushgate_utc_text(done.finished_at),
+            'until_entry', done.until_entry, 'erased', done.erased, 'decisions_under_legal_hold', done.held)
+    $$
+"""
+UTC_TEXT = """
+    CREATE FUNCTION {schema}.hushgate_utc_text(moment timestamptz) RETURNS text
+    LANGUAGE sql IMMUTABLE {path} AS $$
+        SELECT to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"')
+    $$
+"""
 FINISH = """
-    CREATE FUNCTION {schema}.hushgate_finish_erasure(erasure uuid, receipt jsonb, signature text) RETURNS void
+    CREATE FUNCTION {schema}.hushgate_finish_erasure(erasure uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER {path} AS $$
     DECLARE
         done erasures%ROWTYPE;
         places text[];
         subjects text[];
     BEGIN
-        SELECT * INTO done FROM erasures e WHERE e.id = erasure AND e.phase = 'streams_again' FOR UPDATE;
+        SELECT * INTO done FROM erasures e WHERE e.id = erasure AND e.phase = 'streams_again' AND e.phase_done
+            AND e.confirmed_at IS NOT NULL AND e.started_at IS NOT NULL FOR UPDATE;
         IF NOT FOUND THEN
             RAISE EXCEPTION 'erasure %: expected one that has only to be finished', erasure;
         END IF;
         SELECT coalesce(array_agg(value), '{{}}') INTO places
         FROM erasure_items WHERE erasure_id = erasure AND kind = 'conversation';
         subjects := places || CASE done.kind WHEN 'account' THEN '{{}}' ELSE ARRAY[done.subject] END;
-        UPDATE erasures e SET phase = 'finished', finished_at = now(), subject = NULL, preview = NULL,
-            receipt = hushgate_finish_erasure.receipt, signature = hushgate_finish_erasure.signature
+        UPDATE erasures e SET held = (SELECT count(*) FROM hushgate_erasure_scope(erasure) s WHERE s.held)
         WHERE e.id = erasure;
+        UPDATE erasures e SET phase = 'finished', finished_at = now(), subject = NULL, preview = NULL
+        WHERE e.id = erasure;
+        UPDATE erasures e SET receipt = hushgate_erasure_receipt(e) WHERE e.id = erasure;
         -- one that is confirmed goes on, for messages since, and forgets its subject at its own end
         UPDATE erasures e SET phase = 'cancelled', finished_at = now(), subject = NULL, preview = NULL,
             reason = CASE e.kind WHEN 'account' THEN e.reason ELSE hushgate_without(e.reason, ARRAY[e.subject]) END
@@ -655,10 +683,96 @@ FINISH = """
         DELETE FROM erasure_items WHERE erasure_id = erasure;
     END $$
 """
+# People ask for an erasure and confirm it; salt, hash and times are made here.
+REQUEST = """
+    CREATE FUNCTION {schema}.hushgate_request_erasure(
+        erasure uuid, account text, kind text, subject text, reason text, requested_by text)
+    RETURNS SETOF erasures LANGUAGE plpgsql SECURITY DEFINER {path} AS $$
+    DECLARE
+        salt CONSTANT bytea := uuid_send(gen_random_uuid());
+    BEGIN
+        RETURN QUERY INSERT INTO erasures AS e (id, user_id, kind, subject, salt, subject_hash, reason, requested_by)
+        VALUES (erasure, account, hushgate_request_erasure.kind, hushgate_request_erasure.subject, salt,
+            encode(sha256(salt || convert_to(hushgate_request_erasure.subject, 'UTF8')), 'hex'),
+            hushgate_request_erasure.reason, hushgate_request_erasure.requested_by)
+        RETURNING e.*;
+    END $$
+"""
+CONFIRM = """
+    CREATE FUNCTION {schema}.hushgate_confirm_erasure(erasure uuid, person text) RETURNS SETOF erasures
+    LANGUAGE sql SECURITY DEFINER {path} AS $$
+        UPDATE erasures e SET confirmed_at = clock_timestamp(), confirmed_by = person
+        WHERE e.id = erasure AND e.phase = 'previewed' AND e.confirmed_at IS NULL AND person <> '' RETURNING e.*
+    $$
+"""
+CANCEL = """
+    CREATE FUNCTION {schema}.hushgate_cancel_erasure(erasure uuid) RETURNS SETOF erasures
+    LANGUAGE sql SECURITY DEFINER {path} AS $$
+        UPDATE erasures e SET phase = 'cancelled', finished_at = now(), subject = NULL
+        WHERE e.id = erasure AND e.confirmed_at IS NULL AND e.phase IN ('requested', 'previewed') RETURNING e.*
+    $$
+"""
+# Counts of streams, which no function here can count: never under the name of a table.
+STREAM_COUNTS = """
+    CREATE FUNCTION {schema}.hushgate_stream_counts(entries jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE {path} AS $$
+        SELECT coalesce(jsonb_object_agg(key, greatest(0, least(value::bigint, 1000000000000))), '{{}}')
+        FROM jsonb_each_text(entries) AS each
+        WHERE key <> 'held' AND value ~ '^[0-9]{{1,13}}$' AND NOT EXISTS (
+            SELECT FROM pg_class c WHERE c.relname = key AND c.relnamespace = '{schema}'::regnamespace)
+    $$
+"""
+ADD_STREAM_COUNTS = """
+    CREATE FUNCTION {schema}.hushgate_add_stream_counts(erasure uuid, entries jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER {path} AS $$
+    BEGIN
+        UPDATE erasures SET erased = hushgate_added(erased, hushgate_stream_counts(entries)), alive_at = now(),
+            phase_done = true
+        WHERE id = erasure AND confirmed_at IS NOT NULL AND phase IN ('streams', 'streams_again');
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'erasure %: expected one that erases entries of streams now', erasure;
+        END IF;
+    END $$
+"""
+STORE_PREVIEW = """
+    CREATE FUNCTION {schema}.hushgate_store_preview(erasure uuid, entries jsonb) RETURNS void
+    LANGUAGE sql SECURITY DEFINER {path} AS $$
+        UPDATE erasures SET preview = hushgate_stream_counts(entries) || hushgate_preview_erasure(erasure),
+            phase = 'previewed', alive_at = NULL
+        WHERE id = erasure AND phase = 'requested'
+    $$
+"""
+# The next phase in order, once the functions have done the work of this one; nobody can count what waits in a
+# stream, so `waiting` ends by the worker's word.
+NEXT_PHASE = """
+    CREATE FUNCTION {schema}.hushgate_next_erasure_phase(erasure uuid, before text) RETURNS SETOF erasures
+    LANGUAGE plpgsql SECURITY DEFINER {path} AS $$
+    DECLARE
+        phases CONSTANT text[] := '{phases}';
+        place CONSTANT integer := array_position(phases, before);
+    BEGIN
+        IF place IS NULL OR place = cardinality(phases) THEN
+            RAISE EXCEPTION 'erasure: expected a phase that has a next one, got %', before;
+        END IF;
+        RETURN QUERY UPDATE erasures e SET phase = phases[place + 1], phase_done = false, position_at = NULL,
+            position_id = NULL, position_line = NULL, alive_at = now()
+        WHERE e.id = erasure AND e.phase = before AND e.confirmed_at IS NOT NULL AND e.started_at IS NOT NULL
+            AND (e.phase_done OR e.phase = 'waiting')
+        RETURNING e.*;
+    END $$
+"""
+SIGN = """
+    CREATE FUNCTION {schema}.hushgate_sign_erasure(erasure uuid, signature text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER {path} AS $$
+        UPDATE erasures e SET signature = hushgate_sign_erasure.signature
+        WHERE e.id = erasure AND e.phase = 'finished' AND e.signature IS NULL
+    $$
+"""
 FUNCTIONS = (
     TOMBSTONE, URL_DECODED, QUERY_NAMES, QUERY_REACHES, TELLING_WORDS, HAS_RIGHTS, LINE_IS_OF, LEAF_NAMES,
     PAYLOAD_NAMES, ADDED, FIELD, SOLE_CUSTOMER, SCOPE, PREVIEW, BEGIN, ENTRY_UNTIL, COPIES, ERASE_DECISIONS,
-    ERASE_AGAIN, ERASE_ROWS, QUERY_FINDS, ERASE_FILTERS, ERASE_QUERIES, WITHOUT, FINISH,
+    ERASE_AGAIN, ERASE_ROWS, QUERY_FINDS, ERASE_FILTERS, ERASE_QUERIES, WITHOUT, UTC_TEXT, RECEIPT, FINISH, REQUEST,
+    CONFIRM, CANCEL, STREAM_COUNTS, ADD_STREAM_COUNTS, STORE_PREVIEW, NEXT_PHASE, SIGN,
 )  # fmt: skip
 CALLED_BY_WORKERS = (
     "hushgate_erasure_scope",
@@ -669,18 +783,22 @@ CALLED_BY_WORKERS = (
     "hushgate_erase_rows",
     "hushgate_erase_queries",
     "hushgate_finish_erasure",
+    "hushgate_store_preview",
+    "hushgate_add_stream_counts",
+    "hushgate_next_erasure_phase",
+    "hushgate_sign_erasure",
 )
+CALLED_BY_PEOPLE = ("hushgate_request_erasure", "hushgate_confirm_erasure", "hushgate_cancel_erasure")
 PHASES = (
     "requested", "previewed", "decisions", "conversations", "rows", "queries", "streams", "waiting",
     "decisions_again", "conversations_again", "copies_again", "rows_again", "queries_again", "streams_again",
     "finished", "cancelled",
 )  # fmt: skip
-PROGRESS = "phase, position_at, position_id, position_line, erased, preview, alive_at, signature"
+WORKING = PHASES[PHASES.index("decisions") : PHASES.index("finished")]
 GRANTS = (
     "GRANT SELECT ON erasures, erasure_items TO hushgate_worker",
-    f"GRANT UPDATE ({PROGRESS}) ON erasures TO hushgate_worker",
-    "GRANT SELECT, INSERT, UPDATE (confirmed_at, confirmed_by, phase, finished_at, subject)"
-    " ON erasures TO hushgate_reviewer",
+    "GRANT UPDATE (alive_at) ON erasures TO hushgate_worker",
+    "GRANT SELECT ON erasures TO hushgate_reviewer",
 )
 
 
@@ -704,12 +822,16 @@ def upgrade() -> None:
     schema = op.get_bind().execute(sa.text("SELECT quote_ident(current_schema())")).scalar_one()
     path = PATH.format(schema=schema)
     for function in FUNCTIONS:
-        op.execute(function.format(schema=schema, path=path, definer=DEFINER.format(path=path)))
+        phases = "{" + ",".join(WORKING) + "}"
+        op.execute(
+            function.format(schema=schema, path=path, definer=DEFINER.format(path=path), phases=phases)
+        )
     for function in FUNCTIONS:
         name = function.partition("{schema}.")[2].partition("(")[0]
         op.execute(f"REVOKE ALL ON FUNCTION {name} FROM PUBLIC")
-    for name in CALLED_BY_WORKERS:
-        op.execute(f"GRANT EXECUTE ON FUNCTION {name} TO hushgate_worker")
+    for role, names in {"hushgate_worker": CALLED_BY_WORKERS, "hushgate_reviewer": CALLED_BY_PEOPLE}.items():
+        for name in names:
+            op.execute(f"GRANT EXECUTE ON FUNCTION {name} TO {role}")
     for statement in GRANTS:
         op.execute(statement)
 
@@ -743,6 +865,13 @@ def _create_erasures() -> None:
         sa.Column(
             "phase", text, server_default="requested", nullable=False, comment="a member of ErasurePhase"
         ),
+        sa.Column(
+            "phase_done",
+            sa.Boolean(),
+            server_default=sa.text("false"),
+            nullable=False,
+            comment="the work of the phase is done: the next one may begin",
+        ),
         sa.Column("position_at", TIME, comment="created_at of the last decision looked at in this phase"),
         sa.Column("position_id", sa.Uuid(), comment="its id"),
         sa.Column(
@@ -757,6 +886,7 @@ def _create_erasures() -> None:
         ),
         sa.Column("alive_at", TIME, comment="heartbeat of the process that runs it"),
         sa.Column("finished_at", TIME),
+        sa.Column("held", sa.BigInteger(), comment="decisions that a legal hold kept, at the end"),
         sa.Column("receipt", JSONB(), comment="what was erased, as it is signed"),
         sa.Column("signature", text, comment="Ed25519 of the receipt, base64; null: no key was configured"),
         sa.CheckConstraint(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
@@ -13,16 +14,27 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from db.governance.erasures import Erasure
-from worker import __version__
+from db.governance.tables import ErasurePhase
 
 CONTEXT: Final = b"hushgate erasure receipt 1\n"
 """Signed before the receipt, so that its signature is none of anything else."""
 
 
-def make_receipt(erasure: Erasure, finished_at: str, held: int) -> dict[str, Any]:
-    """The receipt of an erasure that has only to be finished; it does not name who was erased."""
-    assert erasure.confirmed_at is not None  # it has begun
-    assert erasure.started_at is not None
+class ReceiptDiffers(Exception):
+    """The stored receipt says something else than its erasure: nothing is signed."""
+
+
+def receipt_of(erasure: Erasure) -> dict[str, Any]:
+    """The receipt that the database must have made of this erasure; it does not name who was erased.
+
+    Raises:
+        ReceiptDiffers: it was not confirmed, started and finished.
+    """
+    times = (erasure.requested_at, erasure.confirmed_at, erasure.started_at, erasure.finished_at)
+    known = [each for each in times if each is not None]
+    if erasure.phase != ErasurePhase.FINISHED or len(known) < len(times):
+        raise ReceiptDiffers(f"erasure {erasure.id}: expected one that was confirmed, started and finished")
+    requested, confirmed, started, finished = (_text(each) for each in known)
     return {
         "version": 1,
         "erasure": str(erasure.id),
@@ -31,20 +43,31 @@ def make_receipt(erasure: Erasure, finished_at: str, held: int) -> dict[str, Any
         "subject_salt": erasure.salt.hex(),
         "subject_sha256": erasure.subject_hash,
         "requested_by": erasure.requested_by,
-        "requested_at": erasure.requested_at.isoformat(),
+        "requested_at": requested,
         "confirmed_by": erasure.confirmed_by,
-        "confirmed_at": erasure.confirmed_at.isoformat(),
-        "started_at": erasure.started_at.isoformat(),
-        "finished_at": finished_at,
+        "confirmed_at": confirmed,
+        "started_at": started,
+        "finished_at": finished,
         "until_entry": erasure.until_entry,
-        "erased": dict(sorted(erasure.erased.items())),
-        "decisions_under_legal_hold": held,
-        "release": __version__,
+        "erased": dict(erasure.erased),
+        "decisions_under_legal_hold": erasure.held,
     }
 
 
-def sign(receipt: Mapping[str, Any], key: bytes) -> str:
-    """The signature as ``<key id>:<base64>``; ``key`` are the 32 bytes of a private key."""
+def sign_erasure(erasure: Erasure, key: bytes) -> str:
+    """The signature of an erasure's stored receipt; ``key`` are the 32 bytes of a private key.
+
+    Raises:
+        ReceiptDiffers: the receipt is not what the erasure says.
+    """
+    expected = receipt_of(erasure)
+    if erasure.receipt != expected:
+        raise ReceiptDiffers(f"erasure {erasure.id}: expected a receipt of the erasure, got another one")
+    return _sign(expected, key)
+
+
+def _sign(receipt: Mapping[str, Any], key: bytes) -> str:
+    """The signature as ``<key id>:<base64>``."""
     private = Ed25519PrivateKey.from_private_bytes(key)
     return f"{key_id(public_key(key))}:{base64.b64encode(private.sign(_signed(receipt))).decode()}"
 
@@ -76,3 +99,7 @@ def key_id(public: bytes) -> str:
 
 def _signed(receipt: Mapping[str, Any]) -> bytes:
     return CONTEXT + orjson.dumps(dict(receipt), option=orjson.OPT_SORT_KEYS)
+
+
+def _text(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
