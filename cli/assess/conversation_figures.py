@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from cli.assess.conversation_runs import RunResult
@@ -40,6 +40,23 @@ def figure_rows(results: Iterable[RunResult]) -> list[dict[str, Any]]:
         {"policy": policy, "judge": judge, **_figures({each.run.writes: each for each in of_both})}
         for (policy, judge), of_both in grouped.items()
     ]
+
+
+def case_rows(results: Iterable[RunResult]) -> Iterator[dict[str, Any]]:
+    """One row per run and question, in the order of the runs: how it ended, and what was sent."""
+    for result in results:
+        run = result.run
+        for case, ending in sorted(result.endings, key=lambda each: each[0].case_id):
+            yield {
+                "policy": run.policy.label,
+                "judge": run.judge,
+                "writes": run.writes.value,
+                "case": case.case_id,
+                "kind": case.kind,
+                "reason_code": ending.reason_code,
+                "waits": ending.waits,
+                "sent": sent_kind(case, ending),
+            }
 
 
 def kind_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

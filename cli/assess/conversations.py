@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -17,6 +18,7 @@ from cli.assess.conversation_figures import (
     KIND_COLUMNS,
     all_decided,
     as_shown,
+    case_rows,
     figure_rows,
     kind_rows,
 )
@@ -31,6 +33,7 @@ from cli.assess.conversation_runs import EVENTS, MeasuredRun, RunResult, measure
 from cli.exit_codes import ExitCode
 from cli.options import own_connections
 from cli.output import emit_json, errors, fail, progress_bar, screen, stdout_is_terminal, table
+from cli.output_file import Force, output_file, refuse_existing
 from cli.stack.fleet import Fleet
 from cli.stack.start_watch import await_workers
 from sandbox.cases import Case, Writes, load_cases
@@ -72,6 +75,8 @@ def conversations(
     embedding_model: Annotated[str, typer.Option(help="Name of its model.")] = "measured",
     workers: Annotated[int, typer.Option(min=1, max=32, help="Worker processes.")] = WORKERS,
     as_json: Annotated[bool, typer.Option("--json", help="NDJSON on a terminal too.")] = False,
+    out: Annotated[Path | None, typer.Option(help="A file for a line of JSON per question and run.")] = None,
+    force: Force = False,
 ) -> None:
     """Publish the questions of a set and count which answers are sent: right, wrong and invented ones.
 
@@ -82,6 +87,8 @@ def conversations(
 
         hushgate assess conversations bench/conversations --judge perfect --judge off
     """
+    if out is not None:
+        refuse_existing(out, force)
     policies = measured_policies(policy or ())
     combinations = _combinations(judge or JUDGES, writes or list(Writes))
     cases = _cases(folder, only, limit)
@@ -100,6 +107,9 @@ def conversations(
     ):
         results = asyncio.run(_measure(running, names, folder, policies, runs, cases))
     _show(results, as_json=as_json)
+    if out is not None:
+        with output_file(out, force) as file:
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in case_rows(results))
     if not all_decided(results):
         raise fail("not every question was decided; see runs in the NDJSON", code=ExitCode.NEGATIVE)
 

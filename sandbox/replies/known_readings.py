@@ -163,7 +163,7 @@ def _supported(
     pool = (best, probe, *near, *(part for _, part in passage_sentences(passages)))
     for value in NUMBER.findall(text):
         if not any(value in NUMBER.findall(quote) for quote in quotes):
-            quotes += [part for part in pool if value in NUMBER.findall(part)][:1]
+            quotes += [part for part in pool if value in NUMBER.findall(part)][:1] or [probe]
     return SentenceVerdict(
         number=number,
         verdict="supported",
@@ -227,6 +227,5 @@ def _shared(text: str, part: str) -> int:
 
 def _is_courtesy(text: str) -> bool:
     """Whether a sentence is a polite formula that states nothing."""
-    return bool(
-        COURTESY.match(text.strip()) and len(text.split()) <= MOST_COURTESY_WORDS and not NUMBER.search(text)
-    )
+    polite = COURTESY.match(text.strip()) and len(text.split()) <= MOST_COURTESY_WORDS
+    return bool(polite and "," not in text and not NUMBER.search(text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from worker.assessment.reading.clauses import content_of
@@ -11,7 +12,14 @@ from worker.assessment.text.small_talk import is_small_talk
 from worker.assessment.text.wordlists import folded_text, list_pattern
 
 MOST_WORDS: Final = 2
-"""Content words, besides regret or thanks, of a sentence too short to state much ("These things happen!")."""
+"""Content words of a sentence too short to state much ("These things happen!")."""
+MOST_COURTESY_WORDS: Final = 4
+"""The same beside a word of regret or thanks ("I am sorry, get well soon!")."""
+_ABOUT: Final = re.compile(
+    r"(?: you| ihnen| dir| euch)?[\s,]*"
+    r"(?:about|for|to hear|that you|über|für|wegen|pour|de|du|des|por|per|om|voor|za)\b[^,.;:!?]*[.!]*"
+)
+"""What is regretted or thanked for; it states nothing, whatever it names."""
 
 
 def states_nothing(sentence: str, *, asked: str, passages: str) -> bool:
@@ -27,5 +35,9 @@ def states_nothing(sentence: str, *, asked: str, passages: str) -> bool:
     folded = folded_text(sentence).strip()
     if folded.endswith(("?", "？")) or is_small_talk(folded):
         return True
+    courtesy = list_pattern("courtesies").search(folded)
+    if courtesy is not None and _ABOUT.fullmatch(folded[courtesy.end() :]) is not None:
+        return True
     said = content_of(list_pattern("courtesies").sub(" ", folded))
-    return len(said) <= MOST_WORDS and said.isdisjoint(content_of(passages))
+    most = MOST_WORDS if courtesy is None else MOST_COURTESY_WORDS
+    return len(said) <= most and said.isdisjoint(content_of(passages))

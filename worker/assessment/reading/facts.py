@@ -52,9 +52,9 @@ def disagreements(
         asked: the question, with the conversation before it.
     """
     sentence, draft, quoted, passages, asked = map(encodable_text, (sentence, draft, quoted, passages, asked))
-    flip, dropped = flipped(sentence, draft, quoted), dropped_condition(sentence, quoted)
-    ground = f"{quoted}\n{passages}\n{asked}"
+    dropped, ground = dropped_condition(sentence, quoted), f"{quoted}\n{passages}\n{asked}"
     near = speaking_of(sentence, passages)
+    flip = flipped(sentence, draft=draft, quoted=quoted, near=near)
     predicate = denied(sentence, draft=draft, quoted=quoted, near=near)
     waiver = DUTY if waived(sentence, quoted=quoted, near=near) else None
     opposite = opposed(sentence, quoted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from worker.assessment.reading.clauses import main_clauses
@@ -13,14 +14,17 @@ from worker.assessment.text.wordlists import folded_text, language_pattern, list
 from worker.assessment.text.words import split_sentences
 
 _CLAUSE: Final = re.compile(r"[^,.;:!?()\n，。；：！？、]+")
+_CONTRAST: Final = re.compile(r",\s*(?:and |und |et |y |e )?(?:not|nicht|pas|non|no|não|niet)\s[^,.;:!?]*")
+"""The other side of a contrast: "by telephone, not in the portal"."""
 _LEAD: Final = re.compile(r"^[\W_]+")
 
 
-def flipped(sentence: str, draft: str, quoted: str) -> str | None:
+def flipped(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> str | None:
     """The ``yes`` or ``no`` at the head of a sentence that its quotes say the other way round, or None.
 
     Only texts of one language are compared: a translation moves its negations. A draft that limits its yes
-    in another sentence, and a quote with a contrast ("no interest, but a fee"), are left to the judge.
+    in another sentence, and a quote with a contrast ("no interest, but a fee"), are left to the judge; so is
+    a no that a sentence ``near`` it in the passages says.
     """
     head, body = headed(sentence)
     language, whole = language_of(quoted), headed(draft)[1]
@@ -29,14 +33,15 @@ def flipped(sentence: str, draft: str, quoted: str) -> str | None:
     body = body or whole
     if not head or not same_language(body, quoted):
         return None
-    folded = without_neutral(folded_text(quoted), language)
+    folded = _CONTRAST.sub(" ", without_neutral(folded_text(quoted), language))
     if head == "yes" and not says("negating", whole, language) and not says("agreements", whole, language):
         denied = says("negating", main_clauses(folded), language) and not says("contrasts", folded, language)
         conditional = says("restricting", whole, language) and says("restricting", folded, language)
         return "yes" if denied and not conditional else None
     if head == "no" and says("negating", body, language):
-        bears_out = says("negating", folded, language) or says("restricting", folded, language)
-        return None if bears_out else "no"
+        evidence = (folded, *map(folded_text, near))
+        bears_out = any(says("negating", each, language) for each in evidence)
+        return None if bears_out or says("restricting", folded, language) else "no"
     return None
 
 
