@@ -54,7 +54,7 @@ def disagreements(
     sentence, draft, quoted, passages, asked = map(encodable_text, (sentence, draft, quoted, passages, asked))
     dropped, ground = dropped_condition(sentence, quoted), f"{quoted}\n{passages}\n{asked}"
     near = speaking_of(sentence, passages)
-    flip = flipped(sentence, draft=draft, quoted=quoted, near=near)
+    flip = flipped(sentence, draft=draft, quoted=quoted)
     predicate = denied(sentence, draft=draft, quoted=quoted, near=near)
     waiver = DUTY if waived(sentence, quoted=quoted, near=near) else None
     opposite = opposed(sentence, quoted)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from worker.assessment.reading.clauses import main_clauses
@@ -19,12 +18,11 @@ _CONTRAST: Final = re.compile(r",\s*(?:and |und |et |y |e )?(?:not|nicht|pas|non
 _LEAD: Final = re.compile(r"^[\W_]+")
 
 
-def flipped(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> str | None:
+def flipped(sentence: str, *, draft: str, quoted: str) -> str | None:
     """The ``yes`` or ``no`` at the head of a sentence that its quotes say the other way round, or None.
 
     Only texts of one language are compared: a translation moves its negations. A draft that limits its yes
-    in another sentence, and a quote with a contrast ("no interest, but a fee"), are left to the judge; so is
-    a no that a sentence ``near`` it in the passages says.
+    in another sentence, and a quote with a contrast ("no interest, but a fee"), are left to the judge.
     """
     head, body = headed(sentence)
     language, whole = language_of(quoted), headed(draft)[1]
@@ -39,9 +37,8 @@ def flipped(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> s
         conditional = says("restricting", whole, language) and says("restricting", folded, language)
         return "yes" if denied and not conditional else None
     if head == "no" and says("negating", body, language):
-        evidence = (folded, *map(folded_text, near))
-        bears_out = any(says("negating", each, language) for each in evidence)
-        return None if bears_out or says("restricting", folded, language) else "no"
+        bears_out = says("negating", folded, language) or says("restricting", folded, language)
+        return None if bears_out else "no"
     return None
 
 
