@@ -31,9 +31,10 @@ def flipped(sentence: str, *, draft: str, quoted: str) -> str | None:
     body = body or whole
     if not head or not same_language(body, quoted):
         return None
-    folded = _CONTRAST.sub(" ", without_neutral(folded_text(quoted), language))
+    folded = without_neutral(folded_text(quoted), language)
     if head == "yes" and not says("negating", whole, language) and not says("agreements", whole, language):
-        denied = says("negating", main_clauses(folded), language) and not says("contrasts", folded, language)
+        plain = main_clauses(_CONTRAST.sub(" ", folded))
+        denied = says("negating", plain, language) and not says("contrasts", folded, language)
         conditional = says("restricting", whole, language) and says("restricting", folded, language)
         return "yes" if denied and not conditional else None
     if head == "no" and says("negating", body, language):
