@@ -138,6 +138,13 @@ def upstream_not_called(now: Situation) -> Iterator[str]:
         yield f"{workers} workers do not call the upstream {upstream}: its breaker is open"
 
 
+def clock_wrong(now: Situation) -> Iterator[str]:
+    """Workers whose machine's clock is wrong."""
+    for worker, ahead_s in now.clocks:
+        where = "ahead of" if ahead_s > 0 else "behind"
+        yield f"the clock of worker {worker} is {abs(ahead_s):.1f} s {where} that of Postgres"
+
+
 def budget_spent(now: Situation) -> Iterator[str]:
     """Accounts whose budget is spent."""
     for account, period in now.fleet.stored.budgets_reached if now.fleet.stored else ():
