@@ -418,7 +418,6 @@ quarantine: Final = table(
     sa.Column(
         "place",
         sa.BigInteger,
-        server_default=sa.text("nextval('messages_id_seq'::regclass)"),
         comment="its id in messages, before and after; null: of an earlier release",
     ),
     index("ix_quarantine_decision_id", "decision_id"),

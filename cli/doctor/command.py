@@ -20,7 +20,7 @@ from cli.doctor.endpoints import listed_models
 from cli.doctor.fleet import fleet_checks
 from cli.doctor.live_calls import live_calls
 from cli.doctor.replica import replica_checks
-from cli.doctor.rights import login_rights, unreadable_check
+from cli.doctor.rights import login_rights, session_settings, unreadable_check
 from cli.doctor.servers import CLOCKS, clock_checks, conservation_check, postgres_checks, redis_checks
 from cli.doctor.streams import stream_checks
 from cli.doctor.upstreams import upstream_checks
@@ -120,6 +120,7 @@ GROUPS: Final = (
     ),
     CheckGroup(name="power failure", fix=FIRST, checks=durability_checks),
     CheckGroup(name="database login", fix=FIRST, checks=login_rights),
+    CheckGroup(name="session settings", fix=FIRST, checks=session_settings),
     CheckGroup(
         name="read replica",
         fix="check HUSHGATE_READ_DATABASE_URL; lists are read from the primary until then",

@@ -1,7 +1,7 @@
 """History in the order of the ids, which the database gives out; sealed lines keep theirs.
 
-Law: as 0001. The previous release orders by the time and needs the old index only for speed; what it seals gets
-a place by default.
+Law: as 0001. The previous release orders by the time and needs the old index only for speed; what it seals has
+no place, and comes to the end of the history when it is restored.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,6 @@ def upgrade() -> None:
             comment="its id in messages, before and after; null: of an earlier release",
         ),
     )
-    op.execute("ALTER TABLE quarantine ALTER COLUMN place SET DEFAULT nextval('messages_id_seq')")
     op.alter_column("messages", "id", comment=COMMENT)
     op.execute(f"GRANT {PLACES} TO {ROLES}")
     _replace_index(["user_id", "conversation_id", "id"])
