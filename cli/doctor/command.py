@@ -20,6 +20,7 @@ from cli.doctor.endpoints import listed_models
 from cli.doctor.fleet import fleet_checks
 from cli.doctor.live_calls import live_calls
 from cli.doctor.replica import replica_checks
+from cli.doctor.redis_data import redis_data
 from cli.doctor.rights import login_rights, session_settings, unreadable_check
 from cli.doctor.servers import CLOCKS, clock_checks, conservation_check, postgres_checks, redis_checks
 from cli.doctor.streams import stream_checks
@@ -128,6 +129,7 @@ GROUPS: Final = (
     ),
     CheckGroup(name=CLOCKS, fix=FIRST, checks=clock_checks),
     CheckGroup(name="fleet", fix=FIRST, checks=fleet_checks),
+    CheckGroup(name="redis data", fix=FIRST, checks=redis_data),
     CheckGroup(name="conservation", fix=FIRST, checks=conservation_check),
     CheckGroup(name="streams", fix="fix redis first", checks=stream_checks),
     CheckGroup(name="embedder", fix=FIRST, checks=stored_vectors),

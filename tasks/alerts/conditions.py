@@ -9,6 +9,7 @@ from typing import Final
 from db.fleet.recent import RecentCount
 from tasks.alerts.situation import Situation
 from tasks.alerts.unusual import MINIMUM, EventShare, unusual_shares
+from tasks.fleet.beats import KEPT_S
 from tasks.metrics.fleet import age_s
 from worker.reasons import Reason, ReasonFamily
 
@@ -63,7 +64,9 @@ def workers_missing(now: Situation) -> Iterator[str]:
 def tasks_not_run(now: Situation) -> Iterator[str]:
     """Beat sends nothing, or no worker runs what it sends."""
     stream = now.fleet.stream
-    if stream and stream.beat_age_s > TASKS_LATE_S:
+    if stream and stream.beat_age_s >= KEPT_S:
+        yield "no beat has sent a task in the last day"
+    elif stream and stream.beat_age_s > TASKS_LATE_S:
         yield f"beat has sent no task for {stream.beat_age_s:.0f} s"
     elif stream and stream.tasks_age_s > TASKS_LATE_S:
         yield f"beat sends tasks, but no worker has run one for {stream.tasks_age_s:.0f} s"
