@@ -78,7 +78,7 @@ def create_pool(
 async def prepare(connection: PoolConnection, role: str | None) -> None:
     """Drop the rights that ``role`` does not have, and set what statements depend on.
 
-    Behind a pooler only the isolation of transactions, which each of them names; the rest is set by the login.
+    Behind a pooler only the isolation of transactions, which each of them names; the login sets the rest.
     """
     await connection.set_isolation_level(IsolationLevel.READ_COMMITTED)
     if await through_pooler(connection):

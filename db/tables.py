@@ -375,7 +375,9 @@ dead_letters: Final = table(
 messages: Final = table(
     "messages",
     "the stored history a prompt is built from",
-    key("id", sa.BigInteger, sa.Identity(), comment="the order of a conversation; kept by edits and restores"),
+    key(
+        "id", sa.BigInteger, sa.Identity(), comment="the order of a conversation; kept by edits and restores"
+    ),
     *required_texts("user_id", "conversation_id"),
     required("message_id", sa.Text, comment="the author's message; a reply carries the same"),
     required("decision_id", sa.Uuid),

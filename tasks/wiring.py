@@ -17,8 +17,8 @@ from db import accounts
 from db.candidates.rollouts import running_rollouts
 from db.compiled_rules import CompiledSets
 from db.conversations import PostgresConversations
-from db.documents.retrieval import PostgresRetriever
 from db.database_clock import DatabaseClock
+from db.documents.retrieval import PostgresRetriever
 from db.pool import Pool, create_pool
 from db.probe import probe
 from tasks import telemetry

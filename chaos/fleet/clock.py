@@ -1,8 +1,8 @@
 """A wall clock of its own for one worker: ``python -m chaos.fleet.clock FILE celery ...`` runs Celery on it.
 
-The hook shifts the two readings of the machine's clock, ``machine_now`` and ``time.time``; the monotonic clock
-stays that of the machine, as when NTP sets a clock. libfaketime 0.9.10 was tried first: with the monotonic
-clock left alone, ``time.sleep`` fails under it.
+The hook shifts the two readings of the machine's clock, ``machine_now`` and ``time.time``; the monotonic
+clock stays that of the machine, as when NTP sets a clock. libfaketime 0.9.10 was tried first: with the
+monotonic clock left alone, ``time.sleep`` fails under it.
 """
 
 from __future__ import annotations

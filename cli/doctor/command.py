@@ -19,8 +19,8 @@ from cli.doctor.embedding import stored_vectors
 from cli.doctor.endpoints import listed_models
 from cli.doctor.fleet import fleet_checks
 from cli.doctor.live_calls import live_calls
-from cli.doctor.replica import replica_checks
 from cli.doctor.redis_data import redis_data
+from cli.doctor.replica import replica_checks
 from cli.doctor.rights import login_rights, session_settings, unreadable_check
 from cli.doctor.servers import CLOCKS, clock_checks, conservation_check, postgres_checks, redis_checks
 from cli.doctor.streams import stream_checks

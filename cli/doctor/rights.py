@@ -17,8 +17,8 @@ from worker.settings import Settings
 
 SEPARATE: Final = "run hushgate migrate --create-logins; give workers and review pages the logins it creates"
 BY_LOGIN: Final = (
-    "behind a pooler the login has to set them: run hushgate migrate --create-logins and let the pooler use its"
-    " logins, or ALTER ROLE ... SET (docs/scale.md)"
+    "behind a pooler the login has to set them: run hushgate migrate --create-logins and let the pooler use"
+    " its logins, or ALTER ROLE ... SET (docs/scale.md)"
 )
 REVOKE: Final = (
     "as the owner: hushgate migrate --create-logins, or REVOKE TEMPORARY ON DATABASE ... FROM PUBLIC"
@@ -36,9 +36,11 @@ def login_rights(settings: Settings) -> Iterator[DoctorCheck]:
 
 
 def session_settings(settings: Settings) -> Iterator[DoctorCheck]:
-    """Whether sessions have the settings that statements depend on; services set them, but not behind a pooler."""
+    """Whether sessions have the settings that statements need; services set them, but not behind a pooler."""
     found = asyncio.run(_session(settings.database_url.get_secret_value()))
-    shown = ", ".join(f"{name} = {value}" for name, value in found.wrong.items()) or "as the product sets them"
+    shown = (
+        ", ".join(f"{name} = {value}" for name, value in found.wrong.items()) or "as the product sets them"
+    )
     yield failed("session settings", shown, BY_LOGIN, unless=not found.wrong)
     shown = f"{found.statement_timeout_ms / 1000:.0f} s" if found.statement_timeout_ms else "no limit"
     yield warned("statement timeout", shown, BY_LOGIN, unless=found.statement_timeout_ms > 0)

@@ -112,9 +112,10 @@ def emptied_words(emptied: Emptied) -> str:
     """What was lost, and how to send what readers may not have read."""
     since = (emptied.newest - LAST_MOMENTS).isoformat(timespec="seconds").replace("+00:00", "Z")
     return (
-        f"Redis came back empty at {emptied.at:%Y-%m-%dT%H:%M:%SZ}: {emptied.unmarked} replies sent before have no"
-        " mark. Publish the events of that time again from their source: those already decided are recognised. To"
-        f" send the replies of the last moments again: hushgate repair --since {since} --fix reply-not-on-stream"
+        f"Redis came back empty at {emptied.at:%Y-%m-%dT%H:%M:%SZ}: {emptied.unmarked} replies sent before"
+        " have no mark. Publish the events of that time again from their source: those already decided are"
+        " recognised. To send the replies of the last moments again: hushgate repair"
+        f" --since {since} --fix reply-not-on-stream"
     )
 
 

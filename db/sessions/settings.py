@@ -36,7 +36,7 @@ class SessionState:
 async def load_session_state(source: Pool) -> SessionState:
     """The settings of the pool's sessions; raises ``StorageUnavailable``."""
     ((limit_ms,),) = await fetch_rows(source, LIMIT)
-    wrong = dict(await fetch_rows(source, _wrong().as_string()))
+    wrong = {str(name): str(value) for name, value in await fetch_rows(source, _wrong().as_string())}
     return SessionState(wrong=wrong, statement_timeout_ms=limit_ms)
 
 

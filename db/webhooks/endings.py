@@ -35,7 +35,8 @@ RECOVER: Final = f"""
 """
 COUNT_FAILURE: Final = f"""
     UPDATE webhook_endpoints SET failures = failures + 1,
-        failing_share = failing_share + (1 - failing_share) / {RECENT}, failing_since = coalesce(failing_since, %(now)s),
+        failing_share = failing_share + (1 - failing_share) / {RECENT},
+        failing_since = coalesce(failing_since, %(now)s),
         failed_at = %(now)s, paused_until = greatest(paused_until, %(paused_until)s::timestamptz)
     WHERE id = %(endpoint)s
 """

@@ -49,7 +49,8 @@ FAILING: Final = "w.failing_share >= 0.5"
 """Half of the recent attempts failed. A few failures among many successes slow nothing down."""
 READY: Final = f"""
     w.state = 'enabled' AND (w.paused_until IS NULL OR w.paused_until <= %(now)s)
-        AND (w.failures = 0 OR NOT {FAILING} OR w.failed_at + least(w.failures, {BACKOFF_S}) * interval '1 s' <= %(now)s)
+        AND (w.failures = 0 OR NOT {FAILING}
+            OR w.failed_at + least(w.failures, {BACKOFF_S}) * interval '1 s' <= %(now)s)
 """
 """An endpoint that fails is asked less often, from every second down to every ``BACKOFF_S``: otherwise one
 that refuses at once would use up its whole backlog, and the time of the poller. A success ends that."""
@@ -144,7 +145,7 @@ class QueueLimits:
 
     Attributes:
         per_endpoint: of one endpoint, over the whole fleet.
-        when_failing: of an endpoint whose recent attempts failed by half: failing ones take few of all attempts.
+        when_failing: of an endpoint of whose recent attempts half failed: these take few of all attempts.
         hangs_after: an attempt that has run for so long leaves its place to another one.
         hanging: places left so, of a failing endpoint.
         lease: a poller that has not ended an attempt by then is dead; longer than an attempt may take.

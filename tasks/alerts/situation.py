@@ -17,7 +17,6 @@ from worker.adapters.circuit_breaker import BreakerState
 from worker.errors import StorageUnavailable
 from worker.settings import StreamSettings
 
-
 MOST_SKEW_S: Final = 2.0
 
 

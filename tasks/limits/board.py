@@ -107,7 +107,15 @@ async def _quota(sharing: list[CallGuard], resource: Resource) -> QuotaReport:
 class Board:
     """Writes the reports of one worker."""
 
-    def __init__(self, redis: Redis, *, stream: str, worker: str, guards: Iterable[CallGuard], ahead_s: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        redis: Redis,
+        *,
+        stream: str,
+        worker: str,
+        guards: Iterable[CallGuard],
+        ahead_s: Callable[[], float],
+    ) -> None:
         self._redis = redis
         self._stream = stream
         self._worker = worker

@@ -5,11 +5,11 @@ from __future__ import annotations
 from cli.doctor.redis_data import redis_data
 from cli.exit_codes import ExitCode
 from db.repair.model import Breach
+from tasks.shards.agreement import agree
 from tests.support.repairs import (
     REPLIES,
     STREAM,
     World,
-    agree,
     deliver,
     new_world,  # noqa: F401  # the fixture ``world``
     record,
@@ -74,4 +74,9 @@ def test_a_person_may_choose_the_start(world: World) -> None:
     """With --since the replies of before are named again."""
     emptied(world)
 
-    assert len([row for row in world.repair("--since", "2h").rows if row["breach"] == Breach.REPLY_NOT_ON_STREAM]) == 3
+    assert (
+        len(
+            [row for row in world.repair("--since", "2h").rows if row["breach"] == Breach.REPLY_NOT_ON_STREAM]
+        )
+        == 3
+    )

@@ -44,11 +44,11 @@ def defaults(url: str) -> Iterator[None]:
     with psycopg.connect(url, autocommit=True) as owner:
         name = owner.info.dbname
         for setting, value in DEFAULTS.items():
-            owner.execute(f"ALTER DATABASE {name} SET {setting} = '{value}'")  # type: ignore[call-overload]
+            owner.execute(f"ALTER DATABASE {name} SET {setting} = '{value}'")
         try:
             yield
         finally:
-            owner.execute(f"ALTER DATABASE {name} RESET ALL")  # type: ignore[call-overload]
+            owner.execute(f"ALTER DATABASE {name} RESET ALL")
 
 
 @pytest.fixture(params=["direct", "pooler"])
@@ -121,7 +121,7 @@ def takeover(of: Event) -> Takeover:
 def test_doctor_accepts_a_service_login_and_refuses_another_behind_a_pooler(
     database_url: str, redis_url: str, sandbox: SandboxHandle, service_url: str
 ) -> None:
-    """A login that was not made by the product has the server's defaults, which sessions cannot change there."""
+    """Another login has the server's defaults there, which its sessions cannot change."""
     with pooled(database_url, size=2) as own:
         made, other = [
             {check.check: check for check in session_settings(settings_of(url, redis_url, sandbox))}

@@ -35,7 +35,7 @@ def set_clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
 
     class Machine(datetime):
         @classmethod
-        def now(cls, tz: tzinfo | None = None) -> datetime:
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
             return datetime.now(tz) + wrong
 
     def set_to(by: timedelta) -> None:
@@ -89,9 +89,7 @@ def test_a_reply_is_sent_within_its_time(engine: Running, set_clock: SetClock, b
     assert eventually(lambda: engine.row(ended, user_id), "the end of the reply")["cancel_reason"] is None
 
 
-def test_doctor_and_an_alert_name_a_worker_whose_clock_is_wrong(
-    engine: Running, set_clock: SetClock
-) -> None:
+def test_doctor_and_an_alert_name_a_worker_whose_clock_is_wrong(engine: Running, set_clock: SetClock) -> None:
     """By how much, and in which direction."""
     engine.decide(engine.account(documents=HOURS), QUESTION)
     settings = settings_of(engine.url, engine.redis_url, engine.sandbox)

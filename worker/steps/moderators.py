@@ -240,7 +240,7 @@ class ModeratorCall:
         )
 
     def _wait_s(self, error: Exception) -> float | None:
-        """Seconds until the next attempt; only a hold asks a misconfigured endpoint or past a breaker again."""
+        """Seconds until the next attempt; past a breaker or a wrong endpoint only a hold asks again."""
         policy = self._policy(error)
         if is_limited(error):
             return self._limited_wait_s()
