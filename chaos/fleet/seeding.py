@@ -52,8 +52,8 @@ ACCOUNT: Final = """
         flagged_keywords, people_idle_s, handoff_texts, reply_max_age_s)
     VALUES (%s, %s, true, 0, 'send', ARRAY[%s], %s, jsonb_build_object('en', %s::text), 1800)
 """
-"""Replies are too late after less time than a clock may be wrong by: a worker that believed its clock would lose
-them."""
+"""Replies are too late after less time than a clock may be wrong by: a worker that went by its own clock
+would lose them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,11 +41,11 @@ class Database(World):
 async def test_a_clock_jump_is_seen_in_the_report_of_a_worker(redis_url: str, offset_s: int) -> None:
     """A report of a right clock, or of another jump, is none."""
     world = Database("", redis_url)
-    ahead_s = 0.0
+    clocks = iter((0.0, -float(offset_s), float(offset_s)))
     async with connect(redis_url) as redis:
-        board = Board(redis, stream=STREAM, worker="a", guards=(), ahead_s=lambda: ahead_s)
+        board = Board(redis, stream=STREAM, worker="a", guards=(), ahead_s=lambda: next(clocks))
         seen = []
-        for ahead_s in (0.0, -float(offset_s), float(offset_s)):
+        for _ in range(3):
             await board.report()
             seen.append(await asyncio.to_thread(shifted, world, offset_s))
 
