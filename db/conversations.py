@@ -17,9 +17,10 @@ HISTORY: Final = """
         SELECT role, text, created_at, sign, id FROM messages
         WHERE user_id = asked.user_id AND conversation_id = asked.conversation_id
             AND sign IS DISTINCT FROM 'early_edit'
-        ORDER BY created_at DESC, id DESC LIMIT asked.most) AS m
-    ORDER BY asked.place, m.created_at, m.id
+        ORDER BY id DESC LIMIT asked.most) AS m
+    ORDER BY asked.place, m.id
 """
+"""In the order of the ids, which the database gives out: a worker's clock may be wrong."""
 
 
 async def _histories(source: Pool, asked: Sequence[tuple[str, str, int]]) -> tuple[tuple[Message, ...], ...]:
@@ -42,5 +43,5 @@ class PostgresConversations:
         self._source = source
 
     async def history(self, user_id: str, conversation_id: str, limit: int) -> tuple[Message, ...]:
-        """The newest ``limit`` messages, oldest first; restored messages keep their place in time."""
+        """The newest ``limit`` messages, oldest first; edited and restored ones keep their place."""
         return await ask(self._source, HISTORIES, (user_id, conversation_id, limit))

@@ -22,19 +22,31 @@ class DatabaseClock:
 
     Args:
         seconds: a clock that counts while the process is stopped, and that is never set.
+        unread: the time until the first reading, or None.
     """
 
-    def __init__(self, pool: Pool, *, seconds: Callable[[], float]) -> None:
+    def __init__(
+        self, pool: Pool, *, seconds: Callable[[], float], unread: Callable[[], datetime] | None = None
+    ) -> None:
         self._pool = pool
         self._seconds = seconds
+        self._unread = unread
+        self._refreshing = False
         self._read: datetime | None = None
         self._read_at_s = 0.0
         self._fresh_until_s = 0.0
 
     async def refresh(self) -> None:
         """Read the clock of Postgres, unless the last reading is fresh; raises what ``checkout`` raises."""
-        if self._read is not None and self._seconds() < self._fresh_until_s:
+        if self._read is not None and (self._refreshing or self._seconds() < self._fresh_until_s):
             return
+        self._refreshing = True
+        try:
+            await self._take_reading()
+        finally:
+            self._refreshing = False
+
+    async def _take_reading(self) -> None:
         async with checkout(self._pool) as connection:
             asked_s = self._seconds()  # the wait for a connection is no part of the round trip
             ((found,),) = await (await connection.execute(READ)).fetchall()
@@ -49,8 +61,10 @@ class DatabaseClock:
         """The time at Postgres.
 
         Raises:
-            RuntimeError: it was never read.
+            RuntimeError: it was never read, and there is no other.
         """
+        if self._read is None and self._unread is not None:
+            return self._unread()
         if self._read is None:
             raise RuntimeError("the clock of Postgres was not read yet")
         return self._read + timedelta(seconds=self._seconds() - self._read_at_s)

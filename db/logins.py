@@ -15,6 +15,7 @@ from psycopg.sql import SQL, Identifier, Literal
 from db.migrate import LOCK
 from db.pool import AUDIT_ROLE, WORKER_ROLE
 from db.review_store import REVIEWER_ROLE
+from db.sessions.prepared import SETTINGS
 from worker.errors import ConfigurationError
 
 PASSWORD_BYTES: Final = 24
@@ -28,6 +29,16 @@ RIGHTS: Final = (
     "GRANT CONNECT ON DATABASE {database} TO {role}",
     "REVOKE TEMPORARY ON DATABASE {database} FROM PUBLIC",  # a restored dump grants it again
 )
+
+
+KNOWN_SETTINGS: Final = "SELECT name FROM pg_settings WHERE name = ANY(%s)"
+PATH: Final = """
+    SELECT array_agg(schema) FROM (
+        SELECT unnest(current_schemas(false)) AS schema
+        UNION SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+        WHERE e.extname IN ('vector', 'pg_trgm') ORDER BY schema) AS found
+"""
+"""The schemas in which the tables were made, and those of the extensions."""
 
 
 class Service(StrEnum):
@@ -122,7 +133,22 @@ def _ensure(connection: psycopg.Connection, service: Service, new_password: str 
     }
     for right in RIGHTS:
         connection.execute(SQL(right).format(**values))
-    for setting, value in {"statement_timeout": TIMEOUTS[service], "TimeZone": "UTC"}.items():
-        statement = SQL("ALTER ROLE {} SET {} = {}")  # behind a pooler no session can have its own
-        connection.execute(statement.format(values["login"], Identifier(setting), Literal(value)))
+    _set_settings(connection, service)
     return Login(service=service, state=state, password=password)
+
+
+def _set_settings(connection: psycopg.Connection, service: Service) -> None:
+    """Give the login what statements depend on: behind a pooler no session can have its own."""
+    login = Identifier(LOGINS[service])
+    known = {name for (name,) in connection.execute(KNOWN_SETTINGS, (list(SETTINGS),))}
+    own = {"statement_timeout": TIMEOUTS[service], **SETTINGS}
+    for setting, value in own.items():
+        if setting in known or setting not in SETTINGS:
+            statement = SQL("ALTER ROLE {} SET {} = {}")
+            connection.execute(statement.format(login, Identifier(setting), Literal(value)))
+    row = connection.execute(PATH).fetchone()
+    schemas = SQL(", ").join(map(Identifier, row[0])) if row and row[0] else Literal("")
+    database = Identifier(connection.info.dbname)
+    connection.execute(
+        SQL("ALTER ROLE {} IN DATABASE {} SET search_path = {}").format(login, database, schemas)
+    )

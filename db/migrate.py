@@ -29,7 +29,12 @@ PAUSE_S: Final = 2.0
 
 def engine(url: str) -> sa.Engine:
     """A synchronous engine, because Alembic supports no other."""
-    return sa.create_engine(driver_url(url), poolclass=sa.NullPool, connect_args={"connect_timeout": 10})
+    return sa.create_engine(
+        driver_url(url),
+        poolclass=sa.NullPool,
+        isolation_level="READ COMMITTED",
+        connect_args={"connect_timeout": 10},
+    )
 
 
 def driver_url(url: str) -> str:

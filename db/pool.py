@@ -7,12 +7,14 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, TypeAlias
 
 import psycopg
+from psycopg import IsolationLevel
 from psycopg.rows import TupleRow, dict_row
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
 
 from db.faults import Fault, fault_of
 from db.sessions.pooler import through_pooler
+from db.sessions.prepared import SET_ALL
 from worker.errors import StorageUnavailable
 
 WORKER_ROLE: Final = "hushgate_worker"
@@ -74,9 +76,14 @@ def create_pool(
 
 
 async def prepare(connection: PoolConnection, role: str | None) -> None:
-    """Drop the rights that ``role`` does not have, and set the statement timeout; nothing behind a pooler."""
+    """Drop the rights that ``role`` does not have, and set what statements depend on.
+
+    Behind a pooler only the isolation of transactions, which each of them names; the login sets the rest.
+    """
+    await connection.set_isolation_level(IsolationLevel.READ_COMMITTED)
     if await through_pooler(connection):
         return
+    await connection.execute(SET_ALL)
     if role is not None:
         await connection.execute(SQL("SET ROLE {}").format(Identifier(role)))
     await connection.execute("SET statement_timeout = '30s'")

@@ -15,6 +15,7 @@ from db.faults import Fault, fault_of
 from db.migrate import driver_url
 from db.pool import CONNECTION_LIMITS, Pool, create_pool, unavailable
 from db.sessions.pooler import BACKEND
+from db.sessions.prepared import SET_ALL
 from db.sessions.read_replica import Connect, Read, ReadReplica, Value
 from worker.errors import StorageUnavailable
 
@@ -96,6 +97,7 @@ def _engine(url: str, size: int) -> AsyncEngine:
         max_overflow=0,
         pool_timeout=10,
         hide_parameters=True,  # an error's text goes to the log; notes and messages do not
+        isolation_level="READ COMMITTED",
         connect_args={"application_name": "hushgate-review", **CONNECTION_LIMITS},
     )
     sa.event.listen(engine.sync_engine, "connect", _prepare)
@@ -136,7 +138,7 @@ def _prepare(connection: sa.PoolProxiedConnection, _record: object) -> None:
             return
         cursor.execute(f"SET ROLE {REVIEWER_ROLE}")
         cursor.execute(f"SET statement_timeout = '{STATEMENT_S}s'")
-        cursor.execute("SET TIME ZONE 'UTC'")
+        cursor.execute(SET_ALL)
     connection.commit()
 
 

@@ -375,7 +375,9 @@ dead_letters: Final = table(
 messages: Final = table(
     "messages",
     "the stored history a prompt is built from",
-    key("id", sa.BigInteger, sa.Identity()),
+    key(
+        "id", sa.BigInteger, sa.Identity(), comment="the order of a conversation; kept by edits and restores"
+    ),
     *required_texts("user_id", "conversation_id"),
     required("message_id", sa.Text, comment="the author's message; a reply carries the same"),
     required("decision_id", sa.Uuid),
@@ -388,7 +390,7 @@ messages: Final = table(
         comment="human, machine or loop: what its writer seemed to be; early_edit: not shown yet",
     ),
     sa.CheckConstraint("role IN ('user', 'assistant', 'agent')", name="role_known"),
-    index("ix_messages_conversation", "user_id", "conversation_id", "created_at", "id"),
+    index("ix_messages_conversation", "user_id", "conversation_id", "id"),
 )
 
 conversations: Final = table(
@@ -415,6 +417,11 @@ quarantine: Final = table(
     *required_texts("role", "text"),
     required("created_at", Timestamp),
     required("expires_at", Timestamp, comment="swept after this"),
+    sa.Column(
+        "place",
+        sa.BigInteger,
+        comment="its id in messages, before and after; null: of an earlier release",
+    ),
     index("ix_quarantine_decision_id", "decision_id"),
     index("ix_quarantine_expires_at", "expires_at"),
 )

@@ -69,6 +69,7 @@ class EntryHandler:
         overload: leaves messages out under overload.
         metrics: counts outcomes; None where no metrics are served.
         traces: is told of new decisions; None where no traces are sent.
+        refresh_clock: reads the clock of Postgres, by which messages are too old and replies too late.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class EntryHandler:
         overload: Overload,
         metrics: WorkerMetrics | None = None,
         traces: Traces | None = None,
+        refresh_clock: Callable[[], Awaitable[None]],
     ) -> None:
         self._pool = pool
         self._rulebooks = rulebooks
@@ -103,6 +105,7 @@ class EntryHandler:
         self._overload = overload
         self._metrics = metrics
         self._traces = traces
+        self._refresh_clock = refresh_clock
 
     async def __call__(self, grant: EntryGrant) -> None:
         """Decide one entry, or store it as poison when only this entry cannot be decided."""
@@ -139,6 +142,7 @@ class EntryHandler:
         return Failure(kind=kind, what=f"{kind} in each of {FAILURES_BEFORE_POISON} runs")
 
     async def _run(self, grant: EntryGrant) -> None:
+        await self._stored(self._refresh_clock)
         try:
             event = self._event(grant)
         except PayloadRejected as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import structlog
@@ -52,7 +51,7 @@ def deliver(task: Any) -> None:
 def appeals(task: Any) -> None:
     """Report the outcomes of appeals that can no longer be undone."""
     runtime = _runtime(task)
-    if settled := runtime.call(settle_outcomes(runtime.parts.pool, datetime.now(UTC))):
+    if settled := runtime.call(settle_outcomes(runtime.parts.pool, runtime.now())):
         log.info("appeals_settled", appeals=settled)
 
 
@@ -60,7 +59,7 @@ def appeals(task: Any) -> None:
 def escalations(task: Any) -> None:
     """Close escalations whose idle time is over, or that a reviewer overturned."""
     runtime = _runtime(task)
-    if closed := runtime.call(close_due_escalations(runtime.parts.pool, datetime.now(UTC))):
+    if closed := runtime.call(close_due_escalations(runtime.parts.pool, runtime.now())):
         log.info("escalations_closed", escalations=closed)
 
 
@@ -69,14 +68,14 @@ def rollouts(task: Any) -> None:
     """Return rollouts whose candidate left its bounds."""
     runtime = _runtime(task)
     rests = CheckRests(redis=runtime.parts.redis, stream=task.app.hushgate_settings.stream)
-    runtime.call(watch_rollouts(runtime.parts.pool, datetime.now(UTC), rests))
+    runtime.call(watch_rollouts(runtime.parts.pool, runtime.now(), rests))
 
 
 @shared_task(name="hushgate.partitions", bind=True)
 def partitions(task: Any) -> None:
     """Create the audit's partitions of this month and the next three."""
     runtime = _runtime(task)
-    made = runtime.call(upkeep.ensure_partitions(runtime.parts.pool, datetime.now(UTC).date()))
+    made = runtime.call(upkeep.ensure_partitions(runtime.parts.pool, runtime.now().date()))
     log.info("partitions_ensured", made=made)
 
 
@@ -85,7 +84,7 @@ def sweep(task: Any) -> None:
     """Delete rows that are older than the settings keep them, in small steps."""
     runtime, settings = _runtime(task), task.app.hushgate_settings
     pace = SweepPace(deleted=runtime.retention_deleted)
-    deleted = runtime.call(retention.sweep(runtime.parts.pool, settings, datetime.now(UTC), pace=pace))
+    deleted = runtime.call(retention.sweep(runtime.parts.pool, settings, runtime.now(), pace=pace))
     log.info("swept", **deleted)
 
 

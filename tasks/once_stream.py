@@ -25,7 +25,8 @@ RESERVE: Final = 0.1
 """Share of ``maxmemory`` that our entries may use above it, so that publishers cannot stop replies."""
 
 ACQUIRE: Final = """#!lua flags=allow-oom
--- KEYS[1] lease; ARGV[1] token, ARGV[2] milliseconds it lives.
+-- KEYS[1] lease, KEYS[2] when Redis first had this stream; ARGV[1] token, ARGV[2] milliseconds a lease lives.
+redis.call('SET', KEYS[2], redis.call('TIME')[1], 'NX')
 return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0
 """
 RELEASE: Final = """#!lua flags=allow-oom
@@ -57,6 +58,11 @@ return #KEYS - 2
 def marks_of(stream: str) -> str:
     """What the keys of a stream's marks begin with."""
     return f"{{{stream}}}:sent:"
+
+
+def begun_key(stream: str) -> str:
+    """When Redis first had a stream, by its clock: marks of before are lost when Redis came back empty."""
+    return f"{{{stream}}}:begun"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +121,9 @@ class OnceStream:
         Read the entries to send after you have the lease.
         """
         token = secrets.token_hex(8)
-        if not await self.acquire(keys=[self.lease_key], args=[token, int(LEASE_S * 1000)]):
+        if not await self.acquire(
+            keys=[self.lease_key, begun_key(self.name)], args=[token, int(LEASE_S * 1000)]
+        ):
             yield None
             return
         lease = Lease(self, token)

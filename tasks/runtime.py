@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Coroutine
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -77,6 +78,15 @@ class Runtime:
             return await work
         finally:
             self._calls.discard(task)
+
+    def now(self) -> datetime:
+        """The time of Postgres, by which periodic tasks act; raises ``StorageUnavailable``."""
+
+        async def read() -> datetime:
+            await self.parts.fleet_clock.refresh()
+            return self.parts.fleet_clock.now()
+
+        return self.call(read())
 
     def nudge(self) -> None:
         """Wake the relay; callable from any thread."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 import structlog
@@ -32,15 +32,23 @@ class EarlyTakeovers:
         pool: the hot path's connections.
         rulebooks: accounts with their settings.
         now: the wall clock.
+        refresh_clock: reads the clock of Postgres, which ``now`` continues.
         payload_bytes: largest payload that may become an event.
     """
 
     def __init__(
-        self, pool: Pool, rulebooks: Rulebooks, *, now: Callable[[], datetime], payload_bytes: int
+        self,
+        pool: Pool,
+        rulebooks: Rulebooks,
+        *,
+        now: Callable[[], datetime],
+        refresh_clock: Callable[[], Awaitable[None]],
+        payload_bytes: int,
     ) -> None:
         self._pool = pool
         self._rulebooks = rulebooks
         self._now = now
+        self._refresh_clock = refresh_clock
         self._payload_bytes = payload_bytes
         self._running: set[asyncio.Task[None]] = set()
 
@@ -53,6 +61,7 @@ class EarlyTakeovers:
     async def take(self, entry: AgentEntry) -> None:
         """Take the conversation of a person's message, once."""
         try:
+            await self._refresh_clock()
             if (takeover := await self._takeover(entry)) is not None:
                 await take_conversation(self._pool, takeover, self._now())
         except StorageUnavailable as error:

@@ -17,6 +17,7 @@ from db import accounts
 from db.candidates.rollouts import running_rollouts
 from db.compiled_rules import CompiledSets
 from db.conversations import PostgresConversations
+from db.database_clock import DatabaseClock
 from db.documents.retrieval import PostgresRetriever
 from db.pool import Pool, create_pool
 from db.probe import probe
@@ -48,6 +49,7 @@ from tasks.takeovers import EarlyTakeovers
 from tasks.tracing.start import Traces
 from tasks.webhooks.poller import WebhookPoller, fleet_poller
 from worker.adapters import openai_client
+from worker.adapters.boot_clock import seconds_since_boot
 from worker.adapters.chat_classifier import ChatClassifier
 from worker.adapters.model_judge import ModelJudge
 from worker.adapters.openai_chat import OpenAIChat
@@ -55,7 +57,7 @@ from worker.adapters.openai_client import Watch
 from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_http import ApiClient
 from worker.adapters.openai_moderation import OpenAIModerator
-from worker.adapters.system_clock import SystemClock
+from worker.adapters.system_clock import SystemClock, machine_now
 from worker.assessment.non_answers import recogniser as non_answers
 from worker.assessment.promises import recogniser as promises
 from worker.assessment.reading import facts
@@ -98,6 +100,7 @@ class WorkerParts:
     redis: Redis
     endpoints: Endpoints
     clock: SystemClock
+    fleet_clock: DatabaseClock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,13 +236,18 @@ async def build_worker(
     settings: Settings, worker: str, metrics: WorkerMetrics | None = None, traces: Traces | None = None
 ) -> WorkerParts:
     """Build one worker; only the pool connects yet."""
-    clock = SystemClock()
     await asyncio.to_thread(compile_patterns)
     url = settings.database_url.get_secret_value()
 
     pool = create_pool(
         url, size=settings.db_pool, application=worker, lost=lambda: gate.doubt("ConnectionFailed")
     )
+    fleet_clock = DatabaseClock(pool, seconds=seconds_since_boot, unread=machine_now)
+    clock = SystemClock(fleet_clock.now)
+
+    def ahead_s() -> float:
+        return (machine_now() - fleet_clock.now()).total_seconds()
+
     gate = Gate(probe=lambda: probe(url, clock.now()), reopened=pool.check)
     await pool.open()
     redis_url = settings.redis_url.get_secret_value()
@@ -298,11 +306,18 @@ async def build_worker(
         overload=Overload(clock, lambda user_id: load_backlog(redis, lanes.layout, user_id)),
         metrics=metrics,
         traces=traces,
+        refresh_clock=fleet_clock.refresh,
     )
     limits = EngineLimits(
         in_flight=settings.in_flight, heartbeat_ttl_s=settings.heartbeat_ttl_s, drain_s=settings.drain_s
     )
-    takeovers = EarlyTakeovers(pool, rulebooks, now=clock.now, payload_bytes=settings.payload_bytes)
+    takeovers = EarlyTakeovers(
+        pool,
+        rulebooks,
+        now=clock.now,
+        refresh_clock=fleet_clock.refresh,
+        payload_bytes=settings.payload_bytes,
+    )
 
     def open_engine(of_shard: Lanes) -> Engine:
         return Engine(
@@ -321,6 +336,7 @@ async def build_worker(
         metrics.show(names.IN_FLIGHT_LIMIT, lambda: settings.in_flight)
         metrics.show(names.HELD, lambda: ports.holds.count)
         metrics.show(names.STORAGE_OPEN, lambda: gate.is_open)
+        metrics.show(names.CLOCK_AHEAD, ahead_s)
     return WorkerParts(
         engine=engine,
         handler=handler,
@@ -335,10 +351,17 @@ async def build_worker(
         ),
         rulebooks=rulebooks,
         gate=gate,
-        board=Board(redis, stream=settings.stream, worker=worker, guards=guards),
+        board=Board(
+            redis,
+            stream=settings.stream,
+            worker=worker,
+            guards=guards,
+            ahead_s=ahead_s,
+        ),
         limits=fleet_limits,
         pool=pool,
         redis=redis,
         endpoints=endpoints,
         clock=clock,
+        fleet_clock=fleet_clock,
     )

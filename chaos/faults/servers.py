@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,16 +11,19 @@ from typing import Final
 
 import psutil
 import psycopg
-from redis.exceptions import OutOfMemoryError
+from redis.exceptions import OutOfMemoryError, RedisError
 
 from chaos.faults.injection import Fault, Injection
 from chaos.fleet import clock
-from chaos.fleet.world import World
+from chaos.fleet.world import STREAM, World
 from chaos.kinds import FaultKind
+from tasks.limits.board import WorkerReport, load_reports
+from tasks.shards.clients import connect
 
 SERVER_S: Final = 60.0
 SEEN_S: Final = 15.0
-JUMPS_S: Final = (-600, -60, 60, 600)
+JUMPS_S: Final = (-3600, -600, -60, 60, 600, 3600)
+NEAR_S: Final = 5.0
 WRITABLE: Final = "-c default_transaction_read_only=off"
 PROBE: Final = "chaos:probe"
 
@@ -166,31 +170,28 @@ def _answer(world: World) -> bool:
 def let_clock_jump(injection: Injection) -> tuple[bool, list[str]]:
     """The wall clock of one worker jumps and comes back; the seed says where to."""
     world, entries = injection.world, injection.recoveries.pending()
-    offset, since = injection.rng.choice(JUMPS_S), world.rows(NEXT_TRANSACTION)[0][0]
+    offset = injection.rng.choice(JUMPS_S)
     clock.set_offset(world.clock_file, offset)
     try:
         world.pause(injection.duration_s())
-        happened = bool(world.until(lambda: shifted(world, offset, since), SEEN_S, 0.2))
+        happened = bool(world.until(lambda: shifted(world, offset), SEEN_S, 0.2))
     finally:
         clock.set_offset(world.clock_file, 0)
     return happened, entries
 
 
-def shifted(world: World, offset_s: int, since: int) -> int:
-    """Events decided by a clock that is off by so much, committed from a transaction on.
-
-    Without the transaction, every decision of a minute ago would look like one of a clock a minute behind.
-    """
-    return int(world.rows(SHIFTED, since, offset_s, offset_s)[0][0])
+def shifted(world: World, offset_s: int) -> bool:
+    """Whether a worker reports that its clock is off by so much."""
+    return any(abs(each.ahead_s - offset_s) < NEAR_S for each in asyncio.run(_reports(world)))
 
 
-NEXT_TRANSACTION: Final = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
-SHIFTED: Final = """
-    SELECT count(*) FROM event_keys
-    WHERE xmin::text::bigint >= %s
-        AND created_at BETWEEN now() + make_interval(secs => %s) - interval '20 seconds'
-            AND now() + make_interval(secs => %s) + interval '2 seconds'
-"""
+async def _reports(world: World) -> tuple[WorkerReport, ...]:
+    async with connect(world.stack.redis_url) as redis:
+        try:
+            return await load_reports(redis, STREAM)
+        except (RedisError, OSError):  # another fault of the run
+            return ()
+
 
 FAULTS: Final[dict[FaultKind, Fault]] = {
     FaultKind.VALKEY_KILL: kill_valkey,

@@ -1,8 +1,8 @@
 """A wall clock of its own for one worker: ``python -m chaos.fleet.clock FILE celery ...`` runs Celery on it.
 
-The hook shifts ``SystemClock.now``, from which the engine takes every time that it stores or compares, and
-``time.time``; the monotonic clock stays that of the machine, as when NTP sets a clock. libfaketime 0.9.10 was
-tried first: with the monotonic clock left alone, ``time.sleep`` fails under it.
+The hook shifts the two readings of the machine's clock, ``machine_now`` and ``time.time``; the monotonic
+clock stays that of the machine, as when NTP sets a clock. libfaketime 0.9.10 was tried first: with the
+monotonic clock left alone, ``time.sleep`` fails under it.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def set_offset(file: Path, seconds: int) -> None:
 
 def shift(file: Path) -> None:
     """Shift the wall clock of this process by what the file says, now and later."""
-    from worker.adapters.system_clock import SystemClock  # noqa: PLC0415  # not in the tool itself
+    from worker.adapters import system_clock  # noqa: PLC0415  # not in the tool itself
 
-    offset, right_time, right_now = _reader(file), time.time, SystemClock.now
+    offset, right_time, right_now = _reader(file), time.time, system_clock.machine_now
 
-    def now(self: SystemClock) -> datetime:
-        return right_now(self) + timedelta(seconds=offset())
+    def now() -> datetime:
+        return right_now() + timedelta(seconds=offset())
 
-    SystemClock.now = now  # type: ignore[method-assign]
+    system_clock.machine_now = now
     time.time = lambda: right_time() + offset()
 
 

@@ -49,9 +49,11 @@ BEFORE: Final = timedelta(days=1)
 """The endpoint is older than every event, also than those of a clock that jumped back."""
 ACCOUNT: Final = """
     INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s, stale_reply,
-        flagged_keywords, people_idle_s, handoff_texts)
-    VALUES (%s, %s, true, 0, 'send', ARRAY[%s], %s, jsonb_build_object('en', %s::text))
+        flagged_keywords, people_idle_s, handoff_texts, reply_max_age_s)
+    VALUES (%s, %s, true, 0, 'send', ARRAY[%s], %s, jsonb_build_object('en', %s::text), 1800)
 """
+"""Replies are too late after less time than a clock may be wrong by: a worker that went by its own clock
+would lose them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import psycopg
+from psycopg.sql import SQL, Identifier, Literal
 from redis import Redis
 from redis.exceptions import RedisError
 
@@ -32,6 +33,12 @@ from tasks.shards.layout import ShardLayout
 
 Value = TypeVar("Value")
 STREAM: Final = "hushgate:events"
+DEFAULTS: Final = {
+    "default_transaction_isolation": "repeatable read",
+    "lock_timeout": "2s",
+    "idle_in_transaction_session_timeout": "20s",
+    "timezone": "Pacific/Apia",
+}
 REPLIES: Final = "hushgate:replies"
 ESCALATIONS: Final = "hushgate:escalations"
 KEEP_REQUESTS: Final = 4_000
@@ -186,6 +193,8 @@ def _keep_commit_times(servers: Stack) -> None:
     """Let Postgres store when each transaction was committed, for the oracle; that needs a restart."""
     with psycopg.connect(servers.database_url, autocommit=True) as connection:
         connection.execute("ALTER SYSTEM SET track_commit_timestamp = on")
+        for name, value in DEFAULTS.items():  # of a server whose owner likes other ones
+            connection.execute(SQL("ALTER SYSTEM SET {} = {}").format(Identifier(name), Literal(value)))
     servers.kill_postgres()
     servers.start_postgres()
 

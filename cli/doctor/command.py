@@ -19,8 +19,9 @@ from cli.doctor.embedding import stored_vectors
 from cli.doctor.endpoints import listed_models
 from cli.doctor.fleet import fleet_checks
 from cli.doctor.live_calls import live_calls
+from cli.doctor.redis_data import redis_data
 from cli.doctor.replica import replica_checks
-from cli.doctor.rights import login_rights, unreadable_check
+from cli.doctor.rights import login_rights, session_settings, unreadable_check
 from cli.doctor.servers import CLOCKS, clock_checks, conservation_check, postgres_checks, redis_checks
 from cli.doctor.streams import stream_checks
 from cli.doctor.upstreams import upstream_checks
@@ -120,6 +121,7 @@ GROUPS: Final = (
     ),
     CheckGroup(name="power failure", fix=FIRST, checks=durability_checks),
     CheckGroup(name="database login", fix=FIRST, checks=login_rights),
+    CheckGroup(name="session settings", fix=FIRST, checks=session_settings),
     CheckGroup(
         name="read replica",
         fix="check HUSHGATE_READ_DATABASE_URL; lists are read from the primary until then",
@@ -127,6 +129,7 @@ GROUPS: Final = (
     ),
     CheckGroup(name=CLOCKS, fix=FIRST, checks=clock_checks),
     CheckGroup(name="fleet", fix=FIRST, checks=fleet_checks),
+    CheckGroup(name="redis data", fix=FIRST, checks=redis_data),
     CheckGroup(name="conservation", fix=FIRST, checks=conservation_check),
     CheckGroup(name="streams", fix="fix redis first", checks=stream_checks),
     CheckGroup(name="embedder", fix=FIRST, checks=stored_vectors),

@@ -14,10 +14,12 @@ from db.fleet.figures import StoredFigures
 from tasks.alerts.conditions import NO_RIGHT
 from tasks.alerts.situation import Situation, load_situation
 from tasks.alerts.watch import found_alerts
+from tasks.fleet.beats import KEPT_S
 from tasks.fleet.state import StreamState
 from tasks.metrics.fleet import age_s
 from worker.settings import Settings
 
+ONE_BEAT: Final = "stop all but one; after a restart of beat wait for 30 s and look again"
 NOT_CHECKED: Final = "outbox and the following lines"
 FIRST_CAUSES: Final = (
     "look for storage_unavailable, moderation_unavailable and endpoint_misconfigured in the logs of workers;"
@@ -50,6 +52,8 @@ def fleet_checks(settings: Settings) -> Iterator[DoctorCheck]:
     for line in LINES:
         if (shown := line.shown(now)) is not None:
             yield _checked(line, shown, {name: found[name] for name in line.alerts if name in found})
+    if now.fleet.stream and len(now.fleet.stream.beats) > 1:
+        yield warned("beats", f"{', '.join(now.fleet.stream.beats)} send tasks", ONE_BEAT)
     yield judge_check(settings, now)
     if now.fleet.errors.get("postgres") == NO_RIGHT:
         fix = "run hushgate doctor with the login of the review pages"
@@ -89,7 +93,10 @@ def _workers(stream: StreamState, now: Situation) -> str:
 
 
 def _beat(stream: StreamState, _now: Situation) -> str:
-    return f"sent a task {stream.beat_age_s:.0f} s ago, a worker ran one {stream.tasks_age_s:.0f} s ago"
+    if stream.beat_age_s >= KEPT_S:
+        return "none"
+    ran = "none" if stream.tasks_age_s >= KEPT_S else f"one {stream.tasks_age_s:.0f} s ago"
+    return f"sent a task {stream.beat_age_s:.0f} s ago, a worker ran {ran}"
 
 
 def _stream(stream: StreamState, _now: Situation) -> str:

@@ -1,4 +1,4 @@
-"""``hushgate doctor``: has the login in DATABASE_URL more rights than it needs?"""
+"""``hushgate doctor``: the rights of the login in DATABASE_URL, and the settings of its sessions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from typing import Final
 import psycopg
 import sqlalchemy as sa
 
-from cli.doctor.check import DoctorCheck, warned
+from cli.doctor.check import DoctorCheck, failed, warned
 from cli.options import own_connections
 from db.rights import SessionLogin, session_login
+from db.sessions.settings import SessionState, load_session_state
 from worker.settings import Settings
 
 SEPARATE: Final = "run hushgate migrate --create-logins; give workers and review pages the logins it creates"
+BY_LOGIN: Final = (
+    "behind a pooler the login has to set them: run hushgate migrate --create-logins and let the pooler use"
+    " its logins, or ALTER ROLE ... SET (docs/scale.md)"
+)
 REVOKE: Final = (
     "as the owner: hushgate migrate --create-logins, or REVOKE TEMPORARY ON DATABASE ... FROM PUBLIC"
 )
@@ -30,6 +35,17 @@ def login_rights(settings: Settings) -> Iterator[DoctorCheck]:
     yield warned("temporary tables", shown, REVOKE, unless=not found.public_temp)
 
 
+def session_settings(settings: Settings) -> Iterator[DoctorCheck]:
+    """Whether sessions have the settings that statements need; services set them, but not behind a pooler."""
+    found = asyncio.run(_session(settings.database_url.get_secret_value()))
+    shown = (
+        ", ".join(f"{name} = {value}" for name, value in found.wrong.items()) or "as the product sets them"
+    )
+    yield failed("session settings", shown, BY_LOGIN, unless=not found.wrong)
+    shown = f"{found.statement_timeout_ms / 1000:.0f} s" if found.statement_timeout_ms else "no limit"
+    yield warned("statement timeout", shown, BY_LOGIN, unless=found.statement_timeout_ms > 0)
+
+
 def unreadable_check(name: str, error: BaseException) -> DoctorCheck | None:
     """A warning when the login may not read what the check needs; None for other errors."""
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
@@ -37,6 +53,11 @@ def unreadable_check(name: str, error: BaseException) -> DoctorCheck | None:
         return None
     fix = "run hushgate doctor with the login of the review pages"
     return warned(name, f"not checked: {cause.diag.message_primary}", fix)
+
+
+async def _session(url: str) -> SessionState:
+    async with own_connections(url, application="hushgate-doctor") as source:
+        return await load_session_state(source)
 
 
 async def _login(url: str) -> SessionLogin:

@@ -17,13 +17,13 @@ from db import conservation, migrate
 from db.audit.decision_list import read_connection
 from db.fitness import fitness
 from db.pool import WORKER_ROLE
+from tasks.alerts.situation import MOST_SKEW_S
 from tasks.memory import WARN_SHARE, from_info
 from tasks.shards.backlog import backlog
 from tasks.shards.clients import connect, connect_sync, is_cluster_client
 from worker.settings import Settings
 
 LEAST_POSTGRES: Final = 150000
-MOST_SKEW_S: Final = 2.0
 REACH_S: Final = 10.0
 CLOCKS: Final = "redis to postgres clock"
 FREE_MEMORY: Final = "start workers, run hushgate streams trim, or raise maxmemory"

@@ -1,4 +1,4 @@
-"""``hushgate doctor``: which upstreams the workers do not call at the moment."""
+"""``hushgate doctor``: what running workers report of their upstreams and their clocks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from cli.doctor.check import DoctorCheck, warned
+from tasks.alerts.situation import MOST_SKEW_S
 from tasks.limits.board import WorkerReport, load_reports
 from tasks.shards.clients import connect
 from worker.adapters.circuit_breaker import BreakerState
@@ -21,9 +22,12 @@ FIX: Final = (
 
 
 def upstream_checks(settings: Settings) -> Iterator[DoctorCheck]:
-    """One check of each upstream that a running worker calls."""
+    """One check of each upstream that a running worker calls, and one of their clocks."""
     states: dict[str, list[str]] = defaultdict(list)
-    for report in asyncio.run(_reports(settings)):
+    reports = asyncio.run(_reports(settings))
+    if reports:
+        yield _clock_check(reports)
+    for report in reports:
         for each in report.upstreams:
             states[each.upstream].append(each.state)
     for upstream, found in sorted(states.items()):
@@ -32,6 +36,17 @@ def upstream_checks(settings: Settings) -> Iterator[DoctorCheck]:
         if closed < len(found):
             what += f"; breaker open in {len(found) - closed}"
         yield warned(f"upstream {upstream}", what, FIX, unless=closed == len(found))
+
+
+def _clock_check(reports: tuple[WorkerReport, ...]) -> DoctorCheck:
+    wrong = [
+        f"{each.worker} {abs(each.ahead_s):.1f} s {'ahead of' if each.ahead_s > 0 else 'behind'}"
+        for each in reports
+        if abs(each.ahead_s) > MOST_SKEW_S
+    ]
+    shown = f"{', '.join(wrong)} the clock of Postgres" if wrong else "as the clock of Postgres"
+    fix = "run NTP on these machines (docs/alerts.md, HushgateClockWrong)"
+    return warned("worker clocks", shown, fix, unless=not wrong)
 
 
 async def _reports(settings: Settings) -> tuple[WorkerReport, ...]:

@@ -15,12 +15,16 @@ from cli.options import database_url, own_connections, settings_of, stream_setti
 from cli.output import emit, fail, print_message
 from db.repair.model import Breach, FoundBreach
 from tasks.repair.context import RepairContext
-from tasks.repair.kinds import BY_NAME, KINDS, SUMS, Kind, find_all
+from tasks.repair.kinds import BESIDE_SUMS, BY_NAME, KINDS, SUMS, Kind, find_all
 from tasks.repair.kinds import repair as put_right
+from tasks.repair.marks import Emptied
+from tasks.repair.sends import lost_replies
 from tasks.shards.clients import close, connect
 from worker.settings.retention import RetentionSettings
 
 COLUMNS: Final = ("breach", "subject", "account", "found", "repair", "state")
+LAST_MOMENTS: Final = timedelta(seconds=10)
+LEFT_OUT: Final = ". Without --since, what was sent before is left out"
 SECOND_LOOK_S: Final = 1.0
 """What is still wrong after so long is a breach and no change that was being made."""
 
@@ -35,7 +39,10 @@ def repair(
     subject: Annotated[
         list[str] | None, typer.Option("--subject", help="Only these, as the report names them; repeatable.")
     ] = None,
-    since: Annotated[str, typer.Option(help="Look at rows since this time or age.")] = "6d",
+    since: Annotated[
+        str | None,
+        typer.Option(help="Look at rows since this time or age; by default 6d.", show_default=False),
+    ] = None,
     older_than: Annotated[
         float, typer.Option(min=0, help="Leave out rows and entries younger than so many seconds.")
     ] = 60.0,
@@ -51,11 +58,15 @@ def repair(
 
         hushgate repair --fix reply-not-on-stream --yes
     """
-    start = time_of("--since", since)
+    start = time_of("--since", since or "6d")
     if start is None:
         raise fail("--since: expected a time or an age")
     age = timedelta(seconds=older_than)
-    rows = asyncio.run(_run(fix, start, age, limit, yes=yes, subjects=subject))
+    rows, emptied = asyncio.run(
+        _run(fix, start, age, limit, yes=yes, subjects=subject, is_chosen=since is not None)
+    )
+    if emptied is not None:
+        print_message(emptied_words(emptied) + ("" if since else LEFT_OUT))
     emit(rows, COLUMNS)
     if not rows:
         print_message("no breach found", style="dim")
@@ -76,7 +87,8 @@ async def _run(
     *,
     yes: bool,
     subjects: Sequence[str] | None,
-) -> list[dict[str, Any]]:
+    is_chosen: bool,
+) -> tuple[list[dict[str, Any]], Emptied | None]:
     settings = stream_settings()
     redis = connect(settings.redis_url.get_secret_value())
     kinds = KINDS if fix is None or fix in SUMS else (BY_NAME[fix],)
@@ -84,22 +96,35 @@ async def _run(
         async with own_connections(database_url()) as source:
             context = RepairContext(
                 pool=source, redis=redis, settings=settings, now=datetime.now(UTC), since=_kept(since),
-                older_than=older_than, limit=limit, person=login(),
+                older_than=older_than, limit=limit, person=login(), is_chosen=is_chosen,
             )  # fmt: skip
+            _, emptied = await lost_replies(context)
             found = await _twice(context, kinds)
             chosen = _chosen(found, fix, subjects)
             mine = [each for each in chosen if each.breach is fix]
             done = await put_right(context, BY_NAME[fix], mine) if fix and yes else frozenset()
     finally:
         await close(redis)
-    return [_row(each, BY_NAME[each.breach], repaired=each.subject in done) for each in chosen]
+    return [_row(each, BY_NAME[each.breach], repaired=each.subject in done) for each in chosen], emptied
+
+
+def emptied_words(emptied: Emptied) -> str:
+    """What was lost, and how to send what readers may not have read."""
+    since = (emptied.newest - LAST_MOMENTS).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return (
+        f"Redis came back empty at {emptied.at:%Y-%m-%dT%H:%M:%SZ}: {emptied.unmarked} replies sent before"
+        " have no mark. Publish the events of that time again from their source: those already decided are"
+        " recognised. To send the replies of the last moments again: hushgate repair"
+        f" --since {since} --fix reply-not-on-stream"
+    )
 
 
 def _chosen(
     found: Sequence[FoundBreach], fix: Breach | None, subjects: Sequence[str] | None
 ) -> list[FoundBreach]:
     """The named breaches; for a sum, the other breaches that keep it from being checked."""
-    if fix in SUMS and (others := [each for each in found if each.breach not in SUMS]):
+    others = [each for each in found if each.breach not in SUMS | BESIDE_SUMS]
+    if fix in SUMS and others:
         return others
     named = [each for each in found if fix is None or each.breach is fix]
     return [each for each in named if not subjects or each.subject in subjects]

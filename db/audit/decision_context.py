@@ -50,7 +50,7 @@ _LINES: Final = sa.text("""
     SELECT decision_id, role, text FROM messages
     WHERE user_id = :user_id AND conversation_id = :conversation_id AND created_at BETWEEN :since AND :until
         AND decision_id = ANY(:decisions)
-    ORDER BY created_at, id LIMIT :most
+    ORDER BY id LIMIT :most
 """)
 _SEALED: Final = sa.text("""
     SELECT role, text, created_at, expires_at FROM quarantine

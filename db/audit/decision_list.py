@@ -63,6 +63,7 @@ async def read_connection(url: str) -> AsyncIterator[AsyncConnection]:
         driver_url(url),
         poolclass=sa.NullPool,
         hide_parameters=True,  # keeps search texts out of error messages
+        isolation_level="READ COMMITTED",
         connect_args={"connect_timeout": 10, "prepare_threshold": None},  # a pooler may be in between
     )
     try:

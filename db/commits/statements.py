@@ -53,16 +53,16 @@ WITH key AS ({{key}}), decision AS (
     DELETE FROM messages m USING key
     WHERE %(quarantine)s AND m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
         AND m.message_id = %(message_id)s
-    RETURNING key.id, m.role, m.text
+    RETURNING key.id, m.id AS place, m.role, m.text
 ), sealed AS (
     INSERT INTO quarantine (
-        user_id, conversation_id, message_id, decision_id, role, text, created_at, expires_at)
+        user_id, conversation_id, message_id, decision_id, role, text, created_at, expires_at, place)
     SELECT key.user_id, %(conversation_id)s, %(message_id)s, %(id)s, exchange.role, exchange.text,
-        %(created_at)s, %(expires_at)s
+        %(created_at)s, %(expires_at)s, coalesce(exchange.place, nextval('messages_id_seq'))
     FROM key, LATERAL (
-        SELECT removed.role, removed.text FROM removed WHERE removed.id = key.id
-        UNION ALL SELECT 'user', %(text)s::text
-        UNION ALL SELECT 'assistant', %(rejected_draft)s::text) AS exchange
+        SELECT removed.role, removed.text, removed.place FROM removed WHERE removed.id = key.id
+        UNION ALL SELECT 'user', %(text)s::text, NULL
+        UNION ALL SELECT 'assistant', %(rejected_draft)s::text, NULL) AS exchange
     WHERE %(quarantine)s AND exchange.text IS NOT NULL
 ), stored AS (
     INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at, sign)
@@ -72,6 +72,7 @@ WITH key AS ({{key}}), decision AS (
         VALUES (1, %(role)s, %(text)s::text, %(sign)s::text), (2, 'assistant', %(reply)s::text, NULL))
         AS exchange (place, role, text, sign)
     WHERE %(remember)s AND exchange.text IS NOT NULL ORDER BY key.id, exchange.place
+    RETURNING id
 ), reply AS (
     INSERT INTO outbox (
         user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
@@ -106,19 +107,21 @@ EDIT: Final = """, former AS (
         AND m.message_id = %(message_id)s
     RETURNING m.id, m.user_id, m.decision_id, m.role, m.text, m.created_at, m.sign
 ), edited AS (
-    INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at, sign)
-    SELECT user_id, %(conversation_id)s, %(message_id)s, decision_id, role,
+    INSERT INTO messages (id, user_id, conversation_id, message_id, decision_id, role, text, created_at, sign)
+    OVERRIDING SYSTEM VALUE
+    SELECT id, user_id, %(conversation_id)s, %(message_id)s, decision_id, role,
         CASE role WHEN 'assistant' THEN text ELSE %(text)s END, created_at, sign
-    FROM (
-        SELECT * FROM former
-        UNION ALL SELECT 0, user_id, id, 'user', '', %(created_at)s, 'early_edit' FROM key
-        WHERE NOT EXISTS (
-            SELECT FROM event_keys k WHERE k.user_id = key.user_id
-                AND k.conversation_id = %(conversation_id)s AND k.message_id = %(message_id)s
-                AND k.type IN ('message', 'agent_message')) AND NOT EXISTS (SELECT FROM former)
-    ) AS line ORDER BY id
+    FROM former
+), early AS (
+    INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at, sign)
+    SELECT user_id, %(conversation_id)s, %(message_id)s, id, 'user', %(text)s, %(created_at)s, 'early_edit'
+    FROM key
+    WHERE NOT EXISTS (
+        SELECT FROM event_keys k WHERE k.user_id = key.user_id
+            AND k.conversation_id = %(conversation_id)s AND k.message_id = %(message_id)s
+            AND k.type IN ('message', 'agent_message')) AND NOT EXISTS (SELECT FROM former)
 )"""
-"""Message and reply are stored anew in their order: workers may not change a stored line.
+"""Message and reply are stored anew in their places: workers may not change a stored line.
 
 An edit that came before its message is kept for it, and no prompt shows it until then.
 """

@@ -35,10 +35,11 @@ OPEN: Final = f""", opened AS (
 ), announced AS (
     INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
     SELECT user_id, %(conversation_id)s, %(message_id)s, %(id)s, 'assistant', %(handoff_text)s,
-        %(created_at)s + interval '1 microsecond'  -- after the author's message
-    FROM notice WHERE %(remember)s
+        %(created_at)s
+    FROM notice, (SELECT count(*) FROM stored) AS before  -- after the author's message
+    WHERE %(remember)s
 )"""
-"""Parts of the commit in ``db.commits.statements``, which has the parts ``key`` and ``handed`` before."""
+"""Parts of the commit in ``db.commits.statements``, after its parts ``key``, ``stored`` and ``handed``."""
 
 
 FOLLOW_UP: Final = f""", unheard AS (

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from psycopg import AsyncClientCursor
 
 from db.pool import PoolConnection
 
 Row = TypeVar("Row")
+BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
+"""Each statement under the locks must see what was committed before it, such as a takeover."""
 
 
 async def begun(connection: PoolConnection, lock: str) -> bool:
@@ -18,7 +20,7 @@ async def begun(connection: PoolConnection, lock: str) -> bool:
 
     No pipeline: psycopg flushes at its end, after which Postgres limits no idle time of the transaction.
     """
-    cursor = await connection.execute(f"BEGIN; {lock}", prepare=False)
+    cursor = await connection.execute(f"{BEGIN}; {lock}", prepare=False)
     cursor.nextset()
     row = await cursor.fetchone()
     return bool(row and row[0])

@@ -118,19 +118,19 @@ NO_LONGER_DUE: Final = f"""
 A relay would cancel it and delete from the history a reply that the author may have read.
 """
 DELIVERED: Final = f"""
-    SELECT decision_id::text AS decision_id, user_id FROM outbox o
+    SELECT decision_id::text AS decision_id, user_id AS account, delivered_at AS sent_at FROM outbox o
     WHERE delivered_at >= %(since)s AND delivered_at < %(until)s AND user_id <> '{SAMPLE_ACCOUNT}'
         AND NOT coalesce({NO_LONGER_DUE}, false)
     ORDER BY id
 """
 """Replies to samples count as delivered, and never are."""
 SENT: Final = f"""
-    SELECT type, key, user_id AS account FROM (
-        SELECT id, type, key, user_id FROM outgoing_events
+    SELECT type, key, user_id AS account, sent_at FROM (
+        SELECT id, type, key, user_id, streamed_at AS sent_at FROM outgoing_events
         WHERE streamed_at >= %(since)s AND streamed_at < %(until)s AND type IN ({STREAM_TYPES})
             AND withdrawn IS NULL
         UNION ALL
-        SELECT id, '{WebhookType.REPLY_RETRACTED}', review_id::text, user_id FROM retractions
+        SELECT id, '{WebhookType.REPLY_RETRACTED}', review_id::text, user_id, delivered_at FROM retractions
         WHERE delivered_at >= %(since)s AND delivered_at < %(until)s AND conversation_id <> ''
     ) AS sent ORDER BY id
 """
@@ -141,12 +141,22 @@ An erased retraction has no conversation.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SentReply:
+    """A reply that counts as sent."""
+
+    decision_id: str
+    account: str
+    sent_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SentEvent:
     """An event that counts as sent; a retraction has the type and the key of its webhook."""
 
     type: str
     key: str
     account: str
+    sent_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,10 +189,9 @@ async def waiting_replies(source: Pool, window: Window) -> dict[str, str]:
     return {row["decision_id"]: row["user_id"] for row in rows}
 
 
-async def delivered_replies(source: Pool, window: Window) -> dict[str, str]:
-    """Replies that the outbox counts as delivered: account by decision."""
-    rows = await fetch_dicts(source, DELIVERED, window.values())
-    return {row["decision_id"]: row["user_id"] for row in rows}
+async def delivered_replies(source: Pool, window: Window) -> list[SentReply]:
+    """Replies that the outbox counts as delivered, oldest first."""
+    return [SentReply(**row) for row in await fetch_dicts(source, DELIVERED, window.values())]
 
 
 async def sent_events(source: Pool, window: Window) -> list[SentEvent]:

@@ -44,7 +44,7 @@ MESSAGE_DELETED: Final = """
 """
 LOCATION: Final = sa.text(f"""
     SELECT ARRAY(SELECT role FROM messages WHERE user_id = :user_id AND conversation_id = :conversation_id
-                 AND decision_id = :id ORDER BY created_at, id) AS history,
+                 AND decision_id = :id ORDER BY id) AS history,
            ARRAY(SELECT role FROM quarantine
                  WHERE decision_id = :id AND expires_at > :now ORDER BY id) AS sealed,
            (SELECT min(expires_at) FROM quarantine

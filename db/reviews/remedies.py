@@ -26,10 +26,10 @@ UNSEAL: Final = sa.text(f"""
     WITH moved AS (
         DELETE FROM quarantine WHERE decision_id = :id AND expires_at > :now AND role = ANY(:roles)
             AND NOT {MESSAGE_DELETED}
-        RETURNING id, {LINE}, expires_at
+        RETURNING id, {LINE}, expires_at, place
     ), inserted AS (
-        INSERT INTO messages ({LINE})
-        SELECT {LINE} FROM moved ORDER BY id
+        INSERT INTO messages (id, {LINE}) OVERRIDING SYSTEM VALUE
+        SELECT coalesce(place, nextval('messages_id_seq')), {LINE} FROM moved ORDER BY id
     )
     SELECT min(expires_at) FROM moved
 """)
@@ -39,8 +39,8 @@ SEAL: Final = sa.text(f"""
         WHERE user_id = :user_id AND conversation_id = :conversation_id AND decision_id = :id
         RETURNING id, {LINE}
     )
-    INSERT INTO quarantine ({LINE}, expires_at)
-    SELECT {LINE}, coalesce(CAST(:expires_at AS timestamptz), CAST(:now AS timestamptz) + coalesce((
+    INSERT INTO quarantine (place, {LINE}, expires_at)
+    SELECT id, {LINE}, coalesce(CAST(:expires_at AS timestamptz), CAST(:now AS timestamptz) + coalesce((
         SELECT keep_quarantine_days FROM ai_rules WHERE ai_rules.user_id = :user_id
         ORDER BY version DESC LIMIT 1), 30) * interval '1 day')
     FROM moved ORDER BY id

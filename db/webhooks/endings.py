@@ -26,12 +26,17 @@ RETURN: Final = """
     SET attempts = attempts - 1, lease_until = NULL, next_attempt_at = %(now)s, may_have_arrived = %(arrived)s
     WHERE id = %(id)s AND state = 'waiting' AND attempts = %(attempts)s AND lease_until = %(lease)s
 """
-RECOVER: Final = """
-    UPDATE webhook_endpoints SET failures = 0, failing_since = NULL
-    WHERE id = %(endpoint)s AND failures > 0
+RECENT: Final = 10
+"""Attempts after which an earlier one counts little in the share of failures."""
+RECOVER: Final = f"""
+    UPDATE webhook_endpoints SET failures = 0, failing_since = NULL,
+        failing_share = CASE WHEN failing_share < 0.02 THEN 0 ELSE failing_share * (1 - 1.0 / {RECENT}) END
+    WHERE id = %(endpoint)s AND (failures > 0 OR failing_share > 0)
 """
-COUNT_FAILURE: Final = """
-    UPDATE webhook_endpoints SET failures = failures + 1, failing_since = coalesce(failing_since, %(now)s),
+COUNT_FAILURE: Final = f"""
+    UPDATE webhook_endpoints SET failures = failures + 1,
+        failing_share = failing_share + (1 - failing_share) / {RECENT},
+        failing_since = coalesce(failing_since, %(now)s),
         failed_at = %(now)s, paused_until = greatest(paused_until, %(paused_until)s::timestamptz)
     WHERE id = %(endpoint)s
 """

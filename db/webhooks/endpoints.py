@@ -38,7 +38,7 @@ GET: Final = f"SELECT {COLUMNS} FROM webhook_endpoints w WHERE id = %(id)s"
 ROTATE: Final = "SELECT hushgate_rotate_secret(%(id)s, %(secret)s, %(hint)s, %(until)s)"
 ENABLE: Final = """
     UPDATE webhook_endpoints SET state = 'enabled', disabled_reason = '', failures = 0, failing_since = NULL,
-        paused_until = NULL
+        failing_share = 0, paused_until = NULL
     WHERE id = %(id)s AND state = 'disabled'
 """
 DISABLE: Final = f"""

@@ -45,9 +45,12 @@ FAN_OUT: Final = """
     UPDATE outgoing_events SET fanned_out_at = %(now)s WHERE id IN (SELECT id FROM new)
 """
 BACKOFF_S: Final = 30
+FAILING: Final = "w.failing_share >= 0.5"
+"""Half of the recent attempts failed. A few failures among many successes slow nothing down."""
 READY: Final = f"""
     w.state = 'enabled' AND (w.paused_until IS NULL OR w.paused_until <= %(now)s)
-        AND (w.failures = 0 OR w.failed_at + least(w.failures, {BACKOFF_S}) * interval '1 s' <= %(now)s)
+        AND (w.failures = 0 OR NOT {FAILING}
+            OR w.failed_at + least(w.failures, {BACKOFF_S}) * interval '1 s' <= %(now)s)
 """
 """An endpoint that fails is asked less often, from every second down to every ``BACKOFF_S``: otherwise one
 that refuses at once would use up its whole backlog, and the time of the poller. A success ends that."""
@@ -60,13 +63,16 @@ HAS_DUE: Final = f"""
 DUE: Final = f"""
     SELECT due.id, due.is_reply, due.user_id, due.conversation_id
     FROM webhook_endpoints w CROSS JOIN LATERAL (
+        SELECT count(*) AS every, count(*) FILTER (WHERE l.attempted_at > %(now)s - %(hangs_after)s) AS young
+        FROM webhook_deliveries l WHERE l.endpoint_id = w.id AND l.lease_until > %(now)s
+    ) AS running CROSS JOIN LATERAL (
         SELECT d.id, d.next_attempt_at, d.user_id, d.conversation_id, e.type = %(reply)s AS is_reply
         FROM webhook_deliveries d JOIN outgoing_events e ON e.id = d.event_row
         WHERE d.endpoint_id = w.id AND d.state = 'waiting' AND d.next_attempt_at <= %(now)s
         ORDER BY d.next_attempt_at, d.id
-        LIMIT greatest(0, CASE WHEN w.failures > 0 THEN %(when_failing)s ELSE %(per_endpoint)s END - (
-            SELECT count(*) FROM webhook_deliveries l
-            WHERE l.endpoint_id = w.id AND l.lease_until > %(now)s))
+        LIMIT greatest(0, CASE WHEN {FAILING} THEN
+            least(%(when_failing)s - running.young, %(when_failing)s + %(hanging)s - running.every)
+            ELSE %(per_endpoint)s - running.every END)
         FOR UPDATE OF d SKIP LOCKED
     ) AS due
     WHERE {READY}
@@ -139,13 +145,17 @@ class QueueLimits:
 
     Attributes:
         per_endpoint: of one endpoint, over the whole fleet.
-        when_failing: of an endpoint whose last attempt failed: failing ones take few of all attempts.
+        when_failing: of an endpoint of whose recent attempts half failed: these take few of all attempts.
+        hangs_after: an attempt that has run for so long leaves its place to another one.
+        hanging: places left so, of a failing endpoint.
         lease: a poller that has not ended an attempt by then is dead; longer than an attempt may take.
         hold: pause before the next look at a reply whose retraction may be undone.
     """
 
     per_endpoint: int = 8
     when_failing: int = 1
+    hangs_after: timedelta = timedelta(seconds=2)
+    hanging: int = 1
     lease: timedelta = timedelta(seconds=30)
     hold: timedelta = timedelta(seconds=2)
 
@@ -245,6 +255,8 @@ async def _lock_due(connection: PoolConnection, limit: int, now: datetime, limit
         "limit": limit,
         "per_endpoint": limits.per_endpoint,
         "when_failing": limits.when_failing,
+        "hangs_after": limits.hangs_after,
+        "hanging": limits.hanging,
         "reply": WebhookType.REPLY_CREATED.value,
     }
     due = await (await connection.execute(DUE, values)).fetchall()

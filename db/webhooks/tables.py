@@ -24,6 +24,9 @@ webhook_endpoints: Final = table(
     sa.Column("old_secret", sa.Text, comment="signs too, until old_secret_until"),
     sa.Column("old_secret_until", Timestamp),
     required("failures", sa.Integer, server_default=ZERO, comment="attempts since the last success"),
+    required(
+        "failing_share", sa.Float, server_default=ZERO, comment="of recent attempts, newer ones count more"
+    ),
     sa.Column("failing_since", Timestamp, comment="first failure since the last success"),
     sa.Column("failed_at", Timestamp, comment="the last failure"),
     sa.Column("paused_until", Timestamp, comment="the receiver asked for a pause: Retry-After"),

@@ -9,6 +9,7 @@ from typing import Final
 from db.fleet.recent import RecentCount
 from tasks.alerts.situation import Situation
 from tasks.alerts.unusual import MINIMUM, EventShare, unusual_shares
+from tasks.fleet.beats import KEPT_S
 from tasks.metrics.fleet import age_s
 from worker.reasons import Reason, ReasonFamily
 
@@ -63,7 +64,9 @@ def workers_missing(now: Situation) -> Iterator[str]:
 def tasks_not_run(now: Situation) -> Iterator[str]:
     """Beat sends nothing, or no worker runs what it sends."""
     stream = now.fleet.stream
-    if stream and stream.beat_age_s > TASKS_LATE_S:
+    if stream and stream.beat_age_s >= KEPT_S:
+        yield "no beat has sent a task in the last day"
+    elif stream and stream.beat_age_s > TASKS_LATE_S:
         yield f"beat has sent no task for {stream.beat_age_s:.0f} s"
     elif stream and stream.tasks_age_s > TASKS_LATE_S:
         yield f"beat sends tasks, but no worker has run one for {stream.tasks_age_s:.0f} s"
@@ -136,6 +139,13 @@ def upstream_not_called(now: Situation) -> Iterator[str]:
     """Workers do not call an upstream, because it failed several times in a row."""
     for upstream, workers in now.not_called:
         yield f"{workers} workers do not call the upstream {upstream}: its breaker is open"
+
+
+def clock_wrong(now: Situation) -> Iterator[str]:
+    """Workers whose machine's clock is wrong."""
+    for worker, ahead_s in now.clocks:
+        where = "ahead of" if ahead_s > 0 else "behind"
+        yield f"the clock of worker {worker} is {abs(ahead_s):.1f} s {where} that of Postgres"
 
 
 def budget_spent(now: Situation) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from tasks.alerts import conditions, expressions
 from tasks.alerts.conditions import SLA_S, WEBHOOKS_LATE_S
-from tasks.alerts.situation import Situation
+from tasks.alerts.situation import MOST_SKEW_S, Situation
 
 
 class AlertSeverity(StrEnum):
@@ -159,6 +159,14 @@ ALERTS: Final = (
         minutes=5,
         expression="max by (upstream) (hushgate_breaker_state) > 0",
         check=conditions.upstream_not_called,
+    ),
+    Alert(
+        name="HushgateClockWrong",
+        severity=AlertSeverity.TICKET,
+        summary="The clock of a worker's machine differs from that of Postgres.",
+        minutes=1,
+        expression=f"abs(hushgate_clock_ahead_seconds) > {MOST_SKEW_S:.0f}",
+        check=conditions.clock_wrong,
     ),
     Alert(
         name="HushgateBudgetSpent",

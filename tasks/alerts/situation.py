@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Final
 
 from redis.exceptions import RedisError
 
 from db.fleet.reading import figures_connection
 from db.fleet.recent import RecentCount, load_recent_counts
 from tasks.fleet.state import REACH_S, FleetState, load_fleet
-from tasks.limits.board import load_reports
+from tasks.limits.board import WorkerReport, load_reports
 from tasks.shards.clients import connect
 from worker.adapters.circuit_breaker import BreakerState
 from worker.errors import StorageUnavailable
 from worker.settings import StreamSettings
+
+MOST_SKEW_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +27,7 @@ class Situation:
     Attributes:
         counts: empty while Postgres does not answer.
         workers: how many are expected.
+        clocks: each worker whose machine's clock is wrong, with the seconds that it is ahead of Postgres.
         not_called: each upstream whose breaker is not closed, with the number of workers; empty while Redis
             does not answer.
     """
@@ -32,6 +36,7 @@ class Situation:
     counts: tuple[RecentCount, ...]
     workers: int
     not_called: tuple[tuple[str, int], ...] = ()
+    clocks: tuple[tuple[str, float], ...] = ()
 
 
 async def load_situation(
@@ -44,17 +49,26 @@ async def load_situation(
             counts = await load_recent_counts(connection, fleet.at)
     except StorageUnavailable:
         counts = ()
-    not_called = await _not_called(settings)
-    return Situation(fleet=fleet, counts=counts, workers=workers, not_called=not_called)
+    reports = await _reports(settings)
+    return Situation(
+        fleet=fleet, counts=counts, workers=workers, not_called=_not_called(reports), clocks=_clocks(reports)
+    )
 
 
-async def _not_called(settings: StreamSettings) -> tuple[tuple[str, int], ...]:
+async def _reports(settings: StreamSettings) -> tuple[WorkerReport, ...]:
     url = settings.redis_url.get_secret_value()
     try:
         async with connect(url, timeout_s=REACH_S) as redis:
-            reports = await load_reports(redis, settings.stream)
+            return await load_reports(redis, settings.stream)
     except (RedisError, OSError):
         return ()
+
+
+def _not_called(reports: tuple[WorkerReport, ...]) -> tuple[tuple[str, int], ...]:
     upstreams = (each for report in reports for each in report.upstreams)
     counts = Counter(each.upstream for each in upstreams if each.state != BreakerState.CLOSED)
     return tuple(sorted(counts.items()))
+
+
+def _clocks(reports: tuple[WorkerReport, ...]) -> tuple[tuple[str, float], ...]:
+    return tuple((each.worker, each.ahead_s) for each in reports if abs(each.ahead_s) > MOST_SKEW_S)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+import socket
 from typing import Any, Final
 
 import structlog
@@ -17,7 +20,18 @@ KEPT_S: Final = 86_400
 """The longest age that is known; a missing key is as old."""
 LATE_S: Final = 60.0
 """Beat sends a task every 10 s."""
+SEEN_S: Final = 30
 REACH_S: Final = 5.0
+SIGN: Final = """#!lua flags=allow-oom
+-- KEYS[1] beats; ARGV[1] this beat, ARGV[2] seconds that are kept.
+local now = tonumber(redis.call('TIME')[1])
+redis.call('ZADD', KEYS[1], now, ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[2])
+"""
+LATELY: Final = """#!lua flags=no-writes
+-- KEYS[1] beats; ARGV[1] seconds.
+return redis.call('ZRANGEBYSCORE', KEYS[1], redis.call('TIME')[1] - ARGV[1], '+inf')
+"""
 
 
 def beat_key(stream: str) -> str:
@@ -30,13 +44,20 @@ def tasks_key(stream: str) -> str:
     return f"{{{stream}}}:tasks"
 
 
+def beats_key(stream: str) -> str:
+    """The beats that sent a task lately; score: when, in seconds by the clock of Redis."""
+    return f"{{{stream}}}:beats"
+
+
 def sign_beat(url: str, stream: str) -> None:
     """Sign now and whenever this process sends a task; called once, when beat starts."""
     redis = connect_sync(url, timeout_s=REACH_S)
+    name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
     def sign(**_signal: Any) -> None:
         try:
             redis.set(beat_key(stream), 1, ex=KEPT_S)
+            redis.eval(SIGN, 1, beats_key(stream), name, KEPT_S)
         except RedisError as error:  # the next task is sent within 10 s
             log.warning("beat_not_signed", error=type(error).__name__)
 
@@ -50,6 +71,13 @@ async def sign_tasks(redis: AsyncRedis, stream: str) -> None:
         await redis.set(tasks_key(stream), 1, ex=KEPT_S)
     except RedisError as error:
         log.warning("tasks_not_signed", error=type(error).__name__)
+
+
+async def load_beats(redis: AsyncRedis, stream: str) -> tuple[str, ...]:
+    """The beats that sent a task within ``SEEN_S``: host, process and a random part of each."""
+    asked: Any = redis  # its methods are typed for both colours at once
+    found = await asked.eval(LATELY, 1, beats_key(stream), SEEN_S)
+    return tuple(bytes(each).decode() for each in found)
 
 
 async def load_ages(redis: AsyncRedis, stream: str) -> tuple[float, float]:

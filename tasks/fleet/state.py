@@ -14,7 +14,7 @@ from redis.exceptions import RedisError, ResponseError
 from db.conservation import Balance, load_balance
 from db.fleet.figures import StoredFigures, load_stored_figures
 from db.fleet.reading import figures_connection
-from tasks.fleet.beats import load_ages
+from tasks.fleet.beats import load_ages, load_beats
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import connect
 from tasks.shards.layout import ShardStream
@@ -56,6 +56,7 @@ class StreamState:
         workers: workers with a heartbeat.
         beat_age_s: since beat sent a task; a day when that is longer ago.
         tasks_age_s: since a worker ran a task of beat; the same.
+        beats: beats that sent a task in the last 30 s; there must be one.
         shards: the shards that publishers use, and earlier ones that hold entries or do not answer.
     """
 
@@ -66,6 +67,7 @@ class StreamState:
     beat_age_s: float
     tasks_age_s: float
     shards: tuple[ShardState, ...] = ()
+    beats: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -107,6 +109,7 @@ async def load_stream_state(redis: Redis, stream: str) -> StreamState:
         workers=len(frozenset[str]().union(*(each.workers for each in found))),
         beat_age_s=beat_age_s,
         tasks_age_s=tasks_age_s,
+        beats=await load_beats(redis, stream),
         shards=tuple(each for each in found if each.entries or not each.up or each.name in current),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, TypeVar
 
@@ -49,11 +49,16 @@ class UpstreamReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerReport:
-    """All upstreams of one worker, and what is left of their limits."""
+    """All upstreams of one worker, and what is left of their limits.
+
+    Attributes:
+        ahead_s: its machine's clock minus that of Postgres; negative when it is behind.
+    """
 
     worker: str
     upstreams: tuple[UpstreamReport, ...]
     quotas: tuple[QuotaReport, ...]
+    ahead_s: float = 0.0
 
 
 Report = TypeVar("Report", UpstreamReport, QuotaReport)
@@ -102,11 +107,20 @@ async def _quota(sharing: list[CallGuard], resource: Resource) -> QuotaReport:
 class Board:
     """Writes the reports of one worker."""
 
-    def __init__(self, redis: Redis, *, stream: str, worker: str, guards: Iterable[CallGuard]) -> None:
+    def __init__(
+        self,
+        redis: Redis,
+        *,
+        stream: str,
+        worker: str,
+        guards: Iterable[CallGuard],
+        ahead_s: Callable[[], float],
+    ) -> None:
         self._redis = redis
         self._stream = stream
         self._worker = worker
         self._guards = guards
+        self._ahead_s = ahead_s
 
     async def run(self) -> None:
         """Report every ``REPORT_S`` until cancelled; without Redis nothing is reported."""
@@ -123,6 +137,7 @@ class Board:
         found = {
             "upstreams": [asdict(report_of(guard)) for guard in self._guards],
             "quotas": [asdict(each) for each in quotas],
+            "ahead_s": round(self._ahead_s(), 3),
         }
         async with self._redis.pipeline(transaction=False) as pipe:
             pipe.set(_key(self._stream, self._worker), orjson.dumps(found), ex=KEPT_S)
@@ -156,6 +171,7 @@ def _report(worker: str, stored: Any) -> WorkerReport:
         worker=worker,
         upstreams=tuple(_read(UpstreamReport, stored["upstreams"])),
         quotas=tuple(_read(QuotaReport, stored["quotas"])),
+        ahead_s=float(stored.get("ahead_s", 0.0)),
     )
 
 

@@ -84,6 +84,8 @@ local function grant_queued()
   end
 end
 
+-- a worker that was frozen and reaped meanwhile: unless it sends a heartbeat, its lanes are freed again
+if redis.call('SISMEMBER', prefix .. 'workers', me) == 0 then redis.call('SADD', prefix .. 'departed', me) end
 sort_ready()
 local ahead = 0
 if batch > 0 then ahead = math.min(batch, most_admitted - redis.call('XPENDING', stream, group)[1]) end

@@ -157,6 +157,9 @@ HELD: Final = _gauge("hushgate_moderation_held", "Moderation calls that wait for
 STORAGE_OPEN: Final = _gauge(
     "hushgate_storage_open", "1 while decisions can be stored; 0: nothing is admitted."
 )
+CLOCK_AHEAD: Final = _gauge(
+    "hushgate_clock_ahead_seconds", "Clock of the machine minus that of Postgres; negative: it is behind."
+)
 WEBHOOK_ATTEMPTS: Final = _counter(
     "hushgate_webhook_attempts_total",
     "Attempts to send a webhook, by the state of the delivery afterwards; waiting: it is repeated.",

@@ -18,6 +18,7 @@ class RepairContext:
 
     Attributes:
         since: rows of before are not looked at.
+        is_chosen: a person chose ``since``: also what was sent before Redis came back empty is looked at.
         older_than: neither are rows and entries of the last moments, which a worker may be about to finish.
         limit: most breaches of one kind.
         person: who repairs, for the access log.
@@ -31,6 +32,7 @@ class RepairContext:
     older_than: timedelta
     limit: int
     person: str
+    is_chosen: bool = False
 
     @property
     def window(self) -> Window:

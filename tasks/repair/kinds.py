@@ -141,13 +141,17 @@ KINDS: Final = (
 """In the order in which they are repaired best: first what workers still have to decide."""
 SUMS: Final = frozenset({Breach.ENTRIES_UNCOUNTED, Breach.ENDINGS_MISSING})
 """Kinds that name no entry; most other breaches change these sums too."""
+BESIDE_SUMS: Final = frozenset({Breach.REPLY_NOT_ON_STREAM, Breach.OUTGOING_NOT_ON_STREAM})
+"""Kinds that change no sum: nothing has to be sent before a sum can be repaired."""
 BY_NAME: Final = {kind.breach: kind for kind in KINDS}
 
 
 async def find_all(context: RepairContext, kinds: Sequence[Kind] = KINDS) -> list[FoundBreach]:
     """Every breach of these kinds; the sums are looked at when nothing else explains them."""
     found = [each for kind in kinds if kind.breach not in SUMS for each in await kind.find(context)]
-    return found or [each for kind in kinds if kind.breach in SUMS for each in await kind.find(context)]
+    if any(each.breach not in BESIDE_SUMS for each in found):
+        return found
+    return found + [each for kind in kinds if kind.breach in SUMS for each in await kind.find(context)]
 
 
 async def repair(context: RepairContext, kind: Kind, found: Sequence[FoundBreach]) -> frozenset[str]:

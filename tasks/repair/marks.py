@@ -3,18 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
-from typing import Final
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final, Protocol, TypeVar
 
 from redis.asyncio import Redis
 
 from db.repair.finding import Window
-from tasks.once_stream import MARK_TTL_S
+from tasks.once_stream import MARK_TTL_S, begun_key
 from tasks.repair.context import RepairContext
 
 PAGE: Final = 500
 MARGIN: Final = timedelta(hours=12)
 """A mark ends before its row is so old; a row near that age proves nothing."""
+
+CLOCKS: Final = timedelta(seconds=5)
+"""Entries of so short a time before may be of after: the clocks of Redis and Postgres differ."""
+
+
+class Sent(Protocol):
+    """Something that counts as sent."""
+
+    @property
+    def sent_at(self) -> datetime:
+        """When."""
+        ...
+
+
+AnySent = TypeVar("AnySent", bound=Sent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emptied:
+    """Redis came back empty.
+
+    Attributes:
+        at: when it had its first key again.
+        unmarked: entries of the time before, all sent, none with a mark.
+        newest: when the last of them was sent.
+    """
+
+    at: datetime
+    unmarked: int
+    newest: datetime
+
+
+async def without_emptied(
+    context: RepairContext, stream: str, sent: Sequence[AnySent], found: Sequence[bool]
+) -> tuple[list[AnySent], Emptied | None]:
+    """Those without a mark, and whether Redis came back empty.
+
+    Without a start that a person chose, what was sent before that is left out: its readers have read it, and
+    would get it a second time.
+    """
+    lost = [each for each, is_there in zip(sent, found, strict=True) if not is_there]
+    stored = await context.redis.get(begun_key(stream))
+    if stored is None:
+        return lost, None
+    at = datetime.fromtimestamp(int(stored), tz=UTC)
+    has_earlier_mark = any(
+        is_there for each, is_there in zip(sent, found, strict=True) if each.sent_at < at - CLOCKS
+    )
+    before = [each.sent_at for each in lost if each.sent_at < at]
+    if has_earlier_mark or not before:
+        return lost, None
+    kept = lost if context.is_chosen else [each for each in lost if each.sent_at >= at]
+    return kept, Emptied(at=at, unmarked=len(before), newest=max(before))
 
 
 def window_of_marks(context: RepairContext) -> Window:

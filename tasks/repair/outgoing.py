@@ -18,6 +18,9 @@ from worker.webhooks.types import WebhookType
 async def outgoing_not_on_stream(context: RepairContext) -> list[FoundBreach]:
     """Escalations and retractions that Postgres counts as sent, and that Redis has lost; oldest first."""
     sent = await finding.sent_events(context.pool, marks.window_of_marks(context))
+    lost = await _lost(context, sent)
+    found = [each not in lost for each in sent]
+    lost, _ = await marks.without_emptied(context, context.settings.reply_stream, sent, found)
     return [
         FoundBreach(
             breach=Breach.OUTGOING_NOT_ON_STREAM,
@@ -25,14 +28,14 @@ async def outgoing_not_on_stream(context: RepairContext) -> list[FoundBreach]:
             account=each.account,
             found="Postgres counts it as sent, and Redis has no mark of its sending",
         )
-        for each in await _lost(context, sent)
+        for each in lost
     ][: context.limit]
 
 
 async def send_again(context: RepairContext, each: FoundBreach) -> bool:
     """Let the relays send an entry that Redis has lost, unless it is there again; no webhook repeats it."""
     event_type, _, key = each.subject.partition(" ")
-    sent = SentEvent(type=event_type, key=key, account=each.account or "")
+    sent = SentEvent(type=event_type, key=key, account=each.account or "", sent_at=context.now)
 
     async def is_lost() -> bool:
         return bool(await _lost(context, [sent]))

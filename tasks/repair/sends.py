@@ -8,12 +8,13 @@ from uuid import UUID
 
 from db.pool import PoolConnection
 from db.repair import finding, fixing
+from db.repair.finding import SentReply
 from db.repair.model import Breach, FoundBreach
 from tasks.once_stream import marks_of
 from tasks.relay import mark_sent
 from tasks.repair import marks, retry
 from tasks.repair.context import RepairContext
-from tasks.repair.marks import PAGE
+from tasks.repair.marks import PAGE, Emptied
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import LuaScript
 
@@ -41,17 +42,23 @@ async def replies_sent_unmarked(context: RepairContext) -> list[FoundBreach]:
 
 async def replies_not_on_stream(context: RepairContext) -> list[FoundBreach]:
     """Replies that the outbox counts as delivered, and that Redis has lost."""
-    delivered = await finding.delivered_replies(context.pool, marks.window_of_marks(context))
+    lost, _ = await lost_replies(context)
     return [
         FoundBreach(
             breach=Breach.REPLY_NOT_ON_STREAM,
-            subject=decision_id,
-            account=delivered[decision_id],
+            subject=each.decision_id,
+            account=each.account,
             found="the outbox counts it as delivered, and Redis has no mark of its sending",
         )
-        for decision_id, sent in await _marks(context, list(delivered))
-        if not sent
+        for each in lost
     ][: context.limit]
+
+
+async def lost_replies(context: RepairContext) -> tuple[list[SentReply], Emptied | None]:
+    """Delivered replies without a mark, and whether Redis came back empty: replies of before are left out."""
+    delivered = await finding.delivered_replies(context.pool, marks.window_of_marks(context))
+    found = [is_there for _, is_there in await _marks(context, [each.decision_id for each in delivered])]
+    return await marks.without_emptied(context, context.settings.reply_stream, delivered, found)
 
 
 async def decisions_without_reply(context: RepairContext) -> list[FoundBreach]:

@@ -113,3 +113,39 @@ def test_a_judge_that_hangs_takes_no_places_from_moderation_and_completions(engi
     assert still_hangs
     assert len(ended) == 8
     assert series(engine, 'hushgate_upstream_not_called_total{upstream="judge",why="busy"}') >= 1
+
+
+@pytest.mark.parametrize(("policy", "reason"), [("allow", "REPLIED"), ("block", "MODERATION_UNAVAILABLE")])
+def test_behind_an_open_breaker_no_event_waits_for_moderation(
+    database_url: str, redis_url: str, sandbox: SandboxHandle, policy: str, reason: str
+) -> None:
+    """The pause until the next probe is long; the account's failure policy decides at once."""
+    pause = {"HUSHGATE_BREAKER_PAUSE_S": "8", "HUSHGATE_BREAKER_LONGEST_PAUSE_S": "8"}
+    with running(database_url, redis_url, sandbox, HUSHGATE_BREAKER_FAILURES="1", **pause) as engine:
+        user_id = engine.account(documents=HOURS, moderation_failure=policy)
+        engine.sandbox.add_rule("moderations", "503")
+        engine.decide(user_id, QUESTION)
+        spared = engine.decide(user_id, QUESTION)
+        engine.sandbox.reset()
+    waits = [each["waited_s"] for each in spared["snapshot_json"]["attempts"]]
+
+    assert spared["reason_code"] == reason
+    assert set(outcomes(spared)) - {"completed"} == {"circuit_open"}
+    assert sum(waits) == 0
+
+
+def test_behind_an_open_breaker_the_model_has_its_own_pauses(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """Its retries do not wait for the next probe."""
+    pause = {"HUSHGATE_BREAKER_PAUSE_S": "8", "HUSHGATE_BREAKER_LONGEST_PAUSE_S": "8"}
+    with running(database_url, redis_url, sandbox, HUSHGATE_BREAKER_FAILURES="1", **pause) as engine:
+        user_id = engine.account(documents=HOURS)
+        engine.sandbox.add_rule("chat", "503")
+        engine.decide(user_id, QUESTION)
+        spared = engine.decide(user_id, QUESTION)
+        engine.sandbox.reset()
+
+    assert spared["reason_code"] == "LLM_ERROR"
+    assert set(outcomes(spared)) == {"circuit_open"}
+    assert sum(each["waited_s"] for each in spared["snapshot_json"]["attempts"]) < 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import urllib.error
 import urllib.request
 from types import SimpleNamespace
@@ -11,10 +12,10 @@ import orjson
 import psycopg
 import pytest
 
-from chaos.faults.servers import NEXT_TRANSACTION, shifted
+from chaos.faults.servers import shifted
 from chaos.faults.upstream import MOST, hits
 from chaos.fleet.review_client import AskedJob, ReviewClient
-from chaos.fleet.world import World
+from chaos.fleet.world import STREAM, World
 from chaos.kinds import Law
 from chaos.laws.observations import JobKind, Observations
 from chaos.laws.oracle import breaches
@@ -23,37 +24,32 @@ from chaos.observing.prompt_watch import PromptWatch
 from chaos.plan import Plan
 from cli.stack import Stack
 from sandbox.server import start as start_sandbox
-
-DECIDED = (
-    "INSERT INTO event_keys (user_id, event_id, entry_id, created_at)"
-    " VALUES ('shop', %s, %s, now() + make_interval(secs => %s))"
-)
+from tasks.limits.board import Board
+from tasks.shards.clients import connect
 
 
 class Database(World):
     """A database without processes."""
 
-    def __init__(self, database_url: str) -> None:
-        """Take a database that runs."""
+    def __init__(self, database_url: str, redis_url: str = "") -> None:
+        """Take servers that run."""
         self.plan = Plan(events=1, workers=1, seed=1, counts={})
-        self.stack = cast("Stack", SimpleNamespace(database_url=database_url))
+        self.stack = cast("Stack", SimpleNamespace(database_url=database_url, redis_url=redis_url))
 
 
 @pytest.mark.parametrize("offset_s", [-600, -60, 60, 600])
-def test_a_clock_jump_is_seen_in_decisions_since_the_jump_only(database_url: str, offset_s: int) -> None:
-    """A decision that is a minute old is none of a clock that is a minute behind."""
-    world = Database(database_url)
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute("TRUNCATE event_keys")
-        connection.execute(DECIDED, ("old", "1-0", offset_s - 5))
-        since = world.rows(NEXT_TRANSACTION)[0][0]
-        connection.execute(DECIDED, ("ordinary", "2-0", 0))
+async def test_a_clock_jump_is_seen_in_the_report_of_a_worker(redis_url: str, offset_s: int) -> None:
+    """A report of a right clock, or of another jump, is none."""
+    world = Database("", redis_url)
+    clocks = iter((0.0, -float(offset_s), float(offset_s)))
+    async with connect(redis_url) as redis:
+        board = Board(redis, stream=STREAM, worker="a", guards=(), ahead_s=lambda: next(clocks))
+        seen = []
+        for _ in range(3):
+            await board.report()
+            seen.append(await asyncio.to_thread(shifted, world, offset_s))
 
-        assert shifted(world, offset_s, since) == 0
-
-        connection.execute(DECIDED, ("shifted", "3-0", offset_s))
-
-    assert shifted(world, offset_s, since) == 1
+    assert seen == [False, False, True]
 
 
 ENDPOINT = """

@@ -16,6 +16,7 @@ from cli.doctor.fleet import LINES
 from cli.doctor.servers import clock_check
 from cli.stack import Stack
 from tasks.alerts.declared import ALERTS
+from tasks.fleet.beats import beat_key, sign_beat
 from tests.conftest import create_database, database_at
 from tests.integration.test_alerts import decide
 from tests.support.fleet_signs import STREAM, sign_fleet
@@ -98,7 +99,7 @@ def break_everything(url: str, redis_url: str) -> None:
             connection.execute(f"DROP TABLE {partition}")
 
 
-ELSEWHERE = {"HushgateServerAway", "HushgateEventsLost", "HushgateUpstreamNotCalled"}
+ELSEWHERE = {"HushgateServerAway", "HushgateEventsLost", "HushgateUpstreamNotCalled", "HushgateClockWrong"}
 
 
 def test_every_alert_is_in_one_line() -> None:
@@ -183,3 +184,27 @@ def test_json_is_printed_on_a_terminal_too(shell: Shell) -> None:
     rows = [json.loads(line) for line in ended.out.splitlines() if line.startswith("{")]
     assert {"python", "workers", "beat", "outbox"} <= {row["check"] for row in rows}
     assert all(set(row) == {"check", "state", "found", "fix"} for row in rows)
+
+
+def test_a_second_beat_is_noticed(shell: Shell, redis_url: str) -> None:
+    """With one beat the line is missing; with two it names both."""
+    sign_fleet(redis_url)
+    sign_beat(redis_url, STREAM)
+    alone = states(shell.run("doctor", "--offline"))
+    sign_beat(redis_url, STREAM)
+    both = {row["check"]: row for row in shell.run("doctor", "--offline").rows}
+
+    assert "beats" not in alone
+    assert both["beats"]["state"] == "warn"
+    assert both["beats"]["found"].count(":") == 4
+
+
+def test_a_fleet_that_never_had_a_beat_has_no_age_of_it(shell: Shell, redis_url: str) -> None:
+    """The line says that there is none, and how to start it."""
+    sign_fleet(redis_url)
+    with Redis.from_url(redis_url) as redis:
+        redis.delete(beat_key(STREAM))
+    found = {row["check"]: row for row in shell.run("doctor", "--offline").rows}["beat"]
+
+    assert found["state"] == "fail"
+    assert found["found"] == "none: no beat has sent a task in the last day"

@@ -821,6 +821,25 @@ async def test_lanes_change_hands_on_a_full_redis(
     assert await redis.smembers(f"{KEYS}departed") >= {b"b"}
 
 
+async def test_lanes_of_a_worker_that_woke_after_it_was_reaped_are_freed(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """Its request was under way while it was frozen; it is killed before its next heartbeat."""
+    frozen, other = [await worker(name) for name in "ab"]
+    await die(redis, "a")
+    await other.reap()
+    (entry_id,) = await publish(redis, event("c", 1))
+    await frozen.read(10)
+    for _ in range(2):
+        await other.reap()
+    granted = await only_grant(other)
+    await finish(other, granted)
+    await other.reap()
+
+    assert granted.entry_id == entry_id
+    assert not await redis.exists(f"{KEYS}owned:a")
+
+
 async def test_a_worker_waits_for_the_first_entry_that_a_stream_ever_has(
     redis: Redis, worker: NewWorker
 ) -> None:

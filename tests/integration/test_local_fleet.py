@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import urllib.request
 
+import psutil
 import psycopg
 import pytest
+from redis import Redis
 
 from cli.demo.review_access import add_sample_reviews, await_pages, new_review_access
 from cli.stack.fleet import fleet
 from sandbox.server import DIRECT
+from tests.support.running import eventually
 from worker.errors import ConfigurationError
 from worker.settings import Settings
 
@@ -86,3 +89,17 @@ def test_every_unusable_variable_is_named_before_anything_starts() -> None:
         pass  # pragma: no cover
 
     assert all(name in str(caught.value) for name in outside)
+
+
+def test_a_cold_worker_starts_within_three_seconds_of_cpu(database_url: str, redis_url: str) -> None:
+    """Until its first heartbeat; on a busy machine these seconds decide how soon lanes are taken over."""
+    with (
+        fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running,
+        Redis.from_url(redis_url) as redis,
+    ):
+        running.start_worker("cold")
+        process = psutil.Process(running.workers["cold"].pid)
+        eventually(lambda: redis.keys("*:hb:*"), "the first heartbeat")
+        used = process.cpu_times()
+
+    assert used.user + used.system <= 3.0

@@ -70,7 +70,15 @@ def early(source: Pool, known: Account | None, *errors: Exception) -> EarlyTakeo
     async def versions(_: Any) -> dict[str, int]:
         return {}
 
-    return EarlyTakeovers(source, Rulebooks(load, versions), now=lambda: NOW, payload_bytes=10_000)
+    async def refresh_clock() -> None: ...
+
+    return EarlyTakeovers(
+        source,
+        Rulebooks(load, versions),
+        now=lambda: NOW,
+        refresh_clock=refresh_clock,
+        payload_bytes=10_000,
+    )
 
 
 @pytest.mark.parametrize(

@@ -643,6 +643,55 @@ async def test_a_dead_endpoint_delays_no_other(
         assert len(dead.requests) == 3 * QueueLimits().per_endpoint
 
 
+async def test_a_hanging_and_a_failed_request_slow_nothing_down(
+    source: Pool, people: Pool, clock: Clock
+) -> None:
+    """Among 60 requests one hangs and one is refused; the other events of the endpoint arrive meanwhile."""
+    account = new_account()
+    receiver = Receiver()
+
+    async def says(_: Request) -> bytes:
+        number = len(receiver.requests)
+        return await hang(_) if number == 1 else answer(500 if number == 2 else 200)
+
+    receiver.says = says
+    running = WebhookPoller(source, WebhookSender(loopback=True, now=clock.now), now=clock.now)
+    async with receiving(receiver):
+        await add_endpoint(people, account, receiver.url)
+        await add_events(source, account, *(f"c{number}" for number in range(60)))
+        looking = asyncio.create_task(running.run())
+        await receiver.count(60)
+        await cancel_all([looking])
+
+    assert len(receiver.ids()) == 60
+
+
+async def test_a_hanging_request_leaves_the_one_place_of_a_failing_endpoint(
+    source: Pool, people: Pool, clock: Clock
+) -> None:
+    """After two seconds one other request begins, and no more while both hang."""
+    account = new_account()
+    sender = WebhookSender(loopback=True, now=clock.now)
+    running = WebhookPoller(source, sender, now=clock.now, seconds=lambda: 0.0)  # no claim is too old
+    async with receiving(Receiver(says=hang)) as receiver, running._sender:
+        endpoint = await add_endpoint(people, account, receiver.url)
+        async with checkout(people) as connection:
+            failing = "UPDATE webhook_endpoints SET failing_share = 1 WHERE id = %s"
+            await connection.execute(failing, (endpoint,))
+        await add_events(source, account, *(f"c{number}" for number in range(5)))
+        begun = []
+        for _ in range(3):
+            await running.look()
+            await running.look()
+            async with checkout(people) as connection:
+                counted = "SELECT sum(attempts) FROM webhook_deliveries WHERE endpoint_id = %s"
+                begun += await (await connection.execute(counted, (endpoint,))).fetchall()
+            clock.pass_by(3)
+        await cancel_all(running._running)
+
+    assert begun == [(1,), (2,), (2,)]
+
+
 def test_every_type_can_be_subscribed() -> None:
     """The closed set has the types of the specification of this product."""
     assert {each.value for each in WebhookType} == {

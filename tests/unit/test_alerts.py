@@ -90,6 +90,7 @@ FIRES = {
         counts=count("FLAGGED_RULE", 30, 50, matched_rule="flagged_phrase:x")
     ),
     "HushgateUpstreamNotCalled": replace(QUIET, not_called=(("model", 2),)),
+    "HushgateClockWrong": replace(QUIET, clocks=(("worker 1", -5.0),)),
     "HushgateBudgetSpent": situation(stored={"budgets_reached": (("shop", "day"),)}),
     "HushgateRolloutReturned": situation(stored={"rollouts_returned": ("shop",)}),
     "HushgateShadowFailed": situation(stored={"shadows_failed": 1}),

@@ -180,11 +180,8 @@ class CallGuard:
             raise
         except CircuitOpen as error:
             self._not_called(AttemptOutcome.CIRCUIT_OPEN)
-            raise NotCalled(
-                f"{self.upstream.name}: {error}",
-                kind=AttemptOutcome.CIRCUIT_OPEN,
-                retry_after_s=error.retry_after_s,
-            ) from error
+            # without the time of the next probe: no event is to wait for it
+            raise NotCalled(f"{self.upstream.name}: {error}", kind=AttemptOutcome.CIRCUIT_OPEN) from error
         except BulkheadFull as error:
             self._not_called(AttemptOutcome.BUSY)
             raise NotCalled(f"{self.upstream.name}: {error}", kind=AttemptOutcome.BUSY) from error

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from uuid import UUID
 
 import uuid_utils
 
 
-class SystemClock:
-    """Real time and real identifiers."""
+def machine_now() -> datetime:
+    """The wall clock of this machine, UTC; it may be wrong."""
+    return datetime.now(UTC)
 
-    def __init__(self) -> None:
+
+class SystemClock:
+    """Real time and real identifiers.
+
+    Args:
+        now: the wall clock; None: that of this machine. Workers have that of Postgres, which they share.
+    """
+
+    def __init__(self, now: Callable[[], datetime] | None = None) -> None:
+        self._now = now or machine_now
         self._interrupted = asyncio.Event()
 
     def interrupt(self) -> None:
@@ -22,7 +33,7 @@ class SystemClock:
 
     def now(self) -> datetime:
         """The wall clock, UTC."""
-        return datetime.now(UTC)
+        return self._now()
 
     def monotonic(self) -> float:
         """Seconds that never run backwards."""

@@ -240,13 +240,14 @@ class ModeratorCall:
         )
 
     def _wait_s(self, error: Exception) -> float | None:
-        """Seconds until the next attempt; a misconfigured endpoint is asked again only by a hold."""
+        """Seconds until the next attempt; past a breaker or a wrong endpoint only a hold asks again."""
         policy = self._policy(error)
         if is_limited(error):
             return self._limited_wait_s()
-        if isinstance(error, ModerationRejected) or (
-            isinstance(error, EndpointMisconfigured) and policy != FailurePolicy.HOLD
-        ):
+        if isinstance(error, ModerationRejected):
+            return None
+        is_not_called = getattr(error, "kind", None) == AttemptOutcome.CIRCUIT_OPEN
+        if policy != FailurePolicy.HOLD and (is_not_called or isinstance(error, EndpointMisconfigured)):
             return None
         case, retry_after_s = self.run.case, getattr(error, "retry_after_s", None)
         age_s = (self.run.ports.clock.now() - case.event.received_at).total_seconds()

@@ -1,0 +1,157 @@
+"""Defaults of the server, of a database or of a login change nothing that statements depend on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from redis.asyncio import Redis
+
+from cli.doctor.rights import session_settings
+from db import decisions, logins, outbox
+from db.conversation_owners import OwnerCause, Takeover, take_conversation
+from db.logins import LOGINS, Service
+from db.outgoing.locked_batch import begun
+from db.pool import Pool, PoolConnection, create_pool
+from db.review_store import Store
+from sandbox.server import SandboxHandle
+from tasks.relay import Relay
+from tasks.stream import connect
+from tests.support.pgbouncer import pooled
+from tests.support.running import settings_of
+from tests.support.samples import event
+from worker.adapters.system_clock import SystemClock
+from worker.model import Decision, DecisionKind, Event
+
+CLOCK = SystemClock()
+REPLIES = "test:replies"
+DEFAULTS = {
+    "default_transaction_isolation": "repeatable read",
+    "lock_timeout": "1ms",
+    "idle_in_transaction_session_timeout": "3s",
+    "TimeZone": "Pacific/Apia",
+    "DateStyle": "SQL, DMY",
+}
+
+
+@contextmanager
+def defaults(url: str) -> Iterator[None]:
+    """A database with other defaults."""
+    with psycopg.connect(url, autocommit=True) as owner:
+        name = owner.info.dbname
+        for setting, value in DEFAULTS.items():
+            owner.execute(f"ALTER DATABASE {name} SET {setting} = '{value}'")
+        try:
+            yield
+        finally:
+            owner.execute(f"ALTER DATABASE {name} RESET ALL")
+
+
+@pytest.fixture(params=["direct", "pooler"])
+def service_url(request: pytest.FixtureRequest, database_url: str) -> Iterator[str]:
+    """The database with other defaults, as a worker's login, with and without a pooler in between."""
+    logins.ensure(database_url, {})
+    with defaults(database_url):
+        url = logins.url_of(database_url, LOGINS[Service.WORKER], "unused")
+        if request.param == "direct":
+            yield url
+            return
+        with pooled(url, size=4) as behind:
+            yield behind
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    """A client of the empty server."""
+    async with connect(redis_url) as client:
+        yield client
+
+
+def replied(to: Event) -> Decision:
+    """A decision to reply."""
+    return Decision(
+        decision_id=CLOCK.new_id(to.created_at),
+        decided_at=to.created_at,
+        event=to,
+        kind=DecisionKind.RESPOND,
+        reason_code="REPLIED",
+        reason="every check passed",
+        confidence=1.0,
+        rules_version=1,
+        reply="a reply",
+        remember=True,
+    )
+
+
+async def test_a_takeover_after_the_relay_began_is_seen(
+    service_url: str, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """People take the conversation between the first and the second statement of the relay's transaction."""
+    now = CLOCK.now()
+    asked = event(event_id="asked", conversation_id="raced", created_at=now, received_at=now)
+    async with create_pool(service_url, size=2, application="test") as source:
+        await decisions.record_decision(source, replied(asked))
+
+        async def begun_before_takeover(connection: PoolConnection, lock: str) -> bool:
+            has_lock = await begun(connection, lock)
+            await take_conversation(source, takeover(asked), CLOCK.now())
+            return has_lock
+
+        monkeypatch.setattr(outbox, "begun", begun_before_takeover)
+        await Relay(source, redis, stream=REPLIES, now=CLOCK.now).drain()
+
+    assert await redis.xlen(REPLIES) == 0
+
+
+def takeover(of: Event) -> Takeover:
+    """A colleague takes the event's conversation."""
+    return Takeover(
+        user_id=of.user_id,
+        conversation_id=of.conversation_id,
+        people_until=CLOCK.now() + timedelta(hours=1),
+        changed_by="ann",
+        cause=OwnerCause.COMMAND,
+    )
+
+
+def test_doctor_accepts_a_service_login_and_refuses_another_behind_a_pooler(
+    database_url: str, redis_url: str, sandbox: SandboxHandle, service_url: str
+) -> None:
+    """Another login has the server's defaults there, which its sessions cannot change."""
+    with pooled(database_url, size=2) as own:
+        made, other = [
+            {check.check: check for check in session_settings(settings_of(url, redis_url, sandbox))}
+            for url in (service_url, own)
+        ]
+    found = other["session settings"]
+
+    assert {check.state for check in made.values()} == {"ok"}
+    assert found.state == "fail"
+    assert "default_transaction_isolation = repeatable read" in found.found
+    assert other["statement timeout"].state == "warn"
+
+
+async def test_pages_and_workers_have_the_same_settings(database_url: str) -> None:
+    """In a database with other defaults, a page's session is as a worker's."""
+    names = [name for name in DEFAULTS if name != "default_transaction_isolation"]
+    query = "SELECT " + ", ".join(f"current_setting('{name}')" for name in names)
+    with defaults(database_url):
+        async with create_pool(database_url, size=1, application="test") as source:
+            worker = await _row(source, query)
+        async with Store(database_url) as store, store.writing() as connection:
+            page = tuple((await connection.exec_driver_sql(query)).one())
+            isolation = (await connection.exec_driver_sql("SHOW transaction_isolation")).scalar_one()
+
+    assert page == worker == ("0", "10min", "UTC", "ISO, MDY")
+    assert isolation == "read committed"
+
+
+async def _row(source: Pool, query: str) -> tuple[Any, ...]:
+    async with source.connection() as connection:
+        row = await (await connection.execute(query)).fetchone()
+    assert row is not None
+    return row
