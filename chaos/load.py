@@ -32,7 +32,7 @@ EVENTS_PER_CONVERSATION: Final = 40
 QUESTIONS: Final = tuple(ANSWERS)
 SLOWED: Final = "[[sandbox:llm=500:1]] "
 TEXTS: Final = {
-    EventKind.DOUBTFUL: "Can I return a purchase after thirty days?",
+    EventKind.DOUBTFUL: "[[sandbox:llm=ungrounded]] Can I return a purchase after thirty days?",
     EventKind.SLOW: f"{SLOWED}{QUESTIONS[0]}",
     EventKind.RULE: f"this is {KEYWORD} {{mark}}",
     EventKind.MODERATED: "I will kill you {mark}",

@@ -14,7 +14,7 @@ ENDINGS: Final[Mapping[EventKind, frozenset[str]]] = {
     EventKind.RULE: frozenset({"FLAGGED_RULE"}),
     EventKind.MODERATED: frozenset({"MODERATION_FLAGGED"}),
     EventKind.BAD_DRAFT: frozenset({"REPLY_MODERATION_FLAGGED"}),
-    EventKind.HANDOFF: frozenset({"LOW_CONFIDENCE_ESCALATED"}),
+    EventKind.HANDOFF: frozenset({"MODEL_ESCALATED"}),
     EventKind.AGENT: frozenset({"AGENT_MESSAGE"}),
     EventKind.OLD: frozenset({"TOO_LATE"}),
     EventKind.OFF: frozenset({"AI_DISABLED"}),
@@ -26,8 +26,10 @@ PEOPLE: Final = frozenset({"OWNED_BY_PEOPLE", "TAKEN_OVER"})
 TO_PEOPLE: Final = frozenset(
     {EventKind.QUESTION, EventKind.DOUBTFUL, EventKind.SLOW, EventKind.HANDOFF, EventKind.OLD}
 )
-FAILURES: Final = frozenset({"LLM_ERROR", "MODERATION_UNAVAILABLE", "REPLY_MODERATION_UNAVAILABLE"})
-"""Endings while the models or moderation do not answer."""
+FAILURES: Final = frozenset(
+    {"LLM_ERROR", "MODERATION_UNAVAILABLE", "REPLY_MODERATION_UNAVAILABLE", "HELD_UNREAD"}
+)
+"""Endings while the models, the judge of drafts among them, or moderation do not answer."""
 NEED_MODELS: Final = frozenset({*TO_PEOPLE, EventKind.MODERATED, EventKind.BAD_DRAFT} - {EventKind.OLD})
 MOST_FAILED: Final = 0.1
 """Share of the events that need models; 0.4 % are usual in a long run, more in a short one."""

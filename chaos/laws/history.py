@@ -11,7 +11,10 @@ from chaos.laws.observations import MARKED, EventKind, Observations, PublishedEv
 from chaos.laws.sentences import each, repeated
 
 REMEMBERED: Final = frozenset(
-    {"REPLIED", "LOW_CONFIDENCE_ESCALATED", "AGENT_MESSAGE", "OWNED_BY_PEOPLE", "TAKEN_OVER"}
+    {
+        *("REPLIED", "LOW_CONFIDENCE_ESCALATED", "MODEL_ESCALATED", "HELD_UNREAD"),
+        *("AGENT_MESSAGE", "OWNED_BY_PEOPLE", "TAKEN_OVER"),
+    }
 )
 """Endings whose message must be stored. After a failure of the models it may be."""
 

@@ -104,7 +104,7 @@ def _try_a_text(page: Page) -> None:
 
 def _collision(desk: Desk) -> None:
     """Two people review the same decision; the slower one is shown both versions."""
-    path = f"/decisions/{desk.world.decision(CHANNEL, 'NO_EVIDENCE')}"
+    path = f"/decisions/{desk.world.decision(CHANNEL, 'NO_ANSWER')}"
     pages = [desk.sit(who, viewport=SCREEN) for who in ("reviewer", "second reviewer")]
     for page in pages:
         page.goto(path)

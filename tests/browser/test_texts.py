@@ -8,6 +8,9 @@ from playwright.sync_api import expect
 from tests.support.browser.desk import Desk
 from tests.support.browser.world import HOSTILE
 
+AS_READ = {len(HOSTILE) - 1: "W" * 400}
+"""By place: a text whose letters are read in another order than they are written is stored as it is read."""
+
 
 def test_a_covered_text_is_not_in_the_page_until_a_key_reveals_it(desk: Desk) -> None:
     """Neither as text nor in an attribute; then it is there and the cover is gone."""
@@ -38,4 +41,4 @@ def test_a_hostile_text_stays_a_text(desk: Desk, place: int) -> None:
 
         assert "owned" not in page.title()
         assert page.locator("iframe, [onload], [onerror], main svg[onload], main script").count() == 0
-    expect(page.locator(".quote").first).to_contain_text(HOSTILE[place][:20])
+    expect(page.locator(".quote").first).to_contain_text(AS_READ.get(place, HOSTILE[place])[:20])

@@ -17,7 +17,7 @@ def _review(page: Page, ruling: str, note: str) -> None:
 
 def test_the_slower_of_two_sees_both_versions_and_keeps_the_note(desk: Desk) -> None:
     """Nothing is overwritten unseen; sending again stores it beside the other."""
-    path = f"/decisions/{desk.world.decision(CHANNEL, 'NO_EVIDENCE')}"
+    path = f"/decisions/{desk.world.decision(CHANNEL, 'NO_ANSWER')}"
     faster, slower = desk.sit("reviewer"), desk.sit("second reviewer")
     desk.expect(409)
     faster.goto(path)

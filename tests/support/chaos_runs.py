@@ -138,7 +138,7 @@ RIGHT: Final = Observations(
         decision(ANSWERED, "respond", "REPLIED"),
         decision(SECOND, "respond", "REPLIED"),
         decision(FLAGGED, "ignore", "MODERATION_FLAGGED"),
-        decision(HANDED, "escalate", "LOW_CONFIDENCE_ESCALATED"),
+        decision(HANDED, "escalate", "MODEL_ESCALATED"),
         decision(AFTER, "ignore", "OWNED_BY_PEOPLE"),
     ),
     duplicates=(("1-3", SECOND),),
