@@ -1,6 +1,7 @@
 """Embedding models with stored vectors, and which of them searches use.
 
-Only the owner of the tables may write here, on the command line; the worker's role may read.
+The login of the review pages may add the first one; only the owner of the tables may change them, on the
+command line. The worker's role may read.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ CREATE: Final = f"""
             state = CASE embedders.state WHEN 'active' THEN 'active' ELSE 'building' END
     RETURNING {COLUMNS}
 """
+CREATE_FIRST: Final = """
+    INSERT INTO embedders (model, dimensions, asked_dimensions, state, activated_at)
+    VALUES (%s, %s, %s, 'active', now()) ON CONFLICT DO NOTHING
+"""
+"""Changes nothing where an embedder is active, and needs no right to update."""
 FIRST: Final = """
     UPDATE embedders SET state = 'active', activated_at = now()
     WHERE id = %s AND NOT EXISTS (SELECT FROM embedders WHERE state = 'active')
@@ -57,16 +63,26 @@ async def get_or_create_embedder(source: Pool, model: str, dimensions: int, requ
     Raises:
         ConfigurationError: its vectors are too long to index.
     """
-    if dimensions > MOST_DIMENSIONS:
-        raise ConfigurationError(
-            f"{model} gives vectors of {dimensions} numbers, the index takes {MOST_DIMENSIONS}: "
-            "set HUSHGATE_EMBEDDING_DIMENSIONS"
-        )
+    _require_indexable(model, dimensions)
     async with checkout(source) as connection, connection.transaction():
         row = await (await connection.execute(CREATE, (model, dimensions, requested))).fetchone()
         assert row is not None  # INSERT ... RETURNING gives a row or raises
         await connection.execute(FIRST, (row[0],))
     return stored_embedder(row)
+
+
+async def create_first_embedder(source: Pool, model: str, dimensions: int, requested: int) -> StoredEmbedder:
+    """The active embedder: this one when none was active, else possibly another model's.
+
+    Raises:
+        ConfigurationError: its vectors are too long to index.
+    """
+    _require_indexable(model, dimensions)
+    async with checkout(source) as connection:
+        await connection.execute(CREATE_FIRST, (model, dimensions, requested))
+    active = await active_embedder(source)
+    assert active is not None  # the first embedder is active, and another one replaces it in one transaction
+    return active
 
 
 async def locked_active_embedder(connection: PoolConnection) -> int | None:
@@ -78,6 +94,14 @@ async def locked_active_embedder(connection: PoolConnection) -> int | None:
 def vector_text(vector: Sequence[float]) -> str:
     """A vector as pgvector reads it, with five digits: one more than half precision has."""
     return "[" + ",".join(f"{number:.5g}" for number in vector) + "]"
+
+
+def _require_indexable(model: str, dimensions: int) -> None:
+    if dimensions > MOST_DIMENSIONS:
+        raise ConfigurationError(
+            f"{model} gives vectors of {dimensions} numbers, the index takes {MOST_DIMENSIONS}: "
+            "set HUSHGATE_EMBEDDING_DIMENSIONS"
+        )
 
 
 def stored_embedder(row: Sequence[Any]) -> StoredEmbedder:

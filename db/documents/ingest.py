@@ -159,19 +159,21 @@ class Ingest:
             return None
 
     async def _embedded(self, chunks: Sequence[Chunk]) -> Embedded:
-        assert self._model is not None  # checked by the caller
-        active = self._stored_embedder or await check_embedder(self._source, self._model)
+        model = self._model
+        assert model is not None  # checked by the caller
+        active = self._stored_embedder or await check_embedder(self._source, model)
         user_id = self._options.user_id
         texts = [await self._texts.masked(user_id, chunk.whole) for chunk in chunks]
-        vectors = await embed_texts(self._model, texts)
-        if active is not None and len(vectors[0]) == active.dimensions:
-            self._stored_embedder = active
-        if self._stored_embedder is None:
-            self._stored_embedder = await embedding_models.get_or_create_embedder(
-                self._source, self._model.name, len(vectors[0]), self._model.dimensions
+        vectors = await embed_texts(model, texts)
+        length = len(vectors[0])
+        if active is None:
+            active = await embedding_models.create_first_embedder(
+                self._source, model.name, length, model.dimensions
             )
-            await require_same_embedder(self._source, self._stored_embedder)
-        return Embedded(embedder=self._stored_embedder, vectors=vectors)
+        if (active.model, active.dimensions) != (model.name, length):
+            raise embedder_mismatch(f"{model.name} of {length} dimensions", active)
+        self._stored_embedder = active
+        return Embedded(embedder=active, vectors=vectors)
 
 
 async def check_embedder(source: Pool, model: EmbeddingModel) -> embedding_models.StoredEmbedder | None:
@@ -183,13 +185,6 @@ async def check_embedder(source: Pool, model: EmbeddingModel) -> embedding_model
         configured = f"{model.name} of {model.dimensions or 'its own number of'} dimensions"
         raise embedder_mismatch(configured, active)
     return active
-
-
-async def require_same_embedder(source: Pool, embedder: embedding_models.StoredEmbedder) -> None:
-    """Refuse an embedder that is not the active one, saying how to re-embed."""
-    active = await embedding_models.active_embedder(source)
-    if active is not None and active.embedder_id != embedder.embedder_id:
-        raise embedder_mismatch(f"{embedder.model} of {embedder.dimensions} dimensions", active)
 
 
 def embedder_mismatch(configured: str, active: embedding_models.StoredEmbedder) -> ConfigurationError:

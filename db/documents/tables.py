@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, TSVECTOR
 from sqlalchemy.dialects.postgresql.base import ischema_names
 from sqlalchemy.types import UserDefinedType
 
@@ -102,6 +102,8 @@ account_words: Final = table(
     ),
 )
 
+UNUSED: Final = "unused; the previous release reads it"
+
 embedders: Final = table(
     "embedders",
     "models whose vectors are stored; searches use the active one",
@@ -110,6 +112,9 @@ embedders: Final = table(
     required("dimensions", sa.Integer, comment="numbers in a vector"),
     required("asked_dimensions", sa.Integer, comment="sent in requests; 0: not sent"),
     required("state", sa.Text, comment="building, active (at most one) or retired"),
+    sa.Column("quantiles", sa.ARRAY(DOUBLE_PRECISION), comment=UNUSED),
+    required("pairs", sa.Integer, server_default=ZERO, comment=UNUSED),
+    required("calibrated_chunks", sa.BigInteger, server_default=ZERO, comment=UNUSED),
     required("created_at", Timestamp, server_default=NOW),
     sa.Column("activated_at", Timestamp),
     sa.UniqueConstraint("model", "dimensions"),

@@ -33,10 +33,15 @@ from review.decision.notices import notices
 from review.languages import gettext
 from review.wording import MODERATOR_OUTCOMES, attempt_wording, duration_wording, value_wording
 from worker.model import Json
-from worker.reasons import ReasonFamily, reasons_of
+from worker.reasons import Reason, ReasonFamily, reasons_of
 from worker.snapshot import ModeratorRecord, Snapshot, SnapshotStage
 
-CONVERSATION_REASONS: Final = frozenset(reasons_of(ReasonFamily.PEOPLE, ReasonFamily.CONVERSATION))
+CONVERSATION_REASONS: Final = frozenset(
+    {
+        *reasons_of(ReasonFamily.PEOPLE, ReasonFamily.CONVERSATION),
+        Reason.AUTO_REPLY_LOOP_ESCALATED,  # of the family of handoffs; an exchange of messages causes it
+    }
+)
 STORED_CHARS: Final = 500
 """Characters of a message that the audit stores (Silent Guardrails)."""
 SHOWN_ELSEWHERE: Final = frozenset({"highest", "moderators"})

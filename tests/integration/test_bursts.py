@@ -36,11 +36,11 @@ def reasons(engine: Running, user_id: str, event_ids: list[str]) -> list[str]:
     return [engine.decided(user_id, event_id)["reason_code"] for event_id in event_ids]
 
 
-def prompted(engine: Running) -> list[str]:
-    """The texts of the newest prompt."""
+def prompted(engine: Running) -> str:
+    """The text of the newest prompt, where messages in a row are one message of the user."""
     (request,) = engine.sandbox.requests(last=1, route="chat")
     messages = cast("dict[str, Any]", request["body"])["messages"]
-    return [message["content"] for message in messages]
+    return "\n".join(message["content"] for message in messages)
 
 
 def test_messages_in_a_row_get_one_reply_that_knows_them_all(engine: Running) -> None:
@@ -48,15 +48,15 @@ def test_messages_in_a_row_get_one_reply_that_knows_them_all(engine: Running) ->
     user_id = engine.account(documents=HOURS, burst_window_s=WINDOW_S)
     ids = publish(engine, user_id, "Hello!", SUNDAY, QUESTION)
     rows = [engine.decided(user_id, event_id) for event_id in ids]
-    texts = prompted(engine)
+    text = prompted(engine)
 
     assert [row["reason_code"] for row in rows] == [Reason.BURST_MERGED] * 2 + [Reason.REPLIED]
     assert [row["snapshot_json"]["answered_event"] for row in rows] == [*ids[1:], None]
     assert rows[0]["reason"] == f"answered with the author's next message, {rows[1]['message_id']}"
     assert engine.sandbox.calls("chat") == 1
-    assert "Hello!" in texts
-    assert SUNDAY in texts
-    assert QUESTION in texts[-1]
+    assert "Hello!" in text
+    assert SUNDAY in text
+    assert text.endswith(QUESTION)
 
 
 def test_thanks_behind_a_question_do_not_leave_it_unanswered(engine: Running) -> None:

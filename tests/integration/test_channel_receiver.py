@@ -107,7 +107,8 @@ def test_a_message_is_answered_and_taken_back_in_its_thread(
         eventually(lambda: channel.messages, "the reply")
         ((stamp, sent),) = channel.messages.items()
         slack(to, "own_message", text=sent["text"], ts=stamp, thread_ts=sent["thread_ts"])
-        slack(to, "deletion", previous_message={"user": "U0ANN", "ts": sent["thread_ts"]})
+        asked = sent["thread_ts"]
+        slack(to, "deletion", deleted_ts=asked, previous_message={"user": "U0ANN", "ts": asked})
         eventually(lambda: channel.deleted, "the retraction")
         slack(to, "message_of_the_team", thread_ts=sent["thread_ts"], ts=f"{time.time():.6f}")
         slack(to, "message_in_thread", thread_ts=sent["thread_ts"], ts=f"{time.time():.6f}")

@@ -93,7 +93,7 @@ def test_thanks_end_silently_and_the_conversation_stays_with_the_ai(engine: Runn
     assert (thanks["reason_code"], thanks["decision"], unpaid) == (Reason.ACKNOWLEDGED, "ignore", True)
     assert asked["decision"] == "respond"
     assert ("user", THANKS) in history(engine, user_id)
-    assert {"role": "user", "content": THANKS} in prompt(engine)
+    assert THANKS in prompt(engine)[-1]["content"]
 
 
 def test_an_idle_conversation_returns_to_the_ai(engine: Running) -> None:
@@ -140,12 +140,12 @@ def test_a_newer_message_supersedes_a_reply_that_is_being_made(
     older = engine.publish(user_id, QUESTION, conversation_id="talk")
     eventually(lambda: engine.sandbox.calls("chat"), "the model to be asked")
     newer = engine.decide(user_id, SUNDAY, conversation_id="talk")
-    texts = [message["content"] for message in prompt(engine)]
+    text = "\n".join(message["content"] for message in prompt(engine))
 
     assert engine.decided(user_id, older)["reason_code"] == first
     assert newer["reason_code"] == Reason.REPLIED
-    assert QUESTION in texts
-    assert SUNDAY in texts[-1]
+    assert QUESTION in text
+    assert text.endswith(SUNDAY)
 
 
 def test_a_repetition_of_an_event_does_not_supersede_it(engine: Running) -> None:

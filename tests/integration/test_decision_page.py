@@ -94,6 +94,9 @@ def test_every_ending_has_a_page_that_says_why(engine: Running, outcome: Outcome
     assert page.count('class="waterfall"') == len(row["snapshot_json"]["stages"])
 
 
+HEADLINES = {"ignore": "Nothing was sent: ", "escalate": "Handed to a person: "}
+
+
 @pytest.mark.parametrize("reason", SCENARIOS)
 def test_the_page_of_an_ending_leads_to_the_conversation_that_caused_it(
     engine: Running, reason: Reason
@@ -103,7 +106,7 @@ def test_the_page_of_an_ending_leads_to_the_conversation_that_caused_it(
     page = visited(engine.url, row)
     shown_list = f"account={row['user_id']}&amp;conversation={row['conversation_id']}&amp;since=all"
 
-    assert headline(page).startswith("Nothing was sent: ")
+    assert headline(page).startswith(HEADLINES[row["decision"]])
     assert f'href="/decisions?{shown_list}">See the conversation' in page
 
 

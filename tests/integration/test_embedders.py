@@ -66,9 +66,11 @@ async def test_a_model_that_changes_its_length_behind_its_name_is_refused(
         await add(source, RETURNS, user_id="acme", model=model)
         async with source.connection() as connection:
             await connection.execute("UPDATE embedders SET dimensions = 128")
-        stored = await embedding_models.get_or_create_embedder(source, "hash", 256, 0)
+        adding = ingest.Ingest(source, model, ingest.DocumentOptions(user_id="acme"))
         with pytest.raises(ConfigurationError, match=r"hash with 128.*reembed"):
-            await ingest.require_same_embedder(source, stored)
+            await adding.add(ingest.DocumentFile(name="shipping.md", source="", data=SHIPPING.encode()))
+
+    assert await states(source) == [("hash", 128, "active")]
 
 
 async def test_reembedding_swaps_models_when_all_is_done(source: Pool, sandbox: SandboxHandle) -> None:

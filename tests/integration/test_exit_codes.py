@@ -241,7 +241,6 @@ ROWS = Path(__file__).parents[1] / "fixtures" / "assessment" / "ragtruth_sample.
 WRITERS = (
     ("decisions", "export", "-o", "old.csv"),
     ("assess", "report", "--cases", str(ROWS), "--plot", "old.csv"),
-    ("assess", "calibrate", "--cases", str(ROWS), "--out", "old.csv", "--data", "d", "--licence", "l"),
 )
 
 
@@ -254,7 +253,7 @@ def test_no_file_is_overwritten_in_silence(shell: Shell, words: tuple[str, ...])
     assert (shell.folder / "old.csv").read_text() == "kept\n"
 
 
-@pytest.mark.parametrize("words", WRITERS[:2], ids=lambda words: " ".join(words[:2]))
+@pytest.mark.parametrize("words", WRITERS, ids=lambda words: " ".join(words[:2]))
 def test_a_file_is_overwritten_when_asked_for(shell: Shell, words: tuple[str, ...]) -> None:
     """With --force."""
     ended = shell.run(*words, "--force")

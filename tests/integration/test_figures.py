@@ -223,7 +223,7 @@ async def test_what_came_after_the_last_count_is_counted_as_it_is_read(url: str,
 
 
 async def test_confidence_is_counted_of_assessed_drafts_alone(url: str, engine: AsyncEngine) -> None:
-    """A refused draft, a greeting and a prepared text raise no mean and stand in no histogram."""
+    """Whether the draft or a prepared text was sent; a greeting raises no mean and stands in no histogram."""
     measured = {"assessment": {"policy": "calibrated@1", "measured": True}}
     unmeasured = {"assessment": {"policy": "calibrated@1", "measured": False}}
     reply = {"decision": "respond", "reason_code": "REPLIED"}
@@ -242,7 +242,7 @@ async def test_confidence_is_counted_of_assessed_drafts_alone(url: str, engine: 
     found = await ask(engine, now)
     bins = {row["bin"]: row["events"] for row in found.spreads if row["kind"] == "confidence"}
 
-    assert summarise(found.counts).mean_confidence == pytest.approx(0.8)
+    assert summarise(found.counts).mean_confidence == pytest.approx(0.45)
     assert bins == {16: 1, 2: 1}
 
 

@@ -1,16 +1,15 @@
 """Search by words: how often a chunk has them, in the language of the chunk, and words with typing errors.
 
-The background similarities of embedding models are dropped with their columns, which no release has had.
+The login of the review pages may add the first embedding model, with a document that needs it.
 
 Law: as 0001. The previous release stores and searches with ``hushgate_lexemes``, which stays; chunks that it
-stored are found as before, until their document is added again.
+stored are found as before, until their document is added again. It also reads the background similarities of
+embedding models, so their columns stay until a later release drops them.
 """
 
 from collections.abc import Sequence
 
-import sqlalchemy as sa
 from alembic import op
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 
 revision: str = "0083"
 down_revision: str | Sequence[str] | None = "0081"
@@ -24,6 +23,13 @@ LANGUAGES = (
 """Those for which Postgres has a stemmer and a list of stop words; English first: it wins a draw."""
 NAMES = ", ".join(f"'pg_catalog.{name}_stem'" for name in LANGUAGES)
 STEMMERS = f"ARRAY[{NAMES}]::regdictionary[]"
+
+FIRST_MODEL = "model, dimensions, asked_dimensions, state, activated_at"
+FORMER_COMMENTS = {
+    "quantiles": "background similarities at worker.calibration.SHARES; null until calibrated",
+    "pairs": "similarities measured",
+    "calibrated_chunks": "stored chunks at calibration",
+}
 
 WORD_VECTOR = f"""
     CREATE FUNCTION hushgate_word_vector(words text[]) RETURNS tsvector
@@ -57,7 +63,7 @@ WORD_FORMS = f"""
 
 
 def upgrade() -> None:
-    """Create the functions and the index of similar words; drop the background similarities."""
+    """Create the functions and the index of similar words; unused columns say so."""
     op.execute(WORD_VECTOR)
     op.execute(WORD_FORMS)
     op.execute("GRANT EXECUTE ON FUNCTION hushgate_word_vector TO hushgate_reviewer")
@@ -70,28 +76,16 @@ def upgrade() -> None:
     )  # uncompressed, or each test would unpack it
     _comment("hushgate_word_vector")
     op.execute("GRANT UPDATE (created_at) ON embedders TO hushgate_reviewer")  # a row lock needs some column
-    for column in ("quantiles", "pairs", "calibrated_chunks"):
-        op.drop_column("embedders", column)
+    op.execute(f"GRANT INSERT ({FIRST_MODEL}) ON embedders TO hushgate_reviewer")
+    for column in FORMER_COMMENTS:
+        op.alter_column("embedders", column, comment="unused; the previous release reads it")
 
 
 def downgrade() -> None:
     """The previous release's; stored words have forms that it does not look for."""
-    op.add_column(
-        "embedders",
-        sa.Column(
-            "quantiles",
-            sa.ARRAY(DOUBLE_PRECISION),
-            comment="background similarities at worker.calibration.SHARES; null until calibrated",
-        ),
-    )
-    for name, kind, comment in (
-        ("pairs", sa.Integer(), "similarities measured"),
-        ("calibrated_chunks", sa.BigInteger(), "stored chunks at calibration"),
-    ):
-        op.add_column(
-            "embedders", sa.Column(name, kind, server_default=sa.text("0"), nullable=False, comment=comment)
-        )
-    op.execute("GRANT UPDATE (pairs) ON embedders TO hushgate_reviewer")
+    for column, comment in FORMER_COMMENTS.items():
+        op.alter_column("embedders", column, comment=comment)
+    op.execute(f"REVOKE INSERT ({FIRST_MODEL}) ON embedders FROM hushgate_reviewer")
     op.execute("REVOKE UPDATE (created_at) ON embedders FROM hushgate_reviewer")
     _comment("hushgate_lexemes")
     op.execute("ALTER TABLE chunks RESET (toast_tuple_target)")
