@@ -17,6 +17,10 @@ LARGEST: Final = """
     SELECT coalesce(max(vectors), 0) FROM (
         SELECT count(*) AS vectors FROM chunk_embeddings WHERE embedder_id = %s GROUP BY user_id) AS counted
 """
+MAY_INDEX: Final = """
+    SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'chunk_embeddings'::regclass
+"""
+"""The owner of the table alone may index it."""
 INDEX_VALID: Final = """
     SELECT i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
     WHERE c.relname = %s AND i.indrelid = 'chunk_embeddings'::regclass
@@ -24,9 +28,15 @@ INDEX_VALID: Final = """
 
 
 async def ensure_index(source: Pool, embedder: StoredEmbedder, *, least: int = EXACT_NUMBERS) -> bool:
-    """Build the HNSW index once an account has more than ``least`` numbers; True when it was built now."""
+    """Build the HNSW index once an account has more than ``least`` numbers; True when it was built now.
+
+    A login that does not own the table builds none: the next ``documents add`` of the owner does.
+    """
     name = f"hnsw_{embedder.embedder_id}"
     async with checkout(source) as connection:
+        owner = await (await connection.execute(MAY_INDEX)).fetchone()
+        if not (owner and owner[0]):
+            return False
         largest = await (await connection.execute(LARGEST, (embedder.embedder_id,))).fetchone()
         valid = await (await connection.execute(INDEX_VALID, (name,))).fetchone()
         if (valid and valid[0]) or largest is None or largest[0] * embedder.dimensions <= least:

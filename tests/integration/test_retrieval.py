@@ -222,12 +222,18 @@ async def test_hnsw_finds_the_own_chunks_among_many_of_others(
     assert all(FoundBy.WORDS is not passage.found_by for passage in found)
 
 
-async def test_the_index_is_what_answers_for_a_large_account(source: Pool, sandbox: SandboxHandle) -> None:
-    """The statement for large accounts matches the partial index, though parameters are bound."""
+async def test_the_index_is_what_answers_for_a_large_account(
+    source: Pool, reader: Pool, sandbox: SandboxHandle
+) -> None:
+    """The statement for large accounts matches the partial index, though parameters are bound.
+
+    A login that does not own the table leaves the index to its owner.
+    """
     async with embedding(sandbox) as model:
         stored = await add(source, RETURNS, user_id="planner", model=model)
         active = await embedding_models.active_embedder(source)
         assert active is not None
+        assert not await vector_index.ensure_index(reader, active, least=0)
         await vector_index.ensure_index(source, active, least=0)
     assert stored.document_id > 0
     statement = search_statement(active, exact=False, labelled=False)
