@@ -53,7 +53,7 @@ def test_decisions_are_read_beside_the_list(desk: Desk) -> None:
     wanted = page.locator("[data-row][aria-current=true] [data-open]").get_attribute("href")
     assert wanted is not None
     decision_id = urlsplit(wanted).path.rpartition("/")[2]
-    expect(pane.locator(f'form[action*="{decision_id}"]').first).to_be_attached()
+    expect(pane.locator(f'a[href$="/{decision_id}/similar"]')).to_be_attached()
     page.screenshot(path=PICTURES / "list-preview.png")
 
     assert page.url.endswith("/decisions?since=all")
