@@ -85,7 +85,7 @@ def check(
     ] = None,
     receipt_key: Annotated[
         list[str] | None,
-        typer.Option(help="Public key of receipts; repeatable. Without one: HUSHGATE_RECEIPT_KEYS."),
+        typer.Option(help="Public key of receipts; repeatable. Without one: HUSHGATE_RECEIPT_VERIFIERS."),
     ] = None,
     no_removals: Annotated[
         bool,
@@ -174,7 +174,7 @@ def _public_keys(verifier_keys: Sequence[str], receipt_keys: Sequence[str]) -> K
     try:
         receipts = tuple(key_bytes(each) for each in receipt_keys or known.receipt_keys)
     except ValueError as error:
-        raise ConfigurationError(f"HUSHGATE_RECEIPT_KEYS: {error} in base64") from error
+        raise ConfigurationError(f"HUSHGATE_RECEIPT_VERIFIERS: {error} in base64") from error
     return Keys(log=log, receipts=receipts)
 
 

@@ -29,7 +29,7 @@ def verify(
         list[str] | None,
         typer.Option(
             "--public-key",
-            help="Base64; repeatable. Without one: HUSHGATE_RECEIPT_KEYS, or of HUSHGATE_SIGNING_KEY.",
+            help="Base64; repeatable. Without one: HUSHGATE_RECEIPT_VERIFIERS, or of HUSHGATE_SIGNING_KEY.",
         ),
     ] = None,
     subject: Annotated[
@@ -87,5 +87,5 @@ def _public_keys(encoded: Sequence[str]) -> list[bytes]:
         return _public_keys(known)
     private = signing_key(settings_of(ErasureSettings))
     if private is None:
-        raise fail("public key: expected --public-key, HUSHGATE_RECEIPT_KEYS or HUSHGATE_SIGNING_KEY")
+        raise fail("public key: expected --public-key, HUSHGATE_RECEIPT_VERIFIERS or HUSHGATE_SIGNING_KEY")
     return [receipts.public_key(private)]

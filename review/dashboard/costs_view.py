@@ -23,15 +23,21 @@ from worker.model import CallPurpose
 MOST_MODELS: Final = 5
 """Models with a colour of their own; the others are one sum."""
 
+CHEAP_JUDGE: Final = "openai/gpt-4.1-nano"
+"""Named while the judge is the model that writes: a quarter of the default's price (``worker.settings``)."""
+
 
 def cost_tile(costs: Sequence[CostSum], chosen: Range) -> Tile:
     """What the days of the range cost; compared only where all its days are over."""
     now, before = _days(chosen, timedelta(0)), _days(chosen, chosen.back)
     unpriced = sum(each.unpriced_tokens for each in costs if each.day in now)
     note = _("UTC days from %(day)s on") % {"day": f"{min(now):%Y-%m-%d}"}
-    total, judge = _sum(costs, now), _sum([each for each in costs if each.purpose == CallPurpose.JUDGE], now)
+    read = [each for each in costs if each.purpose == CallPurpose.JUDGE]
+    total, judge = _sum(costs, now), _sum(read, now)
     if total and judge:
         note += _("; the judge %(share)s") % {"share": percent(judge / total)}
+        if {each.model for each in read} & {each.model for each in costs if each not in read}:
+            note += _(", less with HUSHGATE_JUDGE_MODEL=%(model)s") % {"model": CHEAP_JUDGE}
     if unpriced:
         note = ngettext(
             "without %(tokens)s token that has no price",

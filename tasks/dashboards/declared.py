@@ -42,6 +42,7 @@ FLEET: Final = Dashboard(
         rate_panel("Replies delivered", names.REPLIES_DELIVERED),
         gauge_panel("Servers that answer", PanelUnit.COUNT, server=names.SERVER_UP),
         gauge_panel("Decisions can be stored", PanelUnit.COUNT, worker=names.STORAGE_OPEN),
+        gauge_panel("Clock ahead of Postgres", PanelUnit.SECONDS, worker=names.CLOCK_AHEAD),
         gauge_panel("Shards that answer", PanelUnit.COUNT, shard=names.SHARD_UP),
         gauge_panel("Entries of each shard", PanelUnit.COUNT, entries=names.SHARD_ENTRIES),
         gauge_panel("Oldest entry of each shard", PanelUnit.SECONDS, oldest=names.SHARD_OLDEST_AGE),

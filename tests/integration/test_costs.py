@@ -122,7 +122,7 @@ def test_a_model_without_a_price_has_an_unknown_cost(engine: Running, tmp_path: 
         lines["moderation"]["prompt"] + lines["moderation"]["completion"],
     )
     assert told["completion"]["usd"] == pytest.approx(lines["completion"]["usd"])
-    assert float(printed[0]["usd"]) == pytest.approx(lines["completion"]["usd"])
+    assert float(printed[0]["usd"]) == pytest.approx(lines["completion"]["usd"] + lines["judge"]["usd"])
     assert int(printed[0]["unpriced_tokens"]) == told["moderation"]["unpriced_tokens"]
     assert (wrong.code, "colour" in wrong.err) == (2, True)
 

@@ -256,7 +256,10 @@ def test_a_refusal_with_retry_after_pauses_all_calls_and_fails_none(engine: Runn
     held = eventually(lambda: checked_texts(engine) >= 6, "the others behind moderation")
     meanwhile = engine.sandbox.calls("chat")
     rows = [engine.decided(user_id, each) for each in (first, *others)]
-    attempts = [[each["outcome"] for each in row["snapshot_json"]["attempts"]] for row in rows]
+    attempts = [
+        [each["outcome"] for each in row["snapshot_json"]["attempts"] if each["stage"] == "generation"]
+        for row in rows
+    ]
 
     assert (held, meanwhile) == (True, 1)
     assert {row["reason_code"] for row in rows} == {"REPLIED"}
@@ -279,7 +282,7 @@ def test_an_account_beyond_its_limit_waits_and_then_is_answered(engine: Running,
     assert took_s >= 1.0
     assert free_s < took_s
     assert (told["limit"], told["most"]) == ("requests_per_min", 60)
-    assert burst(60) <= told["used"] <= burst(60) + 2
+    assert burst(60) <= told["used"] <= 2 * (burst(60) + 2)  # a draft and its reading for each
     assert told["lasts_s"] > 0
 
 

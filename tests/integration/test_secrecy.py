@@ -101,14 +101,7 @@ def malformed() -> list[bytes]:
     wrong: list[dict[str, Any]] = [
         {"scope": WORD},
         {"created_at": WORD},
-        {"language": f"{WORD} !"},
-        {"attachments": [WORD]},
-        {"attachments": {WORD: 1}},
-        {"metadata": {WORD: 2**70}},
-        {"metadata": {WORD: "\0"}},
-        {"metadata": WORD},
         {"text": [WORD]},
-        {"text": f"{WORD}\0"},
         {"user_id": WORD * 100},
         {"specversion": WORD},
         {"specversion": "1.0", "id": "1", "source": "s", "type": "t", "data": WORD},
@@ -120,6 +113,20 @@ def malformed() -> list[bytes]:
         ('{"a":' * 50 + f'"{WORD}"' + "}" * 50).encode(),
         *(json.dumps(whole | each).encode() for each in wrong),
     ]
+
+
+def unusable_hints() -> dict[str, dict[str, Any]]:
+    """Event id -> an event that is answered without the part that cannot be used, with the word in it."""
+    unusable: list[dict[str, Any]] = [
+        {"language": f"{WORD} !"},
+        {"attachments": [WORD]},
+        {"attachments": {WORD: 1}},
+        {"metadata": {WORD: 2**70}},
+        {"metadata": {WORD: "\0"}},
+        {"metadata": WORD},
+        {"text": "hello\0"},
+    ]
+    return {f"hint {n}": event(f"hint {n}", "hello") | each for n, each in enumerate(unusable)}
 
 
 class Sink:
@@ -298,6 +305,7 @@ def live(scene: Scene) -> None:
     publish_many(scene.redis, [event(VISIBLE, f"this is spam {WORD}")])
     publish_many(scene.redis, [event(name, text, name) for name, text in POISON.items()])
     append(scene.redis, malformed())
+    append(scene.redis, [json.dumps(each).encode() for each in unusable_hints().values()])
     scene.redis.xadd("hushgate:events", {WORD: WORD})
     send_stray_tasks(scene.redis_url)
     scene.until(lambda: scene.redis.xlen("hushgate:events") == 0)
@@ -332,6 +340,10 @@ def test_the_word_was_planted_everywhere(aftermath: Aftermath) -> None:
     """The run was what it should be: all endings happened, the word reached model, reply, dead letters."""
     expected = {reason: reason for reason in TEXTS}
     expected |= dict.fromkeys((VISIBLE, "outage", "after"), "FLAGGED_RULE")
+    expected |= {
+        name: "ATTACHMENT_UNSEEN" if WORD in each.get("attachments", ()) else "REPLIED"
+        for name, each in unusable_hints().items()
+    }
     reasons = [reason for reason, _ in aftermath.dead]
 
     assert aftermath.endings == expected

@@ -186,8 +186,12 @@ def test_further_models_are_asked_and_what_each_cost_is_audited(
     assert asked == {"openai/gpt-4.1-mini", "vendor/strong"}
     assert three == {"openai/gpt-4.1-mini", "vendor/strong", "vendor/small"}
     assert (agreed["reason_code"], len(entries)) == (Reason.REPLIED, 3)
-    spent = sum(each["prompt_tokens"] for each in entries)
-    assert spent == agreed["snapshot_json"]["tokens"]["prompt"] > 0
+    costs = agreed["snapshot_json"]["costs"]
+    drafts = sum(each["prompt"] for each in costs if each["purpose"] == "completion")
+    assert drafts == sum(each["prompt_tokens"] for each in entries) > 0
+    assert agreed["snapshot_json"]["tokens"]["prompt"] == drafts + sum(
+        each["prompt"] for each in costs if each["purpose"] == "judge"
+    )
 
 
 def test_a_refusal_suggests_questions_the_documents_answer(engine: Running) -> None:

@@ -29,7 +29,7 @@ class TransparencySettings(DatabaseSettings):
     )
     receipt_keys: tuple[str, ...] = Field(
         default=(),
-        alias="HUSHGATE_RECEIPT_KEYS",
+        alias="HUSHGATE_RECEIPT_VERIFIERS",
         description="Public keys of receipts of erasures, as `hushgate erasure key` prints them, as a JSON"
         " list; hushgate audit-log verify believes an erasure only with its receipt.",
     )
