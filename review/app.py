@@ -95,7 +95,7 @@ def build_app(
     """The application, with pages from outside this package; it connects when it starts.
 
     Without ``limit_figures`` the use of limits is not known; without ``first_run`` neither models nor
-    messages can be tested. ``job_failed`` is told of bugs in background tasks.
+    messages can be tested. ``job_failed`` receives bugs in background tasks.
     """
     pages = (*PAGES, *more_pages)
     origin, replica = urlsplit(settings.review_url), settings.read_database_url

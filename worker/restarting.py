@@ -13,7 +13,7 @@ log = structlog.get_logger(__name__)
 RESTART_S: Final = 1.0
 
 JobFailed = Callable[[str, Exception], None]
-"""Told of each bug: the name of the job and its error."""
+"""Called with the name of the job and its error."""
 
 
 def unreported(_name: str, _error: Exception) -> None:

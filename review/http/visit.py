@@ -102,7 +102,7 @@ class Site:
     kept_figures: KeptRows = field(default_factory=KeptRows)
     reused_figures: ReusedFigures = field(default_factory=ReusedFigures)
     job_failed: JobFailed = unreported
-    """Told of a bug in a background task; the program that serves the pages counts and reports it."""
+    """Called with a bug in a background task; the program that serves the pages counts and reports it."""
     undeclared_proxy: UndeclaredProxy = field(default_factory=lambda: UndeclaredProxy(""))
     begun_sign_ins: RequestRate = field(default_factory=lambda: RequestRate(most=BEGUN_A_MINUTE))
     """At the identity provider, by address."""

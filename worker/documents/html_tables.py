@@ -1,4 +1,4 @@
-"""HTML tables of values: rows with every cell in its column, whatever spans rows or columns."""
+"""HTML tables of values: rows with every cell in its column, also where cells span rows or columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether extracted text is language: letters without a map to Unicode give signs that nobody can search."""
+"""Whether extracted text is language: letters without a map to Unicode give signs that no search finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the owner of the database keeps each table: what no sweep may undercut, whoever calls it.
+"""How long the owner of the database keeps each table: what no sweep may undercut, with any login.
 
 Erasures also empty the ids that 0086 added to keys of events.
 

@@ -1,4 +1,4 @@
-"""The judge's answer as a reading; whatever is not one keeps its own name and is never a score."""
+"""The judge's answer as a reading; an unusable answer keeps its own name and is never a score."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_QUOTES: Final = 20
 MOST_STARTS: Final = 50
 """Most braces at which a JSON object is tried in prose."""
 _FIELDS: Final = frozenset({"sentences", "scores"})
-"""Fields by which an answer is told from another object in prose."""
+"""Fields that distinguish an answer from another object in prose."""
 
 
 class _Unusable(Exception):

@@ -76,7 +76,7 @@ class Figures:
 
     @property
     def amounts(self) -> Amounts:
-        """Every number that has a unit of measure, in every unit that it can be told in."""
+        """Every number that has a unit of measure, in every unit that can express it."""
         return frozenset().union(*(amounts(readings, unit) for readings, unit in self.units_of()))
 
 

@@ -28,7 +28,7 @@ _FACTORS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
     "kilogram": (("gram", 1000),),
     "gigabyte": (("megabyte", 1000), ("megabyte", 1024)),
 }
-"""A unit as the units that it can be told in; a month has 28 to 31 days."""
+"""A unit as the units that can express it; a month has 28 to 31 days."""
 _MONEY_SIGN: Final = re.compile(r"(us\$|[€$£¥₫])\s?$")
 _NEXT_WORD: Final = re.compile(r"[\s\-–]*(%|[€$£¥₫]|[^\W\d_]+(?:['-][^\W\d_]+)*)")
 MOST_WORDS: Final = 3
@@ -64,7 +64,7 @@ def unit_beside(folded: str, start: int, end: int) -> str:
 
 
 def amounts(readings: frozenset[str], unit: str) -> Amounts:
-    """A number with its unit in every unit that it can be told in; none without a unit of measure."""
+    """A number with its unit in every unit that can express it; none without a unit of measure."""
     if unit in ("", THING):
         return frozenset()
     values = [float(each) for each in readings if each.count(".") <= 1 and len(each) < _LOOK_AHEAD]
