@@ -20,15 +20,15 @@ from bench.backtest_rows import DECIDED, case, decided, fill, ports, say
 from cli.stack import Stack
 from db import migrate
 from db.accounts import store_account
-from db.candidates.backtests import Backtest, begin_backtest
 from db.commits.values import commit_values
 from db.pool import Pool, create_pool
-from tasks.replays.backtest_job import run_backtest
+from trials.jobs.backtest_job import run_backtest
+from trials.store.backtests import Backtest, begin_backtest
 from worker.account_settings import changed
 from worker.model import Account
 from worker.pipeline import decide
-from worker.replay.recorder import Recorder
-from worker.replay.stored import encoded
+from worker.recordings.recorder import Recorder
+from worker.recordings.stored import encoded
 
 MEASURED: Final = 100
 """Decisions made with and without a recorder, in turn."""

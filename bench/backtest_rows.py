@@ -13,6 +13,7 @@ from uuid import UUID
 
 from db import decisions
 from db.pool import Pool
+from trials.pure.replay.deciding import compiled_version
 from worker.adapters.system_clock import SystemClock
 from worker.model import (
     Account,
@@ -30,9 +31,8 @@ from worker.model import (
 )
 from worker.pipeline import decide
 from worker.ports import Ports
-from worker.replay.deciding import compiled_version
-from worker.replay.recorder import Recorder
-from worker.replay.stored import encoded
+from worker.recordings.recorder import Recorder
+from worker.recordings.stored import encoded
 from worker.steps.run import EventCase
 
 CLOCK: Final = SystemClock()

@@ -27,14 +27,14 @@ from bench.backtest_rows import say
 from bench.learn_rows import USER, LearnLog, fill_log
 from cli.stack import Stack
 from db import migrate
-from db.candidates.rollouts import get_rollout
-from db.candidates.shadows import Shadow, ShadowStep, get_shadow, start_shadow
 from db.people.records import Role
 from db.pool import Pool, create_pool, fetch_value
 from sandbox.server import SandboxHandle, start
-from tasks.replays.rollout_guard import watch_rollouts
-from tasks.replays.shadow_process import ShadowProcess
-from tasks.replays.shadow_run import ShadowLimits, ShadowRunner
+from trials.jobs.rollout_guard import watch_rollouts
+from trials.jobs.shadow_process import ShadowProcess
+from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
+from trials.store.rollouts import get_rollout
+from trials.store.shadows import Shadow, ShadowStep, get_shadow, start_shadow
 
 SHADOWED: Final = 20_000
 """Newest decisions that the shadow makes again, at most."""

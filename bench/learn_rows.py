@@ -14,20 +14,20 @@ import psycopg
 
 from bench.backtest_rows import CLOCK, DECIDED, Answers, decided, fill, say
 from db.accounts import store_account
-from db.candidates.candidates import CandidateSource, add_candidate
-from db.candidates.rollout_records import Author, Plan
-from db.candidates.rollout_steps import start_rollout
 from db.people.records import add_person
 from db.pool import Pool
 from db.review_store import Store
 from db.reviews.queue_filling import SLICE, SLICES, fill_queue
 from db.reviews.queues import Drawn, NewQueue, QueueKind, Sample, create_queue, get_queue
+from trials.pure.rollouts.bounds import parse_bound
+from trials.store.candidates import CandidateSource, add_candidate
+from trials.store.rollout_records import Author, Plan
+from trials.store.rollout_steps import start_rollout
 from worker.account_settings import changed
+from worker.arms import place_of, places_of
 from worker.assessment import ReadingRequest
 from worker.model import Account, Completion, Prompt
 from worker.ports import Ports
-from worker.rollouts.arms import place_of, places_of
-from worker.rollouts.bounds import parse_bound
 
 USER: Final = "bench"
 CHANGES: Final[dict[str, Any]] = {

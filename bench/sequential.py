@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
-from worker.statistics.sequential import (
+from trials.pure.statistics.sequential import (
     LEAST_UNITS,
     Arm,
     ClusterSums,

@@ -28,16 +28,16 @@ from redis import Redis
 from cli.stack import Stack
 from db import migrate
 from db.accounts import store_account
-from db.candidates.candidates import CandidateSource, add_candidate
-from db.candidates.shadows import ShadowStep, get_shadow, start_shadow, stop_shadow
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle, start
 from tasks.publish import append
-from tasks.replays.shadow_load import is_loaded
-from tasks.replays.shadow_process import ShadowProcess
-from tasks.replays.shadow_run import ShadowLimits, ShadowRunner
 from tasks.runtime import Runtime
 from tasks.shards.clients import connect
+from trials.jobs.shadow_load import is_loaded
+from trials.jobs.shadow_process import ShadowProcess
+from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
+from trials.store.candidates import CandidateSource, add_candidate
+from trials.store.shadows import ShadowStep, get_shadow, start_shadow, stop_shadow
 from worker.account_settings import changed
 from worker.model import Account
 from worker.settings import Settings

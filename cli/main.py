@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Annotated, Final
 
@@ -15,6 +15,8 @@ from redis.exceptions import RedisError
 
 from cli.exit_codes import MEANINGS, ExitCode, code_of
 from cli.output import print_message
+from cli.with_filters import WithFilters
+from features.feature import parts
 from worker import __version__
 from worker.errors import HushgateError, StorageUnavailable
 
@@ -46,18 +48,8 @@ COMMANDS: Final = {
     "documents": "cli.accounts.documents:app",
     "rules": "cli.accounts.rules:app",
     "limits": "cli.events.limits:limits",
-    "candidates": "cli.learn.candidates:app",
-    "replay": "cli.learn.replay:replay",
-    "backtest": "cli.learn.backtest:backtest",
     "costs": "cli.accounts.costs:costs",
-    "errors": "cli.learn.errors:errors",
-    "calibration": "cli.learn.calibration:calibration",
-    "suggestions": "cli.learn.suggestions:suggestions",
     "assess": "cli.assess.commands:app",
-    "shadow": "cli.learn.shadow:app",
-    "rollouts": "cli.learn.rollouts:app",
-    "golden": "cli.learn.golden:app",
-    "eval": "cli.learn.evaluate:evaluate",
     "worker": "cli.deployment.serve:worker",
     "beat": "cli.deployment.serve:beat",
     "gateway": "cli.deployment.gateway:gateway",
@@ -79,13 +71,16 @@ COMMANDS: Final = {
 """Where each command is defined: module and name. A module is imported when its command runs: a start that
 imports all of them takes five seconds of CPU."""
 PASSTHROUGH: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
-FILTERED: Final = frozenset({"replay"})
-"""Commands with an option for each filter of the audit."""
 CELERY: Final = frozenset({"worker", "beat"})
 """Commands that pass their options on to Celery."""
 
 
-def command_line(names: Iterable[str] = COMMANDS) -> typer.Typer:
+def commands() -> Mapping[str, str]:
+    """The commands of the core and of the features in force."""
+    return {**COMMANDS, **{name: each for part in parts("commands") for name, each in part.items()}}
+
+
+def command_line(names: Iterable[str] | None = None) -> typer.Typer:
     """The command `hushgate` with these commands, or with all."""
     line = typer.Typer(
         help=HELP,
@@ -95,14 +90,17 @@ def command_line(names: Iterable[str] = COMMANDS) -> typer.Typer:
         add_completion=True,
         rich_markup_mode="markdown",
     )
-    for name in names:
-        module, _, attribute = COMMANDS[name].partition(":")
+    known = commands()
+    for name in known if names is None else names:
+        module, _, attribute = known[name].partition(":")
         command = getattr(import_module(module), attribute)
         if isinstance(command, typer.Typer):
             line.add_typer(command, name=name)
+        elif isinstance(command, WithFilters):
+            kind = import_module("cli.decisions.filter_options").FilteredCommand
+            line.command(name, cls=kind)(command.run)
         else:
-            kind = import_module("cli.decisions.filter_options").FilteredCommand if name in FILTERED else None
-            line.command(name, cls=kind, context_settings=PASSTHROUGH if name in CELERY else None)(command)
+            line.command(name, context_settings=PASSTHROUGH if name in CELERY else None)(command)
     line.callback()(_root)
     return line
 
@@ -138,9 +136,9 @@ def main() -> None:
         sys.exit(ExitCode.DEFECT)
 
 
-def _named(words: list[str]) -> Iterable[str]:
-    """The command that the first word names; all commands for a list of them or a wrong word."""
-    return words[:1] if words and words[0] in COMMANDS else COMMANDS
+def _named(words: list[str]) -> Iterable[str] | None:
+    """The command that the first word names; None, for all commands, without one or with a wrong word."""
+    return words[:1] if words and words[0] in commands() else None
 
 
 def _shown(error: Exception) -> str:

@@ -498,3 +498,18 @@ HIGH_SCORE_CATEGORIES: Final[sa.Label[Any]] = sa.func.jsonb_path_query_array(
     ai_decisions.c.snapshot_json, sa.cast(HIGH_SCORE_PATH, JSONPATH)
 ).label("hot_categories")
 """The moderation categories with a high score, for ``review.content_covers``: 0.5 is its ``SCORE_FROM``."""
+
+recordings: Final = table(
+    "recordings",
+    "what the ports answered for a decision, sealed: the worker may write here and never read",
+    key("decision_id", sa.Uuid),
+    *required_texts("user_id", "conversation_id", "author_id"),
+    required("created_at", Timestamp, comment="of the decision"),
+    required(
+        "overtaken",
+        sa.Boolean,
+        server_default=FALSE,
+        comment="people took the conversation before the commit, which discarded the reply",
+    ),
+    required("data", sa.LargeBinary, comment="see worker/replay/stored.py"),
+)

@@ -8,12 +8,12 @@ its tables: they stay, so that switching it on again finds its rows.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Final
 
-FEATURES: Final[tuple[str, ...]] = ()
+FEATURES: Final[tuple[str, ...]] = ("trials",)
 VARIABLE: Final = "HUSHGATE_FEATURES"
 
 
@@ -22,16 +22,24 @@ class Feature:
     """One feature. Each hook names an object as ``module:attribute``; an empty name adds nothing there."""
 
     name: str
-    tables: str = ""  # sqlalchemy.MetaData-bound tables module; always loaded, in force or not
-    pages: str = ""  # Sequence[review.http.routing.Page]: pages and API, each with its right
-    menu: str = ""  # Sequence of navigation entries
-    panels: str = ""  # Mapping of place (decision, account, home) to functions that render a fragment
-    filters: str = ""  # Sequence of fields for lists, exports, API and command line
+    tables: str = ""  # module that adds its tables to the metadata; always loaded, in force or not
+    pages: str = ""  # Sequence[review.http.page_routes.PageRoute]: pages and API, each with its right
+    templates: str = ""  # folder of the templates of its pages and panels
+    menu: str = ""  # Sequence[review.shell.menu.MenuEntry]: tabs of an account, buttons of a decision
+    panels: str = ""  # Mapping of place (decision, decision_review, change, document) to async functions
+    filters: str = (
+        ""  # Sequence[review.lists.filter_fields.FilterField] for lists, exports, API, command line
+    )
+    background: str = ""  # Sequence of endless functions of the site, which the review server supervises
+    beat_jobs: str = ""  # Sequence of endless functions of the settings, which beat supervises
     tasks: str = ""  # module of Celery tasks
     schedule: str = ""  # Mapping for Celery beat
     commands: str = ""  # Mapping of command to "module:attribute", as in cli.main.COMMANDS
+    on_settings: str = ""  # statement run in the transaction that stores an account's settings
     on_commit: str = ""  # functions of (transaction, decision, run) inside the commit of a decision
-    arms: str = ""  # chooses the settings that decide a conversation
+    arms: str = ""  # async function of (pool, accounts): the settings tried on a share of conversations
+    fleet_figures: str = ""  # async function of a connection: further fields of StoredFigures
+    digest_counts: str = ""  # async function of (connection, accounts, since): further fields of DigestCounts
     outgoing: str = ""  # Mapping of outgoing event types to their schemas
     erased: str = ""  # Sequence of tables and columns that an erasure empties
 
@@ -60,6 +68,21 @@ def parts(hook: str) -> Sequence[Any]:
         raise ValueError(f"hook: expected a field of Feature, got {hook!r}")
     features = declared() if hook == "tables" else in_force()
     return tuple(_named(name) for feature in features if (name := getattr(feature, hook)))
+
+
+def listed(hook: str) -> tuple[Any, ...]:
+    """The elements of a hook whose objects are sequences."""
+    return tuple(each for part in parts(hook) for each in part)
+
+
+def modules(hook: str) -> tuple[str, ...]:
+    """The names of the modules of a hook, for those that import them later."""
+    return tuple(name for feature in in_force() if (name := getattr(feature, hook)))
+
+
+def panels(place: str) -> tuple[Callable[..., Any], ...]:
+    """The functions that the features declare for a place of a page."""
+    return tuple(each for part in parts("panels") for each in part.get(place, ()))
 
 
 def _named(name: str) -> Any:

@@ -15,12 +15,12 @@ from db.pool import Pool
 from tasks import telemetry
 from tasks.accounts import Rulebooks
 from tasks.events import lines
+from tasks.events.recording import recorder_of, with_recording
 from tasks.fairness.overload import Overload
 from tasks.gate import Gate
 from tasks.limits.account_limits import AccountLimits
 from tasks.limits.spending import Spending
 from tasks.metrics.process import WorkerMetrics
-from tasks.replays.recording import recorder_of, with_recording
 from tasks.shards.lanes import require_place
 from tasks.stream import EntryGrant
 from tasks.tracing.start import Traces

@@ -14,13 +14,13 @@ from pydantic import SecretStr
 from redis.asyncio import Redis
 
 from db import accounts
-from db.candidates.rollouts import running_rollouts
 from db.compiled_rules import CompiledSets
 from db.conversations import PostgresConversations
 from db.database_clock import DatabaseClock
 from db.documents.retrieval import PostgresRetriever
 from db.pool import Pool, create_pool
 from db.probe import probe
+from features.feature import parts
 from tasks import telemetry
 from tasks.accounts import Rulebooks
 from tasks.arrivals import LaneArrivals
@@ -256,12 +256,13 @@ async def build_worker(
     endpoints.prepare()
     fleet_limits = FleetLimits(redis, settings, worker=worker, clock=clock)
     guards = Guards(settings, metrics, fleet_limits.of)
+    arms = next(iter(parts("arms")), None)
     rulebooks = Rulebooks(
         lambda user_id: accounts.current_account(pool, user_id),
         lambda ids: accounts.current_versions(pool, ids),
         CompiledSets(pool, build_id()),
         policy_defaults=policy_defaults(settings),
-        rollouts=lambda ids: running_rollouts(pool, ids),
+        rollouts=None if arms is None else lambda ids: arms(pool, ids),
     )
     delivered = None if metrics is None else metrics.delivered
     relay = fleet_relay(pool, redis, stream=settings.reply_stream, delivered=delivered)

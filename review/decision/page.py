@@ -13,7 +13,6 @@ from db.answers import records
 from db.audit import decision_context, erased, settings_snapshot, similar
 from db.audit.conversation_confidence import of_newest_replies
 from db.audit.decision_context import DecisionRow, Sealed
-from db.candidates.shadow_results import StoredFinding, findings_of_decision
 from db.conversation_owners import ConversationIds, OwnerRecord
 from db.escalations.listing import load_escalation
 from db.review_store import AsyncConnection
@@ -32,7 +31,7 @@ from review.decision.view import DecisionRecord, build_view, without_reviews
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import ngettext
-from review.learn.wording import GROUPS
+from review.panels import load_panels
 from review.queues.review_form import ReviewDraft
 from worker.snapshot import Snapshot
 
@@ -116,13 +115,12 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         owner=await _owner(visit, record),
         escalation=None if record.blind else await load_escalation(visit.store.pool, record.row["id"]),
         webhooks=await _webhooks(visit, record),
-        shadows=await _shadows(visit, record),
     )
     view = build_view(record)
     answering = None if panel.hidden else await load_answer_panel(visit, row, covered=bool(view.cover))
     drafts = {"drafts": len(answering.held.texts)} if answering and answering.held.texts else {}
-    replies = sum(each.reply is not None for each in record.shadows if not view.cover)
-    detail = drafts | ({"shadow_replies": replies} if replies else {})
+    panels = await load_panels("decision", visit, record, covered=bool(view.cover))
+    detail = drafts | panels.detail
     await visit.log(action, user_id=row["user_id"], decision_id=row["id"], detail=detail or None)
     draft = assessed_draft(record, answering.held if answering else None)
     return {
@@ -135,7 +133,7 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         "break_due": break_reminder(visit),
         "answering": answering,
         "bars": measure_bars(record.snapshot.assessment, view.confidence, view.moderation),
-        "difference_names": GROUPS,
+        "panels": panels,
         "grounds": None if view.cover else decision_grounds(record, draft),
         "reading": decision_reading(record, draft, covered=bool(view.cover)),
     }
@@ -206,14 +204,6 @@ async def _webhooks(visit: Visit, record: DecisionRecord) -> tuple[ReplyDelivery
     if record.blind or not row["reply_created_at"]:
         return ()
     return await deliveries_of_reply(visit.store.pool, row["user_id"], row["id"])
-
-
-async def _shadows(visit: Visit, record: DecisionRecord) -> tuple[StoredFinding, ...]:
-    """What candidates in shadow would have done; hidden from blind readers, whom it would lead."""
-    if record.blind:
-        return ()
-    found = await findings_of_decision(visit.store.pool, record.row["id"])
-    return found if record.may_read_sealed else tuple(replace(each, reply=None) for each in found)
 
 
 def _erased_message(found: erased.ErasedDecision) -> str:

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from db.candidates.golden_sets import set_names
+from markupsafe import Markup
+
 from db.identifiers import uuid_at
 from db.review_store import AsyncConnection
 from db.reviews import exchanges, golden_answers, queue_items, queues, rulings
@@ -28,6 +29,7 @@ from db.reviews.rulings import (
 )
 from review.access import Right
 from review.http.visit import Visit
+from review.panels import load_panels
 from review.queues.review_form import ReviewDraft
 from worker.model import DecisionKind
 
@@ -66,7 +68,7 @@ class ReviewPanel:
         known: the known answer, for leads and for who has answered it, with ``answered``.
         undo: the person's newest review while it can be undone, of this decision or of another.
         hand_queues: where a lead may put the decision.
-        golden_sets: names of the account's sets, by id, to which a lead may add the decision.
+        further: forms of optional features.
         came_from: query of the list to go back to; every form here carries it.
         finished: the queue without further items for the person after their answer; empty for none.
         undone: the decision whose review the person has just withdrawn, while they stay in its queue.
@@ -88,7 +90,7 @@ class ReviewPanel:
     undo: Review | None
     now: datetime
     hand_queues: tuple[Queue, ...]
-    golden_sets: Mapping[UUID, str]
+    further: Markup
     came_from: str | None
     finished: str
     undone: UUID | None
@@ -166,7 +168,7 @@ async def load_review_panel(visit: Visit, connection: AsyncConnection, subject: 
         undo=await rulings.undoable_review(connection, person_id, visit.now),
         now=visit.now,
         hand_queues=await _list_hand_queues(connection, subject.user_id) if may_lead else (),
-        golden_sets=await set_names(visit.store.pool, subject.user_id) if may_lead else {},
+        further=(await load_panels("decision_review", visit, subject)).html,
         came_from=list_query(visit),
         finished=await _finished_queue(visit, connection),
         undone=query_id(visit, "undone"),

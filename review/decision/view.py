@@ -19,7 +19,6 @@ from db.audit.decision_context import (
     StoredPassage,
 )
 from db.audit.settings_snapshot import SettingsSnapshot
-from db.candidates.shadow_results import StoredFinding
 from db.conversation_owners import OwnerRecord
 from db.escalations.listing import EscalationRecord
 from db.webhooks.of_reply import ReplyDelivery
@@ -59,8 +58,6 @@ class DecisionRecord:
         revealed: the person requested the covered texts.
         escalation: what became of the handoff; None where there was none, and while blind.
         webhooks: deliveries of its reply; empty while blind.
-        shadows: what candidates in shadow would have done; empty while blind, and without their replies for
-            people who may not read sealed texts.
         owner: the stored owner of the conversation; None when people never had it, and while blind.
         blind: this is one of the hidden decisions; the record is as ``without_reviews`` gives it.
     """
@@ -80,7 +77,6 @@ class DecisionRecord:
     owner: OwnerRecord | None = None
     escalation: EscalationRecord | None = None
     webhooks: tuple[ReplyDelivery, ...] = ()
-    shadows: tuple[StoredFinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

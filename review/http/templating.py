@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from features.feature import parts
 from review import access, content_covers, ruling_labels, state_wording, wording
 from review.appeals import wording as appeal_wording
 from review.decision import trace_wording
@@ -21,6 +22,7 @@ from review.languages.catalogues import LANGUAGES
 from review.languages.reader import reader
 from review.lists.choice_wording import choice_label
 from review.shell.icons import icon
+from review.shell.menu import menu
 from worker.webhooks.types import CANCEL_REASONS
 
 PACKAGE: Final = Path(__file__).parent.parent
@@ -38,7 +40,7 @@ class Templates:
 def _environment() -> Environment:
     """One for the process: a template is compiled once, however many applications are built."""
     environment = Environment(
-        loader=FileSystemLoader(PACKAGE / "templates"),
+        loader=FileSystemLoader([PACKAGE / "templates", *parts("templates")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -50,7 +52,7 @@ def _environment() -> Environment:
         gettext, ngettext, newstyle=True, pgettext=pgettext
     )
     environment.globals |= {"static": static_url, "icon": icon, "reader": reader.get, "languages": LANGUAGES}
-    environment.globals["problems"] = wording.DRAFT_PROBLEMS
+    environment.globals |= {"problems": wording.DRAFT_PROBLEMS, "menu": menu}
     filters: dict[str, Callable[..., object]] = {
         "when": times.time_element,
         "when_clock": times.clock_time_element,

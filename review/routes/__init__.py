@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from features.feature import listed
 from review.routes.accounts import ACCOUNTS
 from review.routes.answers import ANSWERS_API
 from review.routes.api import API
@@ -16,10 +17,6 @@ from review.routes.dashboard import FIGURES
 from review.routes.decisions import DECISIONS
 from review.routes.first_run import FIRST_RUN
 from review.routes.governance import GOVERNANCE, GOVERNANCE_API
-from review.routes.learn_backtests import LEARN_BACKTESTS
-from review.routes.learn_figures import LEARN_FIGURES
-from review.routes.learn_golden import LEARN_GOLDEN
-from review.routes.learn_rollouts import LEARN_ROLLOUTS
 from review.routes.owner import OWNER
 from review.routes.people import PEOPLE
 from review.routes.profile import OWN
@@ -43,10 +40,7 @@ PAGES: Final = (
     *OWNER,
     *FIRST_RUN,
     *APPEALS,
-    *LEARN_FIGURES,
-    *LEARN_ROLLOUTS,
-    *LEARN_BACKTESTS,
-    *LEARN_GOLDEN,
+    *listed("pages"),
     *ACCOUNTS,
     *PEOPLE,
     *WEBHOOKS_API,

@@ -16,17 +16,16 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from cli.stack import Stack
-from db.figures.error_rates import ErrorDimension, ErrorRate, ErrorSelection, WrongKind, error_rates
 from db.people.records import Role
 from db.review_store import Store
 from db.reviews import queue_filling, queues
 from db.reviews.queues import Drawn, NewQueue, QueueKind, Sample, Stratum
-from review.learn.adaptive import take_steps
 from tests.conftest import create_database, database_at
 from tests.integration.test_agreement import Desk
 from tests.support.review_rows import NUMBERS, decided, store
 from tests.support.reviewing import add_person, site, stored
 from tests.support.terminal import Shell
+from trials.store.error_rates import ErrorDimension, ErrorRate, ErrorSelection, WrongKind, error_rates
 
 DAY = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=2)
 DEFINITION = Jsonb({"share": 0.5, "per": "", "most": 500, "seed": 1, "drawn": "all"})
@@ -283,37 +282,3 @@ def test_calibration_shows_bins_and_a_threshold(desk: Desk, tmp_path: Path) -> N
     assert (made.status_code, refused.status_code) == (303, 409)
     assert "Start a rollout" in after.text
     assert stored_candidates == [{"changes": proposal["changes"], "source": "calibration"}]
-
-
-def test_an_account_with_bounds_takes_one_step_a_day(desk: Desk) -> None:
-    """Towards what the reviews support, never beyond the bounds; the reason is in the access log."""
-    desk.connection.execute(
-        "INSERT INTO ai_rules (user_id, assessment_policy, adaptive_thresholds)"
-        " SELECT user_id, assessment_policy, %s FROM ai_rules WHERE user_id = 'even'",
-        (Jsonb({"confidence": "0.94-0.99", "category:hate": "0.2-0.8"}),),
-    )
-
-    def step(days: int) -> int:
-        async def run() -> int:
-            async with Store(desk.url, size=2) as opened:
-                return await take_steps(opened, datetime.now(UTC) + timedelta(days=days))
-
-        return asyncio.run(run())
-
-    desk.connection.execute(RUNNING_ROLLOUT)
-    during = step(0)
-    desk.connection.execute("UPDATE rollouts SET state = 'finished'")
-    taken = [step(0), step(0), step(1), step(2)]
-    query = """SELECT changed_by, (assessment_policy ->> 'high_threshold')::float8 AS threshold
-               FROM ai_rules WHERE user_id = 'even' ORDER BY version DESC LIMIT 2"""
-    reasons = desk.connection.execute(
-        "SELECT detail ->> 'reason' AS reason FROM access_log WHERE person = 'adaptive' ORDER BY id"
-    ).fetchall()
-
-    assert during == 0
-    assert taken == [1, 0, 1, 0]
-    assert desk.connection.execute(query).fetchall() == [
-        {"changed_by": "adaptive", "threshold": 0.94},
-        {"changed_by": "adaptive", "threshold": 0.95},
-    ]
-    assert "confidence high_threshold 0.970 to 0.950: 300 reviews support" in reasons[0]["reason"]

@@ -15,7 +15,7 @@ from sandbox.routes import CHAT_MODEL
 from sandbox.server import SandboxHandle
 from tests.support.running import Running, running
 from tests.support.terminal import Ended, Shell
-from worker.replay.stored import decoded
+from worker.recordings.stored import decoded
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"

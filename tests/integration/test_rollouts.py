@@ -15,28 +15,28 @@ import pytest
 from psycopg.rows import dict_row
 
 from db import accounts
-from db.candidates import rollout_steps, rollouts
-from db.candidates.candidates import (
+from db.pool import WORKER_ROLE, Pool, create_pool
+from sandbox.server import SandboxHandle
+from tasks.accounts import Rulebook
+from tasks.shards.clients import connect
+from tests.support.replays import replay_differs
+from tests.support.running import Running, eventually, running
+from tests.support.terminal import Shell
+from trials.jobs import rollout_guard
+from trials.jobs.rollout_guard import CheckRests, watch_rollouts
+from trials.pure.rollouts.bounds import Measure, parse_bound
+from trials.store import rollout_steps, rollouts
+from trials.store.candidates import (
     CandidateSource,
     SettingsCandidate,
     add_candidate,
     withdraw_candidate,
 )
-from db.candidates.rollout_figures import PLACE, load_figures
-from db.candidates.rollout_records import Author, Plan, Rollout, RolloutRefused
-from db.pool import WORKER_ROLE, Pool, create_pool
-from sandbox.server import SandboxHandle
-from tasks.accounts import Rulebook
-from tasks.replays import rollout_guard
-from tasks.replays.rollout_guard import CheckRests, watch_rollouts
-from tasks.shards.clients import connect
-from tests.support.replays import replay_differs
-from tests.support.running import Running, eventually, running
-from tests.support.terminal import Shell
+from trials.store.rollout_figures import PLACE, load_figures
+from trials.store.rollout_records import Author, Plan, Rollout, RolloutRefused
 from worker.account_settings import changed
+from worker.arms import place_of, places_of
 from worker.model import Account
-from worker.rollouts.arms import place_of, places_of
-from worker.rollouts.bounds import Measure, parse_bound
 
 Value = TypeVar("Value")
 NUMBERS = count(1)

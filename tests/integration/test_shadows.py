@@ -16,23 +16,24 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from db.candidates import shadow_results, shadows
-from db.candidates.candidates import CandidateSource, add_candidate, withdraw_candidate
-from db.candidates.recordings import load_decisions
-from db.candidates.shadows import Shadow, ShadowRefused, ShadowStep
 from db.governance.erasures import ErasureKind
 from db.pool import WORKER_ROLE, Pool, create_pool, fetch_rows
 from db.review_store import REVIEWER_ROLE
 from sandbox.server import SandboxHandle
-from tasks.replays.shadow_batch import ShadowFound, ShadowWork, decide_batch
-from tasks.replays.shadow_process import ShadowProcess
-from tasks.replays.shadow_run import ShadowLimits, ShadowRunner
-from tasks.replays.shadow_watch import ShadowWatch
 from tests.support import erasing
 from tests.support.running import Running, eventually, running, settings_of
 from tests.support.terminal import Shell
+from trials.jobs.shadow_batch import ShadowFound, ShadowWork, decide_batch
+from trials.jobs.shadow_process import ShadowProcess
+from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
+from trials.jobs.shadow_watch import run_shadows
+from trials.store import shadow_results, shadows
+from trials.store.candidates import CandidateSource, add_candidate, withdraw_candidate
+from trials.store.recordings import load_decisions
+from trials.store.shadows import Shadow, ShadowRefused, ShadowStep
 from worker.account_settings import AccountRejected
-from worker.replay.stored import decoded, encoded
+from worker.cancellation import cancel_all
+from worker.recordings.stored import decoded, encoded
 from worker.settings import Settings
 
 Value = TypeVar("Value")
@@ -440,16 +441,21 @@ def test_a_recording_that_was_stored_during_an_erasure_goes_in_its_second_pass(
     assert engine.rows(stored, user_id) == []
 
 
-def test_the_thread_of_beat_runs_shadows(engine: Running, sandbox: SandboxHandle) -> None:
-    """With the settings of a deployment, until it is stopped."""
+def test_the_job_of_beat_runs_shadows(engine: Running, sandbox: SandboxHandle) -> None:
+    """With the settings of a deployment, until it is cancelled."""
     user_id = engine.account(documents=HOURS)
     shadow = started(engine.url, user_id, STOPS)
     engine.decide(user_id, QUESTION)
-    watch = ShadowWatch(settings_of(engine.url, engine.redis_url, sandbox, HUSHGATE_SHADOW_EVERY_S="0.1"))
-    watch.start()
-    try:
-        found = eventually(lambda: shadow_now(engine.url, shadow).counts, "the shadow to see the decision")
-    finally:
-        watch.stop()
+    settings = settings_of(engine.url, engine.redis_url, sandbox, HUSHGATE_SHADOW_EVERY_S="0.1")
 
-    assert found == {"newly_stopped": 1}
+    async def run() -> None:
+        job = asyncio.create_task(run_shadows(settings))
+        seen = asyncio.to_thread(eventually, lambda: shadow_now(engine.url, shadow).counts, "the decision")
+        try:
+            await seen
+        finally:
+            await cancel_all([job])
+
+    asyncio.run(run())
+
+    assert shadow_now(engine.url, shadow).counts == {"newly_stopped": 1}

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from uuid import UUID
 
-from db.candidates.recordings import load_decisions
-from db.candidates.replaying import replay_stored
 from db.pool import create_pool
 from tests.support.running import Running
-from worker.replay.difference import outcome_of, unequal_fields
+from trials.pure.replay.difference import outcome_of, unequal_fields
+from trials.store.recordings import load_decisions
+from trials.store.replaying import replay_stored
 
 
 def replay_differs(engine: Running, decisions: Sequence[UUID]) -> dict[UUID, tuple[str, ...]]:

@@ -21,7 +21,7 @@ from db.pool import create_pool
 from review.appeals.links import signed_token
 from review.http.identifiers import path_segment
 from tests.support.samples import assessment, event, passage
-from worker.evaluation.items import GoldenContent, content_json
+from trials.pure.evaluation.items import GoldenContent, content_json
 from worker.model import (
     Action,
     Attempt,

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from features.feature import parts
 from review.http.static_files import STATIC
 from review.shell import navigation, palette
 from review.shell.colours import DECORATIVE, PAIRS, MeasuredPair, colours, contrast, measured
 from review.shell.icons import icon, icon_names
 
 REVIEW = STATIC.parent
-TEMPLATES = sorted((REVIEW / "templates").rglob("*.html"))
+TEMPLATES = sorted(
+    path for folder in (REVIEW / "templates", *parts("templates")) for path in folder.rglob("*.html")
+)
 
 
 @pytest.mark.parametrize("measure", measured(), ids=lambda each: f"{each.pair.front}-{each.pair.ground}")
@@ -57,7 +60,8 @@ def test_every_class_of_the_sheet_is_used() -> None:
     sheet = re.sub(r"/\*.*?\*/", "", _text(STATIC / "style.css"), flags=re.DOTALL)
     selectors = " ".join(re.findall(r"([^{}]+)\{", sheet))
     classes = set(re.findall(r"\.([a-zA-Z][\w-]*)", selectors))
-    sources = [*TEMPLATES, *STATIC.glob("*.js"), *REVIEW.rglob("*.py")]
+    pages = [path for folder in parts("templates") for path in folder.parent.rglob("*.py")]
+    sources = [*TEMPLATES, *STATIC.glob("*.js"), *REVIEW.rglob("*.py"), *pages]
     words = {word for path in sources for word in re.findall(r"[\w-]+", _text(path))}
 
     assert classes - words == set()

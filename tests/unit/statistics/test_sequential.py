@@ -13,7 +13,7 @@ from scipy.stats import norm
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from bench.sequential import SCENARIOS, simulate
-from worker.statistics.sequential import (
+from trials.pure.statistics.sequential import (
     ALPHA,
     LEAST_UNITS,
     PLANNED_UNITS,

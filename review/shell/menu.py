@@ -1,0 +1,39 @@
+"""Links that optional features add: tabs of an account's pages, buttons of a decision's page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from features.feature import listed
+from review.access import Right
+
+
+class MenuPlace(StrEnum):
+    """Where a link stands."""
+
+    ACCOUNT = "account"
+    DECISION = "decision"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MenuEntry:
+    """A link to a page of the account or the decision that is shown.
+
+    Attributes:
+        route: name of the page.
+        title: marked for translation.
+        right: on the account.
+        after: of a tab, the name of the page whose tab stands before this one.
+    """
+
+    place: MenuPlace
+    route: str
+    title: str
+    right: Right
+    after: str = ""
+
+
+def menu(place: str) -> tuple[MenuEntry, ...]:
+    """The entries of a place, of the features in force."""
+    return tuple(each for each in listed("menu") if each.place == place)

@@ -1,0 +1,1 @@
+"""Trying changes: replay, backtest, shadow, rollout, golden sets, calibration and suggestions."""

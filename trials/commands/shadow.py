@@ -1,0 +1,112 @@
+"""``hushgate shadow``: a candidate decides every new event beside the live settings, without acting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, TypeVar
+from uuid import UUID
+
+import typer
+
+from cli.accounts.store_account import login
+from cli.exit_codes import ExitCode
+from cli.options import database_url, own_connections
+from cli.output import emit, fail
+from db.pool import Pool
+from trials.commands.changes import require_used
+from trials.store import shadows
+from trials.store.shadows import Shadow, ShadowRefused, ShadowStep
+from worker.account_settings import AccountRejected
+
+Value = TypeVar("Value")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="A candidate decides every new event of its account again, after the live settings, and never acts:"
+    " `start`, `stop`, `show`, `list`.",
+)
+COLUMNS: Final = (
+    "shadow_id", "candidate_id", "state", "started_by", "started_at", "reached_at", "usd_a_day", "usd",
+    "ended_why",
+)  # fmt: skip
+GROUP_COLUMNS: Final = ("group", "decisions", "share")
+ShadowId = Annotated[UUID, typer.Argument(help="The id of the shadow.")]
+ShadowReason = Annotated[str, typer.Option("--reason", help="Why; stored with the shadow.")]
+
+
+@app.command()
+def start(
+    candidate: Annotated[UUID, typer.Argument(help="The id of the candidate.")],
+    reason: ShadowReason,
+    usd_a_day: Annotated[
+        float,
+        typer.Option(
+            "--usd-a-day", help="For answers that recordings lack, US dollars; 0: nothing is asked."
+        ),
+    ] = 0.0,
+) -> None:
+    """Let a candidate decide the new events of its account again; nothing of it is sent.
+
+    For example:
+
+        hushgate shadow start 01a20047-0dfa-71d7-8e88-c1d4329d1fb5 --reason "good in the backtest"
+    """
+    step = _step(reason)
+    emit(
+        [_row(_run(lambda source: shadows.start_shadow(source, candidate, step, usd_a_day=usd_a_day)))],
+        COLUMNS,
+    )
+
+
+@app.command()
+def stop(shadow: ShadowId, reason: ShadowReason) -> None:
+    """End a shadow; what it found stays."""
+    emit([_row(_run(lambda source: shadows.stop_shadow(source, shadow, _step(reason))))], COLUMNS)
+
+
+@app.command("list")
+def list_(account: Annotated[str, typer.Argument(help="The account.")]) -> None:
+    """Print the shadows of an account, the newest first."""
+    emit(map(_row, _run(lambda source: _shadows_of(source, account))), COLUMNS)
+
+
+@app.command()
+def show(shadow: ShadowId) -> None:
+    """Print what a shadow has counted: unchanged decisions, differences by kind, and what was left out.
+
+    `hushgate decisions list --shadow newly_stopped:CANDIDATE` prints the decisions of one kind.
+    """
+    found = _run(lambda source: shadows.get_shadow(source, shadow))
+    if found is None:
+        raise fail(f"id: no shadow {shadow}", code=ExitCode.NEGATIVE)
+    total = sum(found.counts.values())
+    rows = [
+        {"group": group, "decisions": number, "share": number / total}
+        for group, number in sorted(found.counts.items(), key=lambda each: (-each[1], each[0]))
+    ]
+    emit(rows, GROUP_COLUMNS)
+
+
+async def _shadows_of(source: Pool, account: str) -> Sequence[Shadow]:
+    await require_used(source, account)
+    return await shadows.list_shadows(source, account)
+
+
+def _row(shadow: Shadow) -> Mapping[str, Any]:
+    return {name: getattr(shadow, name) for name in COLUMNS}
+
+
+def _step(reason: str) -> ShadowStep:
+    return ShadowStep(made_by=login(), reason=reason, now=datetime.now(UTC))
+
+
+def _run(call: Callable[[Pool], Awaitable[Value]]) -> Value:
+    async def run() -> Value:
+        async with own_connections(database_url()) as source:
+            return await call(source)
+
+    try:
+        return asyncio.run(run())
+    except (ShadowRefused, AccountRejected) as error:
+        raise fail(str(error), code=ExitCode.NEGATIVE) from None

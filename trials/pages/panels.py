@@ -1,0 +1,58 @@
+"""What trials show on pages of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from db.reviews.exchanges import ReviewSubject
+from review.access import Right
+from review.decision.view import DecisionRecord
+from review.http.visit import Visit
+from review.panels import Panel
+from trials.pages.change_preview import preview_change
+from trials.pages.suggestions_page import missing_document
+from trials.pages.wording import GROUPS
+from trials.store.golden_sets import set_names
+from trials.store.shadow_results import findings_of_decision
+from worker.model import Account
+
+
+async def shadows_panel(visit: Visit, record: DecisionRecord, *, covered: bool) -> Panel:
+    """What candidates in shadow would have done; hidden from blind readers, whom it would lead."""
+    if record.blind or covered:
+        return Panel()
+    found = await findings_of_decision(visit.store.pool, record.row["id"])
+    if not found:
+        return Panel()
+    if not record.may_read_sealed:
+        found = tuple(replace(each, reply=None) for each in found)
+    replies = sum(each.reply is not None for each in found)
+    html = visit.fragment(
+        "learn/_decision_shadows.html", account=record.row["user_id"], found=found, groups=GROUPS
+    )
+    return Panel(html=html, detail={"shadow_replies": replies} if replies else {})
+
+
+async def golden_panel(visit: Visit, subject: ReviewSubject) -> Panel:
+    """The form that adds a decision to a golden set of its account, for leads."""
+    if not visit.may(Right.LEAD, subject.user_id):
+        return Panel()
+    names = await set_names(visit.store.pool, subject.user_id)
+    if not names:
+        return Panel()
+    return Panel(html=visit.fragment("learn/_decision_golden.html", decision_id=subject.id, sets=names))
+
+
+async def change_panel(visit: Visit, account: Account) -> Panel:
+    """What changed settings would have done to the newest decisions."""
+    return Panel(html=visit.fragment("learn/_preview.html", preview=await preview_change(visit, account)))
+
+
+PANELS: Final[Mapping[str, tuple[Any, ...]]] = {
+    "decision": (shadows_panel,),
+    "decision_review": (golden_panel,),
+    "change": (change_panel,),
+    "document": (missing_document,),
+}
