@@ -50,6 +50,7 @@ class FaultKind(StrEnum):
     UPSTREAM_500 = "upstream_500"
     UPSTREAM_HANG = "upstream_hang"
     UPSTREAM_HALF = "upstream_half_answer"
+    RECEIVER_HANG = "receiver_hang"
     CLOCK_JUMP = "clock_jump"
     DISK_FULL = "disk_full"
     MEMORY_FULL = "memory_full"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chaos.faults import network, processes, review_jobs, servers, upstream
+from chaos.faults import network, processes, receivers, review_jobs, servers, upstream
 from chaos.faults.injection import Fault, Injection
 from chaos.kinds import FaultKind
 
@@ -14,6 +14,7 @@ FAULTS: Final[dict[FaultKind, Fault]] = {
     **network.FAULTS,
     **servers.FAULTS,
     **upstream.FAULTS,
+    **receivers.FAULTS,
 }
 
 __all__ = ["FAULTS", "Fault", "Injection"]
