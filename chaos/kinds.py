@@ -39,6 +39,7 @@ class FaultKind(StrEnum):
     REVIEW_JOB_TERM = "review_job_term"
     CUT_OFF_KILL = "cut_off_kill"
     VALKEY_KILL = "valkey_kill"
+    FAILOVER = "valkey_failover"
     POSTGRES_KILL = "postgres_kill"
     RESET = "connection_reset"
     LOST_ANSWERS = "lost_answers"
