@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 from cli.exit_codes import MEANINGS, ExitCode, code_of
 from cli.output import print_message
 from cli.with_filters import WithFilters
-from features.feature import parts
+from features.feature import merged
 from worker import __version__
 from worker.errors import HushgateError, StorageUnavailable
 
@@ -77,7 +77,7 @@ CELERY: Final = frozenset({"worker", "beat"})
 
 def commands() -> Mapping[str, str]:
     """The commands of the core and of the features in force."""
-    return {**COMMANDS, **{name: each for part in parts("commands") for name, each in part.items()}}
+    return COMMANDS | merged("commands")
 
 
 def command_line(names: Iterable[str] | None = None) -> typer.Typer:

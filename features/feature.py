@@ -70,14 +70,14 @@ def parts(hook: str) -> Sequence[Any]:
     return tuple(_named(name) for feature in features if (name := getattr(feature, hook)))
 
 
-def listed(hook: str) -> tuple[Any, ...]:
-    """The elements of a hook whose objects are sequences."""
-    return tuple(each for part in parts(hook) for each in part)
+def items(hook: str) -> Sequence[Any]:
+    """The items of the sequences that the features declare for ``hook``, one after another."""
+    return tuple(item for part in parts(hook) for item in part)
 
 
-def modules(hook: str) -> tuple[str, ...]:
-    """The names of the modules of a hook, for those that import them later."""
-    return tuple(name for feature in in_force() if (name := getattr(feature, hook)))
+def merged(hook: str) -> dict[str, Any]:
+    """The mappings that the features declare for ``hook``, as one."""
+    return {key: value for part in parts(hook) for key, value in part.items()}
 
 
 def panels(place: str) -> tuple[Callable[..., Any], ...]:

@@ -14,7 +14,7 @@ import structlog
 from db.collaboration import presence
 from db.people import invitations, sessions, sign_ins
 from db.rights import session_login
-from features.feature import listed
+from features.feature import items
 from review import job_runner
 from review.dashboard import figure_counter
 from review.digests.run import run_digests
@@ -76,7 +76,7 @@ async def run_background(site: Site) -> AsyncIterator[None]:
     """Run the tasks; end them with the server."""
     running = [
         asyncio.ensure_future(restarted(_name(task), partial(task, site), site.job_failed))
-        for task in (*TASKS, *listed("background"))
+        for task in (*TASKS, *items("background"))
     ]
     checking = repeated("check_login_rights", partial(check_login_rights, site), site.job_failed)
     running.append(asyncio.ensure_future(checking))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from db.audit.filters import ReviewFilter
 from db.figures.statements import RunEvent
-from features.feature import listed
+from features.feature import items
 from review import reason_labels
 from review.lists import filter_parsers
 from review.lists.filter_parsers import FilterField, Parser
@@ -139,7 +139,7 @@ FIELDS: Final = (
         filter_parsers.assignee,
         example="me, or a login",
     ),
-    *listed("filters"),
+    *items("filters"),
     _filter("text", "Text", "Part of the message, in any case."),
     _filter("event", "Event", "The event with this id.", target="event_id"),
     _filter("message", "Message", "The event with this message id.", target="message_id"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from features.feature import listed
+from features.feature import items
 from review.routes.accounts import ACCOUNTS
 from review.routes.answers import ANSWERS_API
 from review.routes.api import API
@@ -40,7 +40,7 @@ PAGES: Final = (
     *OWNER,
     *FIRST_RUN,
     *APPEALS,
-    *listed("pages"),
+    *items("pages"),
     *ACCOUNTS,
     *PEOPLE,
     *WEBHOOKS_API,

@@ -16,7 +16,7 @@ PROGRAM = """
 import json, sys
 from cli.main import commands
 from db.columns import metadata
-from features.feature import listed, parts
+from features.feature import items, parts
 from review.routes import PAGES
 from review.lists.filter_fields import FIELDS
 from review.shell.menu import MenuPlace, menu
@@ -26,7 +26,7 @@ print(json.dumps({
     "commands": sorted(commands()), "routes": sorted(page.name for page in PAGES),
     "schedule": sorted(app.conf.beat_schedule), "filters": [field.name for field in FIELDS],
     "menu": [entry.route for place in MenuPlace for entry in menu(place)],
-    "jobs": len(listed("background")) + len(listed("beat_jobs")), "tables": sorted(metadata.tables),
+    "jobs": len(items("background")) + len(items("beat_jobs")), "tables": sorted(metadata.tables),
     "modules": sorted(name for name in sys.modules if name.split(".")[0] in sys.argv[1:]),
 }))
 """
