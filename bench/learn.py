@@ -30,11 +30,12 @@ from db import migrate
 from db.people.records import Role
 from db.pool import Pool, create_pool, fetch_value
 from sandbox.server import SandboxHandle, start
-from trials.jobs.rollout_guard import watch_rollouts
 from trials.jobs.shadow_process import ShadowProcess
 from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
+from trials.jobs.tasks import watch_rollouts
+from trials.store.candidates import Author
 from trials.store.rollouts import get_rollout
-from trials.store.shadows import Shadow, ShadowStep, get_shadow, start_shadow
+from trials.store.shadows import Shadow, get_shadow, start_shadow
 
 SHADOWED: Final = 20_000
 """Newest decisions that the shadow makes again, at most."""
@@ -129,7 +130,7 @@ class LearnBench:
     async def _shadow(self, source: Pool) -> None:
         say(f"shadow of {SHADOWED:,} decisions")
         since = await fetch_value(source, SHADOW_FROM, (USER, SHADOWED))
-        step = ShadowStep(made_by="bench", reason="measured", now=since)
+        step = Author(made_by="bench", reason="measured", now=since)
         shadow = await start_shadow(source, self.log.candidate_id, step)
         child = ShadowProcess()
         runner = ShadowRunner(

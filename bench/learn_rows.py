@@ -20,9 +20,9 @@ from db.review_store import Store
 from db.reviews.queue_filling import SLICE, SLICES, fill_queue
 from db.reviews.queues import Drawn, NewQueue, QueueKind, Sample, create_queue, get_queue
 from trials.pure.rollouts.bounds import parse_bound
-from trials.store.candidates import CandidateSource, add_candidate
-from trials.store.rollout_records import Author, Plan
+from trials.store.candidates import Author, CandidateSource, add_candidate
 from trials.store.rollout_steps import start_rollout
+from trials.store.rollouts import Plan
 from worker.account_settings import changed
 from worker.arms import place_of, places_of
 from worker.assessment import ReadingRequest

@@ -33,11 +33,11 @@ from sandbox.server import SandboxHandle, start
 from tasks.publish import append
 from tasks.runtime import Runtime
 from tasks.shards.clients import connect
-from trials.jobs.shadow_load import is_loaded
 from trials.jobs.shadow_process import ShadowProcess
 from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
-from trials.store.candidates import CandidateSource, add_candidate
-from trials.store.shadows import ShadowStep, get_shadow, start_shadow, stop_shadow
+from trials.jobs.shadow_watch import is_loaded
+from trials.store.candidates import Author, CandidateSource, add_candidate
+from trials.store.shadows import get_shadow, start_shadow, stop_shadow
 from worker.account_settings import changed
 from worker.model import Account
 from worker.settings import Settings
@@ -161,7 +161,7 @@ def measure(settings: Settings, events: int, rounds: int, *, always: bool) -> di
             pace(settings, redis, events)
             for number in range(rounds):
                 without.append(pace(settings, redis, events))
-                step = ShadowStep(made_by="bench", reason=str(number), now=datetime.now(UTC))
+                step = Author(made_by="bench", reason=str(number), now=datetime.now(UTC))
                 shadow = call(settings, partial(start_shadow, candidate_id=candidate_id, step=step))
                 beside.append(pace(settings, redis, events))
                 found = call(settings, partial(get_shadow, shadow_id=shadow.shadow_id))

@@ -28,9 +28,9 @@ from trials.jobs.shadow_process import ShadowProcess
 from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
 from trials.jobs.shadow_watch import run_shadows
 from trials.store import shadow_results, shadows
-from trials.store.candidates import CandidateSource, add_candidate, withdraw_candidate
+from trials.store.candidates import Author, CandidateSource, TrialRefused, add_candidate, withdraw_candidate
 from trials.store.recordings import load_decisions
-from trials.store.shadows import Shadow, ShadowRefused, ShadowStep
+from trials.store.shadows import Shadow
 from worker.account_settings import AccountRejected
 from worker.cancellation import cancel_all
 from worker.recordings.stored import decoded, encoded
@@ -60,9 +60,9 @@ def call(url: str, work: Callable[[Pool], Awaitable[Value]], role: str | None = 
     return asyncio.run(run())
 
 
-def step(reason: str = "a test") -> ShadowStep:
+def step(reason: str = "a test") -> Author:
     """A person, now."""
-    return ShadowStep(made_by="kim", reason=reason, now=datetime.now(UTC))
+    return Author(made_by="kim", reason=reason, now=datetime.now(UTC))
 
 
 def candidate(url: str, user_id: str, changes: dict[str, Any]) -> UUID:
@@ -301,20 +301,20 @@ def test_what_cannot_be_started_is_refused(engine: Running) -> None:
     """A fourth shadow, a second of one candidate, one that changes nothing; workers may do nothing."""
     url, user_id = engine.url, engine.account()
     first = started(url, user_id, {"prompt": "1"})
-    with pytest.raises(ShadowRefused, match="one of this candidate"):
+    with pytest.raises(TrialRefused, match="one of this candidate"):
         call(url, lambda source: shadows.start_shadow(source, first.candidate_id, step()))
     started(url, user_id, {"prompt": "2"})
     last = started(url, user_id, {"prompt": "3"})
     fourth = candidate(url, user_id, {"prompt": "4"})
-    with pytest.raises(ShadowRefused, match="at most 3"):
+    with pytest.raises(TrialRefused, match="at most 3"):
         call(url, lambda source: shadows.start_shadow(source, fourth, step()))
     call(url, lambda source: shadows.stop_shadow(source, last.shadow_id, step("enough")))
-    with pytest.raises(ShadowRefused, match="expected one that runs"):
+    with pytest.raises(TrialRefused, match="expected one that runs"):
         call(url, lambda source: shadows.stop_shadow(source, last.shadow_id, step()))
     engine.change(user_id, prompt="4")
     with pytest.raises(AccountRejected):
         call(url, lambda source: shadows.start_shadow(source, fourth, step()))
-    with pytest.raises(ShadowRefused, match="reason"):
+    with pytest.raises(TrialRefused, match="reason"):
         call(url, lambda source: shadows.start_shadow(source, fourth, step(" ")))
     assert call(url, shadows.may_run_shadows)
     assert not call(url, shadows.may_run_shadows, role=WORKER_ROLE)

@@ -15,9 +15,9 @@ from trials.pure.rollouts.bounds import (
     Measure,
     RolloutFigures,
     broken_bounds,
+    compare_arms,
     parse_bound,
 )
-from trials.pure.rollouts.comparison import compare_arms
 from trials.pure.statistics.sequential import ClusterSums, ComparisonVerdict
 from worker.arms import PLACES, RunningRollout, place_of
 from worker.model import AI_ONLY, Account, ConversationState, Owner

@@ -15,18 +15,18 @@ from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
 from cli.options import database_url, own_connections
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
-from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
+from db.access_log import LoggedAction
 from db.accounts import current_account
-from db.pool import Pool, checkout
-from trials.commands.changes import (
+from trials.commands.chosen import SavedViewName, filters_of_view, ids_of_filters
+from trials.commands.shared import (
     CandidateId,
     Changes,
-    candidate_of,
     changes_of,
+    log_shell,
+    own_candidate,
     require_used,
     with_changes,
 )
-from trials.commands.chosen import SavedViewName, filters_of_view, ids_of_filters
 from trials.jobs.backtest_job import backtest_of_ids, run_backtest
 from trials.pure.replay.difference import DifferenceKind
 from trials.store.backtest_examples import load_examples
@@ -103,9 +103,7 @@ async def _run(
         await require_used(source, user_id, option="--account")
         version = (await current_account(source, user_id)).version
         if candidate:
-            stored = await candidate_of(source, candidate)
-            if stored.user_id != user_id:
-                raise fail(f"--candidate: expected one of {user_id}, got one of {stored.user_id}")
+            stored = await own_candidate(source, user_id, candidate)
             await candidate_account(source, stored)
             asked, version = stored.changes, stored.base_version
         else:
@@ -122,7 +120,8 @@ async def _run(
             if ids is None
             else backtest_of_ids(user_id, ids, **values)
         )
-        await _log(source, begun)
+        detail = {"backtest": str(begun.backtest_id), "decisions": begun.total}
+        await log_shell(source, LoggedAction.REVEAL, user_id, detail)
         with progress_bar() as bar:
             task = bar.add_task("deciding again", total=begun.total, completed=begun.done)
             found = await run_backtest(
@@ -138,17 +137,6 @@ async def _run(
         if not texts:
             return found, found.examples
         return found, [asdict(each) for each in await load_examples(source, found)]
-
-
-async def _log(source: Pool, begun: Backtest) -> None:
-    entry = LogEntry(
-        action=LoggedAction.REVEAL,
-        person=login(),
-        user_id=begun.user_id,
-        detail={"backtest": str(begun.backtest_id), "decisions": begun.total},
-    )
-    async with checkout(source) as connection:
-        await append_entry_psycopg(connection, entry)
 
 
 def _print(found: Backtest, examples: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
@@ -11,11 +10,10 @@ import typer
 
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.options import database_url, own_connections
 from cli.output import emit, fail
 from db.access_log import LogEntry, LoggedAction
 from db.pool import Pool
-from trials.commands.changes import changes_of, id_of, require_used
+from trials.commands.shared import changes_of, id_of, require_used, run
 from trials.store import candidates
 from trials.store.candidates import CandidateSource, SettingsCandidate
 
@@ -49,7 +47,7 @@ def add(
     """
     asked = changes_of(changes)
 
-    async def run(source: Pool) -> SettingsCandidate:
+    async def add_to(source: Pool) -> SettingsCandidate:
         await require_used(source, user_id)
         return await candidates.add_candidate(
             source,
@@ -62,7 +60,7 @@ def add(
             logged=_entry(user_id, {"candidate": "added", "settings": sorted(asked)}),
         )
 
-    emit([_row(_run(run))], COLUMNS)
+    emit([asdict(run(add_to))], COLUMNS)
 
 
 @app.command("list")
@@ -73,7 +71,7 @@ def list_(user_id: Annotated[str, typer.Argument(help="The account (user_id).")]
 
         hushgate candidates list acme
     """
-    emit(map(_row, _run(lambda source: candidates.list_candidates(source, user_id))), COLUMNS)
+    emit(map(asdict, run(lambda source: candidates.list_candidates(source, user_id))), COLUMNS)
 
 
 @app.command()
@@ -86,27 +84,15 @@ def withdraw(candidate_id: Annotated[str, typer.Argument(help="The id of a candi
     """
     known_id = id_of("id", candidate_id)
 
-    async def run(source: Pool) -> SettingsCandidate | None:
+    async def withdraw_of(source: Pool) -> SettingsCandidate | None:
         found = await candidates.get_candidate(source, known_id)
         entry = _entry(found.user_id, {"candidate": "withdrawn"}) if found else None
         return await candidates.withdraw_candidate(source, known_id, datetime.now(UTC), logged=entry)
 
-    if (found := _run(run)) is None:
+    if (found := run(withdraw_of)) is None:
         raise fail(f"id: no candidate {candidate_id} that is not withdrawn", code=ExitCode.NEGATIVE)
-    emit([_row(found)], COLUMNS)
+    emit([asdict(found)], COLUMNS)
 
 
 def _entry(user_id: str, detail: dict[str, Any]) -> LogEntry:
     return LogEntry(action=LoggedAction.SETTINGS, person=login(), user_id=user_id, detail=detail)
-
-
-def _run(work: Any) -> Any:
-    async def run() -> Any:
-        async with own_connections(database_url()) as source:
-            return await work(source)
-
-    return asyncio.run(run())
-
-
-def _row(found: SettingsCandidate) -> dict[str, Any]:
-    return asdict(found)

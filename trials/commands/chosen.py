@@ -22,7 +22,7 @@ from cli.output import fail
 from db.audit import decision_list, saved_views
 from db.audit.filters import Filters
 from review.lists.filters import ParseContext, parse_query
-from trials.commands.changes import id_of, require_used
+from trials.commands.shared import id_of, require_used
 
 PAGE: Final = 1000
 """Decisions read at a time."""

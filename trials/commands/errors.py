@@ -16,7 +16,7 @@ from cli.options import database_url, own_connections, read_lists, time_of
 from cli.output import emit, fail, print_message, printable
 from db.figures import dashboard
 from db.figures.reach import FigureFilter
-from trials.commands.changes import require_used
+from trials.commands.shared import require_used
 from trials.pages.error_report import (
     COLUMNS,
     FILE_COLUMNS,

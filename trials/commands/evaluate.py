@@ -17,15 +17,21 @@ from cli.output import fail, print_message, progress_bar
 from cli.output_file import Force, output_file, refuse_existing
 from db.accounts import current_account
 from db.pool import Pool
-from trials.commands.changes import CandidateId, candidate_of, changes_of, with_changes
 from trials.commands.evaluation_report import junit_xml, print_json, print_report
-from trials.commands.golden_shared import found_set, log_reading, run_golden
+from trials.commands.shared import (
+    CandidateId,
+    changes_of,
+    found_set,
+    log_reading,
+    own_candidate,
+    run,
+    with_changes,
+)
 from trials.jobs.evaluation import EvaluatedArm, EvaluationArm, EvaluationMoney, estimated_usd, evaluate_arm
 from trials.pure.evaluation.figures import EvaluationBound, bounds_of
 from trials.pure.evaluation.items import GoldenItem, GoldenRejected
 from trials.store.candidates import candidate_account
-from trials.store.golden_records import GoldenSet
-from trials.store.golden_runs import store_run
+from trials.store.golden_records import GoldenSet, store_run
 from trials.store.golden_sets import load_items
 from worker.settings import Settings
 
@@ -108,7 +114,7 @@ def evaluate(
         timeout_s=timeout_s,
     )
     try:
-        found = run_golden(lambda source: _evaluate(settings, source, request))
+        found = run(lambda source: _evaluate(settings, source, request))
     except KeyboardInterrupt:
         print_message("cancelled; no result was stored", style="dim")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
@@ -170,9 +176,7 @@ async def _arms(source: Pool, request: EvaluationRequest) -> tuple[EvaluationArm
     account = await current_account(source, request.account)
     details: dict[str, Any] = {"settings": f"version {account.version}", "candidate_id": None}
     if request.candidate:
-        stored = await candidate_of(source, request.candidate)
-        if stored.user_id != request.account:
-            raise fail(f"--candidate: expected one of {request.account}, got one of {stored.user_id}")
+        stored = await own_candidate(source, request.account, request.candidate)
         account = await candidate_account(source, stored)
         details = {"settings": "candidate", "candidate_id": str(stored.candidate_id)}
     elif request.changes:

@@ -13,9 +13,16 @@ from cli.exit_codes import ExitCode
 from cli.output import emit, fail, json_text
 from cli.output_file import Force, output_file
 from db.pool import Pool
-from trials.commands.changes import require_used
 from trials.commands.golden_adding import add, import_
-from trials.commands.golden_shared import GoldenAccount, SetName, found_set, log_reading, run_golden, step_now
+from trials.commands.shared import (
+    GoldenAccount,
+    SetName,
+    author,
+    found_set,
+    log_reading,
+    require_used,
+    run,
+)
 from trials.pure.evaluation.rows import row_json
 from trials.store import golden_sets
 from trials.store.golden_records import GoldenSet
@@ -54,7 +61,7 @@ def list_(account: GoldenAccount) -> None:
 
         hushgate golden list acme
     """
-    emit(map(_row, run_golden(lambda source: golden_sets.list_sets(source, account))), COLUMNS)
+    emit(map(_row, run(lambda source: golden_sets.list_sets(source, account))), COLUMNS)
 
 
 @app.command()
@@ -70,11 +77,11 @@ def create(
         hushgate golden create acme refunds --purpose "may answer about refunds, never promise money"
     """
 
-    async def run(source: Pool) -> GoldenSet:
+    async def work(source: Pool) -> GoldenSet:
         await require_used(source, account)
-        return await golden_sets.create_set(source, account, name, purpose, step_now())
+        return await golden_sets.create_set(source, account, name, purpose, author())
 
-    made = run_golden(run)
+    made = run(work)
     emit([_row(made)], COLUMNS)
 
 
@@ -94,12 +101,12 @@ def export(
         hushgate golden export acme refunds --output refunds.ndjson
     """
 
-    async def run(source: Pool) -> list[dict[str, Any]]:
+    async def work(source: Pool) -> list[dict[str, Any]]:
         golden = await found_set(source, account, name)
         await log_reading(source, golden, golden.items)
         return [row_json(each) for each in await golden_sets.load_items(source, golden)]
 
-    rows = run_golden(run)
+    rows = run(work)
     with output_file(output, force) as opened:
         for row in rows:
             opened.write(json_text(row) + "\n")
@@ -123,14 +130,14 @@ def remove(
     if bool(row) == whole:
         raise fail("--row: expected it or --whole-set, got both or neither")
 
-    async def run(source: Pool) -> int:
+    async def work(source: Pool) -> int:
         golden = await found_set(source, account, name)
         if whole:
-            await golden_sets.remove_set(source, golden, step_now())
+            await golden_sets.remove_set(source, golden, author())
             return golden.items
-        return await golden_sets.remove_items(source, golden, row or (), step_now())
+        return await golden_sets.remove_items(source, golden, row or (), author())
 
-    gone = run_golden(run)
+    gone = run(work)
     emit([{"set": name, "removed": gone}], ("set", "removed"))
     if row and gone < len(set(row)):
         raise fail(f"--row: {len(set(row)) - gone} of them are no items of {name}", code=ExitCode.NEGATIVE)

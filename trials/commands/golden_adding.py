@@ -16,8 +16,7 @@ from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail, print_message
 from db.pool import Pool
-from trials.commands.changes import id_of
-from trials.commands.golden_shared import GoldenAccount, SetName, found_set, log_reading, run_golden, step_now
+from trials.commands.shared import GoldenAccount, SetName, author, found_set, id_of, log_reading, run
 from trials.pure.evaluation.items import Expected, GoldenLabel, GoldenRejected, GoldenSource
 from trials.pure.evaluation.rows import imported_row
 from trials.store import golden_sets
@@ -64,7 +63,7 @@ def add(
         raise fail("--expect: expected it with --decision, got it alone")
     ids = [id_of("--decision", each) for each in decision or ()]
 
-    async def run(source: Pool) -> dict[str, Any]:
+    async def work(source: Pool) -> dict[str, Any]:
         golden = await found_set(source, account, name)
         labelled: dict[UUID, LabelledDecision] = {}
         if edited:
@@ -75,12 +74,12 @@ def add(
         labelled |= {each.decision_id: each for each in chosen}
         gathered = await gather_items(source, account, tuple(labelled.values()), live_search=live_search)
         await log_reading(source, golden, len(labelled))
-        added = await golden_sets.add_items(source, golden, gathered.items, step_now())
+        added = await golden_sets.add_items(source, golden, gathered.items, author())
         unlabelled = len(set(ids)) - len(chosen)
         left_out = dict(gathered.left_out) | ({"no_agreement": unlabelled} if unlabelled else {})
         return {"set": name, "added": added, "known": len(gathered.items) - added, "left_out": left_out}
 
-    done = run_golden(run)
+    done = run(work)
     emit([done], ADDED_COLUMNS)
     if not done["added"] and done["left_out"]:
         raise typer.Exit(ExitCode.NEGATIVE)
@@ -101,12 +100,12 @@ def import_(
     now = datetime.now(UTC)
     wrong: list[str] = []
 
-    async def run(source: Pool) -> tuple[int, int]:
+    async def work(source: Pool) -> tuple[int, int]:
         golden = await found_set(source, account, name)
         read, added, part = 0, 0, list[NewItem]()
 
         async def store() -> int:
-            stored = await golden_sets.add_items(source, golden, part, step_now())
+            stored = await golden_sets.add_items(source, golden, part, author())
             part.clear()
             return stored
 
@@ -118,7 +117,7 @@ def import_(
                     added += await store()
         return read, added + (await store() if part else 0)
 
-    read, added = run_golden(run)
+    read, added = run(work)
     left_out = {"wrong": len(wrong)} if wrong else {}
     if wrong:
         print_message("\n".join(wrong))

@@ -18,11 +18,11 @@ from cli.exit_codes import ExitCode
 from cli.options import database_url, own_connections, settings_of
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from cli.with_filters import WithFilters
-from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
+from db.access_log import LogEntry, LoggedAction
 from db.accounts import current_account
-from db.pool import Pool, checkout
-from trials.commands.changes import CandidateId, Changes, candidate_of, changes_of, with_changes
+from db.pool import Pool
 from trials.commands.chosen import SavedViewName, chosen_ids
+from trials.commands.shared import CandidateId, Changes, candidate_of, changes_of, log_shell, with_changes
 from trials.jobs.live import cost_of, live_ports
 from trials.pure.replay.difference import outcome_of, unequal_fields
 from trials.store.candidates import SettingsCandidate, candidate_account
@@ -214,11 +214,7 @@ async def _stored(source: Pool, wanted: Sequence[UUID]) -> AsyncIterator[StoredD
         found = await load_decisions(source, wanted[start : start + CHUNK])
         for user_id in sorted({each.user_id for each in found}):
             number = sum(each.user_id == user_id for each in found)
-            entry = LogEntry(
-                action=LoggedAction.REVEAL, person=login(), user_id=user_id, detail={"replayed": number}
-            )
-            async with checkout(source) as connection:
-                await append_entry_psycopg(connection, entry)
+            await log_shell(source, LoggedAction.REVEAL, user_id, {"replayed": number})
         for each in found:
             yield each
 

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
 import typer
 
-from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.options import database_url, own_connections
 from cli.output import emit, fail, print_message
-from db.pool import Pool
-from trials.pure.rollouts.bounds import LEAST_DECISIONS, BoundRejected, Measure, RolloutFigures, parse_bound
-from trials.pure.rollouts.comparison import MEANINGS, compare_arms
+from trials.commands.shared import author, emit_fields, run_step
+from trials.pure.rollouts.bounds import (
+    LEAST_DECISIONS,
+    MEANINGS,
+    BoundRejected,
+    Measure,
+    RolloutFigures,
+    compare_arms,
+    parse_bound,
+)
 from trials.pure.statistics.sequential import PLANNED_UNITS
 from trials.store import rollout_steps, rollouts
-from trials.store.rollout_figures import load_figures
-from trials.store.rollout_records import Author, Plan, Rollout, RolloutRefused, RolloutState
-from worker.account_settings import AccountRejected
+from trials.store.rollouts import Plan, Rollout, RolloutState, load_figures
 
 Value = TypeVar("Value")
 app = typer.Typer(
@@ -70,27 +71,28 @@ def start(
     """
     bounds = tuple(map(_bound, bound))
     plan = Plan(share=share, bounds=bounds, least=least, metric=metric, planned=planned)
-    started = _run(lambda source: rollout_steps.start_rollout(source, candidate, plan, _author(reason)))
-    emit([_row(started)], COLUMNS)
+    started = run_step(lambda source: rollout_steps.start_rollout(source, candidate, plan, author(reason)))
+    emit_fields([started], COLUMNS)
 
 
 @app.command()
 def step(rollout: RolloutId, share: ShareOption, reason: StepReason) -> None:
     """Change the share. A rollout that has left its bounds is returned instead, and the command fails."""
-    stepped = _run(lambda source: rollout_steps.step_rollout(source, rollout, share, _author(reason)))
-    emit([_row(stepped)], COLUMNS)
+    stepped = run_step(lambda source: rollout_steps.step_rollout(source, rollout, share, author(reason)))
+    emit_fields([stepped], COLUMNS)
 
 
 @app.command("return")
 def return_(rollout: RolloutId, reason: StepReason) -> None:
     """End a rollout: the settings in force decide every conversation again."""
-    emit([_row(_run(lambda source: rollout_steps.return_rollout(source, rollout, _author(reason))))], COLUMNS)
+    returned = run_step(lambda source: rollout_steps.return_rollout(source, rollout, author(reason)))
+    emit_fields([returned], COLUMNS)
 
 
 @app.command()
 def finish(rollout: RolloutId, reason: StepReason) -> None:
     """Store the candidate as the next version of the settings, in force for every conversation."""
-    version = _run(lambda source: rollout_steps.finish_rollout(source, rollout, _author(reason)))
+    version = run_step(lambda source: rollout_steps.finish_rollout(source, rollout, author(reason)))
     emit([{"rollout_id": rollout, "version": version}], ("rollout_id", "version"))
 
 
@@ -101,20 +103,20 @@ def show(
     figures: Annotated[bool, typer.Option("--figures", help="Both arms of the newest rollout.")] = False,
 ) -> None:
     """Print the rollouts of an account, or the steps or figures of the newest one."""
-    found = _run(lambda source: rollouts.list_rollouts(source, account))
+    found = run_step(lambda source: rollouts.list_rollouts(source, account))
     if not (steps or figures):
-        emit(map(_row, found), COLUMNS)
+        emit_fields(found, COLUMNS)
         return
     if not found:
         raise fail(f"account: expected one with a rollout, got {account}", code=ExitCode.NEGATIVE)
     newest = found[0]
     if steps:
-        rows = _run(lambda source: rollouts.list_steps(source, newest.rollout_id))
-        emit([{name: getattr(each, name) for name in STEP_COLUMNS} for each in rows], STEP_COLUMNS)
+        rows = run_step(lambda source: rollouts.list_steps(source, newest.rollout_id))
+        emit_fields(rows, STEP_COLUMNS)
         return
     if newest.state != RolloutState.RUNNING:
         raise fail(f"rollout: expected one that runs, got one that is {newest.state}", code=ExitCode.NEGATIVE)
-    measured = _run(lambda source: load_figures(source, newest.rollout_id, datetime.now(UTC)))
+    measured = run_step(lambda source: load_figures(source, newest.rollout_id, datetime.now(UTC)))
     emit([_arms(measure, measured) for measure in Measure], ARM_COLUMNS)
     print_message(_result(newest, measured))
 
@@ -140,27 +142,8 @@ def _arms(measure: Measure, figures: RolloutFigures) -> dict[str, Any]:
     }
 
 
-def _row(rollout: Rollout) -> Mapping[str, Any]:
-    return {name: getattr(rollout, name) for name in COLUMNS}
-
-
 def _bound(text: str) -> Any:
     try:
         return parse_bound(text)
     except BoundRejected as error:
         raise fail(str(error)) from None
-
-
-def _author(reason: str) -> Author:
-    return Author(made_by=login(), reason=reason, now=datetime.now(UTC))
-
-
-def _run(call: Callable[[Pool], Awaitable[Value]]) -> Value:
-    async def run() -> Value:
-        async with own_connections(database_url()) as source:
-            return await call(source)
-
-    try:
-        return asyncio.run(run())
-    except (RolloutRefused, AccountRejected) as error:
-        raise fail(str(error), code=ExitCode.NEGATIVE) from None

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Annotated, Any, Final, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Final, TypeVar
 from uuid import UUID
 
 import typer
 
-from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.options import database_url, own_connections
 from cli.output import emit, fail
 from db.pool import Pool
-from trials.commands.changes import require_used
+from trials.commands.shared import author, emit_fields, require_used, run_step
 from trials.store import shadows
-from trials.store.shadows import Shadow, ShadowRefused, ShadowStep
-from worker.account_settings import AccountRejected
+from trials.store.shadows import Shadow
 
 Value = TypeVar("Value")
 app = typer.Typer(
@@ -52,23 +47,21 @@ def start(
 
         hushgate shadow start 01a20047-0dfa-71d7-8e88-c1d4329d1fb5 --reason "good in the backtest"
     """
-    step = _step(reason)
-    emit(
-        [_row(_run(lambda source: shadows.start_shadow(source, candidate, step, usd_a_day=usd_a_day)))],
-        COLUMNS,
-    )
+    step = author(reason)
+    started = run_step(lambda source: shadows.start_shadow(source, candidate, step, usd_a_day=usd_a_day))
+    emit_fields([started], COLUMNS)
 
 
 @app.command()
 def stop(shadow: ShadowId, reason: ShadowReason) -> None:
     """End a shadow; what it found stays."""
-    emit([_row(_run(lambda source: shadows.stop_shadow(source, shadow, _step(reason))))], COLUMNS)
+    emit_fields([run_step(lambda source: shadows.stop_shadow(source, shadow, author(reason)))], COLUMNS)
 
 
 @app.command("list")
 def list_(account: Annotated[str, typer.Argument(help="The account.")]) -> None:
     """Print the shadows of an account, the newest first."""
-    emit(map(_row, _run(lambda source: _shadows_of(source, account))), COLUMNS)
+    emit_fields(run_step(lambda source: _shadows_of(source, account)), COLUMNS)
 
 
 @app.command()
@@ -77,7 +70,7 @@ def show(shadow: ShadowId) -> None:
 
     `hushgate decisions list --shadow newly_stopped:CANDIDATE` prints the decisions of one kind.
     """
-    found = _run(lambda source: shadows.get_shadow(source, shadow))
+    found = run_step(lambda source: shadows.get_shadow(source, shadow))
     if found is None:
         raise fail(f"id: no shadow {shadow}", code=ExitCode.NEGATIVE)
     total = sum(found.counts.values())
@@ -91,22 +84,3 @@ def show(shadow: ShadowId) -> None:
 async def _shadows_of(source: Pool, account: str) -> Sequence[Shadow]:
     await require_used(source, account)
     return await shadows.list_shadows(source, account)
-
-
-def _row(shadow: Shadow) -> Mapping[str, Any]:
-    return {name: getattr(shadow, name) for name in COLUMNS}
-
-
-def _step(reason: str) -> ShadowStep:
-    return ShadowStep(made_by=login(), reason=reason, now=datetime.now(UTC))
-
-
-def _run(call: Callable[[Pool], Awaitable[Value]]) -> Value:
-    async def run() -> Value:
-        async with own_connections(database_url()) as source:
-            return await call(source)
-
-    try:
-        return asyncio.run(run())
-    except (ShadowRefused, AccountRejected) as error:
-        raise fail(str(error), code=ExitCode.NEGATIVE) from None

@@ -12,7 +12,7 @@ from cli.options import database_url
 from cli.output import emit, errors
 from db.pool import check_reachable
 from db.review_store import Store
-from trials.commands.changes import require_used
+from trials.commands.shared import require_used
 from trials.jobs.suggesting import compute_suggestions
 from trials.pages.suggestions_page import suggestion_note
 from trials.pure.suggestions.model import SuggestionKind

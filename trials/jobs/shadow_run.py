@@ -14,6 +14,7 @@ import structlog
 from db.pool import Pool
 from trials.jobs.shadow_batch import ShadowFound, ShadowWork, SkippedGroup
 from trials.jobs.shadow_process import ChildLost, ShadowProcess
+from trials.store.candidates import Author, TrialRefused
 from trials.store.replaying import ReplayState
 from trials.store.shadow_results import (
     Place,
@@ -28,8 +29,6 @@ from trials.store.shadows import (
     RUNNER,
     RunningShadow,
     Shadow,
-    ShadowRefused,
-    ShadowStep,
     list_running_shadows,
     stop_shadow,
     switch_off_shadow,
@@ -105,14 +104,14 @@ class ShadowRunner:
         for running in await list_running_shadows(self.source):
             try:
                 looked_at += await self._step(running)
-            except ShadowRefused:  # a person stopped it meanwhile
+            except TrialRefused:  # a person stopped it meanwhile
                 continue
         return looked_at
 
     async def _step(self, running: RunningShadow) -> int:
         shadow, now = running.shadow, self.now()
         if running.withdrawn:
-            step = ShadowStep(made_by=RUNNER, reason="the candidate was withdrawn", now=now)
+            step = Author(made_by=RUNNER, reason="the candidate was withdrawn", now=now)
             await stop_shadow(self.source, shadow.shadow_id, step)
             return 0
         if shadow.reached_at < now - self.limits.late:

@@ -7,15 +7,47 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from db.pool import create_pool
+from tasks.shards.backlog import load_layout
 from tasks.shards.clients import connect
-from trials.jobs.shadow_load import is_loaded
+from tasks.stream import GROUP
 from trials.jobs.shadow_process import ChildNotStarted, ShadowProcess
 from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
 from trials.store.shadows import may_run_shadows
 from worker.errors import StorageUnavailable
 from worker.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+MOST_WAITING: Final = 100
+"""Conversations and entries that may wait for a place of a worker while shadows decide."""
+
+
+async def is_loaded(redis: Redis, stream: str) -> bool:
+    """Whether more than ``MOST_WAITING`` wait; True also while Redis does not answer."""
+    try:
+        return await _waiting(redis, stream) > MOST_WAITING
+    except (RedisError, OSError) as error:
+        log.warning("shadow_load_unknown", error=type(error).__name__)
+        return True
+
+
+async def _waiting(redis: Redis, stream: str) -> int:
+    waiting = 0
+    for place in (await load_layout(redis, stream)).streams():
+        pipe = redis.pipeline(transaction=False)
+        pipe.zcard(f"{place.shard.prefix}queue")
+        pipe.xlen(place.key)
+        pipe.xpending(place.key, GROUP)
+        lanes, entries, read = await pipe.execute(raise_on_error=False)
+        waiting += lanes if isinstance(lanes, int) else 0
+        if isinstance(entries, int) and isinstance(read, dict):
+            waiting += max(0, entries - int(read["pending"]))
+    return waiting
+
 
 log = structlog.get_logger(__name__)
 

@@ -24,8 +24,7 @@ from review.accounts.stored_versions import account_of_path
 from review.content_covers import cover_reason
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from trials.pages.backtest_figures import TITLES, backtest_groups
-from trials.pages.wording import NOT_MADE, setting_titles
+from trials.pages.wording import NOT_MADE, TITLES, backtest_groups, setting_titles
 from trials.store.backtest_examples import BacktestExample, examples_with
 from trials.store.backtests import Backtest, get_backtest
 from trials.store.candidates import checked_account

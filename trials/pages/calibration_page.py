@@ -21,7 +21,7 @@ from review.dashboard.ranges import Range
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.typed_numbers import typed_number
-from trials.pages.reliability_plot import reliability_plot
+from trials.pages.plots import reliability_plot
 from trials.pure.proposals import (
     WANTED,
     ThresholdProposal,

@@ -22,8 +22,7 @@ from trials.pages.golden_sets import EXPECTATIONS, LEFT_OUT, golden_step, log_re
 from trials.pure.evaluation.figures import MEASURES
 from trials.pure.evaluation.items import GoldenItem, GoldenRejected, GoldenSource
 from trials.store import golden_sets
-from trials.store.golden_records import GoldenSet
-from trials.store.golden_runs import list_runs
+from trials.store.golden_records import GoldenSet, list_runs
 from trials.store.golden_sources import agreed_decisions, edited_drafts, gather_items
 
 ITEMS_SHOWN: Final = 50

@@ -18,8 +18,8 @@ from review.languages import mark
 from review.queues import review_pages
 from trials.pure.evaluation.items import Expected, GoldenLabel, GoldenRejected
 from trials.store import golden_sets
-from trials.store.golden_records import GoldenSet, GoldenStep
-from trials.store.golden_runs import list_runs
+from trials.store.candidates import Author
+from trials.store.golden_records import GoldenSet, list_runs
 from trials.store.golden_sources import LabelledDecision, agreed_decisions, gather_items
 
 EXPECTATIONS: Final[Mapping[str, str]] = {
@@ -79,9 +79,9 @@ async def add_decision(visit: Visit) -> Response:
     return visit.redirect("golden_set", "done=added", account=subject.user_id, set_id=golden.set_id)
 
 
-def golden_step(visit: Visit) -> GoldenStep:
+def golden_step(visit: Visit) -> Author:
     """A change by this person."""
-    return GoldenStep(made_by=visit.person.login, now=visit.now, entry=visit.entry(LoggedAction.SETTINGS))
+    return Author(made_by=visit.person.login, now=visit.now, entry=visit.entry(LoggedAction.SETTINGS))
 
 
 async def log_recordings(visit: Visit, golden: GoldenSet, decisions: int) -> None:

@@ -21,7 +21,7 @@ from trials.pages.wording import GROUPS, setting_titles
 from trials.store import rollouts
 from trials.store.backtests import Backtest, list_backtests
 from trials.store.candidates import get_candidate, list_candidates, withdraw_candidate
-from trials.store.rollout_records import GUARD
+from trials.store.rollouts import GUARD
 
 PartLoader: TypeAlias = Callable[[Visit, str], Awaitable[Mapping[str, Any]]]
 

@@ -11,12 +11,12 @@ from review.languages import gettext as _
 from review.languages import mark
 from review.languages.numbers import localized
 from review.typed_numbers import typed_number
-from trials.pure.rollouts.bounds import MOST_LEAST, Bound, BoundKind, Measure
-from trials.pure.rollouts.comparison import SHARES
+from trials.pure.rollouts.bounds import MOST_LEAST, SHARES, Bound, BoundKind, Measure
 from trials.pure.rollouts.presets import PRESETS, RolloutPreset, RolloutPresetName
 from trials.pure.statistics.sequential import PLANNED_UNITS
-from trials.store.rollout_records import REASON_CHARS, Plan
+from trials.store.candidates import REASON_CHARS
 from trials.store.rollout_steps import LEAST_SHARE
+from trials.store.rollouts import Plan
 
 KIND_NAMES: Final[Mapping[str, BoundKind]] = {
     "above": BoundKind.ABOVE,

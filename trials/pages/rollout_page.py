@@ -13,24 +13,22 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from trials.pages import rollout_wording
-from trials.pages.difference_plot import difference_plot
+from trials.pages.plots import difference_plot
 from trials.pages.rollout_form import read_share
 from trials.pages.rollout_wording import RolloutResult, broken_lines, measure_lines, rollout_result
 from trials.pages.wording import setting_titles
 from trials.pure.rollouts.bounds import Measure, RolloutFigures
-from trials.store.candidates import get_candidate
-from trials.store.rollout_figures import load_figures
-from trials.store.rollout_records import (
+from trials.store.candidates import REASON_CHARS, Author, TrialRefused, get_candidate
+from trials.store.rollout_steps import finish_rollout, return_rollout, step_rollout
+from trials.store.rollouts import (
     GUARD,
-    REASON_CHARS,
-    Author,
     Rollout,
-    RolloutRefused,
     RolloutState,
     RolloutStep,
+    get_rollout,
+    list_steps,
+    load_figures,
 )
-from trials.store.rollout_steps import finish_rollout, return_rollout, step_rollout
-from trials.store.rollouts import get_rollout, list_steps
 from worker.account_settings import AccountRejected
 
 DONE: Final[Mapping[str, str]] = {
@@ -104,7 +102,7 @@ async def _take(visit: Visit, done: str, take: Callable[[Rollout, Author], Await
         raise Refused(422, _("A reason is needed"), text)
     try:
         await take(rollout, Author(made_by=visit.person.login, reason=reason, now=visit.now))
-    except (RolloutRefused, AccountRejected) as refused:
+    except (TrialRefused, AccountRejected) as refused:
         after = await get_rollout(visit.store.pool, rollout.rollout_id)
         if rollout.state != RolloutState.RUNNING or after is None or after.state == RolloutState.RUNNING:
             raise Refused(409, _("This step cannot be taken"), str(refused)) from refused

@@ -17,10 +17,9 @@ from trials.pages.rollout_form import PRESET_TITLES, kinds_of, preset_values, re
 from trials.pages.rollout_wording import ABOUT, MEASURES
 from trials.pure.rollouts.bounds import Measure
 from trials.pure.rollouts.presets import RolloutPresetName
-from trials.store.candidates import SettingsCandidate, get_candidate
-from trials.store.rollout_records import Author, RolloutRefused, RolloutState
+from trials.store.candidates import Author, SettingsCandidate, TrialRefused, get_candidate
 from trials.store.rollout_steps import start_rollout
-from trials.store.rollouts import list_rollouts
+from trials.store.rollouts import RolloutState, list_rollouts
 from worker.account_settings import AccountRejected, changed
 
 NO_PROBLEMS: Final[Mapping[str, str]] = {}
@@ -43,7 +42,7 @@ async def start(visit: Visit) -> Response:
     author = Author(made_by=visit.person.login, reason=filled.reason, now=visit.now)
     try:
         started = await start_rollout(visit.store.pool, candidate.candidate_id, filled.plan, author)
-    except (RolloutRefused, AccountRejected) as refused:
+    except (TrialRefused, AccountRejected) as refused:
         return await _page(visit, candidate, values, status=409, refused=str(refused))
     return visit.redirect("rollout", "done=start", account=candidate.user_id, rollout_id=started.rollout_id)
 

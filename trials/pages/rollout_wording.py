@@ -12,17 +12,18 @@ from review.languages.numbers import localized, plural_number
 from review.wording import duration_wording, percent, usd
 from trials.pure.rollouts.bounds import (
     NO_SUMS,
+    SHARES,
     Bound,
     BoundKind,
     BoundState,
     Measure,
     RolloutFigures,
     bound_state,
+    compare_arms,
     parse_bound,
 )
-from trials.pure.rollouts.comparison import SHARES, compare_arms
 from trials.pure.statistics.sequential import LEAST_UNITS, Comparison, ComparisonVerdict
-from trials.store.rollout_records import Rollout, RolloutState, StepKind
+from trials.store.rollouts import Rollout, RolloutState, StepKind
 
 MEASURES: Final[Mapping[Measure, str]] = {
     Measure.OVERTURNS: mark("Overturned by reviewers"),

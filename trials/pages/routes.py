@@ -6,7 +6,9 @@ from typing import Final
 
 from review.access import Right
 from review.http.page_routes import get, post
+from review.languages import mark
 from review.routes.accounts import ACCOUNT
+from review.shell.menu import MenuEntry, MenuPlace
 from trials.pages import (
     backtest_page,
     calibration_page,
@@ -57,4 +59,12 @@ PAGES: Final = (
     post(ROLLOUT + "/step", "rollout_step", rollout_page.step, Right.LEAD),
     post(ROLLOUT + "/return", "rollout_return", rollout_page.return_to_settings, Right.LEAD),
     post(ROLLOUT + "/finish", "rollout_finish", rollout_page.finish, Right.LEAD),
+)
+
+
+MENU: Final = (
+    MenuEntry(
+        place=MenuPlace.ACCOUNT, route="learn", title=mark("Learn"), right=Right.VIEW, after="suggestions"
+    ),
+    MenuEntry(place=MenuPlace.DECISION, route="decision_replay", title=mark("Replay"), right=Right.LEAD),
 )

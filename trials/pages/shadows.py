@@ -23,9 +23,9 @@ from review.typed_numbers import typed_number
 from trials.pages.wording import GROUPS, LEFT_OUT, setting_titles
 from trials.pure.replay.difference import DifferenceKind
 from trials.store import shadows
-from trials.store.candidates import get_candidate, list_candidates
+from trials.store.candidates import Author, TrialRefused, get_candidate, list_candidates
 from trials.store.shadow_queues import fill_queues_of
-from trials.store.shadows import MOST_RUNNING, Shadow, ShadowRefused, ShadowState, ShadowStep
+from trials.store.shadows import MOST_RUNNING, Shadow, ShadowState
 from worker.account_settings import AccountRejected
 
 SHOWN: Final = 10
@@ -100,7 +100,7 @@ async def start(visit: Visit) -> Response:
         raise Refused(404, _("No such candidate"), _("Choose a candidate of this account."))
     try:
         await shadows.start_shadow(visit.store.pool, candidate_id, _step(visit), usd_a_day=_usd(visit))
-    except (ShadowRefused, AccountRejected) as refused:
+    except (TrialRefused, AccountRejected) as refused:
         raise Refused(409, _("The shadow was not started"), str(refused)) from refused
     return visit.redirect("learn", account=account)
 
@@ -110,7 +110,7 @@ async def stop(visit: Visit) -> Response:
     account, shadow = await _shadow(visit)
     try:
         await shadows.stop_shadow(visit.store.pool, shadow.shadow_id, _step(visit))
-    except ShadowRefused as refused:
+    except TrialRefused as refused:
         raise Refused(409, _("The shadow was not stopped"), str(refused)) from refused
     return visit.redirect("learn", account=account)
 
@@ -186,6 +186,6 @@ def _usd(visit: Visit) -> float:
         raise Refused(422, _("The shadow was not started"), problem % {"got": repr(text[:40])}) from error
 
 
-def _step(visit: Visit) -> ShadowStep:
+def _step(visit: Visit) -> Author:
     entry = visit.entry(LoggedAction.SETTINGS)
-    return ShadowStep(made_by=visit.person.login, reason=visit.field("reason"), now=visit.now, entry=entry)
+    return Author(made_by=visit.person.login, reason=visit.field("reason"), now=visit.now, entry=entry)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -13,12 +13,13 @@ from uuid import UUID
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from db.access_log import LogEntry, append_entry_psycopg
+from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
 from db.account_versions import get_version
 from db.accounts import current_account
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout
 from worker.account_settings import RULES, AccountRejected, changed, rule_problems
+from worker.errors import RejectedError
 from worker.model import Account
 from worker.rules import ProblemLevel
 
@@ -36,6 +37,7 @@ WITHDRAW: Final = f"""
     UPDATE candidates SET withdrawn_at = %s WHERE id = %s AND withdrawn_at IS NULL RETURNING {COLUMNS}
 """
 NOTE_CHARS: Final = 1000
+REASON_CHARS: Final = 500
 
 
 class CandidateSource(StrEnum):
@@ -44,6 +46,31 @@ class CandidateSource(StrEnum):
     PERSON = "person"
     CALIBRATION = "calibration"
     SUGGESTION = "suggestion"
+
+
+class TrialRefused(RejectedError):
+    """A trial that cannot be started or stopped, or a step of it that cannot be taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """Who starts, changes or stops a trial, when and why; ``entry`` begins the line of the access log."""
+
+    made_by: str
+    now: datetime
+    reason: str = ""
+    entry: LogEntry | None = None
+
+    def check_reason(self) -> None:
+        """Raises TrialRefused for a reason that is empty or too long."""
+        if not 0 < len(self.reason.strip()) <= REASON_CHARS:
+            raise TrialRefused(f"reason: expected 1 to {REASON_CHARS} characters, got {len(self.reason)}")
+
+    def logged(self, user_id: str, detail: Mapping[str, Any]) -> LogEntry:
+        """The line of the access log."""
+        begun = self.entry or LogEntry(action=LoggedAction.SETTINGS, person=self.made_by)
+        why = {"reason": self.reason} if self.reason else {}
+        return replace(begun, user_id=user_id, detail={**detail, **why})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +147,22 @@ def checked_account(base: Account, changes: Mapping[str, Any]) -> Account:
         if problems:
             raise AccountRejected([(f"rule {each.rule!r}", each.message) for each in problems])
     return account
+
+
+async def startable_candidate(source: Pool, candidate_id: UUID) -> SettingsCandidate:
+    """A candidate that a trial may begin to decide with.
+
+    Raises:
+        TrialRefused: there is none, or it is withdrawn.
+        AccountRejected: it cannot be used with the settings in force.
+    """
+    candidate = await get_candidate(source, candidate_id)
+    if candidate is None:
+        raise TrialRefused(f"candidate: expected the id of one, got {candidate_id}")
+    if candidate.withdrawn_at is not None:
+        raise TrialRefused(f"candidate: expected one that is not withdrawn, got {candidate_id}")
+    checked_account(await current_account(source, candidate.user_id), candidate.changes)
+    return candidate
 
 
 async def get_candidate(source: Pool, candidate_id: UUID) -> SettingsCandidate | None:

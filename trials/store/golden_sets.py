@@ -12,7 +12,6 @@ Every change of items counts the set's version up, so that a result names exactl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -21,7 +20,7 @@ import psycopg
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
+from db.access_log import append_entry_psycopg
 from db.identifiers import uuid_at
 from db.pool import Pool, PoolConnection, checkout, fetch_dicts
 from trials.pure.evaluation.items import (
@@ -33,7 +32,8 @@ from trials.pure.evaluation.items import (
     content_json,
     content_of,
 )
-from trials.store.golden_records import GoldenSet, GoldenStep, NewItem
+from trials.store.candidates import Author
+from trials.store.golden_records import GoldenSet, NewItem
 
 NAME_CHARS: Final = 100
 PURPOSE_CHARS: Final = 1000
@@ -77,7 +77,7 @@ ITEMS: Final = """
 """
 
 
-async def create_set(source: Pool, user_id: str, name: str, purpose: str, step: GoldenStep) -> GoldenSet:
+async def create_set(source: Pool, user_id: str, name: str, purpose: str, step: Author) -> GoldenSet:
     """A new set without items.
 
     Raises:
@@ -118,7 +118,7 @@ async def set_names(source: Pool, user_id: str) -> dict[UUID, str]:
     return {row["id"]: row["name"] for row in await fetch_dicts(source, NAMES, (user_id,))}
 
 
-async def add_items(source: Pool, golden: GoldenSet, items: Sequence[NewItem], step: GoldenStep) -> int:
+async def add_items(source: Pool, golden: GoldenSet, items: Sequence[NewItem], step: Author) -> int:
     """Add items; those that the set has already stay as they are. How many are new.
 
     Raises:
@@ -137,7 +137,7 @@ async def add_items(source: Pool, golden: GoldenSet, items: Sequence[NewItem], s
     return new
 
 
-async def remove_items(source: Pool, golden: GoldenSet, row_ids: Sequence[str], step: GoldenStep) -> int:
+async def remove_items(source: Pool, golden: GoldenSet, row_ids: Sequence[str], step: Author) -> int:
     """Remove items; how many there were.
 
     Raises:
@@ -151,7 +151,7 @@ async def remove_items(source: Pool, golden: GoldenSet, row_ids: Sequence[str], 
     return gone
 
 
-async def remove_set(source: Pool, golden: GoldenSet, step: GoldenStep) -> None:
+async def remove_set(source: Pool, golden: GoldenSet, step: Author) -> None:
     """Remove a set with its items and results.
 
     Raises:
@@ -186,7 +186,7 @@ def _item(row: dict[str, Any]) -> GoldenItem:
     return GoldenItem(**row | {"source": GoldenSource(row["source"])}, label=label, content=content)
 
 
-def _values(golden: GoldenSet, item: NewItem, step: GoldenStep, number: int) -> dict[str, Any]:
+def _values(golden: GoldenSet, item: NewItem, step: Author, number: int) -> dict[str, Any]:
     event = item.content.event
     return {
         "id": uuid_at(step.now + timedelta(milliseconds=number)),  # ids keep the order of the items
@@ -218,15 +218,14 @@ async def _locked(connection: PoolConnection, golden: GoldenSet) -> None:
 
 
 async def _changed(
-    connection: PoolConnection, golden: GoldenSet, step: GoldenStep, detail: dict[str, Any]
+    connection: PoolConnection, golden: GoldenSet, step: Author, detail: dict[str, Any]
 ) -> None:
     await connection.execute(CHANGED, (step.now, golden.set_id))
     await _log(connection, golden.user_id, step, {"golden_set": golden.name, **detail})
 
 
-async def _log(connection: PoolConnection, user_id: str, step: GoldenStep, detail: dict[str, Any]) -> None:
-    begun = step.entry or LogEntry(action=LoggedAction.SETTINGS, person=step.made_by)
-    await append_entry_psycopg(connection, replace(begun, user_id=user_id, detail=detail))
+async def _log(connection: PoolConnection, user_id: str, step: Author, detail: dict[str, Any]) -> None:
+    await append_entry_psycopg(connection, step.logged(user_id, detail))
 
 
 def _gone(golden: GoldenSet) -> GoldenRejected:

@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.rows import all_rows, first_row
 from db.webhooks.subscriptions import WebhookEvent
-from trials.store.rollout_records import GUARD, Author, Rollout
+from trials.store.candidates import Author
+from trials.store.rollouts import GUARD, Rollout
 
 OF_GUARD: Final = f"""
     FROM rollouts r WHERE r.state = 'returned' AND r.stepped_at >= {{since}}

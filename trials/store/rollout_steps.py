@@ -13,27 +13,25 @@ import psycopg
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
+from db.access_log import append_entry_psycopg
 from db.accounts import IN_FORCE, SERIALISE, current_account, store_version
 from db.identifiers import uuid_at
 from db.pool import Pool, PoolConnection, checkout
 from db.webhooks.subscriptions import store_events
-from trials.pure.rollouts.bounds import MOST_LEAST, RolloutFigures, broken_bounds, parse_bound
-from trials.pure.rollouts.stored import figures_json
-from trials.store.candidates import checked_account, get_candidate
+from trials.pure.rollouts.bounds import MOST_LEAST, RolloutFigures, broken_bounds, figures_json, parse_bound
+from trials.store.candidates import REASON_CHARS, Author, TrialRefused, get_candidate, startable_candidate
 from trials.store.returned import returned_event
-from trials.store.rollout_figures import load_figures
-from trials.store.rollout_records import (
+from trials.store.rollouts import (
+    COLUMNS,
+    GET,
     GUARD,
-    REASON_CHARS,
-    Author,
     Plan,
     Rollout,
-    RolloutRefused,
     RolloutState,
     StepKind,
+    get_rollout,
+    load_figures,
 )
-from trials.store.rollouts import COLUMNS, GET, get_rollout
 from worker.account_settings import AccountRejected, changed
 from worker.webhooks.types import WebhookType
 
@@ -60,17 +58,12 @@ async def start_rollout(source: Pool, candidate_id: UUID, plan: Plan, author: Au
     """Let a candidate decide a share of its account's conversations.
 
     Raises:
-        RolloutRefused: no such candidate, withdrawn, made from settings that are not in force, without
+        TrialRefused: no such candidate, withdrawn, made from settings that are not in force, without
             bounds, or another rollout of the account runs.
         AccountRejected: this release cannot use the candidate.
     """
-    candidate = await get_candidate(source, candidate_id)
-    if candidate is None:
-        raise RolloutRefused(f"candidate: expected the id of one, got {candidate_id}")
-    if candidate.withdrawn_at is not None:
-        raise RolloutRefused(f"candidate: expected one that is not withdrawn, got {candidate_id}")
+    candidate = await startable_candidate(source, candidate_id)
     _check_plan(plan, author)
-    checked_account(await current_account(source, candidate.user_id), candidate.changes)
     values = {
         "id": uuid_at(author.now),
         "user_id": candidate.user_id,
@@ -89,7 +82,7 @@ async def start_rollout(source: Pool, candidate_id: UUID, plan: Plan, author: Au
             cursor = connection.cursor(row_factory=class_row(Rollout))
             started = await (await cursor.execute(INSERT, values)).fetchone()
         except psycopg.errors.UniqueViolation:
-            raise RolloutRefused(
+            raise TrialRefused(
                 f"rollout: expected one of {candidate.user_id} at a time, got a second"
             ) from None
         assert started is not None  # INSERT ... RETURNING gives a row or raises
@@ -101,7 +94,7 @@ async def step_rollout(source: Pool, rollout_id: UUID, share: float, author: Aut
     """Change the share.
 
     Raises:
-        RolloutRefused: it does not run, or a bound is broken: then it is returned.
+        TrialRefused: it does not run, or a bound is broken: then it is returned.
     """
     _check_share(share)
     rollout = await _stepping(source, rollout_id, author)
@@ -117,9 +110,9 @@ async def return_rollout(source: Pool, rollout_id: UUID, author: Author) -> Roll
     """End a rollout: the settings in force decide every conversation again.
 
     Raises:
-        RolloutRefused: it does not run.
+        TrialRefused: it does not run.
     """
-    _check_reason(author)
+    author.check_reason()
     figures = await load_figures(source, rollout_id, author.now)
     async with checkout(source) as connection, connection.transaction():
         if author.made_by == GUARD:
@@ -148,7 +141,7 @@ async def finish_rollout(source: Pool, rollout_id: UUID, author: Author) -> int:
     """Put the candidate in force for every conversation: the number of the new version of the settings.
 
     Raises:
-        RolloutRefused: it does not run, or a bound is broken: then it is returned.
+        TrialRefused: it does not run, or a bound is broken: then it is returned.
     """
     rollout = await _stepping(source, rollout_id, author)
     candidate = await get_candidate(source, rollout.candidate_id)
@@ -181,40 +174,35 @@ async def check_rollout(source: Pool, rollout: Rollout, now: datetime) -> tuple[
 
 async def _stepping(source: Pool, rollout_id: UUID, author: Author) -> Rollout:
     """A rollout that may take a step; one that may not is returned."""
-    _check_reason(author)
+    author.check_reason()
     rollout = await get_rollout(source, rollout_id)
     if rollout is None or rollout.state != RolloutState.RUNNING:
         raise _not_running(rollout_id)
     if broken := await check_rollout(source, rollout, author.now):
         reason = "; ".join(broken)[:REASON_CHARS]
         await return_rollout(source, rollout_id, Author(made_by=GUARD, reason=reason, now=author.now))
-        raise RolloutRefused(f"rollout: it was returned instead of the step: {reason}")
+        raise TrialRefused(f"rollout: it was returned instead of the step: {reason}")
     return rollout
 
 
-def _not_running(rollout_id: UUID) -> RolloutRefused:
-    return RolloutRefused(f"rollout: expected one that runs, got {rollout_id}")
+def _not_running(rollout_id: UUID) -> TrialRefused:
+    return TrialRefused(f"rollout: expected one that runs, got {rollout_id}")
 
 
 def _check_plan(plan: Plan, author: Author) -> None:
     _check_share(plan.share)
-    _check_reason(author)
+    author.check_reason()
     if not plan.bounds:
-        raise RolloutRefused("bounds: expected at least one, such as blocks<=+0.05")
+        raise TrialRefused("bounds: expected at least one, such as blocks<=+0.05")
     if not 1 <= plan.least <= MOST_LEAST:
-        raise RolloutRefused(f"least: expected 1 to {MOST_LEAST}, got {plan.least}")
+        raise TrialRefused(f"least: expected 1 to {MOST_LEAST}, got {plan.least}")
     if not 2 <= plan.planned <= MOST_LEAST:
-        raise RolloutRefused(f"planned: expected 2 to {MOST_LEAST}, got {plan.planned}")
+        raise TrialRefused(f"planned: expected 2 to {MOST_LEAST}, got {plan.planned}")
 
 
 def _check_share(share: float) -> None:
     if not LEAST_SHARE <= share <= 1:
-        raise RolloutRefused(f"share: expected {LEAST_SHARE} to 1, got {share}")
-
-
-def _check_reason(author: Author) -> None:
-    if not 0 < len(author.reason.strip()) <= REASON_CHARS:
-        raise RolloutRefused(f"reason: expected 1 to {REASON_CHARS} characters, got {len(author.reason)}")
+        raise TrialRefused(f"share: expected {LEAST_SHARE} to 1, got {share}")
 
 
 async def _lock(connection: PoolConnection, user_id: str, base_version: int) -> None:
@@ -222,7 +210,7 @@ async def _lock(connection: PoolConnection, user_id: str, base_version: int) -> 
     await connection.execute(SERIALISE, (user_id,))
     found = await (await connection.execute(IN_FORCE, (user_id,))).fetchone()
     if found and found[0] != base_version:
-        raise RolloutRefused(
+        raise TrialRefused(
             f"candidate: expected one that was made from version {found[0]}, which is in force,"
             f" got one from version {base_version}; store it anew"
         )
@@ -255,10 +243,4 @@ async def _note(
     values["figures"] = None if figures is None else Jsonb(figures_json(figures))
     await connection.execute(STEP, values)
     detail = {"rollout": str(rollout.rollout_id), "step": kind.value, "share": share, "version": version}
-    entry = LogEntry(
-        action=LoggedAction.SETTINGS,
-        person=author.made_by,
-        user_id=rollout.user_id,
-        detail=detail | {"reason": author.reason},
-    )
-    await append_entry_psycopg(connection, entry)
+    await append_entry_psycopg(connection, author.logged(rollout.user_id, detail))

@@ -1,16 +1,145 @@
-"""The stored rollouts, whose candidate decides a share of an account's conversations, and their steps."""
+"""Rollouts: a candidate decides a share of conversations; their steps, and what both arms did."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
 from db.pool import Pool, fetch_dicts
-from trials.pure.rollouts.bounds import RolloutFigures
-from trials.pure.rollouts.stored import parse_figures
-from trials.store.rollout_records import Rollout, RolloutStep
-from worker.arms import RunningRollout
+from trials.pure.rollouts.bounds import (
+    LEAST_DECISIONS,
+    ArmFigures,
+    Bound,
+    Measure,
+    RolloutFigures,
+    parse_figures,
+)
+from trials.pure.statistics.sequential import PLANNED_UNITS, ClusterSums
+from worker.arms import PLACES, RunningRollout
+from worker.reasons import Reason, ReasonFamily
+
+GUARD: Final = "guardrail"
+"""The author of an automatic return."""
+
+
+class RolloutState(StrEnum):
+    """Where a rollout is; stored, never renamed."""
+
+    RUNNING = "running"
+    RETURNED = "returned"
+    FINISHED = "finished"
+
+
+class StepKind(StrEnum):
+    """What a step did; stored, never renamed."""
+
+    START = "start"
+    SHARE = "share"
+    RETURN = "return"
+    FINISH = "finish"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollout:
+    """A candidate on a share of an account's conversations; ``stepped_at`` is when its last step was."""
+
+    rollout_id: UUID
+    user_id: str
+    candidate_id: UUID
+    base_version: int
+    share: float
+    state: str
+    bounds: Sequence[str]
+    least: int
+    metric: str
+    planned: int
+    stepped_at: datetime
+
+    @property
+    def started_at(self) -> datetime:
+        """When it was started, from its id."""
+        return datetime.fromtimestamp((self.rollout_id.int >> 80) / 1000, UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutStep:
+    """A step with its author and reason.
+
+    Attributes:
+        version: of the settings that the step stored, or that ended the rollout.
+        figures: of both arms from the step before to this one; None where they were not measured.
+    """
+
+    kind: str
+    share: float
+    made_by: str
+    reason: str
+    made_at: datetime
+    version: int | None
+    figures: RolloutFigures | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a rollout declares when it starts.
+
+    Attributes:
+        share: 0..1 of the conversations.
+        least: decisions before a bound is tested.
+        planned: conversations at which the interval of the metric is narrowest.
+    """
+
+    share: float
+    bounds: tuple[Bound, ...]
+    least: int = LEAST_DECISIONS
+    metric: Measure = Measure.OVERTURNS
+    planned: int = PLANNED_UNITS
+
+
+BLOCKED: Final = [str(each) for each in Reason if each.spec.family is ReasonFamily.BLOCKED]
+BY_PEOPLE: Final = [str(each) for each in Reason if each.spec.family is ReasonFamily.PEOPLE]
+"""Decisions about conversations that people own: no arm's."""
+PLACE: Final = f"""mod(('x' || left(encode(sha256(
+        convert_to({{rollout}}::text || ':' || {{conversation}}, 'UTF8')), 'hex'), 8))::bit(32)::bigint,
+        {PLACES})"""
+"""``worker.arms.place_of`` in SQL."""
+FIGURES: Final = """
+    SELECT * FROM hushgate_rollout_figures(%(id)s, %(now)s, %(blocked)s::text[], %(people)s::text[])
+"""
+"""Workers may not read the audit; the function gives them sums only."""
+
+
+async def load_figures(source: Pool, rollout_id: UUID, now: datetime) -> RolloutFigures:
+    """The figures of both arms from the last step to ``now``."""
+    values = {"id": rollout_id, "now": now, "blocked": BLOCKED, "people": BY_PEOPLE}
+    rows = await fetch_dicts(source, FIGURES, values)
+    live, candidate = (_arm([row for row in rows if row["tried"] is tried]) for tried in (False, True))
+    return RolloutFigures(live=live, candidate=candidate)
+
+
+def _arm(rows: list[dict[str, Any]]) -> ArmFigures:
+    sums = {
+        Measure(row["measure"]): ClusterSums(
+            units=row["units"],
+            hits=row["hits"] or 0.0,
+            size=row["size"],
+            hits_squared=row["hits_squared"] or 0.0,
+            crossed=row["crossed"] or 0.0,
+            size_squared=row["size_squared"],
+        )
+        for row in rows
+    }
+    return ArmFigures(
+        sums=sums,
+        p95_ms=(rows[0]["p95_ms"] or 0.0) if rows else 0.0,
+        effective={Measure(row["measure"]): row["counted"] for row in rows},
+        left_out=rows[0]["left_out"] if rows else 0,
+    )
+
 
 COLUMNS: Final = (
     "id AS rollout_id, user_id, candidate_id, base_version, share, state, bounds, least, metric, planned,"

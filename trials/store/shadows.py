@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -12,16 +12,14 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import class_row
 
-from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
-from db.accounts import SERIALISE, current_account
+from db.access_log import LogEntry, append_entry_psycopg
+from db.accounts import SERIALISE
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows
-from trials.store.candidates import checked_account, get_candidate
-from worker.errors import RejectedError
+from trials.store.candidates import REASON_CHARS, Author, TrialRefused, startable_candidate
 
 MOST_RUNNING: Final = 3
 """Shadows of one account at a time."""
-REASON_CHARS: Final = 500
 MOST_USD: Final = 1000.0
 RUNNER: Final = "hushgate"
 """Who ends a shadow that is switched off."""
@@ -58,10 +56,6 @@ class ShadowState(StrEnum):
     RUNNING = "running"
     STOPPED = "stopped"
     FAILED = "failed"
-
-
-class ShadowRefused(RejectedError):
-    """A shadow that cannot be started or stopped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,32 +99,15 @@ class RunningShadow:
     withdrawn: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShadowStep:
-    """Who starts or stops a shadow, when and why; ``entry`` begins the line of the access log."""
-
-    made_by: str
-    reason: str
-    now: datetime
-    entry: LogEntry | None = None
-
-
-async def start_shadow(
-    source: Pool, candidate_id: UUID, step: ShadowStep, *, usd_a_day: float = 0.0
-) -> Shadow:
+async def start_shadow(source: Pool, candidate_id: UUID, step: Author, *, usd_a_day: float = 0.0) -> Shadow:
     """Let a candidate decide the new events of its account, without acting.
 
     Raises:
-        ShadowRefused: no such candidate, withdrawn, running already, or too many run.
+        TrialRefused: no such candidate, withdrawn, running already, or too many run.
         AccountRejected: the candidate cannot be used with the settings in force.
     """
     _check(step, usd_a_day)
-    candidate = await get_candidate(source, candidate_id)
-    if candidate is None:
-        raise ShadowRefused(f"candidate: expected the id of one, got {candidate_id}")
-    if candidate.withdrawn_at is not None:
-        raise ShadowRefused(f"candidate: expected one that is not withdrawn, got {candidate_id}")
-    checked_account(await current_account(source, candidate.user_id), candidate.changes)
+    candidate = await startable_candidate(source, candidate_id)
     values = {
         "id": uuid_at(step.now),
         "user_id": candidate.user_id,
@@ -145,24 +122,24 @@ async def start_shadow(
         await connection.execute(SERIALISE, (candidate.user_id,))
         running = await (await connection.execute(NUMBER, (candidate.user_id,))).fetchone()
         if running and running[0] >= MOST_RUNNING:
-            raise ShadowRefused(
+            raise TrialRefused(
                 f"shadow: expected at most {MOST_RUNNING} of {candidate.user_id} at a time, got another"
             )
         try:
             cursor = connection.cursor(row_factory=class_row(Shadow))
             started = await (await cursor.execute(INSERT, values)).fetchone()
         except psycopg.errors.UniqueViolation:
-            raise ShadowRefused("shadow: expected one of this candidate at a time, got a second") from None
+            raise TrialRefused("shadow: expected one of this candidate at a time, got a second") from None
         assert started is not None  # INSERT ... RETURNING gives a row or raises
         await append_entry_psycopg(connection, _entry(started, step, "started"))
     return started
 
 
-async def stop_shadow(source: Pool, shadow_id: UUID, step: ShadowStep) -> Shadow:
+async def stop_shadow(source: Pool, shadow_id: UUID, step: Author) -> Shadow:
     """End a shadow; its results stay.
 
     Raises:
-        ShadowRefused: it does not run.
+        TrialRefused: it does not run.
     """
     _check(step)
     return await _end(source, shadow_id, ShadowState.STOPPED, step)
@@ -172,9 +149,9 @@ async def switch_off_shadow(source: Pool, shadow_id: UUID, reason: str, now: dat
     """End a shadow whose candidate cannot decide.
 
     Raises:
-        ShadowRefused: it does not run any more.
+        TrialRefused: it does not run any more.
     """
-    step = ShadowStep(made_by=RUNNER, reason=reason[:REASON_CHARS], now=now)
+    step = Author(made_by=RUNNER, reason=reason[:REASON_CHARS], now=now)
     return await _end(source, shadow_id, ShadowState.FAILED, step)
 
 
@@ -205,27 +182,24 @@ async def may_run_shadows(source: Pool) -> bool:
     return bool(rows[0][0])
 
 
-async def _end(source: Pool, shadow_id: UUID, state: ShadowState, step: ShadowStep) -> Shadow:
+async def _end(source: Pool, shadow_id: UUID, state: ShadowState, step: Author) -> Shadow:
     values = {"id": shadow_id, "state": state.value, "now": step.now}
     values |= {"made_by": step.made_by, "reason": step.reason.strip()}
     async with checkout(source) as connection, connection.transaction():
         cursor = connection.cursor(row_factory=class_row(Shadow))
         ended = await (await cursor.execute(END, values)).fetchone()
         if ended is None:
-            raise ShadowRefused(f"shadow: expected one that runs, got {shadow_id}")
+            raise TrialRefused(f"shadow: expected one that runs, got {shadow_id}")
         if step.made_by != RUNNER:
             await append_entry_psycopg(connection, _entry(ended, step, "stopped"))
     return ended
 
 
-def _entry(shadow: Shadow, step: ShadowStep, what: str) -> LogEntry:
-    detail = {"shadow": str(shadow.shadow_id), "step": what, "reason": step.reason}
-    begun = step.entry or LogEntry(action=LoggedAction.SETTINGS, person=step.made_by)
-    return replace(begun, user_id=shadow.user_id, detail=detail)
+def _entry(shadow: Shadow, step: Author, what: str) -> LogEntry:
+    return step.logged(shadow.user_id, {"shadow": str(shadow.shadow_id), "step": what})
 
 
-def _check(step: ShadowStep, usd_a_day: float = 0.0) -> None:
-    if not 0 < len(step.reason.strip()) <= REASON_CHARS:
-        raise ShadowRefused(f"reason: expected 1 to {REASON_CHARS} characters, got {len(step.reason)}")
+def _check(step: Author, usd_a_day: float = 0.0) -> None:
+    step.check_reason()
     if not 0 <= usd_a_day <= MOST_USD:
-        raise ShadowRefused(f"usd_a_day: expected 0 to {MOST_USD:.0f}, got {usd_a_day}")
+        raise TrialRefused(f"usd_a_day: expected 0 to {MOST_USD:.0f}, got {usd_a_day}")

@@ -1,14 +1,21 @@
-"""Bounds of a rollout: what its candidate's decisions may do before it is returned."""
+"""Bounds of a rollout: what its candidate may do before it is returned; and the comparison of both arms."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
-from trials.pure.statistics.sequential import ClusterSums
+from trials.pure.statistics.sequential import (
+    ClusterSums,
+    Comparison,
+    ComparisonVerdict,
+    compare,
+    mean_of_clusters,
+    share_of_clusters,
+)
 from worker.errors import RejectedError
 
 LEAST_DECISIONS: Final = 50
@@ -157,3 +164,58 @@ def _broken(bound: Bound, figures: RolloutFigures) -> str:
         f"{bound}: expected at most {bound.largest(live):.6g}, got {candidate:.6g} in {counted} decisions;"
         f" the live settings have {live:.6g}"
     )
+
+
+def figures_json(figures: RolloutFigures) -> dict[str, Any]:
+    """Both arms, by measure."""
+    return {"live": _arm_json(figures.live), "candidate": _arm_json(figures.candidate)}
+
+
+def parse_figures(stored: Mapping[str, Any]) -> RolloutFigures:
+    """The figures that :func:`figures_json` wrote; measures of another release are left out."""
+    return RolloutFigures(live=_arm(stored.get("live", {})), candidate=_arm(stored.get("candidate", {})))
+
+
+def _arm_json(arm: ArmFigures) -> dict[str, Any]:
+    return {
+        "p95_ms": arm.p95_ms,
+        "left_out": arm.left_out,
+        "measures": {
+            measure.value: {**asdict(sums), "counted": arm.counted(measure)}
+            for measure, sums in arm.sums.items()
+        },
+    }
+
+
+def _arm(stored: Mapping[str, Any]) -> ArmFigures:
+    found = {Measure(name): each for name, each in stored.get("measures", {}).items() if name in set(Measure)}
+    return ArmFigures(
+        sums={measure: _sums(each) for measure, each in found.items()},
+        p95_ms=float(stored.get("p95_ms", 0.0)),
+        effective={measure: float(each.get("counted", 0.0)) for measure, each in found.items()},
+        left_out=int(stored.get("left_out", 0)),
+    )
+
+
+def _sums(stored: Mapping[str, Any]) -> ClusterSums:
+    return ClusterSums(**{name: stored.get(name, zero) for name, zero in asdict(NO_SUMS).items()})
+
+
+SHARES: Final = frozenset({Measure.OVERTURNS, Measure.ESCALATIONS, Measure.BLOCKS})
+"""Measures that are shares; the others are means of a decision."""
+MEANINGS: Final = {
+    ComparisonVerdict.TOO_FEW: "Too few conversations to say anything.",
+    ComparisonVerdict.UNDECIDED: "Not decided: both signs of the difference are possible.",
+    ComparisonVerdict.LOWER: "Decided: the candidate's figure is lower.",
+    ComparisonVerdict.HIGHER: "Decided: the candidate's figure is higher.",
+}
+
+
+def compare_arms(metric: Measure, figures: RolloutFigures, *, planned: int) -> Comparison:
+    """The metric of the candidate less that of the live settings; of latency the means are compared.
+
+    ``planned`` is how many conversations of both arms were planned when the rollout began.
+    """
+    arm = share_of_clusters if metric in SHARES else mean_of_clusters
+    live, candidate = (each.sums.get(metric, NO_SUMS) for each in (figures.live, figures.candidate))
+    return compare(arm(live), arm(candidate), planned_units=planned)

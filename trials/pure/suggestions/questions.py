@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from trials.pure.suggestions.model import LearningSuggestion, SeenMessage, SuggestionKind
-from trials.pure.suggestions.phrases import tells, written_words
+from trials.pure.suggestions.words import tells, written_words
 from worker.assessment.text.words import content_units, fact_units, normalised_text
 
 LEAST_QUESTIONS: Final = 3

@@ -15,7 +15,7 @@ from trials.pure.suggestions.model import (
     SuggestionKind,
     edited_settings,
 )
-from trials.pure.suggestions.phrases import word_runs
+from trials.pure.suggestions.words import word_runs
 from worker.model import Account
 from worker.rules import RuleKind, compile_rules
 from worker.statistics.shares import Observation, Share, weighted_share, wilson
