@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from db.account_versions import get_version
@@ -18,7 +18,7 @@ from trials.pure.replay.shortcut import is_unchanged
 from trials.store.candidates import candidate_account, get_candidate
 from trials.store.recordings import StoredDecision
 from worker import __version__
-from worker.account_settings import AccountRejected
+from worker.account_settings import AccountRejected, changed
 from worker.model import Account
 from worker.ports import Ports
 from worker.recordings.recording import Recording, RecordingUnreadable
@@ -47,6 +47,10 @@ class ReplayState(StrEnum):
     NO_SETTINGS = "no_settings"
     NEEDS_ANSWERS = "needs_answers"
     FAILED = "failed"
+
+
+class CandidateUnusable(Exception):
+    """The candidate's changes do not fit the settings that decided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +83,13 @@ class Replayer:
 
     Attributes:
         candidates: the settings to decide with, by account; the pinned version where there are none.
+        changes: of settings, made on the pinned version of each decision.
         live: asked where a recording has no answer; None: nothing is asked.
     """
 
     source: Pool
     candidates: Mapping[str, Account] = field(default_factory=dict)
+    changes: Mapping[str, Any] = field(default_factory=dict)
     live: Ports | None = None
     _accounts: dict[tuple[str, int, UUID | None], Account | None] = field(default_factory=dict)
     _versions: dict[tuple[str, int, UUID | None, str], PinnedSettings | None] = field(default_factory=dict)
@@ -132,7 +138,11 @@ class Replayer:
         return is_unchanged(recording, stored.outcome, before, version)
 
     async def version(self, stored: StoredDecision, recording: Recording) -> PinnedSettings | None:
-        """The settings that decide: the candidate's, or those that decided then."""
+        """The settings that decide: the candidate's, or those that decided then, with the changes.
+
+        Raises:
+            CandidateUnusable: the changes do not fit the settings that decided.
+        """
         user_id, defaults = stored.user_id, recording.deployment.policy_defaults
         candidate = self.candidates.get(user_id)
         pinned = (-1, None) if candidate else (recording.rules_version, stored.candidate_id)
@@ -141,6 +151,8 @@ class Replayer:
             while len(self._versions) >= MOST_VERSIONS:
                 self._versions.pop(next(iter(self._versions)))
             account = candidate or await self.account_of(stored, recording.rules_version)
+            if account and self.changes and not candidate:
+                account = self._changed(account)
             compiled = asyncio.to_thread(compiled_version, account, defaults) if account else None
             self._versions[key] = await compiled if compiled else None
         return self._versions[key]
@@ -158,6 +170,14 @@ class Replayer:
             elif found := await get_version(self.source, stored.user_id, version):
                 self._accounts[key] = found.account
         return self._accounts.setdefault(key, None)
+
+    def _changed(self, account: Account) -> Account:
+        try:
+            return changed(account, self.changes)
+        except AccountRejected as error:
+            names = ", ".join(sorted({name for name, _ in error.problems}))
+            sentence = f"the candidate cannot be used with version {account.version} of the settings: {names}"
+            raise CandidateUnusable(sentence) from error
 
     async def _made(
         self, stored: StoredDecision, recording: Recording, version: PinnedSettings
