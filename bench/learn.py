@@ -30,7 +30,7 @@ from db import migrate
 from db.people.records import Role
 from db.pool import Pool, create_pool, fetch_value
 from sandbox.server import SandboxHandle, start
-from trials.jobs.shadow_process import ShadowProcess
+from trials.jobs.child import ShadowProcess
 from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
 from trials.jobs.tasks import watch_rollouts
 from trials.store.candidates import Author

@@ -33,7 +33,7 @@ from sandbox.server import SandboxHandle, start
 from tasks.publish import append
 from tasks.runtime import Runtime
 from tasks.shards.clients import connect
-from trials.jobs.shadow_process import ShadowProcess
+from trials.jobs.child import ShadowProcess
 from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
 from trials.jobs.shadow_watch import is_loaded
 from trials.store.candidates import Author, CandidateSource, add_candidate

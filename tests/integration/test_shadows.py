@@ -23,12 +23,13 @@ from sandbox.server import SandboxHandle
 from tests.support import erasing
 from tests.support.running import Running, eventually, running, settings_of
 from tests.support.terminal import Shell
-from trials.jobs.shadow_batch import ShadowFound, ShadowWork, decide_batch
-from trials.jobs.shadow_process import ShadowProcess
+from trials.jobs.batch import BatchFound, TrialBatch, decide_batch
+from trials.jobs.child import ShadowProcess
 from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
 from trials.jobs.shadow_watch import run_shadows
 from trials.store import shadow_results, shadows
 from trials.store.candidates import Author, CandidateSource, TrialRefused, add_candidate, withdraw_candidate
+from trials.store.findings import TrialFinding
 from trials.store.recordings import load_decisions
 from trials.store.shadows import Shadow
 from worker.account_settings import AccountRejected
@@ -118,7 +119,7 @@ def without_timing(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in ("decision", "reason_code", "reason", "confidence", "matched_rule")}
 
 
-def decide_with_faults(work: ShadowWork) -> ShadowFound:
+def decide_with_faults(work: TrialBatch) -> BatchFound:
     """Decide; candidates with a mark hang, end the process or raise, as a fault in a library would."""
     marks = work.changes.get("flagged_phrases", ())
     while "hangs" in marks:
@@ -390,7 +391,7 @@ def test_an_erased_author_leaves_nothing_with_shadows(
     preview = asyncio.run(erasing.confirm(engine.url, erasure)).preview or {}
     asyncio.run(erasing.advance(engine.url, redis_url))
     found = asyncio.run(erasing.load(engine.url, erasure))
-    late = shadow_results.ShadowFinding(
+    late = TrialFinding(
         decision_id=before[0]["decision_id"], kind="newly_released", before_code="FLAGGED_RULE",
         decision="respond", reason_code="REPLIED", reason="", matched_rule=None, reply="a late reply",
     )  # fmt: skip

@@ -6,19 +6,21 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
 import structlog
 
 from db.pool import Pool
-from trials.jobs.shadow_batch import ShadowFound, ShadowWork, SkippedGroup
-from trials.jobs.shadow_process import ChildLost, ShadowProcess
+from trials.jobs.batch import BatchFound, TrialBatch
+from trials.jobs.child import ChildLost, ShadowProcess
+from trials.pure.replay.difference import DifferenceKind
 from trials.store.candidates import Author, TrialRefused
+from trials.store.findings import TrialFinding
 from trials.store.replaying import ReplayState
 from trials.store.shadow_results import (
     Place,
-    ShadowFinding,
     ShadowProgress,
     next_decisions,
     spent_today,
@@ -46,6 +48,18 @@ SKIPPED_AT_ONCE: Final = 20_000
 BATCH_S: Final = 120.0
 ALONE_S: Final = 20.0
 """For one decision; a decision takes some milliseconds."""
+
+
+class SkippedGroup(StrEnum):
+    """Decisions that a shadow did not make again; counted beside ``DifferenceKind`` and ``ReplayState``.
+
+    Attributes:
+        DROPPED: too old before their turn came.
+        OVER_BUDGET: the account's decisions of the day were used up.
+    """
+
+    DROPPED = "dropped"
+    OVER_BUDGET = "over_budget"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +158,7 @@ class ShadowRunner:
         )
         if not places:
             return 0
-        work = ShadowWork(
+        work = TrialBatch(
             url=self.url,
             role=self.role,
             user_id=shadow.user_id,
@@ -160,14 +174,14 @@ class ShadowRunner:
         done = ShadowProgress(
             to=places[-1],
             counts=found.counts,
-            findings=found.findings,
+            findings=[each for each in found.findings if each.kind in set(DifferenceKind)],
             decided=len(places),
             usd=found.usd,
         )
         await store_progress(self.source, shadow, done, now.date())
         return len(places)
 
-    async def _found(self, work: ShadowWork) -> ShadowFound | _Fault:
+    async def _found(self, work: TrialBatch) -> BatchFound | _Fault:
         """What the child found; a batch that loses the child is made one by one, without asking."""
         alone = len(work.ids) == 1
         try:
@@ -182,14 +196,14 @@ class ShadowRunner:
                 return _Fault(why=why)
         return found
 
-    async def _lost(self, work: ShadowWork, error: ChildLost) -> ShadowFound | _Fault:
+    async def _lost(self, work: TrialBatch, error: ChildLost) -> BatchFound | _Fault:
         if await self._decides_live(work, work.ids[0]):
             return _Fault(why=str(error))
-        return ShadowFound(counts={ReplayState.FAILED: 1}, usd=work.usd)
+        return BatchFound(counts={ReplayState.FAILED: 1}, usd=work.usd)
 
-    async def _one_by_one(self, work: ShadowWork) -> ShadowFound | _Fault:
+    async def _one_by_one(self, work: TrialBatch) -> BatchFound | _Fault:
         counts: Counter[str] = Counter()
-        findings: list[ShadowFinding] = []
+        findings: list[TrialFinding] = []
         for decision_id in work.ids:
             found = await self._found(_alone(work, decision_id, work.changes))
             if isinstance(found, _Fault):
@@ -197,9 +211,9 @@ class ShadowRunner:
             counts.update(found.counts)
             findings += found.findings
         # what the lost child may have spent counts as spent
-        return ShadowFound(counts=counts, findings=tuple(findings), usd=work.usd)
+        return BatchFound(counts=counts, findings=tuple(findings), usd=work.usd)
 
-    async def _decides_live(self, work: ShadowWork, decision_id: UUID) -> bool:
+    async def _decides_live(self, work: TrialBatch, decision_id: UUID) -> bool:
         """Whether the settings that decided can decide again: then the candidate is at fault."""
         try:
             found = await self.child.decide(_alone(work, decision_id, {}), most_s=self.limits.alone_s)
@@ -218,5 +232,5 @@ class ShadowRunner:
         )
 
 
-def _alone(work: ShadowWork, decision_id: UUID, changes: Mapping[str, Any]) -> ShadowWork:
-    return ShadowWork(url=work.url, role=work.role, user_id=work.user_id, changes=changes, ids=(decision_id,))
+def _alone(work: TrialBatch, decision_id: UUID, changes: Mapping[str, Any]) -> TrialBatch:
+    return TrialBatch(url=work.url, role=work.role, user_id=work.user_id, changes=changes, ids=(decision_id,))

@@ -14,7 +14,7 @@ from db.pool import create_pool
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import connect
 from tasks.stream import GROUP
-from trials.jobs.shadow_process import ChildNotStarted, ShadowProcess
+from trials.jobs.child import ChildNotStarted, ShadowProcess
 from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
 from trials.store.shadows import may_run_shadows
 from worker.errors import StorageUnavailable

@@ -16,6 +16,7 @@ from db.audit.snapshot_filters import Condition
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_rows
 from db.tables import ai_decisions
+from trials.store.findings import TrialFinding
 from trials.store.shadow_queues import add_to_queues
 from trials.store.shadows import Shadow
 from trials.tables import shadow_results
@@ -84,26 +85,6 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShadowFinding:
-    """A decision that the candidate would have ended otherwise.
-
-    Attributes:
-        kind: as ``trials.pure.replay.difference.DifferenceKind``.
-        before_code: reason code of the decision; all that follows is the candidate's.
-        reply: None also where the reply is the same.
-    """
-
-    decision_id: UUID
-    kind: str
-    before_code: str
-    decision: str
-    reason_code: str
-    reason: str
-    matched_rule: str | None
-    reply: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFinding:
     """A finding with the shadow that made it."""
 
@@ -130,7 +111,7 @@ class ShadowProgress:
 
     to: Place
     counts: Mapping[str, int]
-    findings: Sequence[ShadowFinding] = ()
+    findings: Sequence[TrialFinding] = ()
     decided: int = 0
     usd: float = 0.0
 
@@ -185,7 +166,7 @@ async def findings_of_decision(source: Pool, decision_id: UUID) -> tuple[StoredF
         return tuple(await (await cursor.execute(OF_DECISION, (decision_id,))).fetchall())
 
 
-def _finding_values(shadow: Shadow, findings: Sequence[ShadowFinding], at: datetime) -> dict[str, Any]:
+def _finding_values(shadow: Shadow, findings: Sequence[TrialFinding], at: datetime) -> dict[str, Any]:
     rows = [
         asdict(each) | {"id": str(uuid_at(at)), "decision_id": str(each.decision_id)} for each in findings
     ]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from tasks.wiring import compile_patterns
-from trials.jobs.shadow_batch import ShadowFound, ShadowWork, decide_batch
+from trials.jobs.batch import BatchFound, TrialBatch, decide_batch
 from worker.errors import StorageUnavailable
 
 LOWEST_PRIORITY: Final = 19
@@ -21,7 +21,7 @@ FIRST_TO_END: Final = "1000"
 """Linux ends this process first when memory is short."""
 START_S: Final = 120.0
 """A start imports the engine and compiles its patterns: a second or two, longer on a busy machine."""
-DecideBatch: TypeAlias = Callable[[ShadowWork], ShadowFound]
+DecideBatch: TypeAlias = Callable[[TrialBatch], BatchFound]
 
 
 class ChildLost(Exception):
@@ -44,7 +44,7 @@ class ShadowProcess:
         self._pool: ProcessPoolExecutor | None = None
         self._pid = 0
 
-    async def decide(self, work: ShadowWork, *, most_s: float) -> ShadowFound:
+    async def decide(self, work: TrialBatch, *, most_s: float) -> BatchFound:
         """What the child found.
 
         Raises:
@@ -66,7 +66,7 @@ class ShadowProcess:
             raise StorageUnavailable("Postgres: the shadow's process did not reach it", kind=answer)
         if kind == "failed":
             raise ChildLost(f"a decision raised {answer}")
-        found: ShadowFound = answer
+        found: BatchFound = answer
         return found
 
     def close(self) -> None:
@@ -95,7 +95,7 @@ async def _asked(pool: ProcessPoolExecutor, work: Callable[..., Any], *values: o
     return await asyncio.get_running_loop().run_in_executor(pool, work, *values)
 
 
-def _answer(work: ShadowWork, decide: DecideBatch) -> tuple[str, Any]:
+def _answer(work: TrialBatch, decide: DecideBatch) -> tuple[str, Any]:
     try:
         return "found", decide(work)
     except StorageUnavailable as error:
