@@ -22,9 +22,9 @@ from tests.support.review_world import BACKTEST_COUNTS
 from tests.support.reviewing import Visitor, add_person, site
 from tests.support.running import Running, running
 from trials.jobs.backtest_job import run_backtest
+from trials.pure.replay.groups import ReplayState
 from trials.store.backtest_examples import changed_settings, examples_with
 from trials.store.backtests import Backtest, begin_backtest, get_backtest
-from trials.store.replaying import ReplayState
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"

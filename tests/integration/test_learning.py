@@ -24,6 +24,7 @@ from tests.support.reviewing import ADDRESS, Visitor, add_person, settings_at
 from tests.support.running import Running, running
 from trials.jobs.backtest_job import run_backtest
 from trials.pure.replay.difference import DifferenceKind
+from trials.pure.replay.groups import ReplayState
 from trials.store.backtests import Backtest, begin_backtest
 from trials.store.candidates import (
     CandidateSource,
@@ -32,7 +33,7 @@ from trials.store.candidates import (
     candidate_account,
 )
 from trials.store.recordings import load_decisions
-from trials.store.replaying import Replayer, ReplayState
+from trials.store.replaying import Replayer
 from worker.account_settings import AccountRejected
 
 Value = TypeVar("Value")

@@ -28,14 +28,12 @@ from trials.commands.shared import (
     with_changes,
 )
 from trials.jobs.backtest_job import backtest_of_ids, run_backtest
-from trials.pure.replay.difference import DifferenceKind
+from trials.pure.replay.groups import GroupCount, group_counts
 from trials.store.backtest_examples import load_examples
 from trials.store.backtests import Backtest, begin_backtest
 from trials.store.candidates import candidate_account
-from trials.store.replaying import ReplayState
 
 DAYS: Final = 7.0
-GROUPS: Final = (*DifferenceKind, *(each for each in ReplayState if each is not ReplayState.MADE))
 COLUMNS: Final = ("group", "decisions", "share", "reviewed", "overturned")
 EXAMPLE_COLUMNS: Final = ("group", "decision_id", "before", "after")
 TEXT_COLUMNS: Final = ("group", "message", "reply", "reply_now", "after", "why")
@@ -141,17 +139,7 @@ async def _run(
 
 def _print(found: Backtest, examples: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     counts = found.counts
-    rows = [
-        {
-            "group": group.value,
-            "decisions": counts.get(group, 0),
-            "share": counts.get(group, 0) / found.done if found.done else 0.0,
-            "reviewed": counts.get(f"{group}.agree", 0) + counts.get(f"{group}.overturn", 0),
-            "overturned": counts.get(f"{group}.overturn", 0),
-        }
-        for group in GROUPS
-        if counts.get(group, 0)
-    ]
+    rows = [_row(each) for each in group_counts(counts, found.done)]
     more = {"waits": counts.get("waits", 0), "usd": counts.get("usd", 0.0)}
     if not stdout_is_terminal():
         emit_json({"backtest_id": found.backtest_id, "since": found.since, "until": found.until,
@@ -166,3 +154,13 @@ def _print(found: Backtest, examples: Sequence[Mapping[str, Any]], columns: Sequ
         f" {more['usd']:.4f} USD",
         style="dim",
     )
+
+
+def _row(found: GroupCount) -> dict[str, Any]:
+    return {
+        "group": found.name,
+        "decisions": found.decisions,
+        "share": found.share,
+        "reviewed": found.reviewed or 0,
+        "overturned": found.overturned,
+    }

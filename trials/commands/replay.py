@@ -25,10 +25,11 @@ from trials.commands.chosen import SavedViewName, chosen_ids
 from trials.commands.shared import CandidateId, Changes, candidate_of, changes_of, log_shell, with_changes
 from trials.jobs.live import cost_of, live_ports
 from trials.pure.replay.difference import outcome_of, unequal_fields
+from trials.pure.replay.groups import ReplayState
 from trials.store.candidates import SettingsCandidate, candidate_account
 from trials.store.recordings import StoredDecision, load_decisions
 from trials.store.replayed_answers import ReplayDelivery, SendResult, is_released
-from trials.store.replaying import ReplayedDecision, Replayer, ReplayState
+from trials.store.replaying import ReplayedDecision, Replayer
 from worker.model import Account
 from worker.settings import Settings
 from worker.settings.prices import price_table

@@ -12,6 +12,7 @@ from cli.exit_codes import ExitCode
 from cli.output import emit, fail
 from db.pool import Pool
 from trials.commands.shared import author, emit_fields, require_used, run_step
+from trials.pure.replay.groups import group_counts
 from trials.store import shadows
 from trials.store.shadows import Shadow
 
@@ -75,8 +76,8 @@ def show(shadow: ShadowId) -> None:
         raise fail(f"id: no shadow {shadow}", code=ExitCode.NEGATIVE)
     total = sum(found.counts.values())
     rows = [
-        {"group": group, "decisions": number, "share": number / total}
-        for group, number in sorted(found.counts.items(), key=lambda each: (-each[1], each[0]))
+        {"group": each.name, "decisions": each.decisions, "share": each.share}
+        for each in sorted(group_counts(found.counts, total), key=lambda each: -each.decisions)
     ]
     emit(rows, GROUP_COLUMNS)
 

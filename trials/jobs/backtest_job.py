@@ -15,9 +15,9 @@ from uuid import UUID
 from db.identifiers import uuid_at
 from db.pool import Pool
 from trials.jobs.batch import BatchFound, TrialBatch, decide_batch
+from trials.pure.replay.groups import ReplayState
 from trials.store.backtests import Backtest, next_chunk, reviewed_states, store_progress
 from trials.store.findings import TrialFinding
-from trials.store.replaying import ReplayState
 
 CHUNK: Final = 1000
 """Decisions of one process between two stored positions."""

@@ -7,21 +7,18 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from db.pool import create_pool
 from trials.jobs.live import cost_of, live_ports
-from trials.pure.replay.difference import DifferenceKind
+from trials.pure.replay.groups import FOUND, ReplayState
 from trials.store.backtest_examples import changed_settings
 from trials.store.findings import TrialFinding
 from trials.store.recordings import load_decisions
-from trials.store.replaying import CandidateUnusable, ReplayedDecision, Replayer, ReplayState
+from trials.store.replaying import CandidateUnusable, ReplayedDecision, Replayer
 from worker.ports import Ports
 from worker.settings import Settings
-
-FOUND: Final = frozenset({*DifferenceKind, ReplayState.NEEDS_ANSWERS}) - {DifferenceKind.UNCHANGED}
-"""Groups whose decisions are findings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
@@ -15,10 +14,9 @@ import structlog
 from db.pool import Pool
 from trials.jobs.batch import BatchFound, TrialBatch
 from trials.jobs.child import ChildLost, ShadowProcess
-from trials.pure.replay.difference import DifferenceKind
+from trials.pure.replay.groups import DIFFERENCES, ReplayState, SkippedGroup
 from trials.store.candidates import Author, TrialRefused
 from trials.store.findings import TrialFinding
-from trials.store.replaying import ReplayState
 from trials.store.shadow_results import (
     Place,
     ShadowProgress,
@@ -48,18 +46,6 @@ SKIPPED_AT_ONCE: Final = 20_000
 BATCH_S: Final = 120.0
 ALONE_S: Final = 20.0
 """For one decision; a decision takes some milliseconds."""
-
-
-class SkippedGroup(StrEnum):
-    """Decisions that a shadow did not make again; counted beside ``DifferenceKind`` and ``ReplayState``.
-
-    Attributes:
-        DROPPED: too old before their turn came.
-        OVER_BUDGET: the account's decisions of the day were used up.
-    """
-
-    DROPPED = "dropped"
-    OVER_BUDGET = "over_budget"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +160,7 @@ class ShadowRunner:
         done = ShadowProgress(
             to=places[-1],
             counts=found.counts,
-            findings=[each for each in found.findings if each.kind in set(DifferenceKind)],
+            findings=[each for each in found.findings if each.kind in DIFFERENCES],
             decided=len(places),
             usd=found.usd,
         )

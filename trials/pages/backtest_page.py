@@ -24,7 +24,7 @@ from review.accounts.stored_versions import account_of_path
 from review.content_covers import cover_reason
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from trials.pages.wording import NOT_MADE, TITLES, backtest_groups, setting_titles
+from trials.pages.wording import MEANINGS, NOT_MADE, TITLES, setting_titles, shown_counts
 from trials.store.backtest_examples import BacktestExample, examples_with
 from trials.store.backtests import Backtest, get_backtest
 from trials.store.candidates import checked_account
@@ -116,7 +116,8 @@ async def _page(visit: Visit, found: Backtest, *, revealed: UUID | None = None) 
         tab="learn",
         backtest=found,
         settings=tuple(zip(setting_titles(found.changes), found.changes.values(), strict=True)),
-        groups=backtest_groups(found),
+        groups=shown_counts(found),
+        meanings=MEANINGS,
         waits=int(found.counts.get("waits", 0)),
         usd=float(found.counts.get("usd", 0.0)),
         tried=tried,

@@ -13,9 +13,10 @@ from typing import Final
 from db.access_log import LoggedAction
 from review.http.visit import Visit
 from trials.pure.replay.difference import DifferenceKind
+from trials.pure.replay.groups import ReplayState
 from trials.store.backtests import newest_decisions
 from trials.store.recordings import load_decisions
-from trials.store.replaying import Replayer, ReplayState
+from trials.store.replaying import Replayer
 from worker.model import Account
 
 SPAN: Final = timedelta(days=7)

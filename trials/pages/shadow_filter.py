@@ -7,22 +7,19 @@ from uuid import UUID
 
 from review.languages import gettext
 from review.lists.filter_parsers import BadValue, FilterField, ParseContext
-from trials.pure.replay.difference import DifferenceKind
+from trials.pure.replay.groups import DIFFERENCES
 from trials.store.shadow_results import ShadowFilter
 
 ANY_DIFFERENCE: Final = "any"
-DIFFERENCES: Final = (
-    ANY_DIFFERENCE,
-    *(each.value for each in DifferenceKind if each is not DifferenceKind.UNCHANGED),
-)
+KINDS: Final = (ANY_DIFFERENCE, *(each.value for each in DIFFERENCES))
 
 
 def parse_shadow(text: str, _: ParseContext) -> ShadowFilter:
     """A difference and the candidate that makes it, such as ``newly_stopped:01a2...``."""
     kind, _colon, candidate = text.lower().partition(":")
     expected = gettext("one of %(known)s, a colon and the id of a candidate")
-    expected %= {"known": ", ".join(DIFFERENCES)}
-    if kind not in DIFFERENCES:
+    expected %= {"known": ", ".join(KINDS)}
+    if kind not in KINDS:
         raise BadValue(expected)
     try:
         candidate_id = UUID(candidate)

@@ -20,8 +20,8 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from review.typed_numbers import typed_number
-from trials.pages.wording import GROUPS, LEFT_OUT, setting_titles
-from trials.pure.replay.difference import DifferenceKind
+from trials.pages.wording import TITLES, setting_titles
+from trials.pure.replay.groups import DIFFERENCES, GroupCount, group_counts
 from trials.store import shadows
 from trials.store.candidates import Author, TrialRefused, get_candidate, list_candidates
 from trials.store.shadow_queues import fill_queues_of
@@ -34,21 +34,6 @@ STATES: Final[Mapping[str, str]] = {
     ShadowState.STOPPED: mark("stopped"),
     ShadowState.FAILED: mark("switched off"),
 }
-DIFFERENCES: Final = tuple(each for each in DifferenceKind if each is not DifferenceKind.UNCHANGED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShadowGroup:
-    """A group of decisions; ``link`` leads to those that are stored, empty for others.
-
-    Attributes:
-        share: of all decisions that the shadow has looked at, 0..1.
-    """
-
-    title: str
-    number: int
-    share: float
-    link: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +41,7 @@ class ShownShadow:
     """A shadow with the titles of its candidate's settings.
 
     Attributes:
-        differences: by kind.
+        differences: by kind, each with the link to its decisions.
         others: equal decisions and those that were not made again; without empty groups.
     """
 
@@ -64,13 +49,13 @@ class ShownShadow:
     settings: tuple[str, ...]
     note: str
     total: int
-    differences: tuple[ShadowGroup, ...]
-    others: tuple[ShadowGroup, ...]
+    differences: tuple[tuple[GroupCount, str], ...]
+    others: tuple[GroupCount, ...]
 
     @property
     def different(self) -> int:
         """Decisions that would have ended otherwise."""
-        return sum(each.number for each in self.differences)
+        return sum(each.decisions for each, _link in self.differences)
 
 
 async def load_shadows(visit: Visit, account: str) -> Mapping[str, Any]:
@@ -81,6 +66,7 @@ async def load_shadows(visit: Visit, account: str) -> Mapping[str, Any]:
     return {
         "shadows": [await _shown(visit, each) for each in found],
         "states": STATES,
+        "titles": TITLES,
         "full": len(running) >= MOST_RUNNING,
         "most": MOST_RUNNING,
         "startable": [
@@ -142,22 +128,18 @@ async def _shown(visit: Visit, shadow: Shadow) -> ShownShadow:
     candidate = await get_candidate(visit.store.pool, shadow.candidate_id)
     total = sum(shadow.counts.values())
 
-    def group(name: str, title: str, link: str = "") -> ShadowGroup:
-        number = shadow.counts.get(name, 0)
-        return ShadowGroup(title=title, number=number, share=number / total if total else 0.0, link=link)
-
-    others = {name: title for name, title in {**GROUPS, **LEFT_OUT}.items() if name not in DIFFERENCES}
+    counts = group_counts(shadow.counts, total, always=DIFFERENCES)
     return ShownShadow(
         shadow=shadow,
         settings=setting_titles(candidate.changes if candidate else {}),
         note=candidate.note if candidate else "",
         total=total,
-        differences=tuple(group(each, GROUPS[each], _link(shadow, each)) for each in DIFFERENCES),
-        others=tuple(group(name, title) for name, title in others.items() if shadow.counts.get(name)),
+        differences=tuple((each, _link(shadow, each.name)) for each in counts if each.name in DIFFERENCES),
+        others=tuple(each for each in counts if each.name not in DIFFERENCES),
     )
 
 
-def _link(shadow: Shadow, kind: DifferenceKind) -> str:
+def _link(shadow: Shadow, kind: str) -> str:
     query = {"since": "all", "account": shadow.user_id, "shadow": f"{kind}:{shadow.candidate_id}"}
     return f"/decisions?{urlencode(query)}"
 

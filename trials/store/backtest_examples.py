@@ -11,9 +11,10 @@ from uuid import UUID
 
 from db.account_versions import get_version
 from db.pool import Pool
+from trials.pure.replay.groups import ReplayState
 from trials.store.backtests import Backtest
 from trials.store.recordings import StoredDecision, load_decisions
-from trials.store.replaying import ReplayedDecision, Replayer, ReplayState
+from trials.store.replaying import ReplayedDecision, Replayer
 from worker.account_settings import changed
 from worker.model import Account
 from worker.recordings.recording import RecordingUnreadable

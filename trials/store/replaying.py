@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,6 +13,7 @@ from db.account_versions import get_version
 from db.pool import Pool
 from trials.pure.replay.deciding import PinnedSettings, Replay, compiled_version, replayed
 from trials.pure.replay.difference import Difference, DifferenceKind, difference, outcome_of
+from trials.pure.replay.groups import ReplayState
 from trials.pure.replay.shortcut import is_unchanged
 from trials.store.candidates import candidate_account, get_candidate
 from trials.store.recordings import StoredDecision
@@ -25,28 +25,6 @@ from worker.recordings.recording import Recording, RecordingUnreadable
 from worker.recordings.stored import decoded
 
 MOST_VERSIONS: Final = 50
-
-
-class ReplayState(StrEnum):
-    """What came of a stored decision; all but ``MADE`` are counted and never guessed.
-
-    Attributes:
-        MADE: it was made again.
-        ERASED: it is a tombstone.
-        NOT_RECORDED: it has no recording, or not any more.
-        UNREADABLE: its recording is damaged, or of another form.
-        NO_SETTINGS: the version of its settings is not stored.
-        NEEDS_ANSWERS: something would have to be asked that was not asked then.
-        FAILED: the settings could not decide it: a bug, or a candidate that breaks the engine.
-    """
-
-    MADE = "made"
-    ERASED = "erased"
-    NOT_RECORDED = "not_recorded"
-    UNREADABLE = "unreadable"
-    NO_SETTINGS = "no_settings"
-    NEEDS_ANSWERS = "needs_answers"
-    FAILED = "failed"
 
 
 class CandidateUnusable(Exception):
