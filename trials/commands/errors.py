@@ -14,7 +14,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.options import database_url, own_connections, read_lists, time_of
 from cli.output import emit, fail, print_message, printable
-from db.figures import dashboard
 from db.figures.reach import FigureFilter
 from trials.commands.shared import require_used
 from trials.pages.error_report import (
@@ -23,10 +22,10 @@ from trials.pages.error_report import (
     ErrorReport,
     accuracy_rows,
     design_text,
-    error_lines,
+    load_error_report,
     table_row,
 )
-from trials.store.error_rates import ErrorDimension, ErrorSelection, error_rates, sample_designs
+from trials.store.error_rates import ErrorDimension, ErrorSelection
 from worker.spreadsheet import harmless
 
 DAY: Final = timedelta(days=1)
@@ -89,20 +88,12 @@ async def load_report(
     connection: AsyncConnection, account: str | None, since: datetime, until: datetime
 ) -> ErrorReport:
     """The report of one account, or of all."""
-    now = datetime.now(UTC)
-    selected = ErrorSelection(accounts=None, account=account, since=since, until=until, now=now)
+    selected = ErrorSelection(accounts=None, account=account, since=since, until=until, now=datetime.now(UTC))
     counted = FigureFilter(
         accounts=None, account=account, scope=None, since=since, until=until, step=DAY,
         back=-((since - until) // DAY) * DAY,
     )  # fmt: skip
-    counts = await dashboard.load_totals(connection, counted, now=now)
-    return ErrorReport(
-        account=account or "",
-        since=since,
-        until=until,
-        lines=error_lines(await error_rates(connection, selected), counts.counts),
-        designs=await sample_designs(connection, selected),
-    )
+    return await load_error_report(connection, selected, counted)
 
 
 def _dimensions(text: str) -> frozenset[ErrorDimension]:

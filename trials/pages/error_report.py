@@ -7,14 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from db.figures.reach import FigureRow
+from db.figures import dashboard
+from db.figures.reach import FigureFilter, FigureRow
+from db.review_store import AsyncConnection
 from trials.store.error_rates import (
     KINDS,
     NOT_AUTOMATED,
     ErrorDimension,
     ErrorRate,
+    ErrorSelection,
     SampleDesign,
     WrongKind,
+    error_rates,
+    sample_designs,
 )
 from worker.model import DecisionKind
 
@@ -90,6 +95,21 @@ def error_lines(rates: Sequence[ErrorRate], counts: Sequence[FigureRow]) -> tupl
             totals[key] = totals.get(key, 0) + row["events"]
     return tuple(
         ErrorLine(rate=each, decisions=totals.get((each.kind, each.dimension, each.value))) for each in rates
+    )
+
+
+async def load_error_report(
+    connection: AsyncConnection, selected: ErrorSelection, counted: FigureFilter
+) -> ErrorReport:
+    """The report of the selection; ``counted`` covers the same decisions."""
+    rates = await error_rates(connection, selected)
+    counts = await dashboard.load_totals(connection, counted, now=selected.now)
+    return ErrorReport(
+        account=selected.account or "",
+        since=selected.since,
+        until=selected.until,
+        lines=error_lines(rates, counts.counts),
+        designs=await sample_designs(connection, selected),
     )
 
 

@@ -11,7 +11,6 @@ from uuid import UUID
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.figures import dashboard
 from db.figures.reach import FigureFilter
 from db.reviews import queue_items
 from db.reviews.queues import parse_sample
@@ -30,14 +29,12 @@ from trials.pages.error_report import (
     FILE_COLUMNS,
     ErrorReport,
     accuracy_rows,
-    error_lines,
+    load_error_report,
 )
 from trials.store.error_rates import (
     ErrorDimension,
     ErrorSelection,
     WrongKind,
-    error_rates,
-    sample_designs,
 )
 
 DEFAULT_RANGE: Final = "30d"
@@ -102,16 +99,7 @@ async def _count(
         accounts=accounts, account=account, scope=None, since=chosen.since, until=chosen.until,
         step=chosen.step, back=chosen.back,
     )  # fmt: skip
-    read = visit.store.read_lists
-    rates = await read(lambda replica: error_rates(replica, selected))
-    counts = await read(lambda replica: dashboard.load_totals(replica, counted, now=visit.now))
-    return ErrorReport(
-        account=account or "",
-        since=chosen.since,
-        until=chosen.until,
-        lines=error_lines(rates, counts.counts),
-        designs=await read(lambda replica: sample_designs(replica, selected)),
-    )
+    return await visit.store.read_lists(lambda replica: load_error_report(replica, selected, counted))
 
 
 async def _page(visit: Visit, account: str | None) -> Response:

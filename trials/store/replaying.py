@@ -191,9 +191,3 @@ class Replayer:
 
 def _not_made(stored: StoredDecision, state: ReplayState, why: str) -> ReplayedDecision:
     return ReplayedDecision(stored=stored, state=state, why=why)
-
-
-async def replay_stored(source: Pool, stored: StoredDecision) -> Replay:
-    """One decision made again with its pinned settings; without a decision ``missing`` says why."""
-    made = await Replayer(source=source).replay(stored)
-    return made.replay or Replay(decision=None, missing=made.why)

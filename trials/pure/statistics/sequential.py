@@ -105,13 +105,6 @@ def counted_arm(hits: int, total: int) -> Arm:
     return Arm(units=total, mean=hits / total if total else 0.0, variance=share * (1 - share))
 
 
-def measured_arm(total: int, *, summed: float, squares: float) -> Arm:
-    """An arm of independent units with a measure: its sum and the sum of its squares."""
-    mean = summed / total if total else 0.0
-    spread = max(0.0, squares - total * mean * mean)
-    return Arm(units=total, mean=mean, variance=spread / (total - 1) if total > 1 else 0.0)
-
-
 def share_of_clusters(sums: ClusterSums) -> Arm:
     """The share of hits among observations that come in units, by the linearised variance of a ratio.
 
