@@ -9,8 +9,8 @@ A trial has a candidate (changes of the settings, ``store.candidates``), a sourc
 - a share of the conversations, decided by the candidate in earnest: a rollout (``store.rollout_steps``);
   ``jobs.tasks`` returns those that leave their bounds
 
-Replays, backtests and shadows decide from recordings (``worker.recordings``) by one ``store.replaying.Replayer``
-in batches (``jobs.batch``) and count into one table of groups (``pure.replay.groups``). Reviews give the rest:
+Replays, backtests and shadows decide from recordings (``worker.recordings``) by one ``Replayer``, in
+batches (``jobs.batch``), and count into one table of groups (``pure.replay.groups``). Reviews give the rest:
 error rates, calibration and suggestions.
 
 Layers, downwards: ``feature``, ``commands``, ``pages``, ``jobs``, ``store``, ``tables`` and ``pure``.
