@@ -79,7 +79,7 @@ class LearnBench:
         say(name)
         started = time.perf_counter()
         done = subprocess.run(
-            [sys.executable, "-m", "cli", *arguments],
+            [sys.executable, "-m", "cli", "trials", *arguments],
             env=self.environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
         took_s = time.perf_counter() - started

@@ -90,19 +90,28 @@ def command_line(names: Iterable[str] | None = None) -> typer.Typer:
         add_completion=True,
         rich_markup_mode="markdown",
     )
-    known = commands()
+    known, groups = commands(), dict[str, typer.Typer]()
     for name in known if names is None else names:
-        module, _, attribute = known[name].partition(":")
-        command = getattr(import_module(module), attribute)
-        if isinstance(command, typer.Typer):
-            line.add_typer(command, name=name)
-        elif isinstance(command, WithFilters):
-            kind = import_module("cli.decisions.filter_options").FilteredCommand
-            line.command(name, cls=kind)(command.run)
-        else:
-            line.command(name, context_settings=PASSTHROUGH if name in CELERY else None)(command)
+        group, _, own = name.rpartition(" ")
+        if group and group not in groups:
+            groups[group] = typer.Typer(no_args_is_help=True, help=merged("groups")[group])
+            line.add_typer(groups[group], name=group)
+        _add(groups[group] if group else line, own, known[name])
     line.callback()(_root)
     return line
+
+
+def _add(line: typer.Typer, name: str, place: str) -> None:
+    """Import a command from its place, ``module:attribute``, and add it."""
+    module, _, attribute = place.partition(":")
+    command = getattr(import_module(module), attribute)
+    if isinstance(command, typer.Typer):
+        line.add_typer(command, name=name)
+    elif isinstance(command, WithFilters):
+        kind = import_module("cli.decisions.filter_options").FilteredCommand
+        line.command(name, cls=kind)(command.run)
+    else:
+        line.command(name, context_settings=PASSTHROUGH if name in CELERY else None)(command)
 
 
 def _version(requested: bool) -> None:  # as Typer calls it
@@ -137,8 +146,12 @@ def main() -> None:
 
 
 def _named(words: list[str]) -> Iterable[str] | None:
-    """The command that the first word names; None, for all commands, without one or with a wrong word."""
-    return words[:1] if words and words[0] in commands() else None
+    """The command that the first words name, or the commands of a group; None for all commands."""
+    known = commands()
+    for name in (" ".join(words[:2]), *words[:1]):
+        if name in known:
+            return [name]
+    return [name for name in known if words and name.startswith(f"{words[0]} ")] or None
 
 
 def _shown(error: Exception) -> str:

@@ -34,7 +34,10 @@ class Feature:
     beat_jobs: str = ""  # Sequence of endless functions of the settings, which beat supervises
     tasks: str = ""  # module of Celery tasks
     schedule: str = ""  # Mapping for Celery beat
-    commands: str = ""  # Mapping of command to "module:attribute", as in cli.main.COMMANDS
+    commands: str = (
+        ""  # Mapping of "command" or "group command" to "module:attribute", as in cli.main.COMMANDS
+    )
+    groups: str = ""  # Mapping of a group of commands to its help
     on_settings: str = ""  # statement run in the transaction that stores an account's settings
     on_commit: str = ""  # functions of (transaction, decision, run) inside the commit of a decision
     arms: str = ""  # async function of (pool, accounts): the settings tried on a share of conversations

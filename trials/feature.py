@@ -19,6 +19,7 @@ FEATURE: Final = Feature(
     tasks="trials.jobs.tasks",
     schedule="trials.jobs.tasks:SCHEDULE",
     commands="trials.commands:COMMANDS",
+    groups="trials.commands:GROUPS",
     on_settings="trials.store.rollouts:END",
     arms="trials.store.rollouts:running_rollouts",
     fleet_figures="trials.store.returned:fleet_figures",

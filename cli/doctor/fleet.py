@@ -205,7 +205,7 @@ LINES: Final = (
         alerts=("HushgateRolloutReturned", "HushgateShadowFailed"),
         state="warn",
         shown=_of_stored(_candidates),
-        fix="the page Learn of the account shows why; hushgate shadow list too",
+        fix="the page Learn of the account shows why; hushgate trials shadow list too",
     ),
     FleetLine(
         check="review queues",

@@ -175,8 +175,8 @@ def test_page_file_and_command_show_the_same(filled: Desk, tmp_path: Path) -> No
         wrong = person.get("/accounts/shop/learn/errors?range=never")
         refused = other.get("/accounts/shop/learn/errors")
     shell = Shell(environment={"DATABASE_URL": filled.url}, folder=tmp_path)
-    lines = shell.run("errors", "--account", "shop", "--by", "all").rows
-    written = shell.run("errors", "--account", "shop", "--transparency")
+    lines = shell.run("trials", "errors", "--account", "shop", "--by", "all").rows
+    written = shell.run("trials", "errors", "--account", "shop", "--transparency")
     rows = list(csv.DictReader(io.StringIO(file.text.lstrip("\ufeff"))))
 
     assert (page.status_code, everywhere.status_code, wrong.status_code) == (200, 200, 400)
@@ -204,10 +204,10 @@ def test_the_command_says_what_is_missing(desk: Desk, tmp_path: Path) -> None:
     store(desk.url, [decided(DAY, **sent(user_id="unreviewed"))])
     shell = Shell(environment={"DATABASE_URL": desk.url}, folder=tmp_path)
 
-    assert "open a queue of kind sample" in shell.run("errors", "--account", "unreviewed").err
-    assert "got 'nothing'" in shell.run("errors", "--account", "nothing").err
-    assert "--by: expected some of all" in shell.run("errors", "--by", "colour").err
-    assert "366 days" in shell.run("errors", "--since", "2020-01-01").err
+    assert "open a queue of kind sample" in shell.run("trials", "errors", "--account", "unreviewed").err
+    assert "got 'nothing'" in shell.run("trials", "errors", "--account", "nothing").err
+    assert "--by: expected some of all" in shell.run("trials", "errors", "--by", "colour").err
+    assert "366 days" in shell.run("trials", "errors", "--since", "2020-01-01").err
 
 
 RUNNING_ROLLOUT = """
@@ -249,10 +249,10 @@ def test_calibration_shows_bins_and_a_threshold(desk: Desk, tmp_path: Path) -> N
     store(desk.url, [decided(DAY, **sent(user_id="few"))])
     lead = add_person(desk.url, Role.LEAD)
     shell = Shell(environment={"DATABASE_URL": desk.url}, folder=tmp_path)
-    lines = shell.run("calibration", "even", "--precision", "0.7").rows
+    lines = shell.run("trials", "calibration", "even", "--precision", "0.7").rows
     proposal = next(each["proposal"] for each in lines if "proposal" in each)
     summary = next(each["summary"] for each in lines if "summary" in each)
-    few = shell.run("calibration", "few")
+    few = shell.run("trials", "calibration", "few")
     with site(desk.url) as running:
         person = running()
         person.sign_in(lead)

@@ -101,7 +101,7 @@ def test_suggestions_are_shown_and_become_candidates(filled: Desk, tmp_path: Pat
         made = person.post("/accounts/shop/learn/suggestions", kind="word", key="giveaway")
         none = person.post("/accounts/shop/learn/suggestions", kind="word", key="x")
     shell = Shell(environment={"DATABASE_URL": filled.url}, folder=tmp_path)
-    lines = shell.run("suggestions", "shop").rows
+    lines = shell.run("trials", "suggestions", "shop").rows
     (candidate,) = filled.connection.execute("SELECT changes, source, note FROM candidates").fetchall()
 
     assert "Allow <bdi>photo shoot</bdi> beside the rule <bdi>shoot</bdi>" in page.text

@@ -171,16 +171,16 @@ def test_the_command_line_takes_every_step(database_url: str, tmp_path: Path) ->
     """From the candidate to the settings; a bound that cannot be read and a second rollout are refused."""
     shop = shop_at(database_url)
     shell = Shell(environment={"DATABASE_URL": database_url, "HOME": str(tmp_path)}, folder=tmp_path)
-    made = shell.run("candidates", "add", shop, "--set", 'prompt="Be brief."', "--note", "shorter")
+    made = shell.run("trials", "candidates", "add", shop, "--set", 'prompt="Be brief."', "--note", "shorter")
     tried = made.rows[0]["candidate_id"]
-    words = ("rollouts", "start", tried, "--share", "0.1", "--reason", "a try", "--bound")
+    words = ("trials", "rollouts", "start", tried, "--share", "0.1", "--reason", "a try", "--bound")
     wrong = shell.run(*words, "blocks<<1")
     rollout = shell.run(*words, "blocks<=+0.05").rows[0]["rollout_id"]
     again = shell.run(*words, "blocks<=+0.05")
-    step = shell.run("rollouts", "step", rollout, "--share", "0.5", "--reason", "no bound is near")
-    figures = shell.run("rollouts", "show", shop, "--figures")
-    finished = shell.run("rollouts", "finish", rollout, "--reason", "it is better")
-    steps = shell.run("rollouts", "show", shop, "--steps")
+    step = shell.run("trials", "rollouts", "step", rollout, "--share", "0.5", "--reason", "no bound is near")
+    figures = shell.run("trials", "rollouts", "show", shop, "--figures")
+    finished = shell.run("trials", "rollouts", "finish", rollout, "--reason", "it is better")
+    steps = shell.run("trials", "rollouts", "show", shop, "--steps")
 
     assert (made.code, wrong.code, again.code, step.code, finished.code) == (0, 2, 1, 0, 0), finished.err
     assert "blocks<<1" in wrong.err

@@ -329,24 +329,24 @@ def test_the_command_line_starts_shows_and_stops(engine: Running, tmp_path: Path
     """From the candidate to the list of the decisions that it would have stopped."""
     url, shop = engine.url, engine.account(documents=HOURS)
     shell = Shell(environment={"DATABASE_URL": url, "HOME": str(tmp_path)}, folder=tmp_path)
-    tried = shell.run("candidates", "add", shop, "--set", 'flagged_keywords=["weekdays"]').rows[0]
-    begun = shell.run("shadow", "start", tried["candidate_id"], "--reason", "a try")
-    again = shell.run("shadow", "start", tried["candidate_id"], "--reason", "a try")
+    tried = shell.run("trials", "candidates", "add", shop, "--set", 'flagged_keywords=["weekdays"]').rows[0]
+    begun = shell.run("trials", "shadow", "start", tried["candidate_id"], "--reason", "a try")
+    again = shell.run("trials", "shadow", "start", tried["candidate_id"], "--reason", "a try")
     row = engine.decide(shop, QUESTION)
     look(url)
     shadow = begun.rows[0]["shadow_id"]
-    shown = shell.run("shadow", "show", shadow)
+    shown = shell.run("trials", "shadow", "show", shadow)
     listed = shell.run("decisions", "list", "--shadow", f"newly_stopped:{tried['candidate_id']}")
     other = shell.run("decisions", "list", "--shadow", f"newly_released:{tried['candidate_id']}")
     wrong = shell.run("decisions", "list", "--shadow", "stopped")
-    ended = shell.run("shadow", "stop", shadow, "--reason", "seen enough")
+    ended = shell.run("trials", "shadow", "stop", shadow, "--reason", "seen enough")
 
     assert (begun.code, again.code, ended.code, wrong.code) == (0, 1, 0, 2), begun.err
     assert shown.rows == [{"group": "newly_stopped", "decisions": 1, "share": 1.0}]
     assert [each["id"] for each in listed.rows] == [str(row["id"])]
     assert other.rows == []
     assert "newly_stopped" in wrong.err
-    assert shell.run("shadow", "list", shop).rows[0]["state"] == "stopped"
+    assert shell.run("trials", "shadow", "list", shop).rows[0]["state"] == "stopped"
 
 
 def test_erasure_and_deleted_messages_take_what_shadows_stored(engine: Running) -> None:

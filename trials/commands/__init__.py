@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 COMMANDS: Final = {
-    "candidates": "trials.commands.candidates:app",
-    "replay": "trials.commands.replay:replay",
-    "backtest": "trials.commands.backtest:backtest",
-    "errors": "trials.commands.errors:errors",
-    "calibration": "trials.commands.calibration:calibration",
-    "suggestions": "trials.commands.suggestions:suggestions",
-    "shadow": "trials.commands.shadow:app",
-    "rollouts": "trials.commands.rollouts:app",
-    "golden": "trials.commands.golden:app",
-    "eval": "trials.commands.evaluate:evaluate",
+    "trials candidates": "trials.commands.candidates:app",
+    "trials replay": "trials.commands.replay:replay",
+    "trials backtest": "trials.commands.backtest:backtest",
+    "trials errors": "trials.commands.errors:errors",
+    "trials calibration": "trials.commands.calibration:calibration",
+    "trials suggestions": "trials.commands.suggestions:suggestions",
+    "trials shadow": "trials.commands.shadow:app",
+    "trials rollouts": "trials.commands.rollouts:app",
+    "trials golden": "trials.commands.golden:app",
+    "trials eval": "trials.commands.evaluate:evaluate",
+}
+"""Two words: the group and its command."""
+GROUPS: Final = {
+    "trials": "Try changed settings before they are in force: on past decisions, golden sets, every new"
+    " decision, or a share of the conversations. And see what reviews support."
 }

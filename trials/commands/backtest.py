@@ -1,4 +1,4 @@
-"""``hushgate backtest``: what changed settings would have done to the decisions of the last days."""
+"""``hushgate trials backtest``: what changed settings would have done to the decisions of the last days."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def backtest(
     of the reviewed decisions people had overturned: of newly_stopped and newly_released the more the better.
     A run that was killed continues when the same command runs again; one of a view begins again. Examples:
 
-        hushgate backtest --account acme --days 30 --set 'flagged_keywords=["casino"]'
+        hushgate trials backtest --account acme --days 30 --set 'flagged_keywords=["casino"]'
 
-        hushgate backtest --account acme --candidate 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
+        hushgate trials backtest --account acme --candidate 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
     """
     if bool(candidate) == bool(changes):
         raise fail("--set: expected it or --candidate, got both or neither")

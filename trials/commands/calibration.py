@@ -1,4 +1,4 @@
-"""``hushgate calibration``: whether confidence is kept, and thresholds that reviews support."""
+"""``hushgate trials calibration``: whether confidence is kept, and thresholds that reviews support."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def calibration(
     many right ones it takes at least. In a pipe each line is one JSON object with `bin`, `summary` or
     `proposal`.
 
-        hushgate calibration corner-shop --precision 0.95
+        hushgate trials calibration corner-shop --precision 0.95
     """
     if not 0 < precision < 1:
         raise fail(f"--precision: expected a number between 0 and 1, got {precision}")

@@ -1,4 +1,4 @@
-"""``hushgate candidates``: settings that are not in force."""
+"""``hushgate trials candidates``: settings that are not in force."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add(
 
     For example:
 
-        hushgate candidates add acme --set 'flagged_keywords=["spam", "casino"]' --note "from overturns"
+        hushgate trials candidates add acme --set 'flagged_keywords=["casino"]' --note "from overturns"
     """
     asked = changes_of(changes)
 
@@ -69,7 +69,7 @@ def list_(user_id: Annotated[str, typer.Argument(help="The account (user_id).")]
 
     For example:
 
-        hushgate candidates list acme
+        hushgate trials candidates list acme
     """
     emit(map(asdict, run(lambda source: candidates.list_candidates(source, user_id))), COLUMNS)
 
@@ -80,7 +80,7 @@ def withdraw(candidate_id: Annotated[str, typer.Argument(help="The id of a candi
 
     For example:
 
-        hushgate candidates withdraw 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
+        hushgate trials candidates withdraw 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
     """
     known_id = id_of("id", candidate_id)
 

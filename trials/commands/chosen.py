@@ -27,7 +27,7 @@ from trials.commands.shared import id_of, require_used
 PAGE: Final = 1000
 """Decisions read at a time."""
 ID_FIELDS: Final = ("id", "decision_id")
-"""Fields of a line of NDJSON that hold the id, as ``hushgate decisions`` and ``hushgate replay`` write it."""
+"""Fields of a line of NDJSON that hold the id, as the commands ``decisions`` and ``replay`` write it."""
 SavedViewName = Annotated[
     str | None,
     typer.Option(

@@ -1,4 +1,4 @@
-"""``hushgate errors``: how often automated decisions are wrong, estimated from reviewed samples."""
+"""``hushgate trials errors``: how often automated decisions are wrong, estimated from reviewed samples."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def errors(
     a decision without a reply that a person overturned, a wrong reply a sent one. Open a queue of the kind
     sample, drawn from silent and sent decisions, to have both. For example:
 
-        hushgate errors --account corner-shop --since 90d --by all,matched_rule,week
+        hushgate trials errors --account corner-shop --since 90d --by all,matched_rule,week
 
-        hushgate errors --account corner-shop --since 2026-01-01 --transparency > accuracy.csv
+        hushgate trials errors --account corner-shop --since 2026-01-01 --transparency > accuracy.csv
     """
     start, end = time_of("--since", since), time_of("--until", until) or datetime.now(UTC)
     assert start is not None  # --since has a default

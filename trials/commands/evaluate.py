@@ -1,4 +1,4 @@
-"""``hushgate eval``: settings and models tried on a golden set, with bounds for CI."""
+"""``hushgate trials eval``: settings and models tried on a golden set, with bounds for CI."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def evaluate(
     The models are asked; nothing is sent to authors. It ends with code 1 when a bound is not met, also when
     a model or moderation failed, or the budget ended it. JUnit has no texts of messages. Examples:
 
-        hushgate eval --account acme --set refunds --least precision=0.95 --junit report.xml
+        hushgate trials eval --account acme --set refunds --least precision=0.95 --junit report.xml
 
-        hushgate eval -a acme -s refunds --model openai/gpt-4.1-mini --model openai/gpt-4.1-nano --budget 2
+        hushgate trials eval -a acme -s refunds --model openai/gpt-4.1-mini --model small --budget 2
     """
     if candidate and changes:
         raise fail("--candidate: expected it without --set-option, got both")

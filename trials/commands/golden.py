@@ -1,4 +1,4 @@
-"""``hushgate golden``: sets of labelled messages on which settings and models are evaluated."""
+"""``hushgate trials golden``: sets of labelled messages on which settings and models are evaluated."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from trials.pure.evaluation.rows import row_json
 from trials.store import golden_sets
 from trials.store.golden_records import GoldenSet
 
-HELP: Final = """Sets of labelled messages, on which `hushgate eval` tries settings and models: `create`,
-`add`, `import`, `export`, `list` and `remove`.
+HELP: Final = """Sets of labelled messages, on which `hushgate trials eval` tries settings and models:
+`create`, `add`, `import`, `export`, `list` and `remove`.
 
 A row of `import` and `export` is one JSON object on a line:
 
@@ -59,7 +59,7 @@ def list_(account: GoldenAccount) -> None:
 
     For example:
 
-        hushgate golden list acme
+        hushgate trials golden list acme
     """
     emit(map(_row, run(lambda source: golden_sets.list_sets(source, account))), COLUMNS)
 
@@ -74,7 +74,7 @@ def create(
 
     For example:
 
-        hushgate golden create acme refunds --purpose "may answer about refunds, never promise money"
+        hushgate trials golden create acme refunds --purpose "may answer about refunds, never promise money"
     """
 
     async def work(source: Pool) -> GoldenSet:
@@ -98,7 +98,7 @@ def export(
 
     For example:
 
-        hushgate golden export acme refunds --output refunds.ndjson
+        hushgate trials golden export acme refunds --output refunds.ndjson
     """
 
     async def work(source: Pool) -> list[dict[str, Any]]:
@@ -125,7 +125,7 @@ def remove(
 
     For example:
 
-        hushgate golden remove acme refunds --row 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
+        hushgate trials golden remove acme refunds --row 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
     """
     if bool(row) == whole:
         raise fail("--row: expected it or --whole-set, got both or neither")

@@ -1,4 +1,4 @@
-"""``hushgate golden add`` and ``import``: items from decisions and from files."""
+"""``hushgate trials golden add`` and ``import``: items from decisions and from files."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def add(
     A decision without a recording cannot be an item. What is left out is counted, with the reason; then the
     command ends with code 1 if nothing was added. For example:
 
-        hushgate golden add acme refunds --agreed --edited-drafts
+        hushgate trials golden add acme refunds --agreed --edited-drafts
     """
     if not (decision or agreed or edited):
         raise fail("--decision: expected it, --agreed or --edited-drafts, got none")
@@ -95,7 +95,7 @@ def import_(
     Each wrong row is named with its line and field; then the command ends with code 1, or with 5 when no row
     could be stored. Importing a file again adds only what is new. For example:
 
-        hushgate golden import acme refunds rows.ndjson
+        hushgate trials golden import acme refunds rows.ndjson
     """
     now = datetime.now(UTC)
     wrong: list[str] = []

@@ -1,4 +1,4 @@
-"""``hushgate replay``: decisions made again from what was recorded."""
+"""``hushgate trials replay``: decisions made again from what was recorded."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def run(
     candidate or --set the differences are what the change would have done. A request that was not made then
     is not guessed: the decision is counted as needs_answers, or asked with --live. Examples:
 
-        hushgate replay 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
+        hushgate trials replay 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
 
-        hushgate replay --account acme --since 7d --set 'flagged_keywords=["casino"]'
+        hushgate trials replay --account acme --since 7d --set 'flagged_keywords=["casino"]'
 
-        hushgate replay --view "sent last week" --candidate 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
+        hushgate trials replay --view "sent last week" --candidate 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
 
     --deliver --yes sends each newly released reply once, as an answer that you approved: not to a message
     that is too old, deleted or answered, nor where people own the conversation or it has newer messages.

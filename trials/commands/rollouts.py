@@ -1,4 +1,4 @@
-"""``hushgate rollouts``: a candidate decides a share of conversations, within bounds."""
+"""``hushgate trials rollouts``: a candidate decides a share of conversations, within bounds."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def start(
 
     For example:
 
-        hushgate rollouts start ID --share 0.1 --bound "blocks<=+0.05" --bound "escalations<=x1.5"
+        hushgate trials rollouts start ID --share 0.1 --bound "blocks<=+0.05" --bound "escalations<=x1.5"
             --metric escalations --reason "fewer escalations in the backtest"
     """
     bounds = tuple(map(_bound, bound))

@@ -1,4 +1,4 @@
-"""``hushgate shadow``: a candidate decides every new event beside the live settings, without acting."""
+"""``hushgate trials shadow``: a candidate decides every new event beside the live settings, not acting."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def start(
 
     For example:
 
-        hushgate shadow start 01a20047-0dfa-71d7-8e88-c1d4329d1fb5 --reason "good in the backtest"
+        hushgate trials shadow start 01a20047-0dfa-71d7-8e88-c1d4329d1fb5 --reason "good in the backtest"
     """
     step = author(reason)
     started = run_step(lambda source: shadows.start_shadow(source, candidate, step, usd_a_day=usd_a_day))

@@ -27,7 +27,7 @@ from worker.model import Account
 
 CandidateId = Annotated[
     str | None,
-    typer.Option("--candidate", help="Decide with this candidate; see `hushgate candidates`."),
+    typer.Option("--candidate", help="Decide with this candidate; see `hushgate trials candidates`."),
 ]
 Changes = Annotated[
     list[str] | None,

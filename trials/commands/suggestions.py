@@ -1,4 +1,4 @@
-"""``hushgate suggestions``: what reviews and decisions suggest to change."""
+"""``hushgate trials suggestions``: what reviews and decisions suggest to change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def suggestions(
     The review server computes suggestions once a day. `candidate` has the changes of settings; the page Learn
     makes a candidate of them. For example:
 
-        hushgate suggestions acme --kind word
+        hushgate trials suggestions acme --kind word
     """
     found = asyncio.run(_load(user_id, compute=compute))
     if found.computed_at is None:

@@ -21,7 +21,7 @@ from worker.model import Account
 
 SPAN: Final = timedelta(days=7)
 MOST: Final = 500
-"""Decisions of a preview; ``hushgate backtest`` takes all."""
+"""Decisions of a preview; ``hushgate trials backtest`` takes all."""
 BATCH: Final = 50
 PATIENCE_S: Final = 1.0
 """After this long no further decision is made again."""

@@ -1,4 +1,4 @@
-"""Items as lines of NDJSON: what `hushgate golden import` reads and `export` writes."""
+"""Items as lines of NDJSON: what `hushgate trials golden import` reads and `export` writes."""
 
 from __future__ import annotations
 
