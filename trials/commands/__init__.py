@@ -18,6 +18,7 @@ COMMANDS: Final = {
 }
 """Two words: the group and its command."""
 GROUPS: Final = {
-    "trials": "Try changed settings before they are in force: on past decisions, golden sets, every new"
-    " decision, or a share of the conversations. And see what reviews support."
+    "trials": "Try changed settings (`candidates`) before they are in force: on past decisions (`replay`,"
+    " `backtest`), on a golden set (`golden`, `eval`), on every new decision (`shadow`) or on a share of the"
+    " conversations (`rollouts`). Reviews give `errors`, `calibration` and `suggestions`."
 }

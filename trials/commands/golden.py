@@ -27,8 +27,8 @@ from trials.pure.evaluation.rows import row_json
 from trials.store import golden_sets
 from trials.store.golden_records import GoldenSet
 
-HELP: Final = """Sets of labelled messages, on which `hushgate trials eval` tries settings and models:
-`create`, `add`, `import`, `export`, `list` and `remove`.
+HELP: Final = """Sets of labelled messages, on which the command eval tries settings and models: `create`,
+`add`, `import`, `export`, `list` and `remove`.
 
 A row of `import` and `export` is one JSON object on a line:
 

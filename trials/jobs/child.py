@@ -80,7 +80,7 @@ class ShadowProcess:
     async def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            pool = ProcessPoolExecutor(1, mp_context=context, initializer=_prepare)
+            pool = ProcessPoolExecutor(1, mp_context=context, initializer=_prepare, initargs=(self._decide,))
             try:
                 async with asyncio.timeout(START_S):
                     self._pid = await _asked(pool, os.getpid)
@@ -104,8 +104,8 @@ def _answer(work: TrialBatch, decide: DecideBatch) -> tuple[str, Any]:
         return "failed", type(error).__name__
 
 
-def _prepare() -> None:
-    """Let every other process go first, and compile what the first decision would wait for."""
+def _prepare(_decide: DecideBatch) -> None:
+    """Let every other process go first; import and compile what the first decision would wait for."""
     with suppress(OSError):
         os.nice(LOWEST_PRIORITY)
     with suppress(OSError):  # only Linux has it
