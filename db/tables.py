@@ -13,6 +13,7 @@ from db.columns import (
     FALSE,
     NOW,
     TRUE,
+    VACUUMED_BY_COUNT,
     Timestamp,
     index,
     key,
@@ -406,6 +407,7 @@ conversations: Final = table(
     sa.Column("agent_entry", sa.ARRAY(sa.Numeric), comment="newest stream entry of an agent that took it"),
     sa.CheckConstraint("cause IN ('escalation', 'agent_message', 'command', 'release')", name="cause_known"),
     index("ix_conversations_people_until", "people_until"),
+    postgresql_with=VACUUMED_BY_COUNT,
 )
 
 quarantine: Final = table(
@@ -471,6 +473,7 @@ outbox: Final = table(
     index("ix_outbox_created_at", "created_at", postgresql_using="brin"),  # small: rows are in this order
     index("ix_outbox_cancelled", "user_id", "event_id", where="cancelled_at IS NOT NULL"),
     index("ix_outbox_waiting", "id", where="delivered_at IS NULL AND NOT cancel_settled"),
+    postgresql_with=VACUUMED_BY_COUNT,
 )
 
 
