@@ -28,11 +28,8 @@ RARE_STAGES: Final = (
     """ && (@.stage starts with "moderation" || @.stage == "rules_reply"))'::jsonpath)"""
 )
 """A stage failed or was skipped, or moderation or the reply's rules flagged."""
-TOPICS_OF: Final = (
-    "coalesce(snapshot_json #> '{assessment,learning_suggestions}',"
-    " snapshot_json #> '{assessment,diagnostics,learning_suggestions}')"
-)
-"""The topics that documents lack; the record of `validators` had them alone in earlier releases."""
+TOPICS_OF: Final = "(snapshot_json #> '{assessment,learning_suggestions}')"
+"""The topics that documents lack."""
 HAS_TOPICS: Final = f"jsonb_typeof({TOPICS_OF}) = 'array' AND {TOPICS_OF} <> '[]'"
 
 HANDOFF_SETTINGS: Final = {
@@ -340,7 +337,7 @@ event_keys: Final = table(
     required("entry_id", sa.Text, comment="the stream entry that was decided or buried"),
     sa.Column("decision_id", sa.Uuid, comment="NULL: the entry is a dead letter"),
     required("created_at", Timestamp),
-    sa.Column("conversation_id", sa.Text, comment="NULL: of an earlier release, or a dead letter"),
+    sa.Column("conversation_id", sa.Text, comment="NULL: a dead letter, or erased"),
     sa.Column("message_id", sa.Text, comment="the platform's id: one message is answered once"),
     sa.Column("type", sa.Text, comment="message, agent_message, message_edited or message_deleted"),
     sa.Column("written_at", Timestamp, comment="the event's own time: newer edits win, in any order"),
@@ -419,11 +416,7 @@ quarantine: Final = table(
     *required_texts("role", "text"),
     required("created_at", Timestamp),
     required("expires_at", Timestamp, comment="swept after this"),
-    sa.Column(
-        "place",
-        sa.BigInteger,
-        comment="its id in messages, before and after; null: of an earlier release",
-    ),
+    required("place", sa.BigInteger, comment="its id in messages, before and after"),
     index("ix_quarantine_decision_id", "decision_id"),
     index("ix_quarantine_expires_at", "expires_at"),
 )
@@ -451,7 +444,7 @@ outbox: Final = table(
     ),
     sa.Column("retraction_id", sa.Uuid, comment="of the retraction to make if it was sent before"),
     sa.Column("retract_from", Timestamp, comment="when that retraction may be sent"),
-    sa.Column("changes", sa.Integer, comment="conversations.changes at the decision; null: an older release"),
+    sa.Column("changes", sa.Integer, comment="conversations.changes at the decision; null: a person"),
     sa.Column("draft", sa.Text, comment="as assessed, with its citation marks"),
     required(
         "sources", JSONB, server_default=sa.text("'[]'::jsonb"), comment="the passages that the draft cites"
