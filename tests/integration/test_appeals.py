@@ -18,12 +18,12 @@ from psycopg.types.json import Jsonb
 from starlette.testclient import TestClient
 from uuid_utils.compat import uuid7
 
-from db.appeals.settling import settle_outcomes
+from compliance.appeals.links import signed_token
+from compliance.appeals.settling import settle_outcomes
 from db.people.records import Person, Role
 from db.people.sessions import token_hash
 from db.pool import create_pool
 from db.reviews.rulings import UNDO_WINDOW
-from review.appeals.links import signed_token
 from review.http.visit import SESSION_COOKIE
 from tasks.webhooks.bodies import webhook_schema
 from tests.support.review_world import APPEAL_SECRET, World

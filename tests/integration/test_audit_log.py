@@ -16,11 +16,11 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from db.governance.erasures import ErasureKind
-from db.transparency import appending, verifying
-from db.transparency.appending import LogBroken
-from db.transparency.checkpoints import new_key, signer_of
-from db.transparency.entries import LOGGED, LeafKind
+from compliance.audit_log import appending, verifying
+from compliance.audit_log.appending import LogBroken
+from compliance.audit_log.checkpoints import new_key, signer_of
+from compliance.audit_log.entries import LOGGED, LeafKind
+from compliance.erasure.records import ErasureKind
 from tests.support.audit_log import (
     KEYS,
     LIMITS,

@@ -16,8 +16,8 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 from uuid_utils.compat import uuid7
 
-from db.governance.erasures import ErasureKind
-from db.governance.tables import ErasurePhase
+from compliance.erasure.records import ErasureKind
+from compliance.tables import ErasurePhase
 from db.people.records import Person, Role
 from tests.support import erasing
 from tests.support.auditing import decided, store

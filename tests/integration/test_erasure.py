@@ -22,15 +22,15 @@ from uuid_utils.compat import uuid7
 
 from cli.main import command_line
 from cli.stack import Stack
+from compliance.audit_log.appending import append_new
+from compliance.audit_log.checkpoints import Signer
+from compliance.audit_log.verifying import Keys, Verification, verify
+from compliance.erasure import receipts
+from compliance.erasure.records import ErasureHeld, ErasureKind, hash_subject
 from db import conservation
 from db.audit.decision_list import read_connection
-from db.governance import receipts
-from db.governance.erasures import ErasureHeld, ErasureKind, hash_subject
 from db.people.records import Role
 from db.pool import AUDIT_ROLE, create_pool
-from db.transparency.appending import append_new
-from db.transparency.checkpoints import Signer
-from db.transparency.verifying import Keys, Verification, verify
 from db.webhooks import endpoints
 from db.webhooks.endpoints import NewEndpoint
 from review.lists.export_layout import Form
@@ -447,7 +447,7 @@ def test_a_hold_is_on_something(shop: Shop) -> None:
     placed = [orjson.loads(place(kind, subject).stdout) for kind, subject in subjects.items()]
     wrong = [place("decision", "a-17"), place("decision", str(uuid7())), place("author", "  ")]
     form = {"form": "hold", "kind": "decision", "reason": "a case"}
-    page = shop.visitor.post(f"/accounts/{account}/governance", **form, subject=str(uuid7()))
+    page = shop.visitor.post(f"/accounts/{account}/holds", **form, subject=str(uuid7()))
 
     assert [each["subject"] for each in placed] == [str(held["id"]), "on-hold", "none-yet"]
     assert [each["decisions"] for each in placed] == [1, 1, 0]

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from redis import Redis
 
-from db.governance.erasures import ErasureKind
+from compliance.erasure.records import ErasureKind
 from tasks.publish import append
 from tasks.shards.agreement import agree, current_layout, double
 from tests.support import erasing

@@ -17,15 +17,15 @@ import pytest
 from psycopg.types.json import Jsonb
 from structlog.testing import capture_logs
 
+from compliance.audit_log.appending import LogBroken
+from compliance.audit_log.checkpoints import Checkpoint, new_key, read_checkpoint, signer_of
+from compliance.erasure import receipts
+from compliance.erasure.records import Erasure, ErasureKind
+from compliance.tables import ErasurePhase
 from db import logins
-from db.governance import receipts
-from db.governance.erasures import Erasure, ErasureKind
-from db.governance.tables import ErasurePhase
 from db.logins import LOGINS, Service
 from db.pool import create_pool
-from db.transparency.appending import LogBroken
-from db.transparency.checkpoints import Checkpoint, new_key, read_checkpoint, signer_of
-from tasks.governance.sweep import sweep
+from tasks.retention.sweep import sweep
 from tests.support import erasing
 from tests.support.audit_log import (
     KEYS,

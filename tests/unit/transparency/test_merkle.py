@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from db.transparency.merkle import (
+from compliance.audit_log.merkle import (
     Subtree,
     completed,
     leaf_hash,
