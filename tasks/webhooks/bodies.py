@@ -87,8 +87,8 @@ BODIES: Final[Mapping[str, type[BaseModel]]] = {
     WebhookType.DECISION_MADE: DecisionEntry,
     WebhookType.CONVERSATION_TAKEN: OwnerEntry,
     WebhookType.CONVERSATION_RELEASED: OwnerEntry,
-    WebhookType.ROLLOUT_RETURNED: RolloutReturnedEntry,
     **merged("outgoing"),
+    WebhookType.ROLLOUT_RETURNED: RolloutReturnedEntry,
     TEST_TYPE: TestEntry,
 }
 """By the type of the event."""
