@@ -21,7 +21,7 @@ FEATURE: Final = Feature(
     tasks="compliance.tasks",
     schedule="compliance.tasks:SCHEDULE",
     commands="compliance.feature:COMMANDS",
-    outgoing="compliance.appeals.outgoing:BODIES",
+    outgoing="compliance.appeals.settling:BODIES",
 )
 TEMPLATES: Final = Path(__file__).parent / "templates"
 COMMANDS: Final = {

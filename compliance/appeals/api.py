@@ -20,7 +20,7 @@ from db.reviews.submission import StaleReview
 from review.access import Right
 from review.api.body import answer, read_body, rejected
 from review.api.change_shapes import STRICT
-from review.api.decisions import DEFAULT_LIMIT, parse_limit
+from review.api.decisions import parse_place
 from review.http.visit import Refused, Visit
 
 
@@ -119,30 +119,20 @@ async def make_link(visit: Visit) -> Response:
 
 async def list_appeals(visit: Visit) -> Response:
     """``{"appeals": [...], "next": cursor}``; parameters are account, state, cursor and limit."""
-    parameters, accounts = visit.request.query_params, visit.accounts(Right.REVIEW)
-    limit, state = (
-        parse_limit(parameters.get("limit", str(DEFAULT_LIMIT))),
-        parameters.get("state", AppealState.OPEN),
-    )
-    if account := parameters.get("account"):
-        visit.require(Right.REVIEW, account)
-        accounts = (account,)
+    place = parse_place(visit, Right.REVIEW)
+    state = visit.request.query_params.get("state", AppealState.OPEN)
     if state not in frozenset(AppealState):
         text = f"state: expected {' or '.join(AppealState)}, got {state[:20]!r}"
         raise Refused(400, "A filter cannot be used", text)
-    try:
-        after = UUID(parameters["cursor"]) if parameters.get("cursor") else None
-    except ValueError:
-        raise Refused(400, "The cursor cannot be used", "cursor: expected the value of next") from None
     async with visit.store.reading() as connection:
         found = await pages.shown_appeals(
-            visit, connection, accounts, AppealState(state), limit=limit, after=after
+            visit, connection, place.accounts, AppealState(state), limit=place.limit, after=place.after
         )
-    await visit.log(LoggedAction.LIST, user_id=account or None, detail={"appeals": len(found), "api": True})
+    await visit.log(LoggedAction.LIST, user_id=place.account, detail={"appeals": len(found), "api": True})
     return answer(
         {
             "appeals": [_shape(visit, each) for each in found],
-            "next": found[-1].id if len(found) == limit else None,
+            "next": found[-1].id if len(found) == place.limit else None,
         }
     )
 

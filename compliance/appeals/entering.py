@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from pydantic import SecretStr
 from starlette.responses import Response
 
 from compliance.appeals import intake, records
 from compliance.appeals.intake import AppealableDecision, NewAppeal, TakenAppeal
-from compliance.appeals.link_page import appeal_secret
 from compliance.appeals.links import link_expiry, signed_token
 from compliance.appeals.records import TEXT_CHARS, AppealRefused, AppealSource, RefusalCode
 from compliance.words import refusal_text
@@ -50,12 +50,13 @@ async def enter(visit: Visit) -> Response:
 
 
 async def take(visit: Visit, decision_id: UUID, source: AppealSource, text: str) -> TakenAppeal:
-    """Store an appeal that a signed-in person or a token's owner brings, with its line of the access log.
+    """Store an appeal by link, or of a person or a token's owner, with its line of the access log.
 
     Raises:
         AppealRefused: see ``compliance.appeals.intake.take_appeal``.
     """
-    new = NewAppeal(decision_id=decision_id, source=source, text=text, entered_by=visit.person.login)
+    by = "" if source is AppealSource.LINK else visit.person.login
+    new = NewAppeal(decision_id=decision_id, source=source, text=text, entered_by=by)
     async with visit.store.writing() as connection:
         taken = await intake.take_appeal(connection, new, visit.now)
         detail = {"appeal": str(taken.appeal.id), "source": source, "new": taken.new}
@@ -83,6 +84,12 @@ async def load_decision(visit: Visit, right: Right) -> AppealableDecision:
         raise NOT_FOUND from refused
     visit.require(right, decision.user_id)
     return decision
+
+
+def appeal_secret(visit: Visit) -> str | None:
+    """The secret that signs links; None where links are off."""
+    secret: SecretStr | None = visit.site.settings.appeal_secret
+    return secret.get_secret_value() if secret else None
 
 
 def link_of(visit: Visit, decision: AppealableDecision) -> AppealLink | None:

@@ -8,15 +8,14 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from pydantic import SecretStr
 from starlette.responses import Response
 
 from compliance.appeals import intake, records
-from compliance.appeals.intake import AppealableDecision, NewAppeal
+from compliance.appeals.entering import appeal_secret, take
+from compliance.appeals.intake import AppealableDecision
 from compliance.appeals.links import linked_decision
 from compliance.appeals.records import TEXT_CHARS, Appeal, AppealRefused, AppealSource, RefusalCode
 from compliance.words import FOR_AUTHORS, refusal_text
-from db.access_log import LoggedAction
 from db.review_store import AsyncConnection
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -41,18 +40,7 @@ async def appeal_by_link(visit: Visit) -> Response:
     """Store the appeal, then show it."""
     decision_id, text = _linked(visit), visit.field("text")
     try:
-        async with visit.store.writing() as connection:
-            new = NewAppeal(decision_id=decision_id, source=AppealSource.LINK, text=text)
-            taken = await intake.take_appeal(connection, new, visit.now)
-            detail = {"appeal": str(taken.appeal.id), "source": taken.appeal.source, "new": taken.new}
-            user_id = taken.appeal.user_id
-            await visit.log(
-                LoggedAction.APPEAL,
-                user_id=user_id,
-                decision_id=decision_id,
-                detail=detail,
-                connection=connection,
-            )
+        await take(visit, decision_id, AppealSource.LINK, text)
     except AppealRefused as refused:
         if refused.code is RefusalCode.UNKNOWN_DECISION:
             raise INVALID from refused
@@ -61,12 +49,6 @@ async def appeal_by_link(visit: Visit) -> Response:
             decision, appeal = await _load(connection, decision_id)
         return _page(visit, decision, appeal, status=status, problem=problem, text=text)
     return visit.redirect("appeal_link", link=visit.request.path_params["link"])
-
-
-def appeal_secret(visit: Visit) -> str | None:
-    """The secret that signs links; None where links are off."""
-    secret: SecretStr | None = visit.site.settings.appeal_secret
-    return secret.get_secret_value() if secret else None
 
 
 def _linked(visit: Visit) -> UUID:

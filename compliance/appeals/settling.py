@@ -1,13 +1,17 @@
-"""The end of an appeal: after the undo window, one statement settles and reports its outcome."""
+"""The end of an appeal: after the undo window, one statement settles and reports its outcome as an event."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Final
 
+from pydantic import Field
+
+from compliance.appeals.records import AppealOutcome, AppealSource
 from db.outgoing.events import INSERT_WITHOUT_STREAM
 from db.pool import Pool, checkout
-from db.reviews.rulings import UNDO_WINDOW
+from db.reviews.rulings import UNDO_WINDOW, Effect
+from tasks.outgoing import Body, Time, Uuid
 from worker.webhooks.types import WebhookType
 
 REPORT: Final = INSERT_WITHOUT_STREAM.format(
@@ -28,6 +32,26 @@ SETTLE: Final = f"""
         RETURNING *
     ), reported AS ({REPORT}) SELECT count(*) FROM settled
 """
+
+
+class AppealDecidedEntry(Body):
+    """The outcome of an appeal against a decision, sent once, when it can no longer be undone."""
+
+    appeal_id: Uuid = Field(description="The appeal.")
+    author_id: str = Field(description="Who wrote the message.")
+    source: AppealSource = Field(description="How the appeal came in: `api`, `link` or `page`.")
+    outcome: AppealOutcome = Field(
+        description="`upheld`: the decision stands; `restored`: it was wrong, undo what followed from it."
+    )
+    statement: str = Field(description="The reasons, written for the author.")
+    effect: Effect = Field(
+        description="`restored` where the message came back into the history, else `none`."
+    )
+    received_at: Time = Field(description="When the appeal came in.")
+    decided_at: Time = Field(description="When it was decided.")
+
+
+BODIES: Final = {WebhookType.APPEAL_DECIDED: AppealDecidedEntry}
 
 
 async def settle_outcomes(source: Pool, now: datetime) -> int:

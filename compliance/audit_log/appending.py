@@ -24,6 +24,7 @@ from compliance.audit_log.entries import (
 )
 from compliance.audit_log.merkle import Subtree, completed, node_hash, root_hash, stored_parts
 from compliance.audit_log.stored import (
+    BATCH,
     StoredCheckpoint,
     load_hashes,
     load_last_checkpoint,
@@ -34,7 +35,6 @@ from db.identifiers import EPOCH
 from db.pool import Pool, PoolConnection, checkout
 from worker.errors import HushgateError
 
-BATCH: Final = 2000
 LATE: Final = timedelta(minutes=3)
 """How long after its ``created_at`` a row may be committed and still be seen by the next run."""
 DAILY_LATE: Final = timedelta(days=3)

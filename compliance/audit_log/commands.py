@@ -13,7 +13,7 @@ import typer
 from rich.progress import Progress
 
 from cli.exit_codes import ExitCode
-from cli.options import own_connections, settings_of
+from cli.options import settings_of, with_pool
 from cli.output import emit, emit_json, fail, json_text, print_message, progress_bar, stdout_is_terminal
 from cli.output_file import Force, output_file
 from compliance.audit_log.appending import Appended, append_new
@@ -68,7 +68,7 @@ def append(
     """
     signer, former = _signer(), frozenset(settings_of(TransparencySettings).audit_log_verifiers)
     try:
-        _with_pool(lambda source: _append_rounds(source, signer, former, every))
+        _with_log(lambda source: _append_rounds(source, signer, former, every))
     except KeyboardInterrupt:
         raise typer.Exit(ExitCode.INTERRUPTED) from None
 
@@ -107,7 +107,7 @@ def check(
     witness = checkpoint.read_text() if checkpoint else None
     with progress_bar(transient=True) as bar:
         task = bar.add_task("leaves", total=None)
-        result = _with_pool(
+        result = _with_log(
             lambda source: verify(source, keys, datetime.now(UTC), witness, _shown_by(bar, task))
         )
     print_result(result, no_removals=no_removals)
@@ -123,7 +123,7 @@ def prove(
 
         hushgate audit-log prove 01a20038-0a4e-7283-be93-352da35370fd > proof.json
     """
-    found = _with_pool(lambda source: inclusion_proof(source, subject))
+    found = _with_log(lambda source: inclusion_proof(source, subject))
     if found is None:
         raise fail(f"{subject}: not in the log yet", code=ExitCode.NEGATIVE)
     emit_json(found)
@@ -153,7 +153,7 @@ def export(
                 lines += 1
         return lines
 
-    if not _with_pool(write):
+    if not _with_log(write):
         raise fail("the log is empty: run `hushgate audit-log append` first", code=ExitCode.NEGATIVE)
 
 
@@ -178,14 +178,8 @@ def _public_keys(verifier_keys: Sequence[str], receipt_keys: Sequence[str]) -> K
     return Keys(log=log, receipts=receipts)
 
 
-def _with_pool(call: Callable[[Pool], Awaitable[Value]]) -> Value:
-    url = settings_of(TransparencySettings).database_url.get_secret_value()
-
-    async def run() -> Value:
-        async with own_connections(url) as source:
-            return await call(source)
-
-    return asyncio.run(run())
+def _with_log(call: Callable[[Pool], Awaitable[Value]]) -> Value:
+    return with_pool(call, settings_of(TransparencySettings).database_url.get_secret_value())
 
 
 async def _append_rounds(source: Pool, signer: Signer, former: frozenset[str], every: float | None) -> None:

@@ -15,6 +15,7 @@ from compliance.audit_log.stored import (
     LEAF_COLUMNS,
     Leaf,
     StoredCheckpoint,
+    leaf_batches,
     load_all_subjects,
     load_hashes,
     load_last_checkpoint,
@@ -23,11 +24,6 @@ from compliance.audit_log.stored import (
 )
 from db.pool import Pool, PoolConnection
 
-BATCH: Final = 2000
-BATCH_OF_LEAVES: Final = f"""
-    SELECT {LEAF_COLUMNS} FROM audit_log_leaves WHERE position >= %s AND position < %s
-    ORDER BY position LIMIT {BATCH}
-"""
 LEAF_OF: Final = f"SELECT {LEAF_COLUMNS} FROM audit_log_leaves WHERE subject_id = %s"
 
 
@@ -41,16 +37,10 @@ async def export_lines(source: Pool, account: str | None) -> AsyncIterator[dict[
         if last is None:
             return
         yield _head(last)
-        start = 0
-        while start < last.size:
-            cursor = connection.cursor(row_factory=class_row(Leaf))
-            leaves = await (await cursor.execute(BATCH_OF_LEAVES, (start, last.size))).fetchall()
-            if not leaves:
-                return
+        async for leaves in leaf_batches(connection, last.size):
             rows = await load_all_subjects(connection, leaves)
             for leaf in leaves:
                 yield _line(leaf, rows[leaf.kind].get(leaf.subject_id), account)
-            start = leaves[-1].position + 1
 
 
 async def inclusion_proof(source: Pool, subject: UUID) -> dict[str, Any] | None:

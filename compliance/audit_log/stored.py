@@ -19,6 +19,11 @@ from db.pool import Pool, PoolConnection, checkout
 LEAF_COLUMNS: Final = (
     "position, kind, subject_id, subject_at, due_from, salt, kept_salt, kept_hash, erasable_hash, hash"
 )
+LEAVES: Final = f"""
+    SELECT {LEAF_COLUMNS} FROM audit_log_leaves WHERE position >= %s AND (%s::bigint IS NULL OR position < %s)
+    ORDER BY position LIMIT %s
+"""
+BATCH: Final = 2000
 HASHES: Final = "SELECT position, hash FROM audit_log_leaves WHERE position = ANY(%s)"
 NODES: Final = "SELECT position, hash FROM audit_log_nodes WHERE height = %s AND position = ANY(%s)"
 SIZE: Final = "SELECT coalesce(max(position) + 1, 0) FROM audit_log_leaves"
@@ -109,6 +114,16 @@ async def load_hashes(connection: PoolConnection, parts: Iterable[Subtree]) -> d
         rows = await (await connection.execute(*query)).fetchall()
         found |= {Subtree(height, position): bytes(digest) for position, digest in rows}
     return found
+
+
+async def leaf_batches(connection: PoolConnection, end: int | None = None) -> AsyncIterator[list[Leaf]]:
+    """The leaves in order, up to the position before ``end``, in lists of at most ``BATCH``."""
+    start = 0
+    while leaves := await (
+        await connection.cursor(row_factory=class_row(Leaf)).execute(LEAVES, (start, end, end, BATCH))
+    ).fetchall():
+        yield leaves
+        start = leaves[-1].position + 1
 
 
 async def load_subjects(

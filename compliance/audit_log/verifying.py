@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -15,16 +15,11 @@ from compliance.audit_log.checkpoints import Checkpoint, CheckpointRejected, rea
 from compliance.audit_log.entries import LOGGED, canonical, is_tombstone, salted_hash
 from compliance.audit_log.merkle import root_of
 from compliance.audit_log.removals import Removal, Removals, RetentionLimit, load_removals
-from compliance.audit_log.stored import LEAF_COLUMNS, Leaf, StoredCheckpoint, load_all_subjects, snapshot
+from compliance.audit_log.stored import Leaf, StoredCheckpoint, leaf_batches, load_all_subjects, snapshot
 from db.pool import Pool, PoolConnection
 
-BATCH: Final = 2000
 UNLOGGED_AFTER: Final = timedelta(days=1)
 """A row without a leaf after so long was never appended; younger ones may wait for a run."""
-LEAVES: Final = f"""
-    SELECT {LEAF_COLUMNS} FROM audit_log_leaves
-    WHERE position >= %s ORDER BY position LIMIT %s
-"""
 CHECKPOINTS: Final = "SELECT size, signed, verifier_key, through FROM audit_log_checkpoints ORDER BY size"
 UNLOGGED: Final = """
     SELECT id FROM {table} AS row WHERE created_at < %s AND {where}
@@ -123,7 +118,7 @@ async def verify(
         removals = await load_removals(connection, keys.receipts, now)
         _report_removals(removals, result)
         tree: list[tuple[int, bytes]] = []
-        async for leaves in _batches(connection):
+        async for leaves in leaf_batches(connection):
             rows = await load_all_subjects(connection, leaves)
             for leaf in leaves:
                 _check_leaf(leaf, rows[leaf.kind].get(leaf.subject_id), removals, result)
@@ -180,17 +175,6 @@ def _signed_by_one(text: str, keys: frozenset[str]) -> Checkpoint:
         except CheckpointRejected as error:
             rejected = error
     raise rejected
-
-
-async def _batches(connection: PoolConnection) -> AsyncIterator[list[Leaf]]:
-    start = 0
-    while True:
-        cursor = connection.cursor(row_factory=class_row(Leaf))
-        leaves = await (await cursor.execute(LEAVES, (start, BATCH))).fetchall()
-        if not leaves:
-            return
-        yield leaves
-        start = leaves[-1].position + 1
 
 
 def _check_leaf(leaf: Leaf, row: Mapping[str, Any] | None, removals: Removals, result: Verification) -> None:

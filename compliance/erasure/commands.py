@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import typer
 
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.options import database_url, own_connections, settings_of
+from cli.options import settings_of, with_pool
 from cli.output import emit, emit_json, fail, print_message, stdout_is_terminal
 from compliance.erasure import records
 from compliance.erasure.job import ErasureParts, run_erasure, signing_key
@@ -31,7 +30,6 @@ app = typer.Typer(
 )
 COLUMNS: Final = ["id", "user_id", "kind", "phase", "requested_by", "requested_at", "finished_at"]
 LOOK_S: Final = 1.0
-Value = TypeVar("Value")
 ErasureArgument = Annotated[UUID, typer.Argument(help="The id of the erasure.")]
 
 
@@ -55,7 +53,7 @@ def request(
         raise fail("subject: expected the account's name again, to be sure")
     new = NewErasure(user_id=account, kind=kind, subject=subject, reason=reason, requested_by=login())
     try:
-        found = asyncio.run(_request(new))
+        found = with_pool(lambda source: _request(source, new))
     except ErasureHeld:
         text = f"{kind.value}: under a legal hold (hushgate holds list --account {account})"
         raise fail(text, code=ExitCode.NEGATIVE) from None
@@ -75,7 +73,7 @@ def confirm(
 
         hushgate erasure confirm ERASURE_ID
     """
-    found = asyncio.run(_confirm(erasure, here=not queue))
+    found = with_pool(lambda source: _confirm(source, erasure, here=not queue))
     if found is None:
         raise fail(f"erasure: expected one that was counted and has not ended, got {erasure}",
                    code=ExitCode.NEGATIVE)  # fmt: skip
@@ -91,7 +89,7 @@ def cancel(erasure: ErasureArgument) -> None:
         logged = _entry("cancelled", found.user_id if found else "", erasure)
         return await records.cancel_erasure(source, erasure, logged=logged)
 
-    if (found := asyncio.run(_with_database(run))) is None:
+    if (found := with_pool(run)) is None:
         raise fail(f"erasure: expected one that is not confirmed, got {erasure}", code=ExitCode.NEGATIVE)
     _show(found)
 
@@ -101,11 +99,9 @@ def list_(
     account: Annotated[str | None, typer.Option("--account", "-a", help="Only of this account.")] = None,
 ) -> None:
     """Print requests, newest first, with their phases."""
-
-    async def run(source: Pool) -> tuple[Erasure, ...]:
-        return await records.list_erasures(source, None if account is None else (account,), limit=1000)
-
-    emit([_row(each) for each in asyncio.run(_with_database(run))], COLUMNS)
+    accounts = None if account is None else (account,)
+    found = with_pool(lambda source: records.list_erasures(source, accounts, limit=1000))
+    emit([_row(each) for each in found], COLUMNS)
 
 
 @app.command()
@@ -129,10 +125,8 @@ app.command()(key)
 
 
 def _stored(erasure_id: UUID) -> Erasure:
-    async def run(source: Pool) -> Erasure | None:
-        return await records.get_erasure(source, erasure_id)
-
-    if (found := asyncio.run(_with_database(run))) is None:
+    found = with_pool(lambda source: records.get_erasure(source, erasure_id))
+    if found is None:
         raise fail(f"erasure: expected the id of a request, got {erasure_id}", code=ExitCode.NEGATIVE)
     return found
 
@@ -156,41 +150,28 @@ def _entry(change: str, user_id: str, erasure_id: UUID | None = None) -> LogEntr
     return LogEntry(action=LoggedAction.ERASURE, person=login(), user_id=user_id, detail=detail)
 
 
-async def _with_database(run: Callable[[Pool], Awaitable[Value]]) -> Value:
-    async with own_connections(database_url()) as source:
-        return await run(source)
+async def _request(source: Pool, new: NewErasure) -> Erasure:
+    logged = _entry(f"requested: {new.kind.value}", new.user_id)
+    stored = await records.add_erasure(source, new, datetime.now(UTC), logged=logged)
+    return await _advanced(source, stored.id)
 
 
-async def _request(new: NewErasure) -> Erasure:
-    settings = settings_of(ErasureSettings)
-    async with own_connections(settings.database_url.get_secret_value()) as source:
-        logged = _entry(f"requested: {new.kind.value}", new.user_id)
-        stored = await records.add_erasure(source, new, datetime.now(UTC), logged=logged)
-        return await _advanced(source, settings, stored.id)
-
-
-async def _confirm(erasure_id: UUID, *, here: bool) -> Erasure | None:
-    settings = settings_of(ErasureSettings)
-    async with own_connections(settings.database_url.get_secret_value()) as source:
-        found = await records.get_erasure(source, erasure_id)
-        if found is None or found.finished_at is not None:
+async def _confirm(source: Pool, erasure_id: UUID, *, here: bool) -> Erasure | None:
+    found = await records.get_erasure(source, erasure_id)
+    if found is None or found.finished_at is not None:
+        return None
+    if found.confirmed_at is None:
+        logged = _entry("confirmed", found.user_id, erasure_id)
+        if await records.confirm_erasure(source, erasure_id, login(), logged=logged) is None:
             return None
-        if found.confirmed_at is None:
-            logged = _entry("confirmed", found.user_id, erasure_id)
-            if await records.confirm_erasure(source, erasure_id, login(), logged=logged) is None:
-                return None
-        return await _advanced(source, settings, erasure_id, to_the_end=True) if here else found
+    return await _advanced(source, erasure_id, to_the_end=True) if here else found
 
 
-async def _advanced(
-    source: Pool, settings: ErasureSettings, erasure_id: UUID, *, to_the_end: bool = False
-) -> Erasure:
+async def _advanced(source: Pool, erasure_id: UUID, *, to_the_end: bool = False) -> Erasure:
     """Advance a request in this process; to the end, or until a person has to confirm it."""
-    streams = settings_of(OutgoingStreamSettings)
+    streams, key = settings_of(OutgoingStreamSettings), signing_key(settings_of(ErasureSettings))
     async with connect(streams.redis_url.get_secret_value()) as redis:
-        parts = ErasureParts(
-            pool=source, redis=redis, streams=streams, key=signing_key(settings), progress=_progress
-        )
+        parts = ErasureParts(pool=source, redis=redis, streams=streams, key=key, progress=_progress)
         while True:
             await run_erasure(parts, erasure_id)
             found = await records.get_erasure(source, erasure_id)

@@ -15,6 +15,7 @@ from compliance.erasure.legal_holds import (
     LegalHold,
     NewHold,
     PlacedHold,
+    placed_detail,
 )
 from compliance.erasure.records import Erasure, ErasureHeld, ErasureKind, NewErasure
 from db.access_log import LogEntry, LoggedAction
@@ -51,11 +52,9 @@ async def place(visit: Visit, kind: str, subject: str, reason: str, until: str) 
         placed_by=visit.person.login,
         until=_end(until, visit.now),
     )
-    detail = {"placed": new.kind.value, "until": None if new.until is None else new.until.isoformat()}
+    logged = _hold_entry(visit, placed_detail(new))
     try:
-        return await legal_holds.place_hold(
-            visit.store.pool, new, visit.now, logged=_hold_entry(visit, detail)
-        )
+        return await legal_holds.place_hold(visit.store.pool, new, visit.now, logged=logged)
     except HoldRefused as problem:
         raise Unusable(str(problem)) from None
 

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 import typer
 
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.options import database_url, own_connections, time_of
+from cli.options import time_of, with_pool
 from cli.output import emit, fail
 from compliance.erasure import legal_holds
-from compliance.erasure.legal_holds import REASON_CHARS, HoldKind, HoldRefused, LegalHold, NewHold, PlacedHold
+from compliance.erasure.legal_holds import (
+    REASON_CHARS,
+    HoldKind,
+    HoldRefused,
+    LegalHold,
+    NewHold,
+    placed_detail,
+)
 from db.access_log import LogEntry, LoggedAction
+from db.pool import Pool
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -49,11 +56,13 @@ def place(
         raise fail(f"reason: expected 1 to {REASON_CHARS} characters")
     by, end = login(), time_of("--until", until)
     new = NewHold(user_id=account, kind=kind, subject=subject, reason=reason.strip(), placed_by=by, until=end)
+    logged = LogEntry(action=LoggedAction.HOLD, person=by, user_id=account, detail=placed_detail(new))
+    now = datetime.now(UTC)
     try:
-        placed = asyncio.run(_place(new))
+        placed = with_pool(lambda source: legal_holds.place_hold(source, new, now, logged=logged))
     except HoldRefused as problem:
         raise fail(str(problem)) from None
-    emit([_row(placed.hold) | {"decisions": placed.decisions}], [*COLUMNS, "decisions"])
+    emit([asdict(placed.hold) | {"decisions": placed.decisions}], [*COLUMNS, "decisions"])
 
 
 @app.command("list")
@@ -62,39 +71,24 @@ def list_(
     ended: Annotated[bool, typer.Option("--ended", help="Also those that have ended.")] = False,
 ) -> None:
     """Print the holds in force, newest first."""
-    emit([_row(each) for each in asyncio.run(_list(account, ended))], COLUMNS)
+    accounts = None if account is None else (account,)
+    found = with_pool(lambda source: legal_holds.list_holds(source, accounts, with_ended=ended))
+    emit([asdict(each) for each in found], COLUMNS)
 
 
 @app.command()
 def release(hold: Annotated[UUID, typer.Argument(help="The id of the hold.")]) -> None:
     """Release a hold: the next sweep deletes what is old enough."""
-    released = asyncio.run(_release(hold))
-    if released is None:
-        raise fail(f"hold: expected one that is not released, got {hold}", code=ExitCode.NEGATIVE)
-    emit([_row(released)], COLUMNS)
 
-
-def _row(hold: LegalHold) -> dict[str, Any]:
-    return asdict(hold)
-
-
-async def _place(new: NewHold) -> PlacedHold:
-    detail = {"placed": new.kind.value, "until": None if new.until is None else new.until.isoformat()}
-    logged = LogEntry(action=LoggedAction.HOLD, person=new.placed_by, user_id=new.user_id, detail=detail)
-    async with own_connections(database_url()) as source:
-        return await legal_holds.place_hold(source, new, datetime.now(UTC), logged=logged)
-
-
-async def _release(hold_id: UUID) -> LegalHold | None:
-    async with own_connections(database_url()) as source:
-        found = await legal_holds.get_hold(source, hold_id)
+    async def run(source: Pool) -> LegalHold | None:
+        found = await legal_holds.get_hold(source, hold)
         if found is None:
             return None
-        detail = {"released": str(hold_id)}
-        logged = LogEntry(action=LoggedAction.HOLD, person=login(), user_id=found.user_id, detail=detail)
-        return await legal_holds.release_hold(source, hold_id, login(), datetime.now(UTC), logged=logged)
+        logged = LogEntry(
+            action=LoggedAction.HOLD, person=login(), user_id=found.user_id, detail={"released": str(hold)}
+        )
+        return await legal_holds.release_hold(source, hold, login(), datetime.now(UTC), logged=logged)
 
-
-async def _list(account: str | None, ended: bool) -> tuple[LegalHold, ...]:  # an option
-    async with own_connections(database_url()) as source:
-        return await legal_holds.list_holds(source, None if account is None else (account,), with_ended=ended)
+    if (released := with_pool(run)) is None:
+        raise fail(f"hold: expected one that is not released, got {hold}", code=ExitCode.NEGATIVE)
+    emit([asdict(released)], COLUMNS)

@@ -19,7 +19,7 @@ from redis.asyncio import Redis
 
 from compliance.erasure import steps
 from compliance.erasure.receipts import ReceiptDiffers, sign_erasure
-from compliance.erasure.records import Erasure
+from compliance.erasure.records import Erasure, get_erasure
 from compliance.erasure.streams import (
     OutgoingMatch,
     count_entries,
@@ -133,34 +133,29 @@ async def _erase(parts: ErasureParts, erasure: Erasure, phase: ErasurePhase) -> 
     """Do the work of a phase that waits for nothing."""
     match phase:
         case ErasurePhase.COPIES_AGAIN:
-            await _repeat(parts, erasure, steps.erase_again)
+            await _repeat(parts, erasure, steps.AGAIN)
         case ErasurePhase.QUERIES | ErasurePhase.QUERIES_AGAIN:
-            await _repeat(parts, erasure, steps.erase_queries, LINES)
+            await _repeat(parts, erasure, steps.QUERIES, LINES)
         case ErasurePhase.ROWS | ErasurePhase.ROWS_AGAIN:
             await steps.erase_rows(parts.pool, erasure.id)
             await unblock_conversations(parts.pool, datetime.now(UTC))
         case ErasurePhase.STREAMS:
             await _erase_entries(parts, erasure)
         case _:
-            await _repeat(parts, erasure, steps.erase_decisions)
+            await _repeat(parts, erasure, steps.DECISIONS)
 
 
 async def _begin(parts: ErasureParts, erasure: Erasure) -> bool:
     """Start a confirmed request; the function sets its phase."""
     newest = await newest_entries(parts.redis, await _layout(parts))
     await steps.begin_erasure(parts.pool, erasure.id, newest)
-    if (begun := await steps.load_erasure(parts.pool, erasure.id)) is not None:
+    if (begun := await get_erasure(parts.pool, erasure.id)) is not None:
         await advance(parts, begun)
     return False
 
 
-async def _repeat(
-    parts: ErasureParts,
-    erasure: Erasure,
-    step: Callable[[Pool, UUID, int], Awaitable[bool]],
-    most: int = DECISIONS,
-) -> None:
-    while not await step(parts.pool, erasure.id, most):
+async def _repeat(parts: ErasureParts, erasure: Erasure, part: str, most: int = DECISIONS) -> None:
+    while not await steps.erase_some(parts.pool, part, erasure.id, most):
         await parts.pause(PAUSE_S)
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import class_row
-
-from db.access_log import LogEntry, append_entry_psycopg
+from compliance.erasure.records import change_logged
+from db.access_log import LogEntry
 from db.identifiers import uuid_at, uuid_time_bounds
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, fetch_as, fetch_value
 
 COLUMNS: Final = "id, user_id, kind, subject, reason, placed_by, placed_at, until, released_at, released_by"
 INSERT: Final = f"""
@@ -93,6 +93,11 @@ class NewHold:
     until: datetime | None = None
 
 
+def placed_detail(new: NewHold) -> dict[str, str | None]:
+    """What the access log says about a new hold."""
+    return {"placed": new.kind.value, "until": None if new.until is None else new.until.isoformat()}
+
+
 async def place_hold(source: Pool, new: NewHold, now: datetime, *, logged: LogEntry) -> PlacedHold:
     """Place a hold with its line of the access log, in one transaction.
 
@@ -100,17 +105,11 @@ async def place_hold(source: Pool, new: NewHold, now: datetime, *, logged: LogEn
         HoldRefused: the subject is empty, too long, or not the id of a decision of the account.
     """
     subject = _subject(new)
-    values: dict[str, Any] = {
-        "id": uuid_at(now), "user_id": new.user_id, "kind": new.kind.value, "subject": subject,
-        "reason": new.reason, "placed_by": new.placed_by, "now": now, "until": new.until,
-    }  # fmt: skip
-    async with checkout(source) as connection, connection.transaction():
-        decisions = await _covered(connection, new, subject)
-        if new.kind is HoldKind.DECISION and not decisions:
-            raise HoldRefused(f"subject: expected the id of a decision of {new.user_id}, got {subject}")
-        async with connection.cursor(row_factory=class_row(LegalHold)) as cursor:
-            placed = await (await cursor.execute(INSERT, values)).fetchone()
-        await append_entry_psycopg(connection, logged)
+    decisions = await _covered(source, new, subject)
+    if new.kind is HoldKind.DECISION and not decisions:
+        raise HoldRefused(f"subject: expected the id of a decision of {new.user_id}, got {subject}")
+    values = asdict(new) | {"id": uuid_at(now), "subject": subject, "now": now}
+    placed = await change_logged(source, LegalHold, INSERT, values, logged)
     assert placed is not None  # INSERT ... RETURNING gives a row or raises
     return PlacedHold(hold=placed, decisions=decisions)
 
@@ -119,31 +118,21 @@ async def release_hold(
     source: Pool, hold_id: UUID, by: str, now: datetime, *, logged: LogEntry
 ) -> LegalHold | None:
     """Release a hold; None when there is none, or it was released before."""
-    async with checkout(source) as connection, connection.transaction():
-        async with connection.cursor(row_factory=class_row(LegalHold)) as cursor:
-            released = await (await cursor.execute(RELEASE, {"id": hold_id, "by": by, "now": now})).fetchone()
-        if released is not None:
-            await append_entry_psycopg(connection, logged)
-    return released
+    return await change_logged(source, LegalHold, RELEASE, {"id": hold_id, "by": by, "now": now}, logged)
 
 
 async def get_hold(source: Pool, hold_id: UUID) -> LegalHold | None:
     """A hold, or None."""
-    async with checkout(source) as connection, connection.cursor(row_factory=class_row(LegalHold)) as cursor:
-        return await (await cursor.execute(GET, (hold_id,))).fetchone()
+    return next(iter(await fetch_as(source, LegalHold, GET, (hold_id,))), None)
 
 
 async def list_holds(
-    source: Pool, accounts: tuple[str, ...] | None, *, limit: int = 200, with_ended: bool = False
-) -> tuple[LegalHold, ...]:
+    source: Pool, accounts: Sequence[str] | None, *, limit: int = 200, with_ended: bool = False
+) -> Sequence[LegalHold]:
     """Holds of these accounts, or of all, newest first."""
-    values = {
-        "accounts": None if accounts is None else list(accounts),
-        "ended": with_ended,
-        "limit": limit,
-    }
-    async with checkout(source) as connection, connection.cursor(row_factory=class_row(LegalHold)) as cursor:
-        return tuple(await (await cursor.execute(LIST, values)).fetchall())
+    named = None if accounts is None else list(accounts)
+    values = {"accounts": named, "ended": with_ended, "limit": limit}
+    return await fetch_as(source, LegalHold, LIST, values)
 
 
 def _subject(new: NewHold) -> str:
@@ -159,12 +148,10 @@ def _subject(new: NewHold) -> str:
         raise HoldRefused(f"subject: expected the id of a decision, got {subject[:40]!r}") from None
 
 
-async def _covered(connection: PoolConnection, new: NewHold, subject: str) -> int:
+async def _covered(source: Pool, new: NewHold, subject: str) -> int:
     values: dict[str, Any] = {"user_id": new.user_id, "subject": subject, "most": MOST_COUNTED}
     if new.kind is HoldKind.DECISION:
         first, last = uuid_time_bounds(UUID(subject))
         values |= {"id": UUID(subject), "first": first, "last": last}
     found = f"SELECT FROM ai_decisions WHERE user_id = %(user_id)s AND {COVERED[new.kind]} LIMIT %(most)s"
-    row = await (await connection.execute(f"SELECT count(*) FROM ({found}) AS found", values)).fetchone()
-    assert row is not None  # one value
-    return int(row[0])
+    return int(await fetch_value(source, f"SELECT count(*) FROM ({found}) AS found", values))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -15,7 +15,7 @@ from psycopg.rows import class_row
 from compliance.tables import ErasurePhase
 from db.access_log import LogEntry, append_entry_psycopg
 from db.identifiers import uuid_at
-from db.pool import Pool, PoolConnection, Values, checkout
+from db.pool import Pool, Shape, Values, checkout, fetch_as, fetch_value
 
 COLUMNS: Final = (
     "id, user_id, kind, subject, salt, subject_hash, reason, requested_by, requested_at, preview,"
@@ -118,53 +118,44 @@ async def add_erasure(source: Pool, new: NewErasure, now: datetime, *, logged: L
     Raises:
         ErasureHeld: a legal hold is on exactly this author or conversation.
     """
-    values: dict[str, Any] = {
-        "id": uuid_at(now), "user_id": new.user_id, "kind": new.kind.value, "subject": new.subject,
-        "reason": new.reason, "requested_by": new.requested_by,
-    }  # fmt: skip
-    async with checkout(source) as connection, connection.transaction():
-        row = await (await connection.execute(HELD, values)).fetchone()
-        if row and row[0]:
-            raise ErasureHeld
-        stored = await _one(connection, REQUEST, values)
-        await append_entry_psycopg(connection, logged)
+    values = asdict(new) | {"id": uuid_at(now)}
+    if await fetch_value(source, HELD, values):
+        raise ErasureHeld
+    stored = await change_logged(source, Erasure, REQUEST, values, logged)
     assert stored is not None  # it inserts a row or raises
     return stored
 
 
 async def confirm_erasure(source: Pool, erasure_id: UUID, by: str, *, logged: LogEntry) -> Erasure | None:
     """Let a worker begin; None when it was not counted yet, was confirmed before, or has ended."""
-    return await _changed(source, CONFIRM, {"id": erasure_id, "by": by}, logged)
+    return await change_logged(source, Erasure, CONFIRM, {"id": erasure_id, "by": by}, logged)
 
 
 async def cancel_erasure(source: Pool, erasure_id: UUID, *, logged: LogEntry) -> Erasure | None:
     """Cancel a request that is not confirmed; None when it is, or has ended."""
-    return await _changed(source, CANCEL, {"id": erasure_id}, logged)
+    return await change_logged(source, Erasure, CANCEL, {"id": erasure_id}, logged)
 
 
 async def get_erasure(source: Pool, erasure_id: UUID) -> Erasure | None:
     """A request, or None."""
-    async with checkout(source) as connection:
-        return await _one(connection, GET, {"id": erasure_id})
+    return next(iter(await fetch_as(source, Erasure, GET, {"id": erasure_id})), None)
 
 
 async def list_erasures(
-    source: Pool, accounts: tuple[str, ...] | None, *, limit: int = 50
-) -> tuple[Erasure, ...]:
+    source: Pool, accounts: Sequence[str] | None, *, limit: int = 50
+) -> Sequence[Erasure]:
     """Requests of these accounts, or of all, newest first."""
     values = {"accounts": None if accounts is None else list(accounts), "limit": limit}
-    async with checkout(source) as connection, connection.cursor(row_factory=class_row(Erasure)) as cursor:
-        return tuple(await (await cursor.execute(LIST, values)).fetchall())
+    return await fetch_as(source, Erasure, LIST, values)
 
 
-async def _changed(source: Pool, statement: str, values: Values, logged: LogEntry) -> Erasure | None:
+async def change_logged(
+    source: Pool, shape: type[Shape], statement: str, values: Values, logged: LogEntry
+) -> Shape | None:
+    """The changed row, with its line of the access log in the same transaction; None: nothing was changed."""
     async with checkout(source) as connection, connection.transaction():
-        changed = await _one(connection, statement, values)
+        cursor = connection.cursor(row_factory=class_row(shape))
+        changed = await (await cursor.execute(statement, values)).fetchone()
         if changed is not None:
             await append_entry_psycopg(connection, logged)
     return changed
-
-
-async def _one(connection: PoolConnection, statement: str, values: Values) -> Erasure | None:
-    async with connection.cursor(row_factory=class_row(Erasure)) as cursor:
-        return await (await cursor.execute(statement, values)).fetchone()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from compliance.erasure.records import COLUMNS, GET, Erasure
-from db.pool import Pool, checkout, fetch_dicts, fetch_rows, fetch_value
+from compliance.erasure.records import COLUMNS, Erasure
+from db.pool import Pool, Values, checkout, fetch_as, fetch_dicts, fetch_rows, fetch_value
 
 STALE_S: Final = 30
 """A process without a step for this long counts as dead; a step takes a second or two."""
@@ -29,9 +28,12 @@ CLAIM: Final = f"""
 PREVIEW: Final = "SELECT hushgate_store_preview(%s, %s)"
 BEGIN: Final = "SELECT hushgate_begin_erasure(%s, %s)"
 DECISIONS: Final = "SELECT * FROM hushgate_erase_decisions(%s, %s)"
+"""Makes decisions tombstones."""
 AGAIN: Final = "SELECT * FROM hushgate_erase_again(%s, %s)"
+"""Erases what came to tombstones meanwhile."""
 ROWS: Final = "SELECT hushgate_erase_rows(%s)"
 QUERIES: Final = "SELECT * FROM hushgate_erase_queries(%s, %s)"
+"""Erases queries from lines of the access log."""
 PHASE: Final = f"SELECT {COLUMNS} FROM hushgate_next_erasure_phase(%(id)s, %(before)s)"
 RELEASE: Final = "UPDATE erasures SET alive_at = NULL WHERE id = %s RETURNING id"
 ADD: Final = "SELECT hushgate_add_stream_counts(%s, %s)"
@@ -62,19 +64,12 @@ class ErasureTargets:
 
 async def claim_erasure(source: Pool, erasure_id: UUID | None = None) -> Erasure | None:
     """The request that has waited longest for a worker, or the one that is named; None: there is none."""
-    return await _erasure(source, CLAIM, {"id": erasure_id})
-
-
-async def load_erasure(source: Pool, erasure_id: UUID) -> Erasure | None:
-    """The request as it is now."""
-    return await _erasure(source, GET, {"id": erasure_id})
+    return next(iter(await fetch_as(source, Erasure, CLAIM, {"id": erasure_id})), None)
 
 
 async def store_preview(source: Pool, erasure_id: UUID, entries: Mapping[str, int]) -> None:
     """Count the rows and store them with the entries of streams."""
-    async with checkout(source) as connection, connection.transaction():
-        await connection.execute(LONG)
-        await connection.execute(PREVIEW, (erasure_id, Jsonb(dict(entries))))
+    await _run_long(source, PREVIEW, (erasure_id, Jsonb(dict(entries))))
 
 
 async def begin_erasure(source: Pool, erasure_id: UUID, newest_entry: str) -> None:
@@ -82,34 +77,21 @@ async def begin_erasure(source: Pool, erasure_id: UUID, newest_entry: str) -> No
     await fetch_value(source, BEGIN, (erasure_id, newest_entry))
 
 
-async def erase_decisions(source: Pool, erasure_id: UUID, most: int) -> bool:
-    """Make the next decisions tombstones; True when there is none left."""
-    (row,) = await fetch_dicts(source, DECISIONS, (erasure_id, most))
-    return bool(row["finished"])
-
-
-async def erase_again(source: Pool, erasure_id: UUID, most: int) -> bool:
-    """Erase what came to the next tombstones meanwhile; True when there is none left."""
-    (row,) = await fetch_dicts(source, AGAIN, (erasure_id, most))
-    return bool(row["finished"])
-
-
 async def erase_rows(source: Pool, erasure_id: UUID) -> None:
     """Erase rows that belong to no single decision."""
-    async with checkout(source) as connection, connection.transaction():
-        await connection.execute(LONG)
-        await connection.execute(ROWS, (erasure_id,))
+    await _run_long(source, ROWS, (erasure_id,))
 
 
-async def erase_queries(source: Pool, erasure_id: UUID, most: int) -> bool:
-    """Erase queries from the next lines of the access log; True when there is none left."""
-    (row,) = await fetch_dicts(source, QUERIES, (erasure_id, most))
+async def erase_some(source: Pool, part: str, erasure_id: UUID, most: int) -> bool:
+    """Erase the next ``most`` of a part, ``DECISIONS``, ``AGAIN`` or ``QUERIES``; True when none is left."""
+    (row,) = await fetch_dicts(source, part, (erasure_id, most))
     return bool(row["finished"])
 
 
 async def next_phase(source: Pool, erasure: Erasure) -> Erasure | None:
     """The erasure in its next phase; None when another process has moved it."""
-    return await _erasure(source, PHASE, {"id": erasure.id, "before": erasure.phase})
+    values = {"id": erasure.id, "before": erasure.phase}
+    return next(iter(await fetch_as(source, Erasure, PHASE, values)), None)
 
 
 async def release_erasure(source: Pool, erasure_id: UUID) -> None:
@@ -148,10 +130,9 @@ async def expected_targets(source: Pool, erasure_id: UUID) -> ErasureTargets:
     )
 
 
-async def unsigned_erasures(source: Pool) -> tuple[Erasure, ...]:
+async def unsigned_erasures(source: Pool) -> Sequence[Erasure]:
     """Erasures that have ended and whose receipts wait for a signature."""
-    async with checkout(source) as connection, connection.cursor(row_factory=class_row(Erasure)) as cursor:
-        return tuple(await (await cursor.execute(UNSIGNED)).fetchall())
+    return await fetch_as(source, Erasure, UNSIGNED)
 
 
 async def store_signature(source: Pool, erasure_id: UUID, signature: str) -> None:
@@ -159,6 +140,7 @@ async def store_signature(source: Pool, erasure_id: UUID, signature: str) -> Non
     await fetch_value(source, SIGN, (erasure_id, signature))
 
 
-async def _erasure(source: Pool, statement: str, values: Mapping[str, Any]) -> Erasure | None:
-    async with checkout(source) as connection, connection.cursor(row_factory=class_row(Erasure)) as cursor:
-        return await (await cursor.execute(statement, values)).fetchone()
+async def _run_long(source: Pool, statement: str, values: Values) -> None:
+    async with checkout(source) as connection, connection.transaction():
+        await connection.execute(LONG)
+        await connection.execute(statement, values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +12,7 @@ import typer
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.exit_codes import ExitCode
-from cli.options import database_url, own_connections, read_audit, time_of
+from cli.options import read_audit, time_of, with_pool
 from cli.output import fail, print_message
 from cli.output_file import Force, output_file
 from compliance.statements import restrictions
@@ -28,7 +27,6 @@ from compliance.statements.restrictions import RestrictedPage
 from compliance.statements.statement import CAUTION
 from db.accounts import current_account
 from review.lists.export_layout import Form
-from worker.model import Account
 
 
 def statements(
@@ -56,7 +54,7 @@ def statements(
     start, end = time_of("--since", since), time_of("--until", until) or datetime.now(UTC)
     assert start is not None  # --since is required
     try:
-        file = statement_file(asyncio.run(_account(account)), start, end, chosen)
+        file = statement_file(with_pool(lambda source: current_account(source, account)), start, end, chosen)
     except StatementsRefused as refused:
         raise fail(str(refused), code=ExitCode.REJECTED) from None
     print_message(CAUTION)
@@ -65,11 +63,6 @@ def statements(
     print_message(f"{written} statements written to {output}", style="dim")
     for code, number in without_ground(file, found).items():
         print_message(f"{number} decisions left out: no ground for {code}", style="dim")
-
-
-async def _account(user_id: str) -> Account:
-    async with own_connections(database_url()) as source:
-        return await current_account(source, user_id)
 
 
 async def _write(

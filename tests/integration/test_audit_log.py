@@ -16,7 +16,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from compliance.audit_log import appending, verifying
+from compliance.audit_log import appending, stored
 from compliance.audit_log.appending import LogBroken
 from compliance.audit_log.checkpoints import new_key, signer_of
 from compliance.audit_log.entries import LOGGED, LeafKind
@@ -202,7 +202,7 @@ def test_an_erasure_is_believed_with_its_receipt_only(url: str) -> None:
 
 def test_an_erasure_during_a_verification_is_no_alarm(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything is compared as it was when the verification began."""
-    monkeypatch.setattr(verifying, "BATCH", 1)
+    monkeypatch.setattr(stored, "BATCH", 1)
     logged(url, authors=("amy", "bob", "cleo"))
     erased: list[UUID] = []
 

@@ -120,7 +120,7 @@ async def erase_rows_only(
         await steps.store_preview(pool, erasure_id, {})
         await confirm(url, erasure_id)
         await steps.begin_erasure(pool, erasure_id, "0-0")
-        found = await steps.load_erasure(pool, erasure_id)
+        found = await records.get_erasure(pool, erasure_id)
         while found is not None and found.phase != ErasurePhase.STREAMS_AGAIN:
             await _work(pool, found)
             found = await steps.next_phase(pool, found)
@@ -138,15 +138,15 @@ async def _work(pool: Pool, erasure: Erasure) -> None:
         case ErasurePhase.ROWS | ErasurePhase.ROWS_AGAIN:
             await steps.erase_rows(pool, erasure.id)
         case ErasurePhase.QUERIES | ErasurePhase.QUERIES_AGAIN:
-            assert await steps.erase_queries(pool, erasure.id, 1000)
+            assert await steps.erase_some(pool, steps.QUERIES, erasure.id, 1000)
         case ErasurePhase.COPIES_AGAIN:
-            assert await steps.erase_again(pool, erasure.id, 1000)
+            assert await steps.erase_some(pool, steps.AGAIN, erasure.id, 1000)
         case ErasurePhase.STREAMS:
             await steps.add_counts(pool, erasure.id, {})
         case ErasurePhase.WAITING:
             pass
         case _:
-            assert await steps.erase_decisions(pool, erasure.id, 1000)
+            assert await steps.erase_some(pool, steps.DECISIONS, erasure.id, 1000)
 
 
 class Interrupted(Exception):
