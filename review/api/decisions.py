@@ -121,14 +121,19 @@ def parse_place(visit: Visit, right: Right) -> ListPlace:
     """
     parameters = visit.request.query_params
     limit, account = parse_limit(parameters.get("limit", str(DEFAULT_LIMIT))), parameters.get("account")
-    try:
-        after = UUID(parameters["cursor"]) if parameters.get("cursor") else None
-    except ValueError:
-        raise Refused(400, "The cursor cannot be used", "cursor: expected the value of next") from None
+    after = parse_id_cursor(parameters.get("cursor"))
     if account:
         visit.require(right, account)
     accounts = (account,) if account else visit.accounts(right)
     return ListPlace(limit=limit, after=after, account=account or None, accounts=accounts)
+
+
+def parse_id_cursor(text: str | None) -> UUID | None:
+    """The id of the last row of the page before; None for the first page."""
+    try:
+        return UUID(text) if text else None
+    except ValueError:
+        raise Refused(400, "The cursor cannot be used", "cursor: expected the value of next") from None
 
 
 def parse_limit(text: str) -> int:

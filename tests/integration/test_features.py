@@ -6,11 +6,11 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
-from features import feature
 from features.feature import FEATURES, VARIABLE, Feature, declared, parts
 
 LISTED = """
@@ -104,5 +104,5 @@ def test_an_unknown_hook_is_an_error() -> None:
 @pytest.mark.parametrize("each", declared(), ids=lambda each: each.name)
 def test_every_hook_names_an_object(each: Feature) -> None:
     """Of every feature."""
-    for hook in feature.fields(Feature):
+    for hook in fields(Feature):
         assert hook.name == "name" or all(part is not None for part in parts(hook.name)), each.name

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.support.samples import event
-from worker.holds import CLOSED_S, Holds
+from worker.moderation_holds import CLOSED_S, Holds
 
 
 class Places:
