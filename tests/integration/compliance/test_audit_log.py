@@ -37,7 +37,7 @@ from tests.support.erasing import KEY, erase_rows_only
 from tests.support.terminal import Shell
 from worker.model import Decision
 
-SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "verify_audit_log.py"
+SCRIPT = Path(__file__).resolve().parents[3] / "examples" / "verify_audit_log.py"
 
 
 @pytest.fixture
