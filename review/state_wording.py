@@ -110,9 +110,9 @@ def closing_wording(cause: str) -> str:
     return gettext(CLOSING_CAUSES.get(cause, cause))
 
 
-def cancel_wording(reason: str | None, *, late: bool) -> str:
-    """Why a reply was cancelled; ``late`` tells for rows that older releases cancelled without a reason."""
-    return gettext(CANCEL_REASONS.get("too_late" if reason is None and late else reason, str(reason)))
+def cancel_wording(reason: str | None) -> str:
+    """Why a reply was cancelled; None: a reviewer withdrew it."""
+    return gettext(CANCEL_REASONS.get(reason, str(reason)))
 
 
 def answer_outcome(outcome: str) -> str:
