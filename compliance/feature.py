@@ -10,6 +10,7 @@ from features.feature import Feature
 FEATURE: Final = Feature(
     name="compliance",
     tables="compliance.tables",
+    sql="compliance.feature:SQL",
     retention="compliance.retention:RETENTION",
     undone="compliance.appeals.outcomes:reopen_appeal",
     pages="compliance.routes:PAGES",
@@ -23,6 +24,7 @@ FEATURE: Final = Feature(
     commands="compliance.feature:COMMANDS",
     outgoing="compliance.appeals.settling:BODIES",
 )
+SQL: Final = Path(__file__).parent / "sql"
 TEMPLATES: Final = Path(__file__).parent / "templates"
 COMMANDS: Final = {
     "holds": "compliance.erasure.hold_commands:app",
