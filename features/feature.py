@@ -2,7 +2,7 @@
 
 The core never imports a feature. It asks ``parts("pages")`` and gets the objects that the features in force
 declare for that hook, in the order of ``FEATURES``. A feature that ``HUSHGATE_FEATURES`` leaves out adds only
-its tables: they stay, so that switching it on again finds its rows.
+what ``ALWAYS`` names: its tables and their rules stay, so that switching it on again finds its rows.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Final
 
-FEATURES: Final[tuple[str, ...]] = ("trials",)
+FEATURES: Final[tuple[str, ...]] = ("trials", "compliance")
 VARIABLE: Final = "HUSHGATE_FEATURES"
+ALWAYS: Final = frozenset({"tables", "sql", "retention", "undone"})
+"""Hooks of every installed feature, in force or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +24,16 @@ class Feature:
     """One feature. Each hook names an object as ``module:attribute``; an empty name adds nothing there."""
 
     name: str
-    tables: str = ""  # module that adds its tables to the metadata; always loaded, in force or not
+    tables: str = ""  # module that adds its tables to the metadata
+    sql: str = ""  # folder with the functions that ``db.baseline`` creates, one file per topic
+    retention: str = ""  # Sequence[db.retention.kept.TableRetention]: how long its tables are kept
+    undone: str = ""  # async function of (connection, review id), in the transaction that withdraws a review
     pages: str = ""  # Sequence[review.http.page_routes.PageRoute]: pages and API, each with its right
     templates: str = ""  # folder of the templates of its pages and panels
+    template_filters: str = ""  # Mapping of name to function
+    navigation: str = ""  # Sequence[review.shell.links.NavigationLink]
     menu: str = ""  # Sequence[review.shell.menu.MenuEntry]: tabs of an account, buttons of a decision
-    panels: str = ""  # Mapping of place (decision, decision_review, change, document) to async functions
+    panels: str = ""  # Mapping of place (decision, subject, change, document ...) to async functions
     filters: str = (
         ""  # Sequence[review.lists.filter_fields.FilterField] for lists, exports, API, command line
     )
@@ -44,7 +51,6 @@ class Feature:
     fleet_figures: str = ""  # async function of a connection: further fields of StoredFigures
     digest_counts: str = ""  # async function of (connection, accounts, since): further fields of DigestCounts
     outgoing: str = ""  # Mapping of outgoing event types to their schemas
-    erased: str = ""  # Sequence of tables and columns that an erasure empties
 
 
 def declared() -> Sequence[Feature]:
@@ -69,7 +75,7 @@ def parts(hook: str) -> Sequence[Any]:
     """The objects that the features declare for ``hook``, a field of ``Feature``."""
     if hook not in {field.name for field in fields(Feature)}:
         raise ValueError(f"hook: expected a field of Feature, got {hook!r}")
-    features = declared() if hook == "tables" else in_force()
+    features = declared() if hook in ALWAYS else in_force()
     return tuple(_named(name) for feature in features if (name := getattr(feature, hook)))
 
 

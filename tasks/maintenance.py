@@ -8,21 +8,17 @@ import structlog
 from celery import shared_task
 
 from db import upkeep
-from db.appeals.settling import settle_outcomes
 from db.escalations.closing import close_due_escalations
 from tasks.fleet.beats import sign_tasks
-from tasks.governance import sweep as retention
-from tasks.governance.erasure import ErasureParts, run_erasures, signing_key
-from tasks.governance.sweep import SweepPace
+from tasks.retention import sweep as retention
+from tasks.retention.sweep import SweepPace
 from tasks.runtime import Runtime
 from tasks.stream_upkeep.sweep import sweep_streams
 
 log = structlog.get_logger(__name__)
 
 SCHEDULE: Final = {
-    "appeals": {"task": "hushgate.appeals", "schedule": 30.0, "options": {"expires": 30}},
     "deliver": {"task": "hushgate.deliver", "schedule": 10.0, "options": {"expires": 10}},
-    "erasures": {"task": "hushgate.erasures", "schedule": 10.0, "options": {"expires": 10}},
     "escalations": {"task": "hushgate.escalations", "schedule": 30.0, "options": {"expires": 30}},
     "partitions": {"task": "hushgate.partitions", "schedule": 3600.0, "options": {"expires": 3600}},
     "streams": {"task": "hushgate.streams", "schedule": 600.0, "options": {"expires": 600}},
@@ -31,7 +27,7 @@ SCHEDULE: Final = {
 
 
 def runtime_of(task: Any) -> Runtime:
-    """The runtime of the worker that runs a task. Raises RuntimeError outside of workers."""
+    """The runtime of the worker that runs the task. Raises RuntimeError outside a worker."""
     runtime: Runtime | None = getattr(task.app, "hushgate_runtime", None)
     if runtime is None:
         raise RuntimeError("this task runs inside a Hushgate worker only")
@@ -44,14 +40,6 @@ def deliver(task: Any) -> None:
     runtime = runtime_of(task)
     runtime.nudge()
     runtime.call(sign_tasks(runtime.parts.redis, task.app.hushgate_settings.stream))
-
-
-@shared_task(name="hushgate.appeals", bind=True)
-def appeals(task: Any) -> None:
-    """Report the outcomes of appeals that can no longer be undone."""
-    runtime = runtime_of(task)
-    if settled := runtime.call(settle_outcomes(runtime.parts.pool, runtime.now())):
-        log.info("appeals_settled", appeals=settled)
 
 
 @shared_task(name="hushgate.escalations", bind=True)
@@ -77,16 +65,6 @@ def sweep(task: Any) -> None:
     pace = SweepPace(deleted=runtime.retention_deleted)
     deleted = runtime.call(retention.sweep(runtime.parts.pool, settings, runtime.now(), pace=pace))
     log.info("swept", **deleted)
-
-
-@shared_task(name="hushgate.erasures", bind=True)
-def erasures(task: Any) -> None:
-    """Count what requested erasures are about, and run the confirmed ones."""
-    runtime, settings = runtime_of(task), task.app.hushgate_settings
-    parts = ErasureParts(
-        pool=runtime.parts.pool, redis=runtime.parts.redis, streams=settings, key=signing_key(settings)
-    )
-    runtime.call(run_erasures(parts))
 
 
 @shared_task(name="hushgate.streams", bind=True)

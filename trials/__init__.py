@@ -13,5 +13,6 @@ Replays, backtests and shadows decide from recordings (``worker.recordings``) by
 batches (``jobs.batch``), and count into one table of groups (``pure.replay.groups``). Reviews give the rest:
 error rates, calibration and suggestions.
 
-Layers, downwards: ``feature``, ``commands``, ``pages``, ``jobs``, ``store``, ``tables`` and ``pure``.
+Layers, downwards: ``feature``, ``commands``, ``pages``, ``jobs``, ``store``, ``tables`` and ``pure``;
+``sql`` has the functions of the database.
 """

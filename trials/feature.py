@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from features.feature import Feature
@@ -9,6 +10,7 @@ from features.feature import Feature
 FEATURE: Final = Feature(
     name="trials",
     tables="trials.tables",
+    sql="trials.feature:SQL",
     pages="trials.pages.routes:PAGES",
     templates="trials.pages:TEMPLATES",
     menu="trials.pages.routes:MENU",
@@ -25,3 +27,4 @@ FEATURE: Final = Feature(
     fleet_figures="trials.store.returned:fleet_figures",
     digest_counts="trials.store.returned:digest_counts",
 )
+SQL: Final = Path(__file__).parent / "sql"

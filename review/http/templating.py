@@ -12,9 +12,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from features.feature import parts
+from features.feature import merged, parts
 from review import access, content_covers, ruling_labels, state_wording, wording
-from review.appeals import wording as appeal_wording
 from review.decision import trace_wording
 from review.http.static_files import static_url
 from review.languages import gettext, ngettext, numbers, pgettext, times
@@ -59,8 +58,6 @@ def _environment() -> Environment:
         "when_exact": times.exact_time_element,
         "translated": gettext,
         "role_name": access.role_name,
-        "subject_kind": state_wording.subject_kind,
-        "erasure_phase": state_wording.erasure_phase,
         "delivery_state": state_wording.delivery_state,
         "localized": numbers.localized,
         "words": breakable_code,
@@ -97,8 +94,7 @@ def _environment() -> Environment:
         "ruling_reason": ruling_labels.ruling_reason,
         "ruling_effect": ruling_labels.ruling_effect,
         "closing_cause": state_wording.closing_wording,
-        "appeal_outcome": appeal_wording.outcome_label,
-        "appeal_source": appeal_wording.source_label,
+        **merged("template_filters"),
     }
     environment.filters |= {name: _at_rendering(filters[name]) for name in filters}
     return environment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from db.audit.filters import ReviewFilter
-from db.figures.statements import RunEvent
+from db.figures.figure_sql import RunEvent
 from features.feature import items
 from review import reason_labels
 from review.lists import filter_parsers

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from features.feature import items
+from review.http.page_routes import PageRoute
 from review.routes.accounts import ACCOUNTS
 from review.routes.answers import ANSWERS_API
 from review.routes.api import API
 from review.routes.api_changes import API_CHANGES
-from review.routes.appeals import APPEALS, APPEALS_API
 from review.routes.auth import SIGNING_IN
 from review.routes.collaboration import COLLABORATION
 from review.routes.conversations import CONVERSATIONS
 from review.routes.dashboard import FIGURES
 from review.routes.decisions import DECISIONS
 from review.routes.first_run import FIRST_RUN
-from review.routes.governance import GOVERNANCE, GOVERNANCE_API
 from review.routes.owner import OWNER
 from review.routes.people import PEOPLE
 from review.routes.profile import OWN
@@ -25,7 +24,7 @@ from review.routes.shell import SHELL
 from review.routes.subjects import SUBJECTS
 from review.routes.webhooks import WEBHOOKS, WEBHOOKS_API
 
-PAGES: Final = (
+PAGES: Final[tuple[PageRoute, ...]] = (
     *SIGNING_IN,
     *OWN,
     *SHELL,
@@ -36,10 +35,8 @@ PAGES: Final = (
     *SUBJECTS,
     *FIGURES,
     *WEBHOOKS,
-    *GOVERNANCE,
     *OWNER,
     *FIRST_RUN,
-    *APPEALS,
     *items("pages"),
     *ACCOUNTS,
     *PEOPLE,
@@ -47,6 +44,4 @@ PAGES: Final = (
     *API,
     *ANSWERS_API,
     *API_CHANGES,
-    *GOVERNANCE_API,
-    *APPEALS_API,
 )

@@ -1,4 +1,4 @@
-"""Links that optional features add: tabs of an account's pages, buttons of a decision's page."""
+"""Links that optional features add: tabs of an account's pages, buttons and links of a decision's page."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ class MenuPlace(StrEnum):
 
     ACCOUNT = "account"
     DECISION = "decision"
+    DECISION_REVIEW = "decision_review"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,7 @@ class MenuEntry:
         title: marked for translation.
         right: on the account.
         after: of a tab, the name of the page whose tab stands before this one.
+        only: of a link below the review of a decision, the outcome that the decision must have.
     """
 
     place: MenuPlace
@@ -32,6 +34,7 @@ class MenuEntry:
     title: str
     right: Right
     after: str = ""
+    only: str = ""
 
 
 def menu(place: str) -> tuple[MenuEntry, ...]:

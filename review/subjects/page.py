@@ -1,4 +1,4 @@
-"""The page of an author or a conversation: history, figures, notes, tags, holds and erasures."""
+"""The page of an author or a conversation: history, figures, notes and tags."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from db.review_store import AsyncConnection
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
+from review.panels import load_panels
 from review.subjects.records import load_subject
 from worker.payload import ID_CHARS
 
@@ -81,6 +82,7 @@ async def _show(visit: Visit, subject: Subject) -> Response:
         "subjects/page.html",
         subject=subject,
         record=record,
+        panels=await load_panels("subject", visit, subject),
         address=subject_address(visit, subject),
         listed=urlencode(listed),
         most_counted=MOST_COUNTED,

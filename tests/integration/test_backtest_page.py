@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 from selectolax.lexbor import LexborHTMLParser
 from uuid_utils.compat import uuid7
 
-from db.governance.erasures import ErasureKind
+from compliance.erasure.records import ErasureKind
 from db.people.records import Person, Role
 from db.pool import create_pool
 from sandbox.server import SandboxHandle

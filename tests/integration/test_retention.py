@@ -13,12 +13,13 @@ from psycopg.rows import dict_row
 
 from db import conservation, upkeep
 from db.audit.decision_list import read_connection
-from db.governance.declared import RETENTION, STREAM_RETENTION, KeptBy
-from db.governance.retention import rows_due, sweep_step
 from db.identifiers import uuid_at
 from db.pool import Pool, create_pool
-from tasks.governance.sweep import SweepPace, sweep
+from db.retention.declared import RETENTION, STREAM_RETENTION
+from db.retention.kept import KeptBy
+from db.retention.steps import rows_due, sweep_step
 from tasks.outgoing import OUTGOING
+from tasks.retention.sweep import SweepPace, sweep
 from tests.support.retention import SWEPT, keeping
 from worker.settings import RetentionSettings
 
@@ -48,8 +49,8 @@ OF_DECISION: Final = {
     " VALUES (%(id)s::text, 'shop', %(id)s::text, %(at)s)",
     "messages": "(user_id, conversation_id, message_id, decision_id, role, text, created_at)"
     " VALUES ('shop', %(conversation)s, 'm', %(id)s, 'user', 'x', %(at)s)",
-    "quarantine": "(user_id, conversation_id, message_id, decision_id, role, text, created_at, expires_at)"
-    " VALUES ('shop', %(conversation)s, 'm', %(id)s, 'user', 'x', %(at)s, %(at)s)",
+    "quarantine": "(user_id, conversation_id, message_id, decision_id, role, text, place, created_at,"
+    " expires_at) VALUES ('shop', %(conversation)s, 'm', %(id)s, 'user', 'x', 1, %(at)s, %(at)s)",
     "held_drafts": "(user_id, conversation_id, message_id, decision_id, reason_code, kind, text, created_at,"
     " expires_at) VALUES ('shop', %(conversation)s, 'm', %(id)s, 'X', 'draft', 'x', %(at)s, %(at)s)",
     "recordings": "(decision_id, user_id, conversation_id, author_id, created_at, data)"

@@ -16,7 +16,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from db.governance.erasures import ErasureKind
+from compliance.erasure.records import ErasureKind
 from db.pool import WORKER_ROLE, Pool, create_pool, fetch_rows
 from db.review_store import REVIEWER_ROLE
 from sandbox.server import SandboxHandle

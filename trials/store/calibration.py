@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.figures.agreement import STANDING, Basis, selection_values
 from db.figures.dimensions import EXPRESSIONS, SampleDimension
-from db.figures.statements import assessed
+from db.figures.figure_sql import assessed
 from db.rows import Row, all_rows
 from trials.pure.proposals import MEASURED, ReviewedMeasure
 from trials.store.error_rates import ErrorSelection

@@ -1,0 +1,44 @@
+"""Links to the pages of compliance: in the navigation, the tabs of an account, and the page of a decision."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from review.access import Right
+from review.languages import mark
+from review.shell.links import NavigationGroup, NavigationLink
+from review.shell.menu import MenuEntry, MenuPlace
+
+NAVIGATION: Final = (
+    NavigationLink(
+        title=mark("Appeals"),
+        path="/appeals",
+        right=Right.REVIEW,
+        group=NavigationGroup.REVIEWING,
+        icon="flag",
+        key="f",
+    ),
+)
+MENU: Final = (
+    MenuEntry(
+        place=MenuPlace.ACCOUNT,
+        route="holds",
+        title=mark("Holds and erasure"),
+        right=Right.ADMIN,
+        after="webhooks",
+    ),
+    MenuEntry(
+        place=MenuPlace.ACCOUNT,
+        route="statements",
+        title=mark("Statements"),
+        right=Right.EXPORT,
+        after="webhooks",
+    ),
+    MenuEntry(
+        place=MenuPlace.DECISION_REVIEW,
+        route="decision_appeal",
+        title=mark("Enter an appeal of the author"),
+        right=Right.REVIEW,
+        only="ignore",
+    ),
+)
