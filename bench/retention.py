@@ -24,7 +24,7 @@ from cli.stack import Stack
 from db import decisions, migrate
 from db.identifiers import uuid_at
 from db.pool import Pool, create_pool
-from tasks.governance.sweep import SweepPace, sweep
+from tasks.retention.sweep import SweepPace, sweep
 from worker.model import Decision, DecisionKind, Event, Scope
 from worker.reasons import Reason
 from worker.settings import RetentionSettings

@@ -15,6 +15,7 @@ from redis.exceptions import RedisError
 
 from cli.exit_codes import MEANINGS, ExitCode, code_of
 from cli.output import print_message
+from features.feature import merged
 from worker import __version__
 from worker.errors import HushgateError, StorageUnavailable
 
@@ -61,13 +62,9 @@ COMMANDS: Final = {
     "worker": "cli.deployment.serve:worker",
     "beat": "cli.deployment.serve:beat",
     "gateway": "cli.deployment.gateway:gateway",
-    "retention": "cli.governance.retention:app",
-    "holds": "cli.governance.holds:app",
-    "erasure": "cli.governance.erasure:app",
-    "statements": "cli.governance.statements:statements",
+    "retention": "cli.deployment.retention:app",
     "metrics": "cli.deployment.metrics:metrics",
     "alerts": "cli.alerts.commands:app",
-    "audit-log": "cli.audit_log.commands:app",
     "migrate": "cli.deployment.migrate:migrate",
     "backup": "cli.deployment.backup:backup",
     "restore": "cli.deployment.backup:restore",
@@ -75,6 +72,7 @@ COMMANDS: Final = {
     "doctor": "cli.doctor.command:doctor",
     "config": "cli.deployment.config:app",
     "schema": "cli.deployment.config:schema",
+    **merged("commands"),
 }
 """Where each command is defined: module and name. A module is imported when its command runs: a start that
 imports all of them takes five seconds of CPU."""

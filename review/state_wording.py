@@ -9,21 +9,6 @@ from db.jobs import JobKind, JobState
 from review.languages import gettext, mark
 from worker.model import EventType, Scope
 
-SUBJECT_KINDS: Final[Mapping[str, str]] = {
-    "account": mark("account"),
-    "author": mark("author"),
-    "conversation": mark("conversation"),
-    "decision": mark("decision"),
-}
-"""On what a legal hold or an erasure is; total over ``HoldKind`` and ``ErasureKind``."""
-ERASURE_PHASES: Final[Mapping[str, str]] = {
-    "requested": mark("requested"),
-    "previewed": mark("counted, waits for a person"),
-    "waiting": mark("waiting"),
-    "finished": mark("finished"),
-    "cancelled": mark("cancelled"),
-}
-RUNNING: Final = mark("running")
 DELIVERY_STATES: Final[Mapping[str, str]] = {
     "waiting": mark("waiting"),
     "succeeded": mark("succeeded"),
@@ -103,16 +88,6 @@ FIRST_QUEUES: Final = frozenset(
     {mark("Escalations"), mark("Second readings"), mark("Silent ignores, a sample"), TO_APPROVE}
 )
 """Names that Hushgate gives to queues; people give all others."""
-
-
-def subject_kind(kind: str) -> str:
-    """On what a hold or an erasure is."""
-    return gettext(SUBJECT_KINDS[kind]) if kind in SUBJECT_KINDS else kind
-
-
-def erasure_phase(phase: str) -> str:
-    """How far an erasure is: every phase between confirmation and end is running."""
-    return gettext(ERASURE_PHASES.get(phase, RUNNING))
 
 
 def delivery_state(state: str) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 from celery import Celery
 from celery.signals import beat_init, setup_logging, task_failure
 
+from features.feature import merged, parts
 from tasks import consumer, logs, telemetry
 from tasks.alerts.watch import AlertWatch
 from tasks.broker import use_losable_channels
@@ -20,6 +21,7 @@ from worker import __version__
 from worker.settings import FleetSettings, Settings, load
 
 QUEUE: Final = "hushgate"
+TASKS: Final = ("tasks.maintenance", "tasks.publish_task")
 
 
 def application(settings: Settings) -> Celery:
@@ -28,7 +30,7 @@ def application(settings: Settings) -> Celery:
     Every task is idempotent and short; the hot path does not use the broker.
     """
     use_losable_channels()
-    celery = Celery("hushgate", include=["tasks.maintenance", "tasks.publish_task"])
+    celery = Celery("hushgate", include=[*TASKS, *(module.__name__ for module in parts("tasks"))])
     celery.conf.update(
         broker_url=(settings.broker_url or settings.redis_url).get_secret_value(),
         broker_connection_retry_on_startup=True,
@@ -44,7 +46,7 @@ def application(settings: Settings) -> Celery:
         worker_concurrency=4,
         worker_hijack_root_logger=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,
-        beat_schedule=SCHEDULE,
+        beat_schedule=SCHEDULE | merged("schedule"),
         beat_schedule_filename=settings.beat_file,
         beat_sync_every=1,  # tasks.health checks the age of its file
         enable_utc=True,

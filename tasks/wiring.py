@@ -61,9 +61,9 @@ from worker.adapters.system_clock import SystemClock, machine_now
 from worker.assessment.non_answers import recogniser as non_answers
 from worker.assessment.promises import recogniser as promises
 from worker.assessment.reading import facts
-from worker.holds import Holds
 from worker.injections import find_injection
 from worker.model import Json
+from worker.moderation_holds import Holds
 from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
 from worker.rules.build_id import build_id
 from worker.settings import Settings, embedding_endpoint

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
+from markupsafe import Markup
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -206,6 +207,11 @@ class Visit:
         shared = {"visit": self, "Right": Right} | page_frame(self.may, self.request)
         body = self.site.templates.render(template, shared | values)
         return HTMLResponse(body, status_code=status)
+
+    def fragment(self, template: str, /, **values: object) -> Markup:
+        """A part of a page, for the template of the page to insert."""
+        text = self.site.templates.render(template, {"visit": self, "Right": Right} | values)
+        return Markup(text)  # noqa: S704  # rendered with escaping
 
     def redirect(self, name: str, /, query: str = "", **parameters: object) -> Response:
         """A redirect to another page, by GET."""

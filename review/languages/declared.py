@@ -13,7 +13,6 @@ from worker.account_settings import SETTINGS
 from worker.moderator_settings import MODERATOR_PARTS
 from worker.reasons import Reason
 from worker.setting import RiskText, Section
-from worker.statements import CAUTION
 from worker.webhooks.types import CANCEL_REASONS
 
 
@@ -33,7 +32,6 @@ def texts() -> Iterator[tuple[str, str]]:
         yield ruling_reason.label, "db/reviews/rulings.py"
     for text in CANCEL_REASONS.values():
         yield text, "worker/webhooks/types.py"
-    yield CAUTION, "worker/statements.py"
     yield from _of_filters()
 
 

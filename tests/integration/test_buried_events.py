@@ -17,13 +17,13 @@ from psycopg.rows import dict_row
 from cli.stack import Stack
 from db import conservation, dead_letters, decisions
 from db.audit.decision_list import read_connection
+from db.commits.commit_sql import KEY, commit_statement
 from db.commits.known import Recorded, find_outcome
-from db.commits.statements import KEY, commit_statement
 from db.commits.values import commit_values
 from db.dead_letters import DeadLetter
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle
-from tasks.governance.sweep import sweep
+from tasks.retention.sweep import sweep
 from tasks.stream import EntryGrant
 from tests.conftest import create_database, database_at
 from tests.support.retention import keeping

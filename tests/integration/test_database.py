@@ -18,6 +18,7 @@ from alembic.migration import MigrationContext
 from psycopg.rows import dict_row
 
 from cli.stack import Stack
+from compliance import tables as compliance_tables  # noqa: F401
 from db import (
     accounts,
     baseline,
@@ -32,10 +33,9 @@ from db.columns import metadata
 from db.commits.known import Recorded
 from db.conversations import PostgresConversations
 from db.figures import tables  # noqa: F401
-from db.governance import tables as governance_tables  # noqa: F401
-from db.governance.declared import RETENTION
 from db.pool import Pool, create_pool
-from tasks.governance.sweep import sweep
+from db.retention.declared import RETENTION
+from tasks.retention.sweep import sweep
 from tests.conftest import create_database, database_at
 from tests.support.retention import keeping
 from tests.support.samples import account, event

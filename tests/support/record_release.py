@@ -19,7 +19,7 @@ from db.backup.dump import dump_database
 from db.escalations.closing import close_due_escalations
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle, start
-from tasks.governance.sweep import sweep
+from tasks.retention.sweep import sweep
 from tests.support.conversing import HOURS, QUESTION
 from tests.support.release_statements import MARK, RELEASES, Recording, recorded
 from tests.support.running import OPEN, Running, eventually, running
