@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from gateway import batch
 from gateway.batch import Batch
-from gateway.rates import RateLimits
+from gateway.rates import PublishRates
 from review.access import Right
 from review.http.field_problems import FieldProblem
 from review.http.page_routes import PageRoute
@@ -64,7 +64,7 @@ class Intake:
         self.redis = connect_sync(settings.redis_url.get_secret_value(), timeout_s=ANSWER_S)
         self._settings = settings
         self._agreed = False
-        self._rates = RateLimits(
+        self._rates = PublishRates(
             self.redis,
             stream=settings.stream,
             most_events=settings.ingest_events,

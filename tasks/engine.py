@@ -14,9 +14,9 @@ from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
 from tasks.fairness.watch import EntryWatch
 from tasks.finisher import Finisher
 from tasks.lane_upkeep import EngineLimits, LaneUpkeep
-from tasks.places import Places
 from tasks.stream import AgentEntry, EntryGrant, Lanes, ReadResult
 from worker.cancellation import cancel_all
+from worker.places import Places
 
 log = structlog.get_logger(__name__)
 

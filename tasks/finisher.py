@@ -8,8 +8,8 @@ from typing import Final
 import structlog
 from redis.exceptions import RedisError
 
-from tasks.places import Places
 from tasks.stream import EntryGrant, FinishRequest, Lanes
+from worker.places import Places
 
 log = structlog.get_logger(__name__)
 

@@ -18,7 +18,7 @@ from redis.exceptions import OutOfMemoryError, RedisClusterException, ResponseEr
 
 from tasks.replicated import APPEND, Replication, TooFewReplicas, append_replicated
 from tasks.shards.agreement import agree, current_layout
-from tasks.shards.clients import is_cluster_client
+from tasks.shards.clients import LuaScript, is_cluster_client
 from tasks.shards.layout import Shard, ShardLayout
 from worker.errors import NotReplicated, PayloadRejected, StreamFull, StreamSealed
 from worker.payload import PAYLOAD_BYTES, Arrival, parse, whole_characters
@@ -198,7 +198,7 @@ def _appended(redis: Redis, stream: str, payloads: Sequence[bytes], replication:
         return append_replicated(redis, stream, payloads, replication)
     if is_cluster_client(redis):
         try:
-            answer: Any = redis.eval(APPEND, 1, stream, *payloads)
+            answer: Any = LuaScript(redis, APPEND).run(keys=[stream], args=payloads)
         except RedisClusterException as error:  # it is no RedisError: no node answered
             raise NotConnected(str(error)) from error
         return list(answer)

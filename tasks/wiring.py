@@ -38,7 +38,6 @@ from tasks.limits.guards import Guards, connections
 from tasks.limits.spending import Spending
 from tasks.metrics import names
 from tasks.metrics.process import WorkerMetrics
-from tasks.places import Places
 from tasks.relay import Relay, fleet_relay
 from tasks.retractor import Retractor, fleet_retractor
 from tasks.shards.clients import is_cluster
@@ -64,6 +63,7 @@ from worker.assessment.reading import facts
 from worker.holds import Holds
 from worker.injections import find_injection
 from worker.model import Json
+from worker.places import Places
 from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
 from worker.rules.build_id import build_id
 from worker.settings import Settings, embedding_endpoint

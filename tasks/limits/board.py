@@ -71,9 +71,9 @@ def report_of(guard: CallGuard) -> UpstreamReport:
         account=guard.upstream.account,
         state=guard.breaker.state,
         times_opened=guard.breaker.times_opened,
-        under_way=guard.bulkhead.in_use,
-        most=guard.bulkhead.most,
-        waiting=guard.bulkhead.waiting,
+        under_way=guard.places.taken,
+        most=guard.places.limit,
+        waiting=guard.places.waiting,
     )
 
 
@@ -89,17 +89,17 @@ async def _quota(sharing: list[CallGuard], resource: Resource) -> QuotaReport:
     """One resource of the upstreams that share an account."""
     limits = sharing[0].limits
     assert isinstance(limits, UpstreamLimits)  # every guard of a worker has its limits
-    bucket = limits.buckets.get(resource)
-    if bucket is not None:
-        bucket.used = (await bucket.look()).used
+    rate = limits.rates.get(resource)
+    if rate is not None:
+        rate.used = (await rate.look()).used
     return QuotaReport(
         account=sharing[0].upstream.account,
         upstreams=", ".join(guard.upstream.name for guard in sharing),
         resource=resource,
-        per_minute=bucket.per_minute if bucket else None,
+        per_minute=rate.per_minute if rate else None,
         used=limits.used[resource].last_minute,
         left=limits.left(resource),
-        waiting=bucket.waiting if bucket else 0,
+        waiting=rate.waiting if rate else 0,
         paused_s=round(limits.pause_left_s, 1),
     )
 

@@ -10,11 +10,11 @@ import structlog
 from redis.exceptions import RedisError
 
 from tasks.engine import Engine
-from tasks.places import Places
 from tasks.shards.lanes import ShardedLanes
 from tasks.shards.layout import Shard
 from tasks.stream import Lanes
 from worker.cancellation import cancel_all
+from worker.places import Places
 
 log = structlog.get_logger(__name__)
 

@@ -24,7 +24,6 @@ from tasks.fleet.state import load_stream_state
 from tasks.lane_upkeep import EngineLimits
 from tasks.memory import memory
 from tasks.once_stream import OnceStream, Outgoing, marks_of
-from tasks.places import Places
 from tasks.publish import append, open_shards
 from tasks.repair.marks import existing
 from tasks.shards.agreement import current_layout, double
@@ -37,6 +36,7 @@ from tasks.stream_upkeep.trimming import Keep, trim
 from tests.support.cluster import Cluster
 from tests.support.running import eventually
 from tests.support.terminal import Shell
+from worker.places import Places
 from worker.settings import OutgoingStreamSettings
 
 STREAM = "hushgate:events"

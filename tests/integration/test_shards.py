@@ -18,7 +18,6 @@ from tasks.engine import Engine
 from tasks.entry_lookup import EntryState, find_entries
 from tasks.fleet.state import load_fleet, load_stream_state
 from tasks.lane_upkeep import EngineLimits
-from tasks.places import Places
 from tasks.publish import append, open_shards
 from tasks.shards.agreement import SEAL, agree, current_layout, double, unfinished
 from tasks.shards.engines import ShardEngines
@@ -27,6 +26,7 @@ from tasks.shards.layout import Shard, ShardLayout
 from tasks.stream import EntryGrant, Lanes, backlog, connect
 from tests.support.running import Running, eventually, running
 from worker.errors import ConfigurationError, StreamSealed
+from worker.places import Places
 from worker.settings import StreamSettings
 
 STREAM = "hushgate:events"

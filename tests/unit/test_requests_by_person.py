@@ -7,19 +7,15 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from review.http.concurrency_limit import (
-    AT_ONCE,
-    WAITING,
-    ConcurrencyLimit,
-    TooManyRequests,
-)
+from review.http.visit import AT_ONCE, WAITING
+from worker.places import NoPlace, PlacesByKey
 
 KIM, LEE = uuid4(), uuid4()
 
 
 async def test_requests_are_limited_per_person() -> None:
     """Requests above the limit wait, then are refused; nothing is left behind."""
-    limit, gate, inside = ConcurrencyLimit(), asyncio.Event(), []
+    limit, gate, inside = PlacesByKey(AT_ONCE, most_waiting=WAITING), asyncio.Event(), []
 
     async def ask(person: UUID) -> None:
         async with limit.of(person):
@@ -31,11 +27,11 @@ async def test_requests_are_limited_per_person() -> None:
     for _ in range(5):
         await asyncio.sleep(0)
     begun = list(inside)
-    with pytest.raises(TooManyRequests):
+    with pytest.raises(NoPlace):
         await ask(KIM)
     gate.set()
     await asyncio.gather(*asked)
 
     assert begun == [KIM] * AT_ONCE + [LEE]
     assert inside.count(KIM) == AT_ONCE + WAITING
-    assert limit._loads == {}
+    assert limit._places == {}
