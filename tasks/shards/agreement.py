@@ -68,7 +68,7 @@ def sealing(shard: Shard) -> ScriptWords:
 
 
 def agreement(stream: str, shards: int | None) -> ScriptWords:
-    """Keys and arguments of AGREE, which answers the layout and makes one where no event was ever published."""
+    """Keys and arguments of AGREE: the layout, made where no event was ever published."""
     wanted = "" if shards is None else str(shards)
     return {"keys": [stream, layout_key(stream)], "args": [wanted, NOTICE]}
 
