@@ -45,15 +45,16 @@ class Mutation:
 
 
 RECORDED: Final = (
-    "        recorded = await self._stored(lambda: decisions.record_decision(self._pool, decision))\n"
+    "        recorded = await self.patience.stored(lambda: decisions.record_decision(self.pool, decision))\n"
 )
 RECORD: Final = f"{RECORDED}        if recorded is Recorded.OVERTAKEN:"
 MUTATIONS: Final = (
     Mutation(
         law=Law.LOST,
-        file="tasks/handler.py",
+        file="tasks/entries/handler.py",
         right=RECORD,
-        wrong=f"        if decision.event.entry_id.endswith('-3'):\n            return\n{RECORD}",
+        wrong="        if decision.event.entry_id.endswith('-3'):\n"
+        f"            return decision, Recorded.NEW\n{RECORD}",
     ),
     Mutation(
         law=Law.TWICE,
@@ -70,8 +71,8 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.DEAD_LETTERS,
-        file="tasks/handler.py",
-        right="most_bytes=self._payload_bytes",
+        file="tasks/entries/handler.py",
+        right="most_bytes=self.payload_bytes",
         wrong="most_bytes=150",
     ),
     Mutation(
@@ -168,7 +169,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.CRASH,
-        file="tasks/handler.py",
+        file="tasks/entries/handler.py",
         right=RECORD,
         wrong=f"{RECORDED}        if recorded is Recorded.NEW and decision.event.entry_id.endswith('-3'):\n"
         f"            __import__('os')._exit(3)\n        if recorded is Recorded.OVERTAKEN:",

@@ -17,9 +17,10 @@ from worker.assessment import Delivery, Policy, parse_delivery, parse_policy
 from worker.assessment.policies.designs import NO_DEFAULTS
 from worker.cancellation import cancel_all
 from worker.errors import PolicyRejected, RuleRejected, StorageUnavailable
-from worker.model import Account, ConversationState, Event, Json, Owner
+from worker.model import Account, BudgetReached, ConversationState, Event, Json, Owner
 from worker.rollouts.arms import RunningRollout
 from worker.rules import CompiledRules, compile_rules
+from worker.steps.run import EventCase
 
 log = structlog.get_logger(__name__)
 
@@ -62,6 +63,18 @@ class Rulebook:
         if self.rollout is None or self.trial is None or conversation.owner is Owner.PEOPLE:
             return self
         return self.trial if self.rollout.takes(event.conversation_id) else self
+
+    def case(self, event: Event, conversation: ConversationState, budget: BudgetReached | None) -> EventCase:
+        """The event with the versions that decide it."""
+        return EventCase(
+            event=event,
+            account=self.account,
+            rules=self.rules,
+            policy=self.policy,
+            delivery=self.delivery,
+            conversation=conversation,
+            budget=budget,
+        )
 
 
 class CompiledStore(Protocol):

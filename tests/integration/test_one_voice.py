@@ -104,7 +104,7 @@ def ids(of: Event) -> ConversationIds:
 
 
 async def decide(source: Pool, asked: Event, at: Callable[[str], Awaitable[None]]) -> str:
-    """What a worker does with an event, as ``tasks.handler`` does it; the reason code of its decision."""
+    """What ``tasks.entries.handler`` does with an event; the reason code of its decision."""
     await at("before_turn")
     stored = await load_event(source, asked, CLOCK.now())
     await at("at_turn")
