@@ -55,6 +55,7 @@ from worker.ports import Ports
 from worker.rules.build_id import build_id
 from worker.settings import Settings
 from worker.settings.prices import price_table
+from worker.settings.retention import key_bytes
 
 HELD_BY_ACCOUNT: Final = 4
 """One account may have a fourth of the held events."""
@@ -175,21 +176,40 @@ class WorkerParts:
         )
 
     @cached_property
+    def stream_key(self) -> bytes | None:
+        """Signs entries of the outgoing streams; None: they are not signed."""
+        key = self.settings.stream_key
+        return None if key is None else key_bytes(key.get_secret_value())
+
+    @cached_property
     def relay(self) -> Relay:
         """Sends replies."""
         delivered = None if self.metrics is None else self.metrics.delivered
-        return fleet_relay(self.pool, self.redis, stream=self.settings.reply_stream, delivered=delivered)
+        return fleet_relay(
+            self.pool,
+            self.redis,
+            stream=self.settings.reply_stream,
+            delivered=delivered,
+            signing_key=self.stream_key,
+        )
 
     @cached_property
     def retractor(self) -> Retractor:
         """Takes replies back."""
-        return fleet_retractor(self.pool, self.redis, stream=self.settings.retraction_stream)
+        stream = self.settings.retraction_stream
+        return fleet_retractor(self.pool, self.redis, stream=stream, signing_key=self.stream_key)
 
     @cached_property
     def escalation_relay(self) -> EscalationRelay:
         """Sends escalations."""
-        stream, pages = self.settings.escalation_stream, self.settings.review_url
-        return EscalationRelay(self.pool, self.redis, stream=stream, pages=pages, now=self.clock.now)
+        return EscalationRelay(
+            self.pool,
+            self.redis,
+            stream=self.settings.escalation_stream,
+            pages=self.settings.review_url,
+            now=self.clock.now,
+            signing_key=self.stream_key,
+        )
 
     @cached_property
     def webhooks(self) -> WebhookPoller:
