@@ -77,13 +77,13 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.ORDER,
-        file="tasks/lua/prelude.lua",
+        file="tasks/lanes/lua/prelude.lua",
         right="return redis.sha1hex(account .. '\\0' .. conversation)",
         wrong="return redis.sha1hex(id)",
     ),
     Mutation(
         law=Law.NOT_SENT,
-        file="tasks/once_stream.py",
+        file="tasks/sending/once_stream.py",
         right="redis.call('EXISTS', KEYS[i]) == 0",
         wrong="redis.call('EXISTS', KEYS[i]) == 2",
     ),
@@ -119,7 +119,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.SENT_TWICE,
-        file="tasks/once_stream.py",
+        file="tasks/sending/once_stream.py",
         right="    redis.call('XADD', KEYS[1]",
         wrong="    redis.call('XADD', KEYS[1], '*', unpack(ARGV, at + 1, last))\n"
         "    redis.call('XADD', KEYS[1]",
@@ -157,13 +157,13 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.STUCK,
-        file="tasks/relay.py",
+        file="tasks/sending/relay.py",
         right="[row.row_id for row in sent]",
         wrong="[row.row_id for row in sent[1:]]",
     ),
     Mutation(
         law=Law.LEAK,
-        file="tasks/lua/finish.lua",
+        file="tasks/lanes/lua/finish.lua",
         right="forget_starts(id)\n",
         wrong="forget_starts(id)\nredis.call('ZADD', lane_key('of ' .. id), 0, id)\n",
     ),

@@ -21,8 +21,8 @@ from review.access import Right
 from review.http.field_problems import FieldProblem
 from review.http.page_routes import PageRoute
 from review.http.visit import Refused, Visit
-from tasks.publish import append, open_shards
-from tasks.replicated import Replication
+from tasks.publishing.publish import append, open_shards
+from tasks.publishing.replicated import Replication
 from tasks.shards.clients import connect_sync
 from worker.errors import NotReplicated, StreamFull, StreamSealed
 from worker.payload import EventPayload

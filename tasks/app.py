@@ -7,14 +7,15 @@ from typing import Final
 from celery import Celery
 from celery.signals import beat_init, setup_logging, task_failure
 
-from tasks import consumer, logs, telemetry
+from tasks import consumer
 from tasks.alerts.watch import AlertWatch
 from tasks.broker import use_losable_channels
 from tasks.fleet.beats import sign_beat
-from tasks.garbage import collect_garbage_on_a_thread
 from tasks.maintenance import SCHEDULE
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.process import ProcessMetrics
+from tasks.process import logs, telemetry
+from tasks.process.garbage import collect_garbage_on_a_thread
 from tasks.replays.shadow_watch import ShadowWatch
 from worker import __version__
 from worker.settings import FleetSettings, Settings, load
@@ -28,7 +29,7 @@ def application(settings: Settings) -> Celery:
     Every task is idempotent and short; the hot path does not use the broker.
     """
     use_losable_channels()
-    celery = Celery("hushgate", include=["tasks.maintenance", "tasks.publish_task"])
+    celery = Celery("hushgate", include=["tasks.maintenance", "tasks.publishing.celery_task"])
     celery.conf.update(
         broker_url=(settings.broker_url or settings.redis_url).get_secret_value(),
         broker_connection_retry_on_startup=True,

@@ -11,9 +11,9 @@ from pydantic import SecretStr
 from db.conversations import PostgresConversations
 from db.documents.retrieval import PostgresRetriever
 from db.pool import Pool
-from tasks import telemetry
 from tasks.limits.guards import Guards, connections
 from tasks.metrics.process import WorkerMetrics
+from tasks.process import telemetry
 from worker.adapters import openai_client
 from worker.adapters.chat_classifier import ChatClassifier
 from worker.adapters.model_judge import ModelJudge

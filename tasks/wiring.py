@@ -18,32 +18,32 @@ from db.compiled_rules import CompiledSets
 from db.database_clock import DatabaseClock
 from db.pool import Pool, create_pool
 from db.probe import probe
-from tasks.accounts import Rulebooks
-from tasks.arrivals import LaneArrivals
-from tasks.engine import Engine
 from tasks.entries.deciding import Decider
+from tasks.entries.gate import Gate
 from tasks.entries.handler import EntryHandler
 from tasks.entries.outcomes import outcome_hooks
 from tasks.entries.patience import Patience
-from tasks.escalations.relay import EscalationRelay
+from tasks.entries.rulebooks import Rulebooks
 from tasks.fairness.admission import Admission
 from tasks.fairness.brake import Brake, busy_s
 from tasks.fairness.overload import Overload, load_backlog
-from tasks.gate import Gate
-from tasks.lane_upkeep import EngineLimits
+from tasks.lanes.arrivals import LaneArrivals
+from tasks.lanes.engine import Engine
+from tasks.lanes.stream import Lanes, connect
+from tasks.lanes.takeovers import EarlyTakeovers
+from tasks.lanes.upkeep import EngineLimits
 from tasks.limits.board import Board
 from tasks.limits.fleet_limits import FleetLimits
 from tasks.limits.guards import Guards
 from tasks.limits.spending import Spending
 from tasks.metrics import names
 from tasks.metrics.process import WorkerMetrics
-from tasks.relay import Relay, fleet_relay
-from tasks.retractor import Retractor, fleet_retractor
+from tasks.sending.escalation_relay import EscalationRelay
+from tasks.sending.relay import Relay, fleet_relay
+from tasks.sending.retractor import Retractor, fleet_retractor
 from tasks.shards.clients import is_cluster
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
-from tasks.stream import Lanes, connect
-from tasks.takeovers import EarlyTakeovers
 from tasks.tracing.start import Traces
 from tasks.upstreams import Endpoints, build_ports, compile_patterns, open_endpoints, policy_defaults
 from tasks.webhooks.poller import WebhookPoller, fleet_poller

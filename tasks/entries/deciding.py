@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from tasks.entries.gate import Gate
 from tasks.fairness.overload import Overload
-from tasks.gate import Gate
 from tasks.limits.account_limits import AccountLimits
 from tasks.limits.spending import Spending
 from tasks.metrics.process import WorkerMetrics

@@ -11,13 +11,13 @@ from db import dead_letters, decisions
 from db.commits.known import Recorded, load_event
 from db.dead_letters import DeadLetter
 from db.pool import Pool
-from tasks.accounts import Rulebooks
 from tasks.entries.deciding import Decider
 from tasks.entries.outcomes import OutcomeHooks
 from tasks.entries.patience import Patience
 from tasks.entries.received import Accepted, Rejected, edited_first, letter_of, poison, received
+from tasks.entries.rulebooks import Rulebooks
+from tasks.lanes.stream import EntryGrant
 from tasks.limits.spending import Spending
-from tasks.stream import EntryGrant
 from worker import contract
 from worker.model import Decision, Event
 
@@ -35,7 +35,7 @@ class EntryHandler:
         now: the clock of Postgres, by which messages are too old and replies too late.
         refresh_clock: reads that clock.
         max_starts: grants after which an entry has ``LAST_RUNS`` left; then it is poison.
-        begin_run: counts such a run; from ``tasks.stream.Lanes``.
+        begin_run: counts such a run; from ``tasks.lanes.stream.Lanes``.
         payload_bytes: largest payload that may become an event.
     """
 

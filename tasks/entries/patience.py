@@ -8,8 +8,8 @@ from typing import Final, TypeVar
 
 import structlog
 
-from tasks import telemetry
-from tasks.gate import Gate
+from tasks.entries.gate import Gate
+from tasks.process import telemetry
 from worker.errors import StorageUnavailable
 from worker.ports import Clock
 

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from db.commits.known import StoredEvent
 from db.dead_letters import DeadLetter
+from tasks.lanes.stream import EntryGrant
 from tasks.shards.lanes import require_place
-from tasks.stream import EntryGrant
 from worker.errors import PayloadRejected
 from worker.model import Event, EventType
 from worker.payload import arrival_of, parse

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from redis.asyncio import Redis
 
+from tasks.lanes.stream import Lanes, NewerEntry
 from tasks.shards.agreement import AGREE, SEAL, agreement, sealing
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import LuaScript, close
 from tasks.shards.layout import Shard, ShardLayout, layout_of, require, shard_number
-from tasks.stream import Lanes, NewerEntry
 from worker.cancellation import all_of
 from worker.errors import PayloadRejected
 from worker.model import Event

@@ -12,8 +12,8 @@ from db.conversation_owners import OwnerCause
 from db.outgoing.events import OutgoingEvent
 from db.reviews.rulings import Effect
 from db.webhooks.queue import ClaimedDelivery
-from tasks.escalations.entries import closed_entry, opened_entry
-from tasks.outgoing import (
+from tasks.sending.escalation_entries import closed_entry, opened_entry
+from tasks.sending.outgoing import (
     DRAFT,
     ESCALATION_CLOSED,
     ESCALATION_OPENED,

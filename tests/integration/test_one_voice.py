@@ -25,8 +25,8 @@ from db.conversation_owners import (
     take_conversation,
 )
 from db.pool import WORKER_ROLE, Pool, create_pool
-from tasks.relay import Relay
-from tasks.stream import connect
+from tasks.lanes.stream import connect
+from tasks.sending.relay import Relay
 from tests.support.samples import event
 from worker import contract
 from worker.adapters.system_clock import SystemClock

@@ -19,7 +19,7 @@ from cli.stack import Stack
 from db.pool import Pool, checkout, create_pool
 from sandbox.server import SandboxHandle
 from tasks.entries import patience
-from tasks.publish import publish
+from tasks.publishing.publish import publish
 from tests.conftest import create_database, database_at
 from tests.support.running import Running, eventually, running
 from worker.errors import StorageUnavailable

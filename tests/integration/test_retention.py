@@ -18,7 +18,7 @@ from db.governance.retention import rows_due, sweep_step
 from db.identifiers import uuid_at
 from db.pool import Pool, create_pool
 from tasks.governance.sweep import SweepPace, sweep
-from tasks.outgoing import OUTGOING
+from tasks.sending.outgoing import OUTGOING
 from tests.support.retention import SWEPT, keeping
 from worker.settings import RetentionSettings
 

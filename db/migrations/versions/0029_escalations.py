@@ -116,7 +116,10 @@ def _create_outgoing_events() -> None:
             comment="unique within account and type, such as the decision's id",
         ),
         sa.Column(
-            "body", JSONB(), nullable=False, comment="the fields of the type's schema, see tasks/outgoing.py"
+            "body",
+            JSONB(),
+            nullable=False,
+            comment="the fields of the type's schema, see tasks/sending/outgoing.py",
         ),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("streamed_at", TIME, comment="put on its stream; at once for a type without a stream"),

@@ -103,7 +103,7 @@ class FinishRequest:
 
 def script(*names: str) -> str:
     """The text of Lua files, one after the other."""
-    folder = resources.files("tasks") / "lua"
+    folder = resources.files("tasks") / "lanes" / "lua"
     return "".join((folder / f"{name}.lua").read_text() for name in names)
 
 

@@ -15,9 +15,9 @@ from db.database_clock import DatabaseClock
 from db.pool import Pool
 from db.reviews import retractions
 from db.reviews.retractions import Retraction
-from tasks.once_stream import OnceStream, Outgoing
-from tasks.outgoing import RETRACTION, RetractionEntry
-from tasks.relay import send_waiting
+from tasks.sending.once_stream import OnceStream, Outgoing
+from tasks.sending.outgoing import RETRACTION, RetractionEntry
+from tasks.sending.relay import send_waiting
 from worker.adapters.boot_clock import seconds_since_boot
 from worker.errors import StorageUnavailable, StreamFull
 from worker.model import Scope

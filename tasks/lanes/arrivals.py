@@ -11,8 +11,8 @@ from redis.exceptions import RedisError
 
 from db.commits.known import decided_events
 from db.pool import Pool
+from tasks.lanes.stream import Lanes, NewerEntry, lane_of
 from tasks.shards.lanes import ShardedLanes
-from tasks.stream import Lanes, NewerEntry, lane_of
 from worker.errors import PayloadRejected
 from worker.grouping import GroupedCall, ask
 from worker.model import Event, NewerEvent

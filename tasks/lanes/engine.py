@@ -12,9 +12,9 @@ from redis.exceptions import RedisError, ResponseError
 from tasks.fairness.admission import Admission
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
 from tasks.fairness.watch import EntryWatch
-from tasks.finisher import Finisher
-from tasks.lane_upkeep import EngineLimits, LaneUpkeep
-from tasks.stream import AgentEntry, EntryGrant, Lanes, ReadResult
+from tasks.lanes.finisher import Finisher
+from tasks.lanes.stream import AgentEntry, EntryGrant, Lanes, ReadResult
+from tasks.lanes.upkeep import EngineLimits, LaneUpkeep
 from worker.cancellation import cancel_all
 from worker.places import Places
 

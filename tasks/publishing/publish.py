@@ -16,7 +16,7 @@ from redis import Redis
 from redis.exceptions import ConnectionError as NotConnected
 from redis.exceptions import OutOfMemoryError, RedisClusterException, ResponseError
 
-from tasks.replicated import APPEND, Replication, TooFewReplicas, append_replicated
+from tasks.publishing.replicated import APPEND, Replication, TooFewReplicas, append_replicated
 from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import LuaScript, is_cluster_client
 from tasks.shards.layout import Shard, ShardLayout

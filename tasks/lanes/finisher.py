@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 from redis.exceptions import RedisError
 
-from tasks.stream import EntryGrant, FinishRequest, Lanes
+from tasks.lanes.stream import EntryGrant, FinishRequest, Lanes
 from worker.places import Places
 
 log = structlog.get_logger(__name__)

@@ -22,8 +22,8 @@ from db.pool import Pool, PoolConnection
 from db.reviews.retractions import Retraction
 from db.webhooks import subscriptions
 from db.webhooks.subscriptions import WebhookEvent
-from tasks.once_stream import Lease, OnceStream, Outgoing
-from tasks.outgoing import REPLY, ReplyEntry
+from tasks.sending.once_stream import Lease, OnceStream, Outgoing
+from tasks.sending.outgoing import REPLY, ReplyEntry
 from worker.adapters.boot_clock import seconds_since_boot
 from worker.errors import StorageUnavailable, StreamFull
 from worker.model import Scope

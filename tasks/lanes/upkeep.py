@@ -10,8 +10,8 @@ from typing import Any, Final
 import structlog
 from redis.exceptions import RedisError
 
-from tasks.memory import MemoryWatch
-from tasks.stream import REAP_BATCH, Lanes
+from tasks.lanes.stream import REAP_BATCH, Lanes
+from tasks.stream_upkeep.redis_memory import MemoryWatch
 
 log = structlog.get_logger(__name__)
 

@@ -14,9 +14,9 @@ from redis.exceptions import RedisError
 
 from db.outgoing import events
 from db.pool import Pool
-from tasks.escalations.entries import escalation_entry
-from tasks.once_stream import OnceStream
-from tasks.relay import send_waiting
+from tasks.sending.escalation_entries import escalation_entry
+from tasks.sending.once_stream import OnceStream
+from tasks.sending.relay import send_waiting
 from worker.errors import StorageUnavailable, StreamFull
 
 log = structlog.get_logger(__name__)

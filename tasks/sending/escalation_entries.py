@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from db.outgoing.events import OutgoingEvent, OutgoingEventType
-from tasks.once_stream import Outgoing
-from tasks.outgoing import ESCALATION_CLOSED, ESCALATION_OPENED, EscalationClosedEntry, EscalationOpenedEntry
+from tasks.sending.once_stream import Outgoing
+from tasks.sending.outgoing import (
+    ESCALATION_CLOSED,
+    ESCALATION_OPENED,
+    EscalationClosedEntry,
+    EscalationOpenedEntry,
+)
 
 
 def opened_entry(event: OutgoingEvent, pages: str | None) -> EscalationOpenedEntry:

@@ -15,8 +15,8 @@ import orjson
 from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError, RedisError
 
-from tasks.memory import memory
 from tasks.shards.clients import LuaScript
+from tasks.stream_upkeep.redis_memory import memory
 from worker.errors import StreamFull
 
 MARK_TTL_S: Final = 7 * 86_400

@@ -11,9 +11,9 @@ import structlog
 from db.commits.known import decided_events
 from db.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.pool import Pool
-from tasks import telemetry
-from tasks.accounts import Rulebooks
-from tasks.stream import AgentEntry
+from tasks.entries.rulebooks import Rulebooks
+from tasks.lanes.stream import AgentEntry
+from tasks.process import telemetry
 from worker.contract import people_until
 from worker.errors import PayloadRejected, StorageUnavailable
 from worker.model import DecisionKind

@@ -13,9 +13,9 @@ import orjson
 from redis import Redis
 from redis.exceptions import ResponseError
 
+from tasks.lanes.stream import GROUP
 from tasks.shards.agreement import current_layout
 from tasks.shards.layout import ShardStream, lane_of
-from tasks.stream import GROUP
 from worker.errors import PayloadRejected
 from worker.payload import Arrival, parse, received_at
 
@@ -99,7 +99,7 @@ def locate_entry(
 ) -> FoundEntry | None:
     """Where one entry of a chat is, without reading the stream; None when it is not in the stream.
 
-    ``entry_id`` is an id as ``tasks.publish`` gives it, with the mark of its shard.
+    ``entry_id`` is an id as ``tasks.publishing.publish`` gives it, with the mark of its shard.
     """
     for each in current_layout(redis, stream).streams():
         own_id = entry_id.removesuffix(each.shard.mark) if each.shard.mark else entry_id

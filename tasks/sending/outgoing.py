@@ -9,7 +9,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from db.escalations.closing import ClosingCause
-from tasks.once_stream import Outgoing
+from tasks.sending.once_stream import Outgoing
 from worker.model import Scope, Tier, trace_headers
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"

@@ -13,8 +13,8 @@ from celery.exceptions import Reject
 from redis import Redis
 from redis.exceptions import RedisClusterException, RedisError
 
-from tasks.publish import append, checked, open_shards, written
-from tasks.replicated import Replication
+from tasks.publishing.publish import append, checked, open_shards, written
+from tasks.publishing.replicated import Replication
 from tasks.shards.clients import connect_sync
 from worker.errors import ConfigurationError, NotReplicated, StreamFull, StreamSealed
 from worker.settings import Settings
