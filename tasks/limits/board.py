@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
 
 import orjson
 import structlog
@@ -16,6 +16,7 @@ from tasks.limits.quotas import QuotaReport
 from tasks.limits.upstream_limits import UpstreamLimits
 from worker.adapters.call_guard import CallGuard
 from worker.settings.calls import Resource
+from worker.stored_json import object_writer, read_object
 
 log = structlog.get_logger(__name__)
 
@@ -59,9 +60,6 @@ class WorkerReport:
     upstreams: tuple[UpstreamReport, ...]
     quotas: tuple[QuotaReport, ...]
     ahead_s: float = 0.0
-
-
-Report = TypeVar("Report", UpstreamReport, QuotaReport)
 
 
 def report_of(guard: CallGuard) -> UpstreamReport:
@@ -133,14 +131,15 @@ class Board:
 
     async def report(self) -> None:
         """Report once."""
-        quotas = await quotas_of(self._guards)
-        found = {
-            "upstreams": [asdict(report_of(guard)) for guard in self._guards],
-            "quotas": [asdict(each) for each in quotas],
-            "ahead_s": round(self._ahead_s(), 3),
-        }
+        found = WorkerReport(
+            worker=self._worker,
+            upstreams=tuple(report_of(guard) for guard in self._guards),
+            quotas=await quotas_of(self._guards),
+            ahead_s=round(self._ahead_s(), 3),
+        )
+        written = orjson.dumps(object_writer(WorkerReport)(found))
         async with self._redis.pipeline(transaction=False) as pipe:
-            pipe.set(_key(self._stream, self._worker), orjson.dumps(found), ex=KEPT_S)
+            pipe.set(_key(self._stream, self._worker), written, ex=KEPT_S)
             pipe.sadd(_names(self._stream), self._worker)
             await pipe.execute()
 
@@ -159,27 +158,7 @@ async def load_reports(redis: Redis, stream: str) -> tuple[WorkerReport, ...]:
     gone = [worker for worker, data in zip(workers, stored, strict=True) if data is None]
     if gone:
         await redis.srem(_names(stream), *gone)
-    return tuple(
-        _report(worker, orjson.loads(data))
-        for worker, data in zip(workers, stored, strict=True)
-        if data is not None
-    )
-
-
-def _report(worker: str, stored: Any) -> WorkerReport:
-    return WorkerReport(
-        worker=worker,
-        upstreams=tuple(_read(UpstreamReport, stored["upstreams"])),
-        quotas=tuple(_read(QuotaReport, stored["quotas"])),
-        ahead_s=float(stored.get("ahead_s", 0.0)),
-    )
-
-
-def _read(kind: type[Report], stored: Iterable[dict[str, Any]]) -> Iterator[Report]:
-    known = {each.name for each in fields(kind)}
-    for each in stored:
-        if known <= each.keys():  # a worker of another release may report more or less
-            yield kind(**{name: each[name] for name in known})
+    return tuple(read_object(WorkerReport, orjson.loads(data), "", []) for data in stored if data is not None)
 
 
 def _names(stream: str) -> str:
