@@ -32,7 +32,7 @@ from db.candidates.candidates import CandidateSource, add_candidate
 from db.candidates.shadows import ShadowStep, get_shadow, start_shadow, stop_shadow
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle, start
-from tasks.publish import append
+from tasks.publishing.publish import append
 from tasks.replays.shadow_load import is_loaded
 from tasks.replays.shadow_process import ShadowProcess
 from tasks.replays.shadow_run import ShadowLimits, ShadowRunner

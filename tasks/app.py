@@ -8,20 +8,21 @@ from celery import Celery
 from celery.signals import beat_init, setup_logging, task_failure
 
 from features.feature import merged, parts
-from tasks import consumer, logs, telemetry
+from tasks import consumer
 from tasks.alerts.watch import AlertWatch
 from tasks.broker import use_losable_channels
 from tasks.fleet.beats import sign_beat
-from tasks.garbage import collect_garbage_on_a_thread
 from tasks.maintenance import SCHEDULE
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.process import ProcessMetrics
+from tasks.process import logs, telemetry
+from tasks.process.garbage import collect_garbage_on_a_thread
 from tasks.replays.shadow_watch import ShadowWatch
 from worker import __version__
 from worker.settings import FleetSettings, Settings, load
 
 QUEUE: Final = "hushgate"
-TASKS: Final = ("tasks.maintenance", "tasks.publish_task")
+TASKS: Final = ("tasks.maintenance", "tasks.publishing.celery_task")
 
 
 def application(settings: Settings) -> Celery:

@@ -20,12 +20,15 @@ from db.review_store import AsyncConnection
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark, ngettext
+from worker.rates import RateLimit
 
 INVALID: Final = Refused(
     410,
     mark("This link does not work"),
     mark("It is incomplete, has expired, or the decision was deleted. Ask who sent it for another one."),
 )
+LINK_VISITS: Final = RateLimit(per_minute=30, burst=30)
+"""Requests with signed links, by address and by decision."""
 STATUS: Final = {RefusalCode.UNUSABLE_TEXT: 422, RefusalCode.ALREADY_APPEALED: 409}
 
 
@@ -60,7 +63,7 @@ def _linked(visit: Visit) -> UUID:
     token, secret = visit.request.path_params["link"], appeal_secret(visit)
     decision_id = linked_decision(secret, token, visit.now) if secret else None
     keys = [visit.address, *([] if decision_id is None else [str(decision_id)])]
-    if wait_s := max(visit.site.link_visits.wait_s(key, visit.now) for key in keys):
+    if wait_s := max(visit.wait_s(LINK_VISITS, key) for key in keys):
         text = ngettext(
             "Too many requests. Wait %(seconds)s second.",
             "Too many requests. Wait %(seconds)s seconds.",
