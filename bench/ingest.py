@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from cli.deployment.loopback import free_address, status
 from cli.stack import Stack
-from cli.stack.loopback import free_address, status
 from db import migrate
 from db.people.api_tokens import TokenScope
 from tests.support.publishing import new_event, token

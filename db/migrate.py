@@ -17,6 +17,7 @@ from alembic.util import CommandError
 from psycopg.errors import LockNotAvailable
 from sqlalchemy.exc import OperationalError
 
+from db.pool import driver_url
 from db.sessions.pooler import BACKEND
 from worker.errors import ConfigurationError
 
@@ -35,12 +36,6 @@ def engine(url: str) -> sa.Engine:
         isolation_level="READ COMMITTED",
         connect_args={"connect_timeout": 10},
     )
-
-
-def driver_url(url: str) -> str:
-    """The URL with the name of our driver, as SQLAlchemy requires it."""
-    scheme, separator, rest = url.partition("://")
-    return f"postgresql+psycopg{separator}{rest}" if scheme in ("postgres", "postgresql") else url
 
 
 def upgrade(url: str) -> tuple[str | None, str]:

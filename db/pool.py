@@ -75,6 +75,12 @@ def create_pool(
     )
 
 
+def driver_url(url: str) -> str:
+    """The URL with the name of our driver, as SQLAlchemy requires it."""
+    scheme, separator, rest = url.partition("://")
+    return f"postgresql+psycopg{separator}{rest}" if scheme in ("postgres", "postgresql") else url
+
+
 async def prepare(connection: PoolConnection, role: str | None) -> None:
     """Drop the rights that ``role`` does not have, and set what statements depend on.
 

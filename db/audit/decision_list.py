@@ -17,7 +17,7 @@ from db.audit.cursor import EPOCH, Direction, Position, parse_cursor
 from db.audit.estimates import estimated_rows, with_scan_hint
 from db.audit.filters import Filters
 from db.audit.search import Patience, SearchRow, TooSlow, matching_query, statement_limit
-from db.migrate import driver_url
+from db.pool import driver_url
 from db.review_tables import review_states
 from db.rows import all_rows
 from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions, outbox
