@@ -198,9 +198,6 @@ schema: $(READY) ## generate the schemas of the streams, docs/reasons.md, docs/s
 	@$(BIN)/hushgate config example > .env.example
 	@$(BIN)/hushgate accounts settings --markdown > docs/settings.md
 	@$(BIN)/hushgate metrics --names > docs/metrics.md
-	@$(BIN)/hushgate alerts rules > deploy/alerts/hushgate.yml
-	@for name in fleet decisions upstreams people; do \
-	  $(BIN)/hushgate metrics --dashboard $$name > deploy/dashboards/$$name.json || exit 1; done
 
 .PHONY: catalogues
 catalogues: $(READY) ## collect the page texts into review/languages and list what is not translated
