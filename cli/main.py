@@ -14,6 +14,7 @@ import typer
 from redis.exceptions import RedisError
 
 from cli.exit_codes import MEANINGS, ExitCode, code_of
+from cli.optional import PASSTHROUGH, add_command
 from cli.output import print_message
 from features.feature import merged
 from worker import __version__
@@ -76,7 +77,6 @@ COMMANDS: Final = {
 }
 """Where each command is defined: module and name. A module is imported when its command runs: a start that
 imports all of them takes five seconds of CPU."""
-PASSTHROUGH: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 FILTERED: Final = frozenset({"replay"})
 """Commands with an option for each filter of the audit."""
 CELERY: Final = frozenset({"worker", "beat"})
@@ -94,13 +94,9 @@ def command_line(names: Iterable[str] = COMMANDS) -> typer.Typer:
         rich_markup_mode="markdown",
     )
     for name in names:
-        module, _, attribute = COMMANDS[name].partition(":")
-        command = getattr(import_module(module), attribute)
-        if isinstance(command, typer.Typer):
-            line.add_typer(command, name=name)
-        else:
-            kind = import_module("cli.decisions.filter_options").FilteredCommand if name in FILTERED else None
-            line.command(name, cls=kind, context_settings=PASSTHROUGH if name in CELERY else None)(command)
+        kind = import_module("cli.decisions.filter_options").FilteredCommand if name in FILTERED else None
+        context = PASSTHROUGH if name in CELERY else None
+        add_command(line, name, COMMANDS[name], kind=kind, context_settings=context)
     line.callback()(_root)
     return line
 
