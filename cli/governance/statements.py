@@ -10,7 +10,6 @@ from typing import Annotated, TextIO
 from uuid import UUID
 
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.exit_codes import ExitCode
 from cli.options import database_url, own_connections, read_audit, time_of
@@ -19,6 +18,7 @@ from cli.output_file import Force, output_file
 from db.accounts import current_account
 from db.appeals import restrictions
 from db.appeals.restrictions import RestrictedPage
+from db.connection import Connection
 from review.appeals.statement_files import (
     StatementFile,
     StatementsRefused,
@@ -73,7 +73,7 @@ async def _account(user_id: str) -> Account:
 
 
 async def _write(
-    connection: AsyncConnection, file: StatementFile, target: TextIO
+    connection: Connection, file: StatementFile, target: TextIO
 ) -> tuple[int, Mapping[str, int]]:
     async def load(after: tuple[datetime, UUID] | None) -> RestrictedPage:
         page = await restrictions.load_restricted(connection, file.period, file.grounds, after)

@@ -9,10 +9,10 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.appeals import records
 from db.appeals.records import Appeal, AppealOutcome, AppealRefused, RefusalCode
+from db.connection import Connection
 from db.identifiers import uuid_at
 from db.reviews import corrections, exchanges, rulings
 from db.reviews.appended_reviews import lock_review_state
@@ -66,7 +66,7 @@ def ruled_before(reviews: Iterable[Review], reviewer: Reviewer) -> bool:
     )
 
 
-async def decide_appeal(connection: AsyncConnection, new: NewOutcome, now: datetime) -> Appeal:
+async def decide_appeal(connection: Connection, new: NewOutcome, now: datetime) -> Appeal:
     """Store the outcome of an open appeal, with the review and the remedy that follow from it.
 
     Raises:
@@ -100,7 +100,7 @@ async def decide_appeal(connection: AsyncConnection, new: NewOutcome, now: datet
 
 
 async def _store_review(
-    connection: AsyncConnection, appeal: Appeal, new: NewOutcome, statement: str, now: datetime
+    connection: Connection, appeal: Appeal, new: NewOutcome, statement: str, now: datetime
 ) -> Review | None:
     """The review of the outcome; None when retention has deleted the decision."""
     subject = await exchanges.load_subject(connection, appeal.decision_id)
@@ -128,6 +128,6 @@ async def _store_review(
     return (await submit_review(connection, submission, now)).review
 
 
-async def _remedy(connection: AsyncConnection, subject: ReviewSubject, now: datetime) -> Remedy:
+async def _remedy(connection: Connection, subject: ReviewSubject, now: datetime) -> Remedy:
     """Restore what is still sealed; never a draft that was not sent."""
     return await exchanges.proposed_remedy(connection, subject.id, Ruling.OVERTURN, now)

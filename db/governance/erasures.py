@@ -12,10 +12,11 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from db.access_log import LogEntry, append_entry_psycopg
+from db.access_log import LogEntry, append_entry
+from db.connection import Connection
 from db.governance.tables import ErasurePhase
 from db.identifiers import uuid_at
-from db.pool import Pool, PoolConnection, Values, checkout
+from db.pool import Pool, Values, checkout
 
 COLUMNS: Final = (
     "id, user_id, kind, subject, salt, subject_hash, reason, requested_by, requested_at, preview,"
@@ -127,7 +128,7 @@ async def add_erasure(source: Pool, new: NewErasure, now: datetime, *, logged: L
         if row and row[0]:
             raise ErasureHeld
         stored = await _one(connection, REQUEST, values)
-        await append_entry_psycopg(connection, logged)
+        await append_entry(connection, logged)
     assert stored is not None  # it inserts a row or raises
     return stored
 
@@ -161,10 +162,10 @@ async def _changed(source: Pool, statement: str, values: Values, logged: LogEntr
     async with checkout(source) as connection, connection.transaction():
         changed = await _one(connection, statement, values)
         if changed is not None:
-            await append_entry_psycopg(connection, logged)
+            await append_entry(connection, logged)
     return changed
 
 
-async def _one(connection: PoolConnection, statement: str, values: Values) -> Erasure | None:
+async def _one(connection: Connection, statement: str, values: Values) -> Erasure | None:
     async with connection.cursor(row_factory=class_row(Erasure)) as cursor:
         return await (await cursor.execute(statement, values)).fetchone()

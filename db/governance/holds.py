@@ -10,9 +10,10 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from db.access_log import LogEntry, append_entry_psycopg
+from db.access_log import LogEntry, append_entry
+from db.connection import Connection
 from db.identifiers import uuid_at, uuid_time_bounds
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, checkout
 
 COLUMNS: Final = "id, user_id, kind, subject, reason, placed_by, placed_at, until, released_at, released_by"
 INSERT: Final = f"""
@@ -110,7 +111,7 @@ async def place_hold(source: Pool, new: NewHold, now: datetime, *, logged: LogEn
             raise HoldRefused(f"subject: expected the id of a decision of {new.user_id}, got {subject}")
         async with connection.cursor(row_factory=class_row(LegalHold)) as cursor:
             placed = await (await cursor.execute(INSERT, values)).fetchone()
-        await append_entry_psycopg(connection, logged)
+        await append_entry(connection, logged)
     assert placed is not None  # INSERT ... RETURNING gives a row or raises
     return PlacedHold(hold=placed, decisions=decisions)
 
@@ -123,7 +124,7 @@ async def release_hold(
         async with connection.cursor(row_factory=class_row(LegalHold)) as cursor:
             released = await (await cursor.execute(RELEASE, {"id": hold_id, "by": by, "now": now})).fetchone()
         if released is not None:
-            await append_entry_psycopg(connection, logged)
+            await append_entry(connection, logged)
     return released
 
 
@@ -159,7 +160,7 @@ def _subject(new: NewHold) -> str:
         raise HoldRefused(f"subject: expected the id of a decision, got {subject[:40]!r}") from None
 
 
-async def _covered(connection: PoolConnection, new: NewHold, subject: str) -> int:
+async def _covered(connection: Connection, new: NewHold, subject: str) -> int:
     values: dict[str, Any] = {"user_id": new.user_id, "subject": subject, "most": MOST_COUNTED}
     if new.kind is HoldKind.DECISION:
         first, last = uuid_time_bounds(UUID(subject))

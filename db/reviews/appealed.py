@@ -6,8 +6,8 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.reviews.remedies import UndoTooLate
 
 SETTLED: Final = sa.text("""
@@ -20,13 +20,13 @@ REOPEN: Final = sa.text("""
 """)
 
 
-async def reopen_appeal(connection: AsyncConnection, review_id: UUID) -> None:
+async def reopen_appeal(connection: Connection, review_id: UUID) -> None:
     """Open the appeal that a review decided, if it decided one.
 
     Raises:
         UndoTooLate: its outcome was reported.
     """
-    settled = (await connection.execute(SETTLED, {"review": review_id})).scalar_one_or_none()
+    settled = (await connection.execute(SETTLED, {"review": review_id})).scalar()
     if settled:
         raise UndoTooLate("undo: expected an outcome that was not reported yet, got one that was")
     if settled is not None:

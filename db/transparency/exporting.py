@@ -9,7 +9,8 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from db.pool import Pool, PoolConnection
+from db.connection import Connection
+from db.pool import Pool
 from db.transparency.entries import LOGGED, canonical
 from db.transparency.merkle import proof, siblings, stored_parts
 from db.transparency.stored import (
@@ -69,7 +70,7 @@ async def inclusion_proof(source: Pool, subject: UUID) -> dict[str, Any] | None:
         return _head(last) | _line(leaf, rows.get(subject), None) | {"proof": [each.hex() for each in path]}
 
 
-async def _path(connection: PoolConnection, position: int, size: int) -> tuple[bytes, ...]:
+async def _path(connection: Connection, position: int, size: int) -> tuple[bytes, ...]:
     ranges = siblings(position, size)
     parts = {part for start, end in ranges for part in stored_parts(start, end)}
     return proof(position, size, await load_hashes(connection, parts))

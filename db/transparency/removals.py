@@ -11,8 +11,8 @@ from uuid import UUID
 
 from psycopg.rows import class_row, dict_row
 
+from db.connection import Connection
 from db.governance.receipts import is_signed_by
-from db.pool import PoolConnection
 from db.transparency.entries import LOGGED, LeafKind
 from db.transparency.stored import Leaf
 
@@ -111,7 +111,7 @@ class Removals:
         return (leaf.kind, str(leaf.subject_id)) in self.emptied
 
 
-async def load_removals(connection: PoolConnection, receipt_keys: Iterable[bytes], now: datetime) -> Removals:
+async def load_removals(connection: Connection, receipt_keys: Iterable[bytes], now: datetime) -> Removals:
     """All removals, judged by limits, erasures and the public keys of receipts."""
     rows = await (await connection.cursor(row_factory=class_row(Removal)).execute(REMOVALS)).fetchall()
     cursor = connection.cursor(row_factory=class_row(RetentionLimit))

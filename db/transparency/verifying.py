@@ -11,7 +11,8 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from db.pool import Pool, PoolConnection
+from db.connection import Connection
+from db.pool import Pool
 from db.transparency.checkpoints import Checkpoint, CheckpointRejected, read_checkpoint
 from db.transparency.entries import LOGGED, canonical, is_tombstone, salted_hash
 from db.transparency.merkle import root_of
@@ -152,7 +153,7 @@ def _report_removals(removals: Removals, result: Verification) -> None:
 
 
 async def _signed_roots(
-    connection: PoolConnection, keys: frozenset[str], witness: str | None, result: Verification
+    connection: Connection, keys: frozenset[str], witness: str | None, result: Verification
 ) -> dict[int, list[bytes]]:
     """Roots by size from checkpoints with a valid signature."""
     cursor = connection.cursor(row_factory=class_row(StoredCheckpoint))
@@ -182,7 +183,7 @@ def _signed_by_one(text: str, keys: frozenset[str]) -> Checkpoint:
     raise rejected
 
 
-async def _batches(connection: PoolConnection) -> AsyncIterator[list[Leaf]]:
+async def _batches(connection: Connection) -> AsyncIterator[list[Leaf]]:
     start = 0
     while True:
         cursor = connection.cursor(row_factory=class_row(Leaf))
@@ -241,7 +242,7 @@ def _check_roots(
             result.report(LogProblem.CHECKPOINT_WRONG, "", f"the tree of {size} leaves has another root")
 
 
-async def _check_unlogged(connection: PoolConnection, now: datetime, result: Verification) -> None:
+async def _check_unlogged(connection: Connection, now: datetime, result: Verification) -> None:
     for kind, logged in LOGGED.items():
         values = (now - UNLOGGED_AFTER, kind, MOST_UNLOGGED)
         ids: list[tuple[UUID]] = await (

@@ -15,7 +15,7 @@ from db.access_log import LoggedAction
 from db.appeals import intake, records
 from db.appeals.intake import AppealableDecision, NewAppeal
 from db.appeals.records import TEXT_CHARS, Appeal, AppealRefused, AppealSource, RefusalCode
-from db.review_store import AsyncConnection
+from db.connection import Connection
 from review.appeals.links import linked_decision
 from review.appeals.wording import FOR_AUTHORS, refusal_text
 from review.http.visit import Refused, Visit
@@ -90,7 +90,7 @@ def _linked(visit: Visit) -> UUID:
     return decision_id
 
 
-async def _load(connection: AsyncConnection, decision_id: UUID) -> tuple[AppealableDecision, Appeal | None]:
+async def _load(connection: Connection, decision_id: UUID) -> tuple[AppealableDecision, Appeal | None]:
     try:
         decision = await intake.appealable_decision(connection, decision_id)
     except AppealRefused as refused:

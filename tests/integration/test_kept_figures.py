@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.stack import Stack
+from db.connection import Connection
 from db.figures import dashboard
 from db.figures.hourly import fill_next
 from db.figures.kept_rows import KeptRows
@@ -93,7 +93,7 @@ def asked(now: datetime) -> tuple[FigureFilter, ...]:
 
 
 async def everything(
-    connection: AsyncConnection, chosen: FigureFilter, now: datetime, kept: KeptRows | None
+    connection: Connection, chosen: FigureFilter, now: datetime, kept: KeptRows | None
 ) -> list[Any]:
     """Figures, busiest accounts and parts; rows without an order are sorted."""
     found = await dashboard.load_figures(connection, chosen, now=now, kept=kept)
