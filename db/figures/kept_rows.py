@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.rows import Row, all_rows
 
 MOST_ROWS: Final = 20_000
@@ -60,7 +60,7 @@ class KeptRows:
 class CountedFigures:
     """The tables of figures as a connection sees them; ``first`` is the audit's first hour, None if empty."""
 
-    connection: AsyncConnection
+    connection: Connection
     stamp: Key
     first: datetime | None
     kept: KeptRows
@@ -77,7 +77,7 @@ class CountedFigures:
 
 
 async def counted_figures(
-    connection: AsyncConnection, since: datetime, until: datetime, kept: KeptRows | None
+    connection: Connection, since: datetime, until: datetime, kept: KeptRows | None
 ) -> CountedFigures:
     """The counted spans from the day of ``since`` on; without ``kept`` every statement is executed."""
     values = {"since": since.replace(hour=0), "until": until}
