@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from typing import Annotated, Final
 
 import psycopg
-import sqlalchemy as sa
 import structlog
 import typer
 from redis.exceptions import RedisError
 
 from cli.exit_codes import MEANINGS, ExitCode, code_of
+from cli.optional import PASSTHROUGH, add_command
 from cli.output import print_message
-from cli.with_filters import WithFilters
 from features.feature import merged
 from worker import __version__
 from worker.errors import HushgateError, StorageUnavailable
@@ -66,7 +64,6 @@ COMMANDS: Final = {
 }
 """Where each command is defined: module and name. A module is imported when its command runs: a start that
 imports all of them takes five seconds of CPU."""
-PASSTHROUGH: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 CELERY: Final = frozenset({"worker", "beat"})
 """Commands that pass their options on to Celery."""
 
@@ -92,22 +89,10 @@ def command_line(names: Iterable[str] | None = None) -> typer.Typer:
         if group and group not in groups:
             groups[group] = typer.Typer(no_args_is_help=True, help=merged("groups")[group])
             line.add_typer(groups[group], name=group)
-        _add(groups[group] if group else line, own, known[name])
+        context = PASSTHROUGH if name in CELERY else None
+        add_command(groups[group] if group else line, own, known[name], context_settings=context)
     line.callback()(_root)
     return line
-
-
-def _add(line: typer.Typer, name: str, place: str) -> None:
-    """Import a command from its place, ``module:attribute``, and add it."""
-    module, _, attribute = place.partition(":")
-    command = getattr(import_module(module), attribute)
-    if isinstance(command, typer.Typer):
-        line.add_typer(command, name=name)
-    elif isinstance(command, WithFilters):
-        kind = import_module("cli.decisions.filter_options").FilteredCommand
-        line.command(name, cls=kind)(command.run)
-    else:
-        line.command(name, context_settings=PASSTHROUGH if name in CELERY else None)(command)
 
 
 def _version(requested: bool) -> None:  # as Typer calls it
@@ -133,7 +118,7 @@ def main() -> None:
             print_message("arguments: expected UTF-8, got other bytes")
             sys.exit(ExitCode.USAGE)
         command_line(_named(sys.argv[1:]))()
-    except (HushgateError, RedisError, psycopg.Error, sa.exc.DBAPIError) as error:
+    except (HushgateError, RedisError, psycopg.Error) as error:
         print_message(_shown(error))
         sys.exit(code_of(error))
     except Exception as error:  # noqa: BLE001  # a defect: its traceback and its own exit code
@@ -159,8 +144,7 @@ def _shown(error: Exception) -> str:
             return str(error)
         case RedisError():
             return f"Redis: {type(error).__name__}: {error} (hushgate doctor says more)"
-    cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-    return f"Postgres: {_first_line(cause)} (hushgate doctor says more)"
+    return f"Postgres: {_first_line(error)} (hushgate doctor says more)"
 
 
 def _first_line(error: BaseException | None) -> str:

@@ -7,8 +7,8 @@ from datetime import date, datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.costs.report import load_reached
 from db.rows import all_rows, first_row
 from features.feature import parts
@@ -77,7 +77,7 @@ class StoredFigures:
     shadows_failed: int = 0
 
 
-async def load_stored_figures(connection: AsyncConnection, today: date) -> StoredFigures:
+async def load_stored_figures(connection: Connection, today: date) -> StoredFigures:
     """The figures now."""
     waiting = await first_row(connection, WAITING)
     assert waiting is not None  # an aggregate has one row

@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 from db import accounts
 from db.pool import WORKER_ROLE, Pool, create_pool
 from sandbox.server import SandboxHandle
-from tasks.accounts import Rulebook
+from tasks.entries.rulebooks import Rulebook
 from tasks.shards.clients import connect
 from tests.support.replays import replay_differs
 from tests.support.running import Running, eventually, running

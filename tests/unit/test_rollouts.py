@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from tasks.accounts import Rulebooks
+from tasks.entries.rulebooks import Rulebooks
 from tests.support.samples import account, event
 from trials.pure.rollouts.bounds import (
     ArmFigures,

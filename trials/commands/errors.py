@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.options import database_url, own_connections, read_lists, time_of
 from cli.output import emit, fail, print_message, printable
+from db.connection import Connection
 from db.figures.reach import FigureFilter
 from trials.commands.shared import require_used
 from trials.pages.error_report import (
@@ -85,7 +85,7 @@ async def _require_used(account: str) -> None:
 
 
 async def load_report(
-    connection: AsyncConnection, account: str | None, since: datetime, until: datetime
+    connection: Connection, account: str | None, since: datetime, until: datetime
 ) -> ErrorReport:
     """The report of one account, or of all."""
     selected = ErrorSelection(accounts=None, account=account, since=since, until=until, now=datetime.now(UTC))

@@ -15,7 +15,7 @@ from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
 from cli.options import database_url, own_connections
 from cli.output import emit, fail
-from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
+from db.access_log import LogEntry, LoggedAction, append_entry
 from db.accounts import is_used
 from db.pool import Pool, checkout
 from trials.pure.evaluation.items import GoldenRejected
@@ -139,4 +139,4 @@ async def log_shell(source: Pool, action: LoggedAction, user_id: str, detail: di
     """Write to the access log what the user of this shell did or read."""
     entry = LogEntry(action=action, person=login(), user_id=user_id, detail=detail)
     async with checkout(source) as connection:
-        await append_entry_psycopg(connection, entry)
+        await append_entry(connection, entry)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from tasks.wiring import compile_patterns
+from tasks.upstreams import compile_patterns
 from trials.jobs.batch import BatchFound, TrialBatch, decide_batch
 from worker.errors import StorageUnavailable
 

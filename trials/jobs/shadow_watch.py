@@ -11,9 +11,9 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from db.pool import create_pool
+from tasks.lanes.stream import GROUP
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import connect
-from tasks.stream import GROUP
 from trials.jobs.child import ChildNotStarted, ShadowProcess
 from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
 from trials.store.shadows import may_run_shadows

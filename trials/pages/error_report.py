@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from db.connection import Connection
 from db.figures import dashboard
 from db.figures.reach import FigureFilter, FigureRow
-from db.review_store import AsyncConnection
 from trials.store.error_rates import (
     KINDS,
     NOT_AUTOMATED,
@@ -99,7 +99,7 @@ def error_lines(rates: Sequence[ErrorRate], counts: Sequence[FigureRow]) -> tupl
 
 
 async def load_error_report(
-    connection: AsyncConnection, selected: ErrorSelection, counted: FigureFilter
+    connection: Connection, selected: ErrorSelection, counted: FigureFilter
 ) -> ErrorReport:
     """The report of the selection; ``counted`` covers the same decisions."""
     rates = await error_rates(connection, selected)

@@ -20,9 +20,10 @@ import psycopg
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from db.access_log import append_entry_psycopg
+from db.access_log import append_entry
+from db.connection import Connection
 from db.identifiers import uuid_at
-from db.pool import Pool, PoolConnection, checkout, fetch_dicts
+from db.pool import Pool, checkout, fetch_dicts
 from trials.pure.evaluation.items import (
     Expected,
     GoldenItem,
@@ -212,20 +213,18 @@ async def _one(source: Pool, statement: str, values: dict[str, Any]) -> GoldenSe
         return await (await cursor.execute(statement, values)).fetchone()
 
 
-async def _locked(connection: PoolConnection, golden: GoldenSet) -> None:
+async def _locked(connection: Connection, golden: GoldenSet) -> None:
     if await (await connection.execute(LOCK, (golden.set_id,))).fetchone() is None:
         raise _gone(golden)
 
 
-async def _changed(
-    connection: PoolConnection, golden: GoldenSet, step: Author, detail: dict[str, Any]
-) -> None:
+async def _changed(connection: Connection, golden: GoldenSet, step: Author, detail: dict[str, Any]) -> None:
     await connection.execute(CHANGED, (step.now, golden.set_id))
     await _log(connection, golden.user_id, step, {"golden_set": golden.name, **detail})
 
 
-async def _log(connection: PoolConnection, user_id: str, step: Author, detail: dict[str, Any]) -> None:
-    await append_entry_psycopg(connection, step.logged(user_id, detail))
+async def _log(connection: Connection, user_id: str, step: Author, detail: dict[str, Any]) -> None:
+    await append_entry(connection, step.logged(user_id, detail))
 
 
 def _gone(golden: GoldenSet) -> GoldenRejected:

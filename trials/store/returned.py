@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.rows import all_rows, first_row
 from db.webhooks.subscriptions import WebhookEvent
 from trials.store.candidates import Author
@@ -34,7 +34,7 @@ SHADOWS: Final = sa.text("""
 """)
 
 
-async def fleet_figures(connection: AsyncConnection) -> Mapping[str, Any]:
+async def fleet_figures(connection: Connection) -> Mapping[str, Any]:
     """For ``db.fleet.figures.StoredFigures``: rollouts that left their bounds within an hour, and shadows."""
     shadows = await first_row(connection, SHADOWS)
     assert shadows is not None  # an aggregate has one row
@@ -43,7 +43,7 @@ async def fleet_figures(connection: AsyncConnection) -> Mapping[str, Any]:
 
 
 async def digest_counts(
-    connection: AsyncConnection, accounts: tuple[str, ...] | None, since: datetime
+    connection: Connection, accounts: tuple[str, ...] | None, since: datetime
 ) -> Mapping[str, int]:
     """For digests: rollouts of these accounts that left their bounds since then; None: of every account."""
     values = {"accounts": None if accounts is None else list(accounts), "since": since}

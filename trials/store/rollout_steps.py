@@ -13,10 +13,11 @@ import psycopg
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from db.access_log import append_entry_psycopg
+from db.access_log import append_entry
 from db.accounts import IN_FORCE, SERIALISE, current_account, store_version
+from db.connection import Connection
 from db.identifiers import uuid_at
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, checkout
 from db.webhooks.subscriptions import store_events
 from trials.pure.rollouts.bounds import MOST_LEAST, RolloutFigures, broken_bounds, figures_json, parse_bound
 from trials.store.candidates import REASON_CHARS, Author, TrialRefused, get_candidate, startable_candidate
@@ -123,7 +124,7 @@ async def return_rollout(source: Pool, rollout_id: UUID, author: Author) -> Roll
 
 
 async def _return_automatically(
-    connection: PoolConnection, rollout_id: UUID, author: Author, figures: RolloutFigures
+    connection: Connection, rollout_id: UUID, author: Author, figures: RolloutFigures
 ) -> Rollout:
     """The only step that a worker's login may take."""
     values = (rollout_id, author.reason, Jsonb(figures_json(figures)), author.now)
@@ -205,7 +206,7 @@ def _check_share(share: float) -> None:
         raise TrialRefused(f"share: expected {LEAST_SHARE} to 1, got {share}")
 
 
-async def _lock(connection: PoolConnection, user_id: str, base_version: int) -> None:
+async def _lock(connection: Connection, user_id: str, base_version: int) -> None:
     """Wait for other changes of the account's settings; refuse when others are in force."""
     await connection.execute(SERIALISE, (user_id,))
     found = await (await connection.execute(IN_FORCE, (user_id,))).fetchone()
@@ -217,7 +218,7 @@ async def _lock(connection: PoolConnection, user_id: str, base_version: int) -> 
 
 
 async def _change(
-    connection: PoolConnection, rollout_id: UUID, state: RolloutState, share: float | None, now: datetime
+    connection: Connection, rollout_id: UUID, state: RolloutState, share: float | None, now: datetime
 ) -> Rollout:
     cursor = connection.cursor(row_factory=class_row(Rollout))
     values = {"id": rollout_id, "state": state.value, "share": share, "now": now}
@@ -228,7 +229,7 @@ async def _change(
 
 
 async def _note(
-    connection: PoolConnection,
+    connection: Connection,
     rollout: Rollout,
     kind: StepKind,
     share: float,
@@ -243,4 +244,4 @@ async def _note(
     values["figures"] = None if figures is None else Jsonb(figures_json(figures))
     await connection.execute(STEP, values)
     detail = {"rollout": str(rollout.rollout_id), "step": kind.value, "share": share, "version": version}
-    await append_entry_psycopg(connection, author.logged(rollout.user_id, detail))
+    await append_entry(connection, author.logged(rollout.user_id, detail))

@@ -12,7 +12,7 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import class_row
 
-from db.access_log import LogEntry, append_entry_psycopg
+from db.access_log import LogEntry, append_entry
 from db.accounts import SERIALISE
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows
@@ -131,7 +131,7 @@ async def start_shadow(source: Pool, candidate_id: UUID, step: Author, *, usd_a_
         except psycopg.errors.UniqueViolation:
             raise TrialRefused("shadow: expected one of this candidate at a time, got a second") from None
         assert started is not None  # INSERT ... RETURNING gives a row or raises
-        await append_entry_psycopg(connection, _entry(started, step, "started"))
+        await append_entry(connection, _entry(started, step, "started"))
     return started
 
 
@@ -191,7 +191,7 @@ async def _end(source: Pool, shadow_id: UUID, state: ShadowState, step: Author) 
         if ended is None:
             raise TrialRefused(f"shadow: expected one that runs, got {shadow_id}")
         if step.made_by != RUNNER:
-            await append_entry_psycopg(connection, _entry(ended, step, "stopped"))
+            await append_entry(connection, _entry(ended, step, "stopped"))
     return ended
 
 
