@@ -11,6 +11,7 @@ FEATURE: Final = Feature(
     name="trials",
     tables="trials.tables",
     sql="trials.feature:SQL",
+    retention="trials.retention:RETENTION",
     pages="trials.pages.routes:PAGES",
     templates="trials.pages:TEMPLATES",
     menu="trials.pages.routes:MENU",

@@ -15,9 +15,8 @@ from review.accounts import (
     suggestions_page,
     versions_page,
 )
-from review.http.page_routes import get, post
+from review.http.page_routes import ACCOUNT, get, post
 
-ACCOUNT: Final = "/accounts/{account:path}"
 ACCOUNTS: Final = (
     get("/accounts", "accounts", accounts_page.list_accounts, Right.VIEW),
     post("/accounts", "accounts_post", accounts_page.add_account, Right.ADMIN),

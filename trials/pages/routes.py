@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.http.page_routes import get, post
+from review.http.page_routes import ACCOUNT, get, post
 from review.languages import mark
-from review.routes.accounts import ACCOUNT
 from review.shell.menu import MenuEntry, MenuPlace
 from trials.pages import (
     backtest_page,
