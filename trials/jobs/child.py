@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
-import signal
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -19,6 +18,7 @@ from worker.errors import StorageUnavailable
 LOWEST_PRIORITY: Final = 19
 FIRST_TO_END: Final = "1000"
 """Linux ends this process first when memory is short."""
+JOIN_S: Final = 5.0
 START_S: Final = 120.0
 """A start imports the engine and compiles its patterns: a second or two, longer on a busy machine."""
 DecideBatch: TypeAlias = Callable[[TrialBatch], BatchFound]
@@ -41,8 +41,9 @@ class ShadowProcess:
 
     def __init__(self, decide: DecideBatch = decide_batch) -> None:
         self._decide = decide
-        self._pool: ProcessPoolExecutor | None = None
-        self._pid = 0
+        self._context = multiprocessing.get_context("spawn")
+        self._process: Any = None
+        self._pipe: Connection | None = None
 
     async def decide(self, work: TrialBatch, *, most_s: float) -> BatchFound:
         """What the child found.
@@ -52,47 +53,65 @@ class ShadowProcess:
             ChildNotStarted: there is no child; the work is not at fault.
             StorageUnavailable: the child could not reach Postgres.
         """
-        pool = await self._started()
-        try:
-            async with asyncio.timeout(most_s):
-                kind, answer = await _asked(pool, _answer, work, self._decide)
-        except TimeoutError as error:
-            self.close()
-            raise ChildLost(f"a decision did not end within {most_s:.0f} s") from error
-        except BrokenExecutor as error:
-            self.close()
-            raise ChildLost("a decision ended its process") from error
-        if kind == "storage":
-            raise StorageUnavailable("Postgres: the shadow's process did not reach it", kind=answer)
-        if kind == "failed":
-            raise ChildLost(f"a decision raised {answer}")
-        found: BatchFound = answer
-        return found
+        kind, answer = await asyncio.to_thread(self._asked, work, most_s)
+        if kind == "found":
+            found: BatchFound = answer
+            return found
+        raise StorageUnavailable("Postgres: the shadow's process did not reach it", kind=answer)
 
     def close(self) -> None:
         """End the child."""
-        if self._pool is not None:
-            with suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
-            self._pool.shutdown(cancel_futures=True)
-        self._pool = None
+        if self._pipe is not None:
+            self._pipe.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.join(JOIN_S)
+        self._process = self._pipe = None
 
-    async def _started(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            pool = ProcessPoolExecutor(1, mp_context=context, initializer=_prepare, initargs=(self._decide,))
-            try:
-                async with asyncio.timeout(START_S):
-                    self._pid = await _asked(pool, os.getpid)
-            except (TimeoutError, BrokenExecutor) as error:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise ChildNotStarted("the shadow's process did not start") from error
-            self._pool = pool
-        return self._pool
+    def _asked(self, work: TrialBatch, most_s: float) -> tuple[str, Any]:
+        pipe = self._started()
+        try:
+            pipe.send(work)
+            found: tuple[str, Any] = pipe.recv() if pipe.poll(most_s) else ("late", "")
+        except (EOFError, OSError) as error:
+            self.close()
+            raise ChildLost("a decision ended its process") from error
+        if found[0] == "late":
+            self.close()
+            raise ChildLost(f"a decision did not end within {most_s:.0f} s")
+        if found[0] == "failed":
+            raise ChildLost(f"a decision raised {found[1]}")
+        return found
+
+    def _started(self) -> Connection:
+        if self._pipe is None or not self._process.is_alive():
+            self.close()
+            self._pipe, theirs = self._context.Pipe()
+            self._process = self._context.Process(target=_serve, args=(theirs, self._decide), daemon=True)
+            self._process.start()
+            theirs.close()
+            self._wait_for_start(self._pipe)
+        return self._pipe
+
+    def _wait_for_start(self, pipe: Connection) -> None:
+        try:
+            if pipe.poll(START_S):
+                pipe.recv()
+                return
+        except (EOFError, OSError) as error:
+            self.close()
+            raise ChildNotStarted("the shadow's process ended while it started") from error
+        self.close()
+        raise ChildNotStarted(f"the shadow's process did not start within {START_S:.0f} s")
 
 
-async def _asked(pool: ProcessPoolExecutor, work: Callable[..., Any], *values: object) -> Any:
-    return await asyncio.get_running_loop().run_in_executor(pool, work, *values)
+def _serve(pipe: Connection, decide: DecideBatch) -> None:
+    _step_back()
+    compile_patterns()
+    with suppress(EOFError, ConnectionError):  # the parent is gone
+        pipe.send(("ready", ""))
+        while True:
+            pipe.send(_answer(pipe.recv(), decide))
 
 
 def _answer(work: TrialBatch, decide: DecideBatch) -> tuple[str, Any]:
@@ -104,10 +123,9 @@ def _answer(work: TrialBatch, decide: DecideBatch) -> tuple[str, Any]:
         return "failed", type(error).__name__
 
 
-def _prepare(_decide: DecideBatch) -> None:
-    """Let every other process go first; import and compile what the first decision would wait for."""
+def _step_back() -> None:
+    """Let every other process go first."""
     with suppress(OSError):
         os.nice(LOWEST_PRIORITY)
     with suppress(OSError):  # only Linux has it
         Path("/proc/self/oom_score_adj").write_text(FIRST_TO_END)
-    compile_patterns()
