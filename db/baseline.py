@@ -42,6 +42,7 @@ FUNCTIONS: Final = (
     "transparency",
     "rollouts",
     "samples",
+    "token_owners",
 )
 AFTER_TABLES: Final = (*FUNCTIONS, "triggers", "grants", "first_queues")
 SCHEMA: Final = sa.text("SELECT quote_ident(current_schema())")

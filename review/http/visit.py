@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import math
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from db.connection import Connection
 from db.costs.limit_figures import LoadAccountFigures
 from db.figures.kept_rows import KeptRows
 from db.people.api_tokens import UsedToken
-from db.people.records import Person
+from db.people.records import Person, get_person
 from db.review_store import Store
 from review.access import Right, accounts_with, may, may_somewhere, missing_right_message
 from review.auth.openid_provider import OpenIdProvider
@@ -108,6 +108,8 @@ class Site:
     reused_figures: ReusedFigures = field(default_factory=ReusedFigures)
     job_failed: JobFailed = unreported
     """Called with a bug in a background task; the program that serves the pages counts and reports it."""
+    token_owner: Callable[[Connection, UUID], Awaitable[Person | None]] = get_person
+    """Reads the person of an API token."""
     undeclared_proxy: UndeclaredProxy = field(default_factory=lambda: UndeclaredProxy(""))
     rates: LocalRates = field(default_factory=LocalRates)
     """Requests of pages without a session."""
