@@ -8,12 +8,12 @@ from importlib import import_module
 from typing import Annotated, Final
 
 import psycopg
-import sqlalchemy as sa
 import structlog
 import typer
 from redis.exceptions import RedisError
 
 from cli.exit_codes import MEANINGS, ExitCode, code_of
+from cli.optional import PASSTHROUGH, add_command
 from cli.output import print_message
 from features.feature import merged
 from worker import __version__
@@ -75,7 +75,6 @@ COMMANDS: Final = {
 }
 """Where each command is defined: module and name. A module is imported when its command runs: a start that
 imports all of them takes five seconds of CPU."""
-PASSTHROUGH: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 FILTERED: Final = frozenset({"replay"})
 """Commands with an option for each filter of the audit."""
 CELERY: Final = frozenset({"worker", "beat"})
@@ -99,13 +98,9 @@ def command_line(names: Iterable[str] | None = None) -> typer.Typer:
     )
     known = commands()
     for name in known if names is None else names:
-        module, _, attribute = known[name].partition(":")
-        command = getattr(import_module(module), attribute)
-        if isinstance(command, typer.Typer):
-            line.add_typer(command, name=name)
-        else:
-            kind = import_module("cli.decisions.filter_options").FilteredCommand if name in FILTERED else None
-            line.command(name, cls=kind, context_settings=PASSTHROUGH if name in CELERY else None)(command)
+        kind = import_module("cli.decisions.filter_options").FilteredCommand if name in FILTERED else None
+        context = PASSTHROUGH if name in CELERY else None
+        add_command(line, name, known[name], kind=kind, context_settings=context)
     line.callback()(_root)
     return line
 
@@ -133,7 +128,7 @@ def main() -> None:
             print_message("arguments: expected UTF-8, got other bytes")
             sys.exit(ExitCode.USAGE)
         command_line(_named(sys.argv[1:]))()
-    except (HushgateError, RedisError, psycopg.Error, sa.exc.DBAPIError) as error:
+    except (HushgateError, RedisError, psycopg.Error) as error:
         print_message(_shown(error))
         sys.exit(code_of(error))
     except Exception as error:  # noqa: BLE001  # a defect: its traceback and its own exit code
@@ -155,8 +150,7 @@ def _shown(error: Exception) -> str:
             return str(error)
         case RedisError():
             return f"Redis: {type(error).__name__}: {error} (hushgate doctor says more)"
-    cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-    return f"Postgres: {_first_line(cause)} (hushgate doctor says more)"
+    return f"Postgres: {_first_line(error)} (hushgate doctor says more)"
 
 
 def _first_line(error: BaseException | None) -> str:

@@ -195,7 +195,7 @@ ai_rules: Final = table(
         "statement_grounds",
         JSONB,
         server_default=EMPTY_OBJECT,
-        comment="reason code -> what a statement of reasons says, see worker/statements.py",
+        comment="reason code -> what a statement of reasons says, see worker/statement_grounds.py",
     ),
     sa.CheckConstraint(
         "jsonb_typeof(statement_grounds) = 'object' AND NOT jsonb_path_exists(statement_grounds,"

@@ -8,20 +8,18 @@ from celery import Celery
 from celery.signals import beat_init, setup_logging, task_failure
 
 from features.feature import merged, parts
-from tasks import consumer, logs, telemetry
-from tasks.alerts.watch import AlertWatch
+from tasks import consumer
 from tasks.broker import use_losable_channels
-from tasks.fleet.beats import sign_beat
-from tasks.garbage import collect_garbage_on_a_thread
 from tasks.maintenance import SCHEDULE
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.process import ProcessMetrics
-from tasks.replays.shadow_watch import ShadowWatch
+from tasks.process import logs, telemetry
+from tasks.process.garbage import collect_garbage_on_a_thread
 from worker import __version__
 from worker.settings import FleetSettings, Settings, load
 
 QUEUE: Final = "hushgate"
-TASKS: Final = ("tasks.maintenance", "tasks.publish_task")
+TASKS: Final = ("tasks.maintenance", "tasks.publishing.celery_task")
 
 
 def application(settings: Settings) -> Celery:
@@ -64,14 +62,20 @@ def _configure_logging(**_signal: object) -> None:
 
 @beat_init.connect(weak=False)
 def _start_beat(**_signal: object) -> None:
+    from tasks.fleet.beats import sign_beat  # noqa: PLC0415  # only beat needs it
+
     settings = app.hushgate_settings
     collect_garbage_on_a_thread()
     sign_beat(settings.redis_url.get_secret_value(), settings.stream)
     if settings.metrics_port is not None:
         serve_metrics(ProcessMetrics("beat").registry, settings)
     if settings.alerts_every_s:
+        from tasks.alerts.watch import AlertWatch  # noqa: PLC0415  # only beat needs it
+
         AlertWatch(load(FleetSettings)).start()
     if settings.shadow_every_s:
+        from tasks.replays.shadow_watch import ShadowWatch  # noqa: PLC0415  # only beat needs it
+
         ShadowWatch(settings).start()
 
 

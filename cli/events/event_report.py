@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from db.audit.event_records import EventLetter, EventOutcome, EventReply, StoredExchange
-from tasks.entry_lookup import FoundEntry
+from tasks.entries.lookup import FoundEntry
 
 
 class EventState(StrEnum):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from cli.stack import loopback
+from cli.deployment import loopback
 from cli.stack.environment import EMBEDDING, ENDPOINTS, KEYS, STAND_INS, completed
 from cli.stack.servers import Stack
 from db import logins, migrate

@@ -16,16 +16,19 @@ from compliance.appeals.intake import AppealableDecision
 from compliance.appeals.links import linked_decision
 from compliance.appeals.records import TEXT_CHARS, Appeal, AppealRefused, AppealSource, RefusalCode
 from compliance.words import FOR_AUTHORS, refusal_text
-from db.review_store import AsyncConnection
+from db.connection import Connection
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark, ngettext
+from worker.rates import RateLimit
 
 INVALID: Final = Refused(
     410,
     mark("This link does not work"),
     mark("It is incomplete, has expired, or the decision was deleted. Ask who sent it for another one."),
 )
+LINK_VISITS: Final = RateLimit(per_minute=30, burst=30)
+"""Requests with signed links, by address and by decision."""
 STATUS: Final = {RefusalCode.UNUSABLE_TEXT: 422, RefusalCode.ALREADY_APPEALED: 409}
 
 
@@ -60,7 +63,7 @@ def _linked(visit: Visit) -> UUID:
     token, secret = visit.request.path_params["link"], appeal_secret(visit)
     decision_id = linked_decision(secret, token, visit.now) if secret else None
     keys = [visit.address, *([] if decision_id is None else [str(decision_id)])]
-    if wait_s := max(visit.site.link_visits.wait_s(key, visit.now) for key in keys):
+    if wait_s := max(visit.wait_s(LINK_VISITS, key) for key in keys):
         text = ngettext(
             "Too many requests. Wait %(seconds)s second.",
             "Too many requests. Wait %(seconds)s seconds.",
@@ -72,7 +75,7 @@ def _linked(visit: Visit) -> UUID:
     return decision_id
 
 
-async def _load(connection: AsyncConnection, decision_id: UUID) -> tuple[AppealableDecision, Appeal | None]:
+async def _load(connection: Connection, decision_id: UUID) -> tuple[AppealableDecision, Appeal | None]:
     try:
         decision = await intake.appealable_decision(connection, decision_id)
     except AppealRefused as refused:

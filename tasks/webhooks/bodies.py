@@ -11,8 +11,8 @@ from db.conversation_owners import OwnerCause
 from db.outgoing.events import OutgoingEvent
 from db.webhooks.queue import ClaimedDelivery
 from features.feature import merged
-from tasks.escalations.entries import closed_entry, opened_entry
-from tasks.outgoing import (
+from tasks.sending.escalation_entries import closed_entry, opened_entry
+from tasks.sending.outgoing import (
     DRAFT,
     ESCALATION_CLOSED,
     ESCALATION_OPENED,

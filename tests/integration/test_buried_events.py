@@ -23,8 +23,8 @@ from db.commits.values import commit_values
 from db.dead_letters import DeadLetter
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle
+from tasks.lanes.stream import EntryGrant
 from tasks.retention.sweep import sweep
-from tasks.stream import EntryGrant
 from tests.conftest import create_database, database_at
 from tests.support.retention import keeping
 from tests.support.running import Running, eventually, running

@@ -11,9 +11,9 @@ import orjson
 import pytest
 from redis.asyncio import Redis
 
-from tasks import stream
 from tasks.fairness.shares import ReadPlan, account_key
-from tasks.stream import GROUP, EntryGrant, FinishRequest, Lanes, backlog, connect
+from tasks.lanes import stream
+from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes, backlog, connect
 
 STREAM: Final = "test:events"
 KEYS: Final = f"{{{STREAM}}}:"

@@ -1,4 +1,4 @@
-"""The lanes on a real server: every promise of ``tasks/stream.py`` and its scripts."""
+"""The lanes on a real server: every promise of ``tasks/lanes/stream.py`` and its scripts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from redis import Redis as PlainRedis
 from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError, ResponseError
 
-from tasks import stream
-from tasks.publish import append
-from tasks.stream import (
+from tasks.lanes import stream
+from tasks.lanes.stream import (
     GROUP,
     EntryGrant,
     FinishRequest,
@@ -26,6 +25,7 @@ from tasks.stream import (
     backlog,
     connect,
 )
+from tasks.publishing.publish import append
 from worker.errors import PayloadRejected
 from worker.payload import Arrival, parse, received_at
 

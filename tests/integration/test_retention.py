@@ -18,8 +18,8 @@ from db.pool import Pool, create_pool
 from db.retention.declared import RETENTION, STREAM_RETENTION
 from db.retention.kept import KeptBy
 from db.retention.steps import rows_due, sweep_step
-from tasks.outgoing import OUTGOING
 from tasks.retention.sweep import SweepPace, sweep
+from tasks.sending.outgoing import OUTGOING
 from tests.support.retention import SWEPT, keeping
 from worker.settings import RetentionSettings
 

@@ -35,7 +35,7 @@ from db.webhooks import endpoints
 from db.webhooks.endpoints import NewEndpoint
 from review.lists.export_layout import Form
 from sandbox.server import SandboxHandle
-from tasks.publish import append
+from tasks.publishing.publish import append
 from tests.support import erasing
 from tests.support.exporting import finished_export
 from tests.support.reviewing import Visitor, add_person, site

@@ -12,7 +12,7 @@ import pytest
 from redis import Redis
 
 from compliance.erasure.records import ErasureKind
-from tasks.publish import append
+from tasks.publishing.publish import append
 from tasks.shards.agreement import agree, current_layout, double
 from tests.support import erasing
 
