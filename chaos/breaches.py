@@ -23,9 +23,21 @@ import typer
 from rich.console import Console
 
 from chaos.kinds import Law
+from features.feature import FEATURES
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
-PACKAGES: Final = ("worker", "tasks", "db", "review", "gateway", "cli", "sandbox", "chaos")
+PACKAGES: Final = (
+    *FEATURES,
+    "features",
+    "worker",
+    "tasks",
+    "db",
+    "review",
+    "gateway",
+    "cli",
+    "sandbox",
+    "chaos",
+)
 RUN_S: Final = 300.0
 END_S: Final = 300.0
 """After SIGTERM a run ends its faults, settles for a while, and stops its servers."""

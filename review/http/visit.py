@@ -217,9 +217,8 @@ class Visit:
         return HTMLResponse(body, status_code=status)
 
     def fragment(self, template: str, /, **values: object) -> Markup:
-        """A part of a page, for the template of the page to insert."""
-        text = self.site.templates.render(template, {"visit": self, "Right": Right} | values)
-        return Markup(text)  # noqa: S704  # rendered with escaping
+        """A part of a page that the page includes."""
+        return Markup(self.site.templates.render(template, {"visit": self, "Right": Right} | values))  # noqa: S704  # rendered with autoescaping
 
     def redirect(self, name: str, /, query: str = "", **parameters: object) -> Response:
         """A redirect to another page, by GET."""
