@@ -9,6 +9,7 @@ from celery.signals import beat_init, setup_logging, task_failure
 
 from tasks import consumer, logs, telemetry
 from tasks.broker import use_losable_channels
+from tasks.fleet.beats import sign_beat
 from tasks.garbage import collect_garbage_on_a_thread
 from tasks.maintenance import SCHEDULE
 from tasks.metrics.endpoint import serve_metrics
@@ -59,8 +60,6 @@ def _configure_logging(**_signal: object) -> None:
 
 @beat_init.connect(weak=False)
 def _start_beat(**_signal: object) -> None:
-    from tasks.fleet.beats import sign_beat  # noqa: PLC0415  # only beat needs it
-
     settings = app.hushgate_settings
     collect_garbage_on_a_thread()
     sign_beat(settings.redis_url.get_secret_value(), settings.stream)
