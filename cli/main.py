@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Annotated, Final
 
 import psycopg
-import sqlalchemy as sa
 import structlog
 import typer
 from redis.exceptions import RedisError
@@ -16,6 +15,7 @@ from redis.exceptions import RedisError
 from cli.exit_codes import MEANINGS, ExitCode, code_of
 from cli.optional import PASSTHROUGH, add_command
 from cli.output import print_message
+from features.feature import merged
 from worker import __version__
 from worker.errors import HushgateError, StorageUnavailable
 
@@ -62,13 +62,9 @@ COMMANDS: Final = {
     "worker": "cli.deployment.serve:worker",
     "beat": "cli.deployment.serve:beat",
     "gateway": "cli.deployment.gateway:gateway",
-    "retention": "cli.governance.retention:app",
-    "holds": "cli.governance.holds:app",
-    "erasure": "cli.governance.erasure:app",
-    "statements": "cli.governance.statements:statements",
+    "retention": "cli.deployment.retention:app",
     "metrics": "cli.deployment.metrics:metrics",
     "alerts": "cli.alerts.commands:app",
-    "audit-log": "cli.audit_log.commands:app",
     "migrate": "cli.deployment.migrate:migrate",
     "backup": "cli.deployment.backup:backup",
     "restore": "cli.deployment.backup:restore",
@@ -76,6 +72,7 @@ COMMANDS: Final = {
     "doctor": "cli.doctor.command:doctor",
     "config": "cli.deployment.config:app",
     "schema": "cli.deployment.config:schema",
+    **merged("commands"),
 }
 """Where each command is defined: module and name. A module is imported when its command runs: a start that
 imports all of them takes five seconds of CPU."""
@@ -126,7 +123,7 @@ def main() -> None:
             print_message("arguments: expected UTF-8, got other bytes")
             sys.exit(ExitCode.USAGE)
         command_line(_named(sys.argv[1:]))()
-    except (HushgateError, RedisError, psycopg.Error, sa.exc.DBAPIError) as error:
+    except (HushgateError, RedisError, psycopg.Error) as error:
         print_message(_shown(error))
         sys.exit(code_of(error))
     except Exception as error:  # noqa: BLE001  # a defect: its traceback and its own exit code
@@ -148,8 +145,7 @@ def _shown(error: Exception) -> str:
             return str(error)
         case RedisError():
             return f"Redis: {type(error).__name__}: {error} (hushgate doctor says more)"
-    cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-    return f"Postgres: {_first_line(cause)} (hushgate doctor says more)"
+    return f"Postgres: {_first_line(error)} (hushgate doctor says more)"
 
 
 def _first_line(error: BaseException | None) -> str:

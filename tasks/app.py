@@ -7,17 +7,20 @@ from typing import Final
 from celery import Celery
 from celery.signals import beat_init, setup_logging, task_failure
 
-from tasks import consumer, logs, telemetry
+from features.feature import merged, parts
+from tasks import consumer
 from tasks.broker import use_losable_channels
 from tasks.fleet.beats import sign_beat
-from tasks.garbage import collect_garbage_on_a_thread
 from tasks.maintenance import SCHEDULE
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.process import ProcessMetrics
+from tasks.process import logs, telemetry
+from tasks.process.garbage import collect_garbage_on_a_thread
 from worker import __version__
 from worker.settings import FleetSettings, Settings, load
 
 QUEUE: Final = "hushgate"
+TASKS: Final = ("tasks.maintenance", "tasks.publishing.celery_task")
 
 
 def application(settings: Settings) -> Celery:
@@ -26,7 +29,7 @@ def application(settings: Settings) -> Celery:
     Every task is idempotent and short; the hot path does not use the broker.
     """
     use_losable_channels()
-    celery = Celery("hushgate", include=["tasks.maintenance", "tasks.publish_task"])
+    celery = Celery("hushgate", include=[*TASKS, *(module.__name__ for module in parts("tasks"))])
     celery.conf.update(
         broker_url=(settings.broker_url or settings.redis_url).get_secret_value(),
         broker_connection_retry_on_startup=True,
@@ -42,7 +45,7 @@ def application(settings: Settings) -> Celery:
         worker_concurrency=4,
         worker_hijack_root_logger=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,
-        beat_schedule=SCHEDULE,
+        beat_schedule=SCHEDULE | merged("schedule"),
         beat_schedule_filename=settings.beat_file,
         beat_sync_every=1,  # tasks.health checks the age of its file
         enable_utc=True,

@@ -14,7 +14,7 @@ from typing import Final
 
 from cli.stack.fleet import Fleet, fleet
 from cli.stack.start_watch import await_workers
-from tasks.stream import connect
+from tasks.lanes.stream import connect
 
 IMPORT: Final = (
     "import time; began, used = time.perf_counter(), time.process_time(); import tasks.app;"

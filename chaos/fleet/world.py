@@ -29,7 +29,7 @@ from db import logins, migrate
 from db.logins import Service
 from sandbox.server import SandboxHandle
 from sandbox.server import start as start_sandbox
-from tasks.publish import open_shards
+from tasks.publishing.publish import open_shards
 from tasks.shards.layout import ShardLayout
 
 Value = TypeVar("Value")

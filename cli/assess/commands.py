@@ -37,7 +37,7 @@ from worker.adapters import openai_client
 from worker.adapters.model_judge import ModelJudge
 from worker.adapters.openai_chat import OpenAIChat
 from worker.assessment import Policy
-from worker.assessment.policies.designs import DESIGNS, design_name
+from worker.assessment.policies.designs import DEFAULT_DESIGN, DESIGNS, design_name
 from worker.model import Action
 from worker.settings import Settings
 
@@ -72,7 +72,7 @@ def assess_cases(
     cases: Annotated[Path | None, typer.Option(help="The rows, .jsonl or .jsonl.gz.")] = None,
     policy: Annotated[
         str, typer.Option(help="A design's name, or a file with a policy as JSON.")
-    ] = "calibrated",
+    ] = DEFAULT_DESIGN,
     label: Annotated[str, typer.Option(help="The field of the human label, where a row has one.")] = "label",
     required_label: Annotated[
         list[str] | None,

@@ -27,7 +27,7 @@ from db.review_store import Store
 from db.webhooks import deliveries, endpoints
 from db.webhooks.endpoints import NewEndpoint
 from review.auth.api_tokens import PREFIX, SHOWN_CHARS
-from tasks.publish import append
+from tasks.publishing.publish import append
 from worker.reasons import Reason
 from worker.webhooks.signing import decode_secret
 from worker.webhooks.types import WebhookType

@@ -13,11 +13,11 @@ from prometheus_client import generate_latest
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import fail
-from tasks import logs
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.fleet import FleetCollector, fleet_collector
 from tasks.metrics.names import metrics_table
 from tasks.metrics.process import ProcessMetrics
+from tasks.process import logs
 from worker.settings import FleetSettings
 
 PORT: Final = 9109

@@ -10,12 +10,12 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from review.connections import limited
-from tasks import telemetry
-from tasks.logs import configure, secret_values
 from tasks.metrics import names
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.process import ProcessMetrics, counter
 from tasks.metrics.web import measured
+from tasks.process import telemetry
+from tasks.process.logs import configure, secret_values
 from worker import __version__
 from worker.settings import ReviewSettings
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 import orjson
 import structlog
 
-from tasks import telemetry
 from tasks.alerts.changes import AlertChange
+from tasks.process import telemetry
 from worker import __version__
 from worker.settings import FleetSettings
 

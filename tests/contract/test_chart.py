@@ -15,8 +15,8 @@ import yaml
 from typer.testing import CliRunner
 
 from cli.main import command_line
-from tasks.heartbeat_file import READY_SUFFIX
 from tasks.metrics.names import OLDEST_ENTRY_AGE
+from tasks.process.heartbeat_file import READY_SUFFIX
 from tests.support.chart import (
     CHART,
     FULL,

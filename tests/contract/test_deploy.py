@@ -645,7 +645,7 @@ def test_markers_of_the_source_designs_are_logged_as_the_runbook_says() -> None:
     """Every event and every field in the table is in the code that writes these lines."""
     table = RUNBOOK.read_text().split("| marker | event |\n")[1].split("\n\n")[0]
     named = {name for row in table.splitlines()[1:] for name in re.findall(r"`(\w+)`", row.split("|")[2])}
-    files = (ROOT / "tasks" / "events" / "lines.py", ROOT / "worker" / "trace.py")
+    files = (ROOT / "tasks" / "entries" / "lines.py", ROOT / "worker" / "trace.py")
     code = "".join(file.read_text() for file in files)
 
     assert {"silent_failure", "event_blocked", "llm_error", "attempt_failed", "exchange_removed"} <= named

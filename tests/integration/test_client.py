@@ -13,7 +13,7 @@ from redis.exceptions import ResponseError
 from db.people.api_tokens import TokenScope
 from examples import hushgate_client
 from examples.hushgate_client import Refused, post, publish
-from tasks.publish import open_shards
+from tasks.publishing.publish import open_shards
 from tests.integration.test_gateway_process import serving
 from tests.support.publishing import new_event, on_stream, token
 
