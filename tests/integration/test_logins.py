@@ -327,15 +327,15 @@ def test_repairs_need_the_owner_and_reports_do_not(shell: Shell, stack: Stack, t
             " raw) VALUES ('1-0', now(), 'poison', '', '', '', 2, '{}')"
         )
         connection.execute(
-            "INSERT INTO held_drafts (user_id, conversation_id, message_id, decision_id, reason_code, kind,"
-            " text, created_at, expires_at)"
-            " VALUES ('acme', 'c', 'm', gen_random_uuid(), 'R', 'draft', 'x', now(), now() + '1 day')"
+            "INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text,"
+            " created_at, delivered_at)"
+            " VALUES ('acme', 'e', gen_random_uuid(), 'c', 'm', 'chat', 'x', now(), now())"
         )
     report = shell.run("repair", "--older-than", "0", env=env)
-    fixed = shell.run("repair", "--older-than", "0", "--fix", "orphaned-hold", "--yes", env=env)
+    fixed = shell.run("repair", "--older-than", "0", "--fix", "reply-not-on-stream", "--yes", env=env)
     retried = shell.run("dead-letters", "retry", "--all", env=env)
     dropped = shell.run("dead-letters", "drop", "--all", env=env)
 
-    assert [row["breach"] for row in report.rows] == ["orphaned-hold"]
+    assert "reply-not-on-stream" in [row["breach"] for row in report.rows]
     assert (fixed.code, "permission denied" in fixed.err) == (3, True)
     assert (retried.code, dropped.code) == (0, 0)
