@@ -45,7 +45,7 @@ class Mutation:
 
 
 RECORDED: Final = (
-    "        recorded = await self.patience.stored(lambda: decisions.record_decision(self.pool, decision))\n"
+    "        recorded = await self.repeats.stored(lambda: decisions.record_decision(self.pool, decision))\n"
 )
 RECORD: Final = f"{RECORDED}        if recorded is Recorded.OVERTAKEN:"
 MUTATIONS: Final = (

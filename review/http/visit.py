@@ -39,9 +39,9 @@ from review.languages import gettext as _
 from review.shell.frame import page_frame
 from worker.places import PlacesByKey
 from worker.rates import LocalRates, RateLimit
-from worker.restarting import JobFailed, unreported
 from worker.settings import ReviewSettings
 from worker.settings.review import SecondFactorDemand
+from worker.supervisor import JobFailed, unreported
 
 SESSION_COOKIE: Final = "__Host-hushgate"
 BODY_BYTES: Final = 4_194_304
