@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from db import access_log
 from db.access_log import LogEntry, LoggedAction
 from db.costs.limit_figures import LoadAccountFigures
-from db.figures.kept_rows import KeptRows
+from db.figures.kept_rows import KeptRows, kept_rows
 from db.people.api_tokens import UsedToken
 from db.people.records import Person
 from db.review_store import AsyncConnection, Store
@@ -102,7 +102,7 @@ class Site:
     requests: PlacesByKey = field(default_factory=lambda: PlacesByKey(AT_ONCE, most_waiting=WAITING))
     rounds: Rounds = field(default_factory=Rounds)
     first_run: FirstRunServices = field(default_factory=FirstRunServices)
-    kept_figures: KeptRows = field(default_factory=KeptRows)
+    kept_figures: KeptRows = field(default_factory=kept_rows)
     reused_figures: ReusedFigures = field(default_factory=ReusedFigures)
     job_failed: JobFailed = unreported
     """Called with a bug in a background task; the program that serves the pages counts and reports it."""
