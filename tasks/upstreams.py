@@ -23,6 +23,7 @@ from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_http import ApiClient
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.assessment.non_answers import recogniser as non_answers
+from worker.assessment.policies.designs import DESIGNS
 from worker.assessment.promises import recogniser as promises
 from worker.assessment.reading import facts
 from worker.injections import find_injection
@@ -153,8 +154,11 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
 
 def policy_defaults(settings: Settings) -> dict[str, dict[str, Json]]:
     """The deployment's defaults of confidence policies, by policy and field."""
-    enabled, threshold = settings.validators_enabled, settings.validator_evidence_threshold
-    return {"validators": {"enabled": enabled, "evidence_threshold": threshold}}
+    return {
+        name: {field: getattr(settings, setting) for setting, field in design.environment.items()}
+        for name, design in DESIGNS.items()
+        if design.environment
+    }
 
 
 def compile_patterns() -> None:

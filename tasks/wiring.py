@@ -22,7 +22,7 @@ from tasks.entries.deciding import Decider
 from tasks.entries.gate import Gate
 from tasks.entries.handler import EntryHandler
 from tasks.entries.outcomes import outcome_hooks
-from tasks.entries.repeating import Repetition
+from tasks.entries.persistence import Persistence
 from tasks.entries.rulebooks import Rulebooks
 from tasks.fairness.admission import Admission
 from tasks.fairness.brake import Brake, busy_s
@@ -49,7 +49,7 @@ from tasks.upstreams import Endpoints, build_ports, compile_patterns, open_endpo
 from tasks.webhooks.poller import WebhookPoller, fleet_poller
 from worker.adapters.boot_clock import seconds_since_boot
 from worker.adapters.system_clock import SystemClock, machine_now
-from worker.holds import Holds
+from worker.moderation_holds import Holds
 from worker.places import Places
 from worker.ports import Ports
 from worker.rules.build_id import build_id
@@ -260,7 +260,7 @@ class WorkerParts:
             rulebooks=self.rulebooks,
             spending=self.spending,
             decider=self.decider,
-            repeats=Repetition(gate=self.gate, clock=self.clock),
+            persistence=Persistence(gate=self.gate, clock=self.clock),
             hooks=outcome_hooks(self.metrics, self.traces, replied=replied, escalated=escalated),
             now=self.clock.now,
             refresh_clock=self.fleet_clock.refresh,

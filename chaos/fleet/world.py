@@ -23,7 +23,8 @@ from chaos.fleet.proxy import Link, Network, Target
 from chaos.fleet.receiver import Receiver, receiving
 from chaos.kinds import Role
 from chaos.plan import Plan
-from cli.stack import Stack, loopback
+from cli.deployment import loopback
+from cli.stack import Stack
 from db import logins, migrate
 from db.logins import Service
 from sandbox.server import SandboxHandle

@@ -18,7 +18,7 @@ from redis import Redis
 
 from cli.demo import events, sample_reviewers
 from cli.demo.receiver import Receiver
-from cli.stack import loopback
+from cli.deployment import loopback
 from cli.stack.fleet import Fleet
 from db.access_log import LogEntry, LoggedAction
 from db.people import api_tokens

@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.rows import Row, all_rows
 from worker.recent import Recent
 
@@ -21,7 +21,7 @@ MOST_ROWS: Final = 20_000
 """Rows that are kept, 10 MB by tracemalloc; a dashboard of a month with all of its tables has some 3,000."""
 HOUR: Final = timedelta(hours=1)
 Key: TypeAlias = tuple[object, ...]
-Rows: TypeAlias = tuple[Row, ...]
+FoundRows: TypeAlias = tuple[Row, ...]
 
 _STAMP: Final = sa.text("""
     SELECT count(*) AS spans, sum(extract(epoch FROM filled_at)) AS filled,
@@ -30,7 +30,7 @@ _STAMP: Final = sa.text("""
 """)
 
 
-KeptRows: TypeAlias = Recent[Key, Rows]
+KeptRows: TypeAlias = Recent[Key, FoundRows]
 """Rows by what was asked and when its spans were counted."""
 
 
@@ -43,12 +43,12 @@ def kept_rows(most: int = MOST_ROWS) -> KeptRows:
 class CountedFigures:
     """The tables of figures as a connection sees them; ``first`` is the audit's first hour, None if empty."""
 
-    connection: AsyncConnection
+    connection: Connection
     stamp: Key
     first: datetime | None
     kept: KeptRows
 
-    async def rows(self, statement: sa.TextClause, values: Mapping[str, Any]) -> Rows:
+    async def rows(self, statement: sa.TextClause, values: Mapping[str, Any]) -> FoundRows:
         """The rows of a statement on tables of figures alone; callers must not change them."""
         frozen = (tuple(each) if isinstance(each, list) else each for each in values.values())
         key = (self.stamp, statement.text, *frozen)
@@ -59,7 +59,7 @@ class CountedFigures:
 
 
 async def counted_figures(
-    connection: AsyncConnection, since: datetime, until: datetime, kept: KeptRows | None
+    connection: Connection, since: datetime, until: datetime, kept: KeptRows | None
 ) -> CountedFigures:
     """The counted spans from the day of ``since`` on; without ``kept`` every statement is executed."""
     values = {"since": since.replace(hour=0), "until": until}

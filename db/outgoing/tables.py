@@ -7,7 +7,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from db.columns import Timestamp, index, key, required, required_texts, table
+from db.columns import VACUUMED_BY_COUNT, Timestamp, index, key, required, required_texts, table
 
 outgoing_events: Final = table(
     "outgoing_events",
@@ -25,4 +25,5 @@ outgoing_events: Final = table(
     index("ix_outgoing_events_to_stream", "id", where="streamed_at IS NULL"),
     index("ix_outgoing_events_to_fan_out", "id", where="fanned_out_at IS NULL"),
     index("ix_outgoing_events_created_at", "created_at"),
+    postgresql_with=VACUUMED_BY_COUNT,
 )

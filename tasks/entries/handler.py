@@ -14,8 +14,8 @@ from db.dead_letters import DeadLetter
 from db.pool import Pool
 from tasks.entries.deciding import Decider
 from tasks.entries.outcomes import OutcomeHooks
+from tasks.entries.persistence import Persistence
 from tasks.entries.received import Accepted, Rejected, edited_first, letter_of, poison, received
-from tasks.entries.repeating import Repetition
 from tasks.entries.rulebooks import Rulebooks
 from tasks.lanes.stream import EntryGrant
 from tasks.limits.spending import Spending
@@ -44,7 +44,7 @@ class EntryHandler:
     rulebooks: Rulebooks
     spending: Spending
     decider: Decider
-    repeats: Repetition
+    persistence: Persistence
     hooks: OutcomeHooks
     now: Callable[[], datetime]
     refresh_clock: Callable[[], Awaitable[None]]
@@ -57,13 +57,13 @@ class EntryHandler:
         if grant.starts > self.max_starts and not await self._has_last_run(grant):
             await self._bury_poison(grant, f"handed out {grant.starts} times without an outcome")
             return
-        while failure := await self.repeats.failure(grant.entry_id, lambda: self._run(grant)):
-            if not await self.repeats.gate.outlast(failure.kind):
+        while failure := await self.persistence.failure(grant.entry_id, lambda: self._run(grant)):
+            if not await self.persistence.gate.outlast(failure.kind):
                 await self._bury_poison(grant, failure.what)
                 return
 
     async def _run(self, grant: EntryGrant) -> None:
-        await self.repeats.stored(self.refresh_clock)
+        await self.persistence.stored(self.refresh_clock)
         match self._received(grant):
             case Accepted(event=event):
                 await self._decide(event, grant.starts)
@@ -72,7 +72,7 @@ class EntryHandler:
 
     async def _decide(self, event: Event, starts: int) -> None:
         """Decide an event that has no outcome yet, store the decision, then call what follows it."""
-        stored = self.repeats.stored
+        stored = self.persistence.stored
         known = await stored(lambda: load_event(self.pool, event, self.now()))
         if known.outcome is not None:
             self._seen(event, known.outcome)
@@ -92,15 +92,15 @@ class EntryHandler:
 
     async def _record(self, decision: Decision) -> tuple[Decision, Recorded]:
         """The decision as it was stored: without its reply where people took the conversation meanwhile."""
-        recorded = await self.repeats.stored(lambda: decisions.record_decision(self.pool, decision))
+        recorded = await self.persistence.stored(lambda: decisions.record_decision(self.pool, decision))
         if recorded is Recorded.OVERTAKEN:
             decision = contract.without_reply(decision)
-            recorded = await self.repeats.stored(lambda: decisions.record_decision(self.pool, decision))
+            recorded = await self.persistence.stored(lambda: decisions.record_decision(self.pool, decision))
         return decision, recorded
 
     async def _has_last_run(self, grant: EntryGrant) -> bool:
         """Whether an entry granted too often may run: its workers may have died without running it."""
-        await self.repeats.gate.outlast("granted_too_often")
+        await self.persistence.gate.outlast("granted_too_often")
         return await self.begin_run(grant.entry_id) <= LAST_RUNS
 
     def _received(self, grant: EntryGrant) -> Accepted | Rejected:
@@ -114,9 +114,9 @@ class EntryHandler:
         """Store a dead letter; that of an event only when no other run stored an outcome meanwhile."""
         ended = Recorded.BURIED
         if event is None:
-            await self.repeats.stored(lambda: dead_letters.store_letter(self.pool, letter))
+            await self.persistence.stored(lambda: dead_letters.store_letter(self.pool, letter))
         else:
-            ended = await self.repeats.stored(lambda: dead_letters.bury_event(self.pool, letter, event))
+            ended = await self.persistence.stored(lambda: dead_letters.bury_event(self.pool, letter, event))
         if event is not None and ended is not Recorded.BURIED:
             self._seen(event, ended)
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final, cast
 
@@ -30,8 +30,6 @@ __all__ = [
 GROUP: Final = "hushgate"
 IDLE_BEFORE_REPAIR_MS: Final = 60_000
 REAP_BATCH: Final = 500
-LEAVE_BATCH: Final = 2000
-"""Lanes that one LEAVE moves for workers of the previous release: about 3 ms of Redis."""
 MOST_NEWER: Final = 100
 
 
@@ -140,7 +138,6 @@ class Lanes:
         self.worker = worker
         self.keep_bytes = keep_bytes
         self._prefix = f"{{{stream}}}:"
-        self._reads_ahead = False
         self._prepare = LuaScript(redis, script("prepare"))
         self._heartbeat = LuaScript(redis, script("heartbeat"))
         self._leave = LuaScript(redis, script("leave"))
@@ -161,18 +158,12 @@ class Lanes:
         await self._prepare(keys=[self.stream], args=[GROUP])
 
     async def heartbeat(self, ttl_ms: int) -> None:
-        """Renew this worker's heartbeat for ``ttl_ms``; works on a full server too.
-
-        Until the next one, READ reads nothing ahead when a worker of the previous release lives: that one
-        would not find the lanes.
-        """
-        keys = self._keys(f"hb:{self.worker}", "workers", "reap_from", "reads_queue")
-        self._reads_ahead = await self._heartbeat(keys=keys, args=[self.worker, ttl_ms]) == 1
+        """Renew this worker's heartbeat for ``ttl_ms``; works on a full server too."""
+        keys = self._keys(f"hb:{self.worker}", "workers", "reap_from")
+        await self._heartbeat(keys=keys, args=[self.worker, ttl_ms])
 
     async def read(self, limit: int, plan: ReadPlan = ANY_ACCOUNT) -> ReadResult:
         """READ: admit new entries and take up to ``limit`` lane heads."""
-        if not self._reads_ahead:
-            plan = replace(plan, batch=0)
         args = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes, *plan.arguments(limit)]
         rows, entries_read, last, agents, accounts = await self._read(keys=[self.stream], args=args)
         return ReadResult(
@@ -263,14 +254,9 @@ class Lanes:
         return (f"({last.decode()}" if last else "-"), int(repaired)
 
     async def leave(self) -> None:
-        """Release all lanes and end the heartbeat, so that others need not wait for the TTL.
-
-        The last worker that reads the queue leaves its lanes where the previous release finds them.
-        """
+        """Release all lanes and end the heartbeat, so that others need not wait for the TTL."""
         await self.release_unknown(frozenset())
-        names = (f"hb:{self.worker}", "workers", "departed", "reads_queue", "queue", "waiting", "ready")
-        while await self._leave(keys=self._keys(*names), args=[self.worker, LEAVE_BATCH]):
-            pass
+        await self._leave(keys=self._keys(f"hb:{self.worker}", "workers", "departed"), args=[self.worker])
 
     def _keys(self, *names: str) -> list[str]:
         return [self._prefix + name for name in names]

@@ -16,8 +16,8 @@ from worker.adapters.model_judge import ModelJudge
 from worker.cancellation import cancel_all
 from worker.errors import ModelUnavailable
 from worker.generation import estimated_tokens
-from worker.holds import Holds
 from worker.model import Account, AttemptOutcome, Completion, Event, EventType, Prompt
+from worker.moderation_holds import Holds
 from worker.ports import Clock, LanguageModel, Ports
 from worker.recent import Recent
 from worker.settings.calls import Resource

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-import sentry_sdk
+from worker import extras
 
 NOTHING: Final = {"mode": "off"}
 DATA_COLLECTION: Final[Any] = {
@@ -41,10 +41,20 @@ SENT_OF_MECHANISM: Final = ("type", "handled", "exception_id", "parent_id", "sou
 SENT_OF_FRAME: Final = ("filename", "abs_path", "function", "module", "lineno", "in_app")
 
 
+_sdk: Any = None
+"""The module ``sentry_sdk``: imported only with a DSN."""
+
+
 def configure(dsn: str | None, release: str, **transport: Any) -> None:
-    """Start Sentry when there is a DSN; errors carry types and frames, never messages, locals or texts."""
+    """Start Sentry when there is a DSN; errors carry types and frames, never messages, locals or texts.
+
+    Raises:
+        ConfigurationError: the extra ``sentry`` is not installed.
+    """
     if dsn is None:
         return
+    global _sdk  # noqa: PLW0603  # one per process, as in the SDK
+    sentry_sdk = _sdk = extras.load("sentry_sdk", needed_by="SENTRY_DSN")
     sentry_sdk.init(
         dsn=dsn,
         release=release,
@@ -65,13 +75,16 @@ def configure(dsn: str | None, release: str, **transport: Any) -> None:
 
 def report(error: BaseException) -> None:
     """Send one error; does nothing without a DSN."""
-    sentry_sdk.capture_exception(error)
+    if _sdk is not None:
+        _sdk.capture_exception(error)
 
 
 def report_alert(name: str, *, firing: bool) -> None:
     """Send an alert that begins or ends, as an issue of its name; does nothing without a DSN."""
+    if _sdk is None:
+        return
     issue = name if firing else f"{name}Resolved"
-    sentry_sdk.capture_event(
+    _sdk.capture_event(
         {
             "level": "error" if firing else "info",
             "exception": {"values": [{"type": issue, "module": "hushgate.alerts"}]},
@@ -81,7 +94,8 @@ def report_alert(name: str, *, firing: bool) -> None:
 
 def flush(timeout_s: float = 2.0) -> None:
     """Wait until all reports are sent; does nothing without a DSN."""
-    sentry_sdk.flush(timeout=timeout_s)
+    if _sdk is not None:
+        _sdk.flush(timeout=timeout_s)
 
 
 def allowed(event: Any, _hint: Any) -> Any:

@@ -169,6 +169,7 @@ def test_sentry_gets_the_name_of_an_alert_only(
 ) -> None:
     """Its sentences name accounts and rules."""
     sent: list[Any] = []
+    monkeypatch.setattr(telemetry, "_sdk", sentry_sdk)
     monkeypatch.setattr(
         sentry_sdk, "capture_event", lambda event: sent.append(telemetry.allowed(event, None))
     )

@@ -102,9 +102,7 @@ async def only_grant(lanes: Lanes) -> EntryGrant:
 async def is_empty(redis: Redis) -> bool:
     """True when nothing is left but counters and the signs of life of workers."""
     left = {text(key).removeprefix(KEYS) for key in await redis.keys("*")} - {STREAM}
-    lasting = {
-        key for key in left if key in ("token", "vanished", "workers", "reads_queue", "departed", "reap_from")
-    }
+    lasting = {key for key in left if key in ("token", "vanished", "workers", "departed", "reap_from")}
     lasting |= {key for key in left if key.startswith("hb:")}
     pending = await redis.xpending(STREAM, GROUP)
     return left == lasting and pending["pending"] == 0 and await redis.xlen(STREAM) == 0
@@ -517,7 +515,7 @@ async def test_a_lane_of_deleted_entries_only_is_given_up(redis: Redis, worker: 
 
 
 LOST = (
-    *("lane:*", "owner", "ready", "owned:*", "starts", "*"),
+    *("lane:*", "owner", "owned:*", "starts", "*"),
     *("queue", "waiting", "running", "place"),
 )
 

@@ -7,7 +7,6 @@ local function is_unknown(worker)
 end
 
 local function is_queued(lane, account)
-  if redis.call('SISMEMBER', ready_key, lane) == 1 then return true end
   local range = {'[' .. account .. ':', '(' .. account .. ';'}
   for _, member in ipairs(redis.call('ZRANGEBYLEX', queue_key, range[1], range[2])) do
     if string.sub(member, #account + 44) == lane then return true end

@@ -4,7 +4,6 @@
 -- KEYS[1] is the stream; ARGV[1] the consumer group; ARGV[2] the calling worker.
 -- Every other key lives under the hash tag {stream}, so all of them share the stream's cluster slot.
 --   workers          set    ids of workers that sent a heartbeat and were not reaped
---   reads_queue      set    those of them that read `queue`; see HEARTBEAT and LEAVE
 --   hb:<worker>      string heartbeat, expires
 --   reap_from        string Unix milliseconds from which a missing heartbeat means a dead worker; see HEARTBEAT
 --   lane:<lane>      zset   padded entry ids that wait or run, in stream order
@@ -15,14 +14,13 @@
 --   waiting          zset   accounts in the queue; score: running lanes * 2^32 + turn, see own
 --   running          hash   account -> lanes with an owner
 --   place            hash   lane -> account, of each lane counted in running
---   ready            set    lanes as in queue whose account is not known: earlier releases write no other
 --   starts           hash   entry id -> how often it was granted; "<entry id> begun" -> see BEGIN
 --   token            string counter that fences one ownership from the next, and orders the turns of accounts
 --   vanished         string counter of entries that another client deleted from the stream
 local stream, group, me = KEYS[1], ARGV[1], ARGV[2]
 -- a sealed stream is itself a key under the hash tag
 local prefix = string.match(stream, '^{.-}:') or '{' .. stream .. '}:'
-local owner_key, ready_key, starts_key = prefix .. 'owner', prefix .. 'ready', prefix .. 'starts'
+local owner_key, starts_key = prefix .. 'owner', prefix .. 'starts'
 local queue_key, waiting_key = prefix .. 'queue', prefix .. 'waiting'
 local running_key, place_key = prefix .. 'running', prefix .. 'place'
 local LANE_RUNS = 4294967296 -- the part of one running lane in the score of an account; below it stands the turn
@@ -109,12 +107,13 @@ local function is_free(lane)
   return true
 end
 
--- Queues a free lane for its account; false: not known. Returns 1 when it was neither queued nor empty, else 0.
+-- Queues a free lane for its account; false: not known, so that REPAIR queues it.
+-- Returns 1 when it was neither queued nor empty, else 0.
 local function enqueue(lane, account)
   local head = redis.call('ZRANGE', lane_key(lane), 0, 0)[1]
   if not head then return 0 end
   account = leave_place(lane) or account
-  if not account then return redis.call('SADD', ready_key, lane) end
+  if not account then return 0 end
   local added = redis.call('ZADD', queue_key, 0, account .. ':' .. head .. ':' .. lane)
   if not redis.call('ZSCORE', waiting_key, account) then
     local runs = redis.call('HGET', running_key, account) or 0

@@ -18,17 +18,6 @@ local function grant(lane, account)
   take(lane, own(lane, account), keep_bytes, grants)
 end
 
--- Lanes whose account is not known join the queue of the account that their head names.
-local function sort_ready()
-  for _, lane in ipairs(redis.call('SPOP', ready_key, 256)) do
-    local head = redis.call('ZRANGE', lane_key(lane), 0, 0)[1]
-    if head and is_free(lane) then
-      local row = redis.call('XRANGE', stream, unpadded(head), unpadded(head))[1]
-      enqueue(lane, account_of(body_of(row and field_data(row[2]), lane_bytes)))
-    end
-  end
-end
-
 -- Admits up to count new entries. Without a queue they are granted at once, when there are places for all.
 local function read_new(count)
   if count <= 0 then return end
@@ -86,7 +75,6 @@ end
 
 -- a worker that was frozen and reaped meanwhile: unless it sends a heartbeat, its lanes are freed again
 if redis.call('SISMEMBER', prefix .. 'workers', me) == 0 then redis.call('SADD', prefix .. 'departed', me) end
-sort_ready()
 local ahead = 0
 if batch > 0 then ahead = math.min(batch, most_admitted - redis.call('XPENDING', stream, group)[1]) end
 read_new(ahead)

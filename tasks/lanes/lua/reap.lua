@@ -1,4 +1,4 @@
--- REAP: lanes of workers without a heartbeat become ready; empty consumers of departed workers are removed.
+-- REAP: lanes of workers without a heartbeat return to the queue; empty consumers of departed workers are removed.
 -- A worker that was frozen may own lanes after it departed: its requests under way arrive when it wakes.
 -- ARGV[3] most lanes to free in one call. Returns {lanes freed, dead workers found}.
 local budget, freed, dead = tonumber(ARGV[3]), 0, {}
@@ -22,16 +22,10 @@ for _, worker in ipairs(redis.call('SMEMBERS', prefix .. 'workers')) do
     dead[#dead + 1] = worker
     if freed_all(worker) then
       redis.call('SREM', prefix .. 'workers', worker)
-      redis.call('SREM', prefix .. 'reads_queue', worker)
       redis.call('SADD', prefix .. 'departed', worker)
     end
   end
 end
-for _, lane in ipairs(redis.call('HRANDFIELD', place_key, 5)) do
-  -- an earlier release took the lane over and finished it: its scripts count no places
-  if redis.call('HEXISTS', owner_key, lane) == 0 then leave_place(lane) end
-end
-if redis.call('EXISTS', place_key) == 0 then redis.call('DEL', running_key) end
 for _, worker in ipairs(redis.call('SRANDMEMBER', prefix .. 'departed', 10)) do
   if redis.call('SISMEMBER', prefix .. 'workers', worker) == 1 then
     redis.call('SREM', prefix .. 'departed', worker)
