@@ -23,6 +23,10 @@ KEY: Final = {
     "type": "string",
     "description": "`account/event_id`, of an escalation with `/` and its type after it; for deduplication.",
 }
+SIGNATURE: Final = {
+    "type": "string",
+    "description": "`v1,` and the HMAC-SHA256 of the entry in base64, where HUSHGATE_STREAM_KEY is set.",
+}
 ATTRIBUTES: Final = {
     "ce_specversion": "CloudEvents version.",
     "ce_id": "Id of the entry, unique within `ce_source` and `ce_type`.",
@@ -133,5 +137,5 @@ def _headers(each: OutgoingType) -> dict[str, Any]:
     return {
         "type": "object",
         "required": ["key", *ATTRIBUTES],
-        "properties": {"key": KEY, **attributes},
+        "properties": {"key": KEY, "signature": SIGNATURE, **attributes},
     }

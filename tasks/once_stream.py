@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -80,11 +83,21 @@ class Outgoing:
     body: Mapping[str, object]
     attributes: Mapping[str, str] = field(default_factory=dict)
 
-    def fields(self) -> tuple[str | bytes, ...]:
-        """Names and values of the entry's fields, by turns."""
+    def fields(self, stream: str, signing_key: bytes | None) -> tuple[str | bytes, ...]:
+        """Names and values of the entry's fields, by turns; with a signature when there is a key."""
         data = orjson.dumps(dict(self.body))
         fields: dict[str, str | bytes] = {"key": self.key, "data": data, **self.attributes}
+        if signing_key is not None:
+            fields["signature"] = self._signature(stream, signing_key, data)
         return tuple(part for item in fields.items() for part in item)
+
+    def _signature(self, stream: str, signing_key: bytes, data: bytes) -> str:
+        """HMAC-SHA256 of the entry, see docs/channels.md; ``key`` is last: it may hold any text."""
+        names = ("ce_id", "ce_type", "ce_source", "ce_time")
+        digest = hashlib.sha256(data).hexdigest()
+        signed = "\n".join((stream, *(self.attributes.get(name, "") for name in names), digest, self.key))
+        mac = hmac.digest(signing_key, signed.encode(), hashlib.sha256)
+        return "v1," + base64.b64encode(mac).decode()
 
 
 SENT: Final = """#!lua flags=allow-oom
@@ -98,11 +111,17 @@ return found
 
 
 class OnceStream:
-    """A stream that we write and others read; ``name`` is its key."""
+    """A stream that we write and others read.
 
-    def __init__(self, redis: Redis, name: str) -> None:
+    Args:
+        name: its key in Redis.
+        signing_key: signs each entry: others with access to Redis can write to the stream too.
+    """
+
+    def __init__(self, redis: Redis, name: str, signing_key: bytes | None = None) -> None:
         self.redis = redis
         self.name = name
+        self.signing_key = signing_key
         self.lease_key = f"{{{name}}}:relay"
         self.acquire = LuaScript(redis, ACQUIRE)
         self.release = LuaScript(redis, RELEASE)
@@ -197,7 +216,8 @@ class Lease:
         name = self._stream.name
         keys = [name, self._stream.lease_key, *(self._stream.mark_key(entry.mark) for entry in entries)]
         args: list[str | bytes | int] = [self._token, MARK_TTL_S, int(ends)]
-        for fields in (entry.fields() for entry in entries):
+        for entry in entries:
+            fields = entry.fields(name, self._stream.signing_key)
             args += [len(fields), *fields]
         try:
             return int(await self._stream.send(keys=keys, args=args))

@@ -58,10 +58,11 @@ class Relay:
         now: Callable[[], datetime],
         refresh: Callable[[], Awaitable[None]] | None = None,
         delivered: Callable[[int], None] | None = None,
+        signing_key: bytes | None = None,
     ) -> None:
         self._pool = pool
         self._delivered = delivered
-        self._stream = OnceStream(redis, stream)
+        self._stream = OnceStream(redis, stream, signing_key)
         self._now = now
         self._refresh = refresh
         self._asked = asyncio.Event()
@@ -114,7 +115,12 @@ class Relay:
 
 
 def fleet_relay(
-    pool: Pool, redis: Redis, *, stream: str, delivered: Callable[[int], None] | None = None
+    pool: Pool,
+    redis: Redis,
+    *,
+    stream: str,
+    delivered: Callable[[int], None] | None = None,
+    signing_key: bytes | None = None,
 ) -> Relay:
     """The relay of a worker, on the clock of Postgres.
 
@@ -122,7 +128,15 @@ def fleet_relay(
     late, and one whose clock is slow would send them too late.
     """
     clock = DatabaseClock(pool, seconds=seconds_since_boot)
-    return Relay(pool, redis, stream=stream, now=clock.now, refresh=clock.refresh, delivered=delivered)
+    return Relay(
+        pool,
+        redis,
+        stream=stream,
+        now=clock.now,
+        refresh=clock.refresh,
+        delivered=delivered,
+        signing_key=signing_key,
+    )
 
 
 def _were_sent(lease: Lease) -> WereSent:

@@ -45,9 +45,10 @@ class Retractor:
         stream: str,
         now: Callable[[], datetime],
         refresh: Callable[[], Awaitable[None]] | None = None,
+        signing_key: bytes | None = None,
     ) -> None:
         self._pool = pool
-        self._stream = OnceStream(redis, stream)
+        self._stream = OnceStream(redis, stream, signing_key)
         self._now = now
         self._refresh = refresh
 
@@ -77,13 +78,15 @@ class Retractor:
         return len(sent) if complete else None
 
 
-def fleet_retractor(pool: Pool, redis: Redis, *, stream: str) -> Retractor:
+def fleet_retractor(pool: Pool, redis: Redis, *, stream: str, signing_key: bytes | None = None) -> Retractor:
     """The retractor of a worker, on the clock of Postgres.
 
     With the clock of its machine, a worker whose clock is fast would end the undo window early.
     """
     clock = DatabaseClock(pool, seconds=seconds_since_boot)
-    return Retractor(pool, redis, stream=stream, now=clock.now, refresh=clock.refresh)
+    return Retractor(
+        pool, redis, stream=stream, now=clock.now, refresh=clock.refresh, signing_key=signing_key
+    )
 
 
 def _outgoing(retraction: Retraction) -> Outgoing:

@@ -70,6 +70,7 @@ from worker.rules.build_id import build_id
 from worker.settings import Settings, embedding_endpoint
 from worker.settings.calls import UpstreamKind
 from worker.settings.prices import price_table
+from worker.settings.retention import key_bytes
 
 HELD_BY_ACCOUNT: Final = 4
 """One account may have a fourth of the held events."""
@@ -268,9 +269,15 @@ async def build_worker(
         rollouts=lambda ids: running_rollouts(pool, ids),
     )
     delivered = None if metrics is None else metrics.delivered
-    relay = fleet_relay(pool, redis, stream=settings.reply_stream, delivered=delivered)
+    key = None if settings.stream_key is None else key_bytes(settings.stream_key.get_secret_value())
+    relay = fleet_relay(pool, redis, stream=settings.reply_stream, delivered=delivered, signing_key=key)
     escalation_relay = EscalationRelay(
-        pool, redis, stream=settings.escalation_stream, pages=settings.review_url, now=clock.now
+        pool,
+        redis,
+        stream=settings.escalation_stream,
+        pages=settings.review_url,
+        now=clock.now,
+        signing_key=key,
     )
 
     lanes = ShardedLanes(
@@ -345,7 +352,7 @@ async def build_worker(
         engine=engine,
         handler=handler,
         relay=relay,
-        retractor=fleet_retractor(pool, redis, stream=settings.retraction_stream),
+        retractor=fleet_retractor(pool, redis, stream=settings.retraction_stream, signing_key=key),
         escalation_relay=escalation_relay,
         webhooks=fleet_poller(
             pool,

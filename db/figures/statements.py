@@ -102,7 +102,8 @@ COUNTS: Final = """
            coalesce(sum(prompt_tokens), 0)::bigint AS prompt_tokens,
            coalesce(sum(completion_tokens), 0)::bigint AS completion_tokens,
            count(*) FILTER (WHERE rechecked) AS rechecked, count(*) FILTER (WHERE improved) AS improved,
-           count(confidence) AS assessed, coalesce(sum(confidence), 0) AS confidence_sum
+           count(confidence) AS assessed,
+           coalesce(sum(confidence::numeric), 0)::float8 AS confidence_sum
     FROM decided
     GROUP BY GROUPING SETS (
         (user_id, scope, decision, reason_code), (scope, decision, reason_code))
@@ -172,7 +173,7 @@ COLUMNS: Final = (
 )
 SUMS: Final = (
     ", ".join(f"sum({name})::bigint AS {name}" for name in COLUMNS.split(", ")[4:-1])
-    + ", sum(confidence_sum) AS confidence_sum"
+    + ", sum(confidence_sum::numeric)::float8 AS confidence_sum"
 )
 
 SPANS: Final = sa.text("""

@@ -35,10 +35,17 @@ class EscalationRelay:
     """
 
     def __init__(
-        self, pool: Pool, redis: Redis, *, stream: str, pages: str | None, now: Callable[[], datetime]
+        self,
+        pool: Pool,
+        redis: Redis,
+        *,
+        stream: str,
+        pages: str | None,
+        now: Callable[[], datetime],
+        signing_key: bytes | None = None,
     ) -> None:
         self._pool = pool
-        self._stream = OnceStream(redis, stream)
+        self._stream = OnceStream(redis, stream, signing_key)
         self._pages = pages
         self._now = now
         self._asked = asyncio.Event()
