@@ -50,7 +50,7 @@ from worker.assessment.policies.outcomes import (
 )
 from worker.assessment.policies.partial import SupportedPart, supported_part
 from worker.assessment.policies.thresholds import thresholds_of, with_thresholds
-from worker.assessment.promises.recogniser import promises_of
+from worker.assessment.promises import promises_of
 from worker.assessment.reading.asking import DraftReading, Judge, Wanted, read_draft
 from worker.assessment.reading.model import ReadingOutcome, ReadingRequest
 from worker.assessment.text.citation_removal import cited_sources, delivered_text

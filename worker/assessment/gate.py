@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from worker.assessment.non_answers.recogniser import is_non_answer
+from worker.assessment.non_answers import is_non_answer
 from worker.assessment.text.acknowledgements import is_acknowledgement, waits_for_answer
 from worker.assessment.text.citations import has_citations_only, states_something
 from worker.assessment.text.quantities import stated_numbers

@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final
 
-from worker.assessment.non_answers.recogniser import admits_ignorance, is_non_answer
+from worker.assessment.non_answers import admits_ignorance, is_non_answer
 from worker.assessment.policies.design import Design, MeasuredLimit, Record
 from worker.assessment.policies.outcomes import check_policy, policy_name
 from worker.assessment.policies.validator_metrics import ValidatorCounts, metrics_from_counts
