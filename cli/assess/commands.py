@@ -25,11 +25,11 @@ from cli.assess.cases import (
     table_row,
     with_required_labels,
 )
-from cli.assess.conversations import conversations
 from cli.assess.figures import PolicyOutcome, policy_figures, risk_coverage
 from cli.assess.plot import risk_coverage_svg
 from cli.assess.row_format import AssessmentRow
 from cli.assess.rows import read_cases, read_readings, read_rows
+from cli.optional import add_command
 from cli.options import settings_of
 from cli.output import emit, errors, fail, stdout_is_terminal
 from cli.output_file import Force, output_file, refuse_existing
@@ -61,7 +61,7 @@ REPORT_COLUMNS = (
 )  # fmt: skip
 
 
-app.command("conversations")(conversations)
+add_command(app, "conversations", "cli.assess.conversations:conversations")
 app.command("metrics")(metrics.metrics)
 app.command("suggestions")(suggestions.suggestions)
 

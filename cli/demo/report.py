@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import cast
 
 from redis.asyncio import Redis
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.demo.answers import AnswerFigures
 from db import conservation
 from db.audit import run_figures
 from db.audit.run_figures import RunFigures
+from db.connection import Connection
 from db.conservation import Balance
-from tasks.stream import backlog
+from tasks.lanes.stream import backlog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Report:
 
 
 async def report(
-    connection: AsyncConnection,
+    connection: Connection,
     redis: Redis,
     *,
     run: str,

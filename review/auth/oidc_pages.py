@@ -10,21 +10,24 @@ from starlette.responses import JSONResponse, Response
 
 from db import access_log
 from db.access_log import LoggedAction
+from db.connection import Connection
 from db.people import changes, records, sessions, sign_ins
 from db.people.records import Person
-from db.review_store import AsyncConnection
 from review.auth import form_replay, invitation_page
 from review.auth.openid_provider import LOGOUT_AGE_S, Identity, OpenIdProvider, ProviderLogout
 from review.auth.session_start import START, local_path, start_session
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from worker.errors import IdentityRejected, IdentityUnavailable
+from worker.rates import RateLimit
 
 log = structlog.get_logger(__name__)
 
 BACK: Final = "/sign-in/oidc/back"
 LOGOUT: Final = "/sign-in/oidc/logout"
 """Registered at the provider as the back-channel logout URI."""
+BEGUN_SIGN_INS: Final = RateLimit(per_minute=120, burst=120)
+"""Sign-ins that one address may begin at the identity provider; an office may share an address."""
 NOT_STORED: Final = {"Cache-Control": "no-store"}
 VALID_FOR: Final = timedelta(minutes=10)
 MOST_IN_PROGRESS: Final = 2000
@@ -34,7 +37,7 @@ MOST_IN_PROGRESS: Final = 2000
 async def start_oidc(visit: Visit) -> Response:
     """Send the browser to the provider."""
     provider = _provider(visit)
-    if wait_s := visit.site.begun_sign_ins.wait_s(visit.address, visit.now):
+    if wait_s := visit.wait_s(BEGUN_SIGN_INS, visit.address):
         raise Refused(429, "Wait a little", "Too many sign-ins are in progress.", retry_after_s=wait_s)
     kept = form_replay.read_form(visit.request, visit.form.get("carried"))
     try:
@@ -109,9 +112,7 @@ async def end_by_provider(visit: Visit) -> Response:
     return Response(status_code=200, headers=NOT_STORED)
 
 
-async def _end_sessions(
-    visit: Visit, connection: AsyncConnection, issuer: str, ended: ProviderLogout
-) -> None:
+async def _end_sessions(visit: Visit, connection: Connection, issuer: str, ended: ProviderLogout) -> None:
     until = visit.now + timedelta(seconds=2 * LOGOUT_AGE_S)
     if not await sign_ins.use_once(connection, f"logout {ended.token_id}", expires_at=until):
         return
@@ -129,7 +130,7 @@ def _provider(visit: Visit) -> OpenIdProvider:
     return visit.site.provider
 
 
-async def _known_person(visit: Visit, connection: AsyncConnection, identity: Identity) -> Person | None:
+async def _known_person(visit: Visit, connection: Connection, identity: Identity) -> Person | None:
     """The person: by the provider's subject, else by e-mail, once, and linked from then on."""
     person = await records.person_of_identity(connection, identity.issuer, identity.subject)
     if person is None and identity.email:
@@ -144,7 +145,7 @@ async def _known_person(visit: Visit, connection: AsyncConnection, identity: Ide
     return person
 
 
-async def _end_given_password(visit: Visit, connection: AsyncConnection, person: Person) -> None:
+async def _end_given_password(visit: Visit, connection: Connection, person: Person) -> None:
     """End a password that its giver may know, and all access that it may have opened."""
     await changes.store_own_password(connection, person, None)
     ended = await changes.revoke_access(connection, person.person_id, now=visit.now)

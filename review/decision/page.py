@@ -14,9 +14,9 @@ from db.audit import decision_context, erased, settings_snapshot, similar
 from db.audit.conversation_confidence import of_newest_replies
 from db.audit.decision_context import DecisionRow, Sealed
 from db.candidates.shadow_results import StoredFinding, findings_of_decision
+from db.connection import Connection
 from db.conversation_owners import ConversationIds, OwnerRecord
 from db.escalations.listing import load_escalation
-from db.review_store import AsyncConnection
 from db.reviews import exchanges, queue_items
 from db.webhooks.of_reply import ReplyDelivery, deliveries_of_reply
 from review.access import Right
@@ -29,6 +29,7 @@ from review.decision.list_position import load_position
 from review.decision.measure_bars import measure_bars
 from review.decision.review_panel import ReviewPanel, load_review_panel
 from review.decision.view import DecisionRecord, build_view, without_reviews
+from review.http.panels import feature_panels
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import ngettext
@@ -128,6 +129,7 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
     return {
         "record": record,
         "panel": panel,
+        "panels": await feature_panels(visit, "decision", row),
         "collaboration": beside,
         "view": view,
         "position": position,
@@ -147,7 +149,7 @@ async def load_row(visit: Visit) -> DecisionRow:
         return await _load_row(visit, connection)
 
 
-async def _load_row(visit: Visit, connection: AsyncConnection) -> DecisionRow:
+async def _load_row(visit: Visit, connection: Connection) -> DecisionRow:
     """The decision of the path.
 
     Raises:
@@ -164,7 +166,7 @@ async def _load_row(visit: Visit, connection: AsyncConnection) -> DecisionRow:
 
 
 async def _load_record(
-    visit: Visit, connection: AsyncConnection, row: DecisionRow, panel: ReviewPanel
+    visit: Visit, connection: Connection, row: DecisionRow, panel: ReviewPanel
 ) -> DecisionRecord:
     snapshot, user_id = Snapshot.from_json(row["snapshot_json"]), row["user_id"]
     may_read_sealed = visit.may(Right.REVIEW, user_id)

@@ -14,7 +14,6 @@ from worker.assessment.policies.designs import DESIGNS
 from worker.moderator_settings import MODERATOR_PARTS
 from worker.reasons import Reason
 from worker.setting import RiskText, Section
-from worker.statements import CAUTION
 from worker.webhooks.types import CANCEL_REASONS
 
 
@@ -35,7 +34,6 @@ def texts() -> Iterator[tuple[str, str]]:
     for text in CANCEL_REASONS.values():
         yield text, "worker/webhooks/types.py"
     yield from _of_policies()
-    yield CAUTION, "worker/statements.py"
     yield from _of_filters()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from db.audit.filters import ReviewFilter
-from db.figures.statements import RunEvent
+from db.figures.figure_sql import RunEvent
 from review import reason_labels
 from review.lists import filter_parsers
 from review.lists.filter_parsers import Parser

@@ -12,16 +12,16 @@ from starlette.responses import Response, StreamingResponse
 from db import access_log, jobs
 from db.access_log import LogEntry, LoggedAction
 from db.audit import decision_list
+from db.connection import Connection
 from db.identifiers import uuid_at
 from db.jobs import Job, JobKind, JobState
-from db.review_store import AsyncConnection
 from db.reviews import queue_items
 from db.reviews.bulk_undo import BULK_UNDO_WINDOW
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.lists import exports
-from review.lists.export_file import ExportOutdated, ExportRefused, accepts_gzip
+from review.lists.export_file import ExportRefused, accepts_gzip
 from review.lists.export_layout import Form, Layout
 from review.lists.visit_query import parse_visit_query
 
@@ -60,7 +60,7 @@ async def start_export(visit: Visit) -> Response:
 
 async def add_job(
     visit: Visit,
-    connection: AsyncConnection,
+    connection: Connection,
     kind: JobKind,
     params: dict[str, Any],
     *,
@@ -116,8 +116,6 @@ async def download_export(visit: Visit) -> Response:
     try:
         exports.check_right(job, visit.person)
         length = await exports.length(visit.store, job, packed=packed)
-    except ExportOutdated as outdated:
-        raise Refused(410, "The file cannot be read", str(outdated)) from outdated
     except ExportRefused as refused:
         raise Refused(403, "No longer allowed", str(refused)) from refused
     await visit.log(LoggedAction.DOWNLOAD, detail={"job": str(job.job_id), "rows": job.done})

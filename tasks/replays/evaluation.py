@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from db.pool import Pool
 from tasks.replays.live import live_ports
-from tasks.wiring import policy_defaults
+from tasks.upstreams import policy_defaults
 from worker.assessment import design_name, drafting_models
 from worker.evaluation.deciding import decide_item
 from worker.evaluation.figures import EvaluationFigures, ItemResult, figures_json, figures_of

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.stack import Stack
+from db.connection import Connection
 from db.figures import dashboard
+from db.figures.figure_sql import COLUMNS, SUMS
 from db.figures.hourly import fill_next
 from db.figures.kept_rows import KeptRows
 from db.figures.parts import CountMeasure, Dimension, PartCount, largest_parts
 from db.figures.reach import FigureFilter
-from db.figures.statements import COLUMNS, SUMS
 from db.review_store import Store
 from tests.conftest import create_database, database_at
 from tests.support.review_rows import NUMBERS, decided, store
@@ -95,7 +95,7 @@ def asked(now: datetime) -> tuple[FigureFilter, ...]:
 
 
 async def everything(
-    connection: AsyncConnection, chosen: FigureFilter, now: datetime, kept: KeptRows | None
+    connection: Connection, chosen: FigureFilter, now: datetime, kept: KeptRows | None
 ) -> list[Any]:
     """Figures, busiest accounts and parts; rows without an order are sorted."""
     found = await dashboard.load_figures(connection, chosen, now=now, kept=kept)
