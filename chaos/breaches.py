@@ -56,9 +56,8 @@ class Mutation:
     options: tuple[str, ...] = FEW_FAULTS
 
 
-RECORDED: Final = (
-    "        recorded = await self.patience.stored(lambda: decisions.record_decision(self.pool, decision))\n"
-)
+STORE: Final = "self.persistence.stored(lambda: decisions.record_decision(self.pool, decision))"
+RECORDED: Final = f"        recorded = await {STORE}\n"
 RECORD: Final = f"{RECORDED}        if recorded is Recorded.OVERTAKEN:"
 MUTATIONS: Final = (
     Mutation(

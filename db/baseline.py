@@ -22,7 +22,9 @@ from db.webhooks import tables as webhook_tables  # noqa: F401  # likewise
 from features.feature import parts
 
 FEATURE_TABLES: Final = parts("tables")
-FEATURE_FILES: Final = tuple(file for folder in parts("sql") for file in sorted(folder.glob("*.sql")))
+FEATURE_FILES: Final[tuple[Path, ...]] = tuple(
+    file for folder in parts("sql") for file in sorted(folder.glob("*.sql"))
+)
 FILES: Final = {
     file.stem: file for file in (*sorted((Path(__file__).parent / "sql").glob("*.sql")), *FEATURE_FILES)
 }
@@ -38,6 +40,7 @@ FUNCTIONS: Final = (
     "holds",
     "retention",
     "samples",
+    "token_owners",
     *(file.stem for file in FEATURE_FILES),
 )
 AFTER_TABLES: Final = (*FUNCTIONS, "triggers", "grants", "first_queues")

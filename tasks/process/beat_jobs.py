@@ -1,4 +1,4 @@
-"""Endless jobs that run inside beat, supervised, on a thread of their own."""
+"""Endless jobs of features that run inside beat, supervised, on a thread of their own."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from tasks.process import telemetry
-from worker.restarting import restarted
 from worker.settings import Settings
+from worker.supervisor import Supervisor, name_of
 
 BeatJob = Callable[[Settings], Awaitable[None]]
 
@@ -17,14 +17,12 @@ BeatJob = Callable[[Settings], Awaitable[None]]
 def start_beat_jobs(jobs: Sequence[BeatJob], settings: Settings) -> None:
     """Run these jobs until beat ends; one that raises is reported and starts again."""
     if jobs:
-        threading.Thread(
-            target=lambda: asyncio.run(_run(jobs, settings)), name="beat-jobs", daemon=True
-        ).start()
+        run = partial(asyncio.run, _supervise(jobs, settings))
+        threading.Thread(target=run, name="beat-jobs", daemon=True).start()
 
 
-async def _run(jobs: Sequence[BeatJob], settings: Settings) -> None:
-    await asyncio.gather(*(restarted(job.__qualname__, partial(job, settings), _report) for job in jobs))
-
-
-def _report(_name: str, error: Exception) -> None:
-    telemetry.report(error)
+async def _supervise(jobs: Sequence[BeatJob], settings: Settings) -> None:
+    work = Supervisor(lambda _name, error: telemetry.report(error))
+    for job in jobs:
+        work.loop(name_of(job), partial(job, settings))
+    await asyncio.Event().wait()
