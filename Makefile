@@ -191,16 +191,19 @@ fuzz: $(FUZZ_READY) ## fuzz parsers of untrusted input; JSON in out/, inputs tha
 	@$(BIN)/python -m fuzz $(ARGS)
 
 .PHONY: schema
-schema: $(READY) ## generate the schemas of the streams, docs/reasons.md, docs/settings.md, docs/metrics.md and .env.example
-	@for name in event reply retraction escalation_opened escalation_closed webhook; do $(BIN)/hushgate schema $$name > docs/$$name.schema.json || exit 1; done
-	@$(BIN)/hushgate schema asyncapi > docs/asyncapi.json
-	@$(BIN)/hushgate schema reasons > docs/reasons.md
-	@$(BIN)/hushgate config example > .env.example
-	@$(BIN)/hushgate accounts settings --markdown > docs/settings.md
-	@$(BIN)/hushgate metrics --names > docs/metrics.md
-	@$(BIN)/hushgate alerts rules > deploy/alerts/hushgate.yml
-	@for name in fleet decisions upstreams people; do \
-	  $(BIN)/hushgate metrics --dashboard $$name > deploy/dashboards/$$name.json || exit 1; done
+schema: $(READY) ## generate the schemas of the streams, tables of documents and .env.example
+	@into() { file=$$1; shift; $(BIN)/hushgate "$$@" > "$$file.new" && mv "$$file.new" "$$file"; }; \
+	for name in event reply retraction escalation_opened escalation_closed webhook; do \
+	  into "docs/$$name.schema.json" schema "$$name"; done; \
+	into docs/asyncapi.json schema asyncapi; \
+	into docs/reasons.md schema reasons; \
+	into .env.example config example; \
+	into docs/settings.md accounts settings --markdown; \
+	into docs/metrics.md metrics --names; \
+	into deploy/alerts/hushgate.yml alerts rules; \
+	for name in fleet decisions upstreams people; do \
+	  into "deploy/dashboards/$$name.json" metrics --dashboard "$$name"; done
+	@$(BIN)/python -m tools.tables
 
 .PHONY: catalogues
 catalogues: $(READY) ## collect the page texts into review/languages and list what is not translated

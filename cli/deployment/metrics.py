@@ -26,7 +26,7 @@ PORT: Final = 9109
 BY_NAME: Final = {each.name: each for each in DASHBOARDS}
 HEAD: Final = (
     "# Metrics\n\nMade by `hushgate metrics --names` from [tasks/metrics/names.py](../tasks/metrics/names.py)"
-    ". [The runbook](../deploy/runbook.md#metrics) says how to collect them.\n\n"
+    ". [Install](../deploy/install.md#metrics) says how to collect them.\n\n"
 )
 
 
