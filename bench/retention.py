@@ -1,6 +1,6 @@
 """How much slower decisions are committed while the sweep deletes rows, in alternating windows of one run.
 
-Commits run one after another on one connection, as fast as they go, with the sweep and without it by turns;
+Commits run one after another on one connection, as fast as they go, alternating with and without the sweep;
 the sweep goes on where it stopped. What else the machine does changes both windows of a pair.
 """
 

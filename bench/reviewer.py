@@ -30,7 +30,7 @@ MIXED: Final = """
         FROM ai_decisions
     ) AS of_reason ORDER BY number, created_at LIMIT %s
 """
-"""The newest decisions of every reason by turns."""
+"""The newest decisions of every reason, alternating."""
 
 
 def main() -> None:

@@ -68,7 +68,7 @@ class EntryHandler:
         spending: prices decisions and watches budgets.
         overload: leaves messages out under overload.
         metrics: counts outcomes; None where no metrics are served.
-        traces: is told of new decisions; None where no traces are sent.
+        traces: receives new decisions; None where no traces are sent.
         refresh_clock: reads the clock of Postgres, by which messages are too old and replies too late.
     """
 
