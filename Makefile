@@ -199,10 +199,7 @@ schema: $(READY) ## generate the schemas of the streams, tables of documents and
 	into docs/reasons.md schema reasons; \
 	into .env.example config example; \
 	into docs/settings.md accounts settings --markdown; \
-	into docs/metrics.md metrics --names; \
-	into deploy/alerts/hushgate.yml alerts rules; \
-	for name in fleet decisions upstreams people; do \
-	  into "deploy/dashboards/$$name.json" metrics --dashboard "$$name"; done
+	into docs/metrics.md metrics --names
 	@$(BIN)/python -m tools.tables
 
 .PHONY: catalogues
@@ -211,9 +208,10 @@ catalogues: $(READY) ## collect the page texts into review/languages and list wh
 
 .PHONY: lock
 lock: $(READY) ## resolve the dependencies again and write the lock files
-	@$(COMPILE) pyproject.toml --extra traces --group dev -o requirements.lock
-	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/runtime.lock
-	@$(COMPILE) pyproject.toml --extra traces -c requirements.lock -o deploy/traces.lock
+	@$(COMPILE) pyproject.toml --all-extras --group dev -o requirements.lock
+	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/worker.lock
+	@$(COMPILE) pyproject.toml --extra review --extra documents -c requirements.lock -o deploy/review.lock
+	@$(COMPILE) pyproject.toml --extra sentry --extra traces -c requirements.lock -o deploy/observability.lock
 	@$(COMPILE) --group bench -c requirements.lock -o bench/bench.lock
 	@$(COMPILE) --group statistics -c requirements.lock -o tests/statistics.lock
 	@$(COMPILE) --group fuzz -c requirements.lock -o fuzz/fuzz.lock

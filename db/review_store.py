@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from db.faults import Fault, fault_of
-from db.migrate import driver_url
 from db.pool import CONNECTION_LIMITS, Pool, create_pool, unavailable
+from db.sessions.driver import driver_url
 from db.sessions.pooler import BACKEND
 from db.sessions.prepared import SET_ALL
 from db.sessions.read_replica import Connect, Read, ReadReplica, Value

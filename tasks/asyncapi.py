@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tasks.outgoing import DRAFT, OUTGOING, OutgoingType
+from tasks.sending.outgoing import DRAFT, OUTGOING, OutgoingType
 from worker import __version__
 from worker.payload import EventPayload
 from worker.settings import StreamSettings

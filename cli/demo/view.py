@@ -11,7 +11,7 @@ from rich.table import Table
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit import run_figures
-from tasks.stream import backlog
+from tasks.lanes.stream import backlog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

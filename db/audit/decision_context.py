@@ -34,7 +34,6 @@ _REPLY: Final = (
     outbox.c.draft.label("reply_draft"),
     outbox.c.sources.label("reply_sources"),
     outbox.c.metadata["sentences"].label("reply_sentences"),
-    outbox.c.send_before.label("reply_send_before"),
 )
 _KEY: Final = (ai_decisions.c.created_at, ai_decisions.c.id)
 _WITH_REPLY: Final = ai_decisions.join(

@@ -17,9 +17,9 @@ from db.audit.cursor import EPOCH, Direction, Position, parse_cursor
 from db.audit.estimates import estimated_rows, with_scan_hint
 from db.audit.filters import Filters
 from db.audit.search import Patience, SearchRow, TooSlow, matching_query, statement_limit
-from db.migrate import driver_url
 from db.review_tables import review_states
 from db.rows import all_rows
+from db.sessions.driver import driver_url
 from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions, outbox
 
 MOST_COUNTED: Final = 1000
@@ -156,7 +156,7 @@ async def newer_decisions(
 async def get_decision(connection: AsyncConnection, decision_id: UUID) -> SearchRow | None:
     """A decision with its snapshot and its reply, or None."""
     row = await decision_context.get_decision(connection, decision_id)
-    unlisted = {"reply_cancelled_at", "reply_created_at", "reply_send_before"}
+    unlisted = {"reply_cancelled_at", "reply_created_at"}
     return {name: value for name, value in row.items() if name not in unlisted} if row else None
 
 

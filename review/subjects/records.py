@@ -20,9 +20,6 @@ from db.audit.subject_figures import (
 from db.collaboration import subjects
 from db.collaboration.subjects import Subject, SubjectKind, SubjectNote, SubjectTag
 from db.conversation_owners import ConversationIds, OwnerRecord
-from db.governance import erasures, holds
-from db.governance.erasures import Erasure, hash_subject
-from db.governance.holds import LegalHold
 from db.review_store import AsyncConnection
 from db.reviews import queue_items
 from review.content_covers import cover_reason
@@ -47,14 +44,6 @@ class History:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Governance:
-    """Legal holds in force and erasures of exactly this author or conversation, newest first."""
-
-    holds: tuple[LegalHold, ...]
-    erasures: tuple[Erasure, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationRecord:
     """What people did in a conversation; ``owner`` None: people never had it."""
 
@@ -71,7 +60,6 @@ class SubjectRecord:
     counts: SubjectCounts | None
     notes: tuple[SubjectNote, ...]
     tags: tuple[SubjectTag, ...]
-    governance: Governance
     conversation: ConversationRecord | None
 
 
@@ -96,7 +84,6 @@ async def load_subject(visit: Visit, subject: Subject, cursor: str | None) -> Su
         counts=counts,
         notes=notes,
         tags=tags,
-        governance=await _load_governance(visit, subject),
         conversation=conversation,
     )
 
@@ -134,20 +121,4 @@ async def _load_conversation(
         owner=await conversation_owners.load_owner(visit.store.pool, ids),
         escalations=await subject_figures.list_escalations(connection, subject),
         answers=await subject_figures.list_answers(connection, subject),
-    )
-
-
-async def _load_governance(visit: Visit, subject: Subject) -> Governance:
-    """An erasure that has ended is recognised by its salted hash alone."""
-    pool, account, kind = visit.store.pool, (subject.user_id,), subject.kind.value
-    held = await holds.list_holds(pool, account)
-    requested = await erasures.list_erasures(pool, account)
-    return Governance(
-        holds=tuple(each for each in held if each.kind == kind and each.subject == subject.id),
-        erasures=tuple(
-            each
-            for each in requested
-            if each.kind == kind
-            and (each.subject == subject.id or hash_subject(each.salt, subject.id) == each.subject_hash)
-        ),
     )

@@ -16,11 +16,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from cli.stack import Stack
 from db.figures import dashboard, hourly
 from db.figures.dashboard import DashboardFigures
+from db.figures.figure_sql import TIME_BIN
 from db.figures.histograms import PER_DOUBLING, TOP
 from db.figures.hourly import FilledSpan, Grain, fill_next
 from db.figures.reach import FigureFilter
-from db.figures.statements import TIME_BIN
-from db.migrate import driver_url
+from db.sessions.driver import driver_url
 from review.dashboard.summary import mean_confidences, summarise
 from tests.conftest import create_database, database_at
 from tests.support.review_rows import NUMBERS, decided, store

@@ -14,11 +14,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.stack import Stack
 from db.figures import dashboard
+from db.figures.figure_sql import COLUMNS, SUMS
 from db.figures.hourly import fill_next
 from db.figures.kept_rows import KeptRows
 from db.figures.parts import CountMeasure, Dimension, PartCount, largest_parts
 from db.figures.reach import FigureFilter
-from db.figures.statements import COLUMNS, SUMS
 from db.review_store import Store
 from tests.conftest import create_database, database_at
 from tests.support.review_rows import NUMBERS, decided, store

@@ -19,10 +19,10 @@ from redis.asyncio import Redis
 from db import decisions
 from db.pool import WORKER_ROLE, Pool, create_pool
 from tasks.asyncapi import asyncapi_document
-from tasks.outgoing import REPLY, RETRACTION
-from tasks.relay import Relay
-from tasks.retractor import Retractor
-from tasks.stream import connect
+from tasks.lanes.stream import connect
+from tasks.sending.outgoing import REPLY, RETRACTION
+from tasks.sending.relay import Relay
+from tasks.sending.retractor import Retractor
 from tests.support.relays import stream_entries
 from tests.support.samples import assessment, event
 from worker.adapters.system_clock import SystemClock

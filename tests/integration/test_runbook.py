@@ -12,6 +12,8 @@ from typing import Final
 import psycopg
 import pytest
 
+from tests.unit.test_documentation import PRODUCT
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 EVENTS: Final = ROOT / "docs" / "log-events.md"
 LEVELS: Final = ("debug", "info", "warning", "error", "critical", "exception")
@@ -43,7 +45,7 @@ def test_documents_have_queries() -> None:
 
 def logged() -> Iterator[str]:
     """The names of all events that our code logs."""
-    for package in ("worker", "db", "tasks", "review", "gateway", "cli", "sandbox"):
+    for package in PRODUCT:
         for file in (ROOT / package).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_text())):
                 match node:

@@ -11,7 +11,7 @@ from redis import Redis
 from examples.channels import slack
 from examples.channels.consumer import REPLIES, RETRACTIONS, Consumer
 from examples.channels.recipe import Setup
-from tasks.outgoing import REPLY, RETRACTION, ReplyEntry, RetractionEntry
+from tasks.sending.outgoing import REPLY, RETRACTION, ReplyEntry, RetractionEntry
 from tests.support.fake_channel import FakeChannel
 from worker.model import Scope
 

@@ -16,6 +16,7 @@ from typing import Final
 
 import pytest
 
+from features.feature import FEATURES
 from tools.tables import stale
 
 ROOT: Final = Path(__file__).parents[2]
@@ -31,12 +32,15 @@ DATA: Final = (ROOT / "bench" / "conversations" / "docs", ROOT / "tests" / "fixt
 SUFFIXES: Final = {".md", ".py", ".lua", ".toml", ".yml", ".html", ".js", ".css"}
 LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
 CODE: Final = re.compile(r"```.*?```", re.DOTALL)
-FOLDERS: Final = r"(?:features|worker|tasks|db|review|cli|sandbox|deploy|docs|tests|bench|tools|examples)"
+FOLDERS: Final = (
+    r"(?:features|compliance|worker|tasks|db|review|cli|sandbox|deploy|docs|tests|bench|tools|examples)"
+)
 PATH: Final = re.compile(rf"`({FOLDERS}/[\w./-]+)`")
 TEST: Final = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
+MODULE: Final = re.compile(r"\bpython -m ((?:bench|chaos|fuzz|tests|tools)[\w.]*)")
 NAME: Final = re.compile(rf"`({FOLDERS}(?:\.\w+)*):(\w+(?:\.\w+)*)`")
 
-PRODUCT: Final = ("features", "worker", "tasks", "db", "review", "gateway", "cli", "sandbox")
+PRODUCT: Final = ("features", *FEATURES, "worker", "tasks", "db", "review", "gateway", "cli", "sandbox")
 SUBJECTS_SINCE: Final = "2026-11-26 17:10"
 LONGEST_SUBJECT: Final = 72
 WORDS: Final = {
@@ -175,13 +179,20 @@ def test_links_of_a_document_lead_somewhere(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_files_names_and_tests_that_a_document_mentions_exist(document: Path) -> None:
-    """Paths in backticks, names written as `module:name`, tests as `test_file.py::test_function`."""
+    """Paths, names as `module:name`, tests as `test_file.py::test_function`, commands `python -m module`."""
     text = document.read_text(encoding="utf-8")
     missing = [path for path in PATH.findall(text) if not (ROOT / path).exists()]
     missing += [f"{module}:{name}" for module, name in NAME.findall(text) if not has(module, name)]
     missing += [f"{file}::{test}" for file, test in TEST.findall(text) if not is_test(file, test)]
+    missing += [module for module in MODULE.findall(text) if not is_module(module)]
 
     assert missing == []
+
+
+def is_module(name: str) -> bool:
+    """Whether a module or package of the project has the name."""
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__main__.py").is_file()
 
 
 def is_test(file: str, function: str) -> bool:
