@@ -6,7 +6,6 @@ from enum import IntEnum
 from typing import Final
 
 import psycopg
-import sqlalchemy as sa
 from redis.exceptions import RedisError
 
 from worker.errors import (
@@ -47,9 +46,8 @@ MEANINGS: Final = {
 
 def _cause(error: Exception) -> BaseException:
     """The error of Postgres that caused this error; else the error."""
-    behind = error.orig if isinstance(error, sa.exc.DBAPIError) else error.__cause__
-    wrapped = isinstance(error, sa.exc.DBAPIError | StorageUnavailable)
-    return behind if wrapped and isinstance(behind, psycopg.Error) else error
+    behind = error.__cause__
+    return behind if isinstance(error, StorageUnavailable) and isinstance(behind, psycopg.Error) else error
 
 
 def code_of(error: Exception) -> ExitCode:

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Annotated, Final
 
 import psycopg
-import sqlalchemy as sa
 import structlog
 import typer
 from redis.exceptions import RedisError
@@ -124,7 +123,7 @@ def main() -> None:
             print_message("arguments: expected UTF-8, got other bytes")
             sys.exit(ExitCode.USAGE)
         command_line(_named(sys.argv[1:]))()
-    except (HushgateError, RedisError, psycopg.Error, sa.exc.DBAPIError) as error:
+    except (HushgateError, RedisError, psycopg.Error) as error:
         print_message(_shown(error))
         sys.exit(code_of(error))
     except Exception as error:  # noqa: BLE001  # a defect: its traceback and its own exit code
@@ -146,8 +145,7 @@ def _shown(error: Exception) -> str:
             return str(error)
         case RedisError():
             return f"Redis: {type(error).__name__}: {error} (hushgate doctor says more)"
-    cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-    return f"Postgres: {_first_line(cause)} (hushgate doctor says more)"
+    return f"Postgres: {_first_line(error)} (hushgate doctor says more)"
 
 
 def _first_line(error: BaseException | None) -> str:

@@ -8,11 +8,10 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from cli.output import fail
 from db.audit.decision_list import read_connection
 from db.audit.list_connection import list_connection
+from db.connection import Connection
 from db.pool import Pool, check_reachable, create_pool
 from review.lists import moments
 from worker.errors import ConfigurationError
@@ -44,7 +43,7 @@ def stream_settings() -> StreamSettings:
     return settings_of(StreamSettings)
 
 
-def read_audit(read: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
+def read_audit(read: Callable[[Connection], Awaitable[Value]]) -> Value:
     """What ``read`` returns for a connection to the database of this shell."""
     url = database_url()
 
@@ -55,7 +54,7 @@ def read_audit(read: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
     return asyncio.run(run())
 
 
-def read_lists(read: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
+def read_lists(read: Callable[[Connection], Awaitable[Value]]) -> Value:
     """What ``read`` returns for a connection to the replica of this shell, to the database without one."""
     settings = settings_of(DatabaseSettings)
     url, replica = settings.database_url.get_secret_value(), settings.read_database_url

@@ -10,10 +10,8 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from psycopg.types.json import Jsonb
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.pool import PoolConnection
+from db.connection import Connection
 from db.review_tables import access_log
 
 APPEND: Final = """
@@ -74,23 +72,17 @@ class LogEntry:
     address: str = ""
 
 
-async def append_entry(connection: AsyncConnection, entry: LogEntry) -> None:
+async def append_entry(connection: Connection, entry: LogEntry) -> None:
     """Append one line."""
     await connection.execute(sa.insert(access_log).values(**_columns(entry)))
 
 
 async def append_entries_for_accounts(
-    connection: AsyncConnection, entry: LogEntry, accounts: Sequence[str]
+    connection: Connection, entry: LogEntry, accounts: Sequence[str]
 ) -> None:
     """Append one line per account; without accounts, one line that names none."""
     for user_id in sorted(set(accounts)) or (None,):
         await append_entry(connection, replace(entry, user_id=user_id))
-
-
-async def append_entry_psycopg(connection: PoolConnection, entry: LogEntry) -> None:
-    """Append one line within a psycopg transaction."""
-    columns = _columns(entry)
-    await connection.execute(APPEND, columns | {"detail": Jsonb(columns["detail"])})
 
 
 def _columns(entry: LogEntry) -> dict[str, Any]:
@@ -134,7 +126,7 @@ class LogFilter:
     before: tuple[datetime, int] | None = None
 
 
-async def list_lines(connection: AsyncConnection, filters: LogFilter, *, limit: int) -> tuple[LogLine, ...]:
+async def list_lines(connection: Connection, filters: LogFilter, *, limit: int) -> tuple[LogLine, ...]:
     """The newest matching lines, newest first."""
     column = access_log.c
     conditions = [column.at >= filters.since, column.at <= filters.until]
@@ -153,5 +145,5 @@ async def list_lines(connection: AsyncConnection, filters: LogFilter, *, limit: 
     )
     return tuple(
         LogLine(**{each.name: row[each.name] for each in fields(LogLine)})
-        for row in (await connection.execute(query)).mappings()
+        for row in (await connection.execute(query)).dicts()
     )

@@ -13,7 +13,8 @@ from psycopg.types.json import Jsonb
 from db import access_log
 from db.access_log import LogEntry
 from db.candidates.ending import END
-from db.pool import Pool, PoolConnection, checkout, fetch_dicts, fetch_rows, fetch_value
+from db.connection import Connection
+from db.pool import Pool, checkout, fetch_dicts, fetch_rows, fetch_value
 from db.tables import HIGH_SCORE_PATH
 from worker.errors import RejectedError
 from worker.model import (
@@ -160,11 +161,11 @@ async def store_account(
             raise VersionMoved(account.user_id, expected=expected, in_force=found[0])
         version = await store_version(connection, account, changed_by=changed_by)
         if logged is not None:
-            await access_log.append_entry_psycopg(connection, logged(version))
+            await access_log.append_entry(connection, logged(version))
     return version
 
 
-async def store_version(connection: PoolConnection, account: Account, *, changed_by: str) -> int:
+async def store_version(connection: Connection, account: Account, *, changed_by: str) -> int:
     """Store the next version within a transaction that has the lock ``SERIALISE``; it ends a rollout."""
     stored = {name: getattr(account, name) for name in SETTABLE}
     stored["moderators"] = Jsonb([asdict(each) for each in account.moderators])

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.connection import Connection
 
 ENDED: Final = sa.text("""
     SELECT (SELECT count(decision_id) FROM event_keys) AS decided,
@@ -71,7 +72,7 @@ class Balance:
         return self.missing == 0 and once
 
 
-async def load_balance(connection: AsyncConnection, *, accepted: int, unfinished: int) -> Balance:
+async def load_balance(connection: Connection, *, accepted: int, unfinished: int) -> Balance:
     """The balance of one database and one stream, whose figures the caller has read."""
-    row = (await connection.execute(ENDED)).mappings().one()
+    row = (await connection.execute(ENDED)).dicts()[0]
     return Balance(accepted=accepted, unfinished=unfinished, **row)

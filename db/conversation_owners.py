@@ -156,7 +156,7 @@ async def take_conversation(
         await connection.execute(TAKE_NOW, takeover.values(now))
         await connection.execute(CANCEL_OF_CONVERSATION, takeover.values(now))
         if logged is not None:
-            await access_log.append_entry_psycopg(connection, logged)
+            await access_log.append_entry(connection, logged)
 
 
 async def release_conversation(
@@ -174,7 +174,7 @@ async def release_conversation(
         if released:
             await close_escalation(connection, _released(ids, released_by, now))
         if released and logged is not None:
-            await access_log.append_entry_psycopg(connection, logged)
+            await access_log.append_entry(connection, logged)
     return released
 
 

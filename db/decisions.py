@@ -11,10 +11,11 @@ from db.commits.commit_sql import KEY, KEY_OF_BURIED, TOGETHER, change_of, commi
 from db.commits.known import Recorded, load_event
 from db.commits.rows import CommitRow, commit_row, rows_json
 from db.commits.values import commit_values
+from db.connection import Connection
 from db.escalations.closing import Closing, ClosingCause, close_escalation
 from db.escalations.deletion import EXPIRE_HELD
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, checkout
 from worker.grouping import GroupedCall, ask
 from worker.model import Decision, EventType, Owner
 from worker.reasons import Reason
@@ -71,7 +72,7 @@ async def _commit_together(source: Pool, rows: Sequence[CommitRow]) -> tuple[boo
 COMMITS: Final = GroupedCall(together=_commit_together)
 
 
-async def rehearse(connection: PoolConnection, decision: Decision) -> None:
+async def rehearse(connection: Connection, decision: Decision) -> None:
     """Execute the commit of a decision and roll it back.
 
     The outer transaction commits, so the write-ahead log must reach the disk as well.
@@ -95,9 +96,7 @@ async def _committed(source: Pool, decision: Decision, key: str, values: dict[st
             return await _commit(connection, decision, statement, values)
 
 
-async def _commit(
-    connection: PoolConnection, decision: Decision, statement: str, values: dict[str, Any]
-) -> bool:
+async def _commit(connection: Connection, decision: Decision, statement: str, values: dict[str, Any]) -> bool:
     """Commit, and say whether the event is new; a change of what a relay may send locks the conversation."""
     withdraws = decision.reason_code == Reason.MESSAGE_DELETED or is_flagged_edit(decision)
     if decision.people_until is None and decision.escalation is None and not withdraws:

@@ -10,8 +10,8 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.review_tables import job_parts, jobs
 from db.rows import Row, all_rows, changed_rows, first_row
 
@@ -91,7 +91,7 @@ class JobStep:
 
 
 async def add_job(
-    connection: AsyncConnection,
+    connection: Connection,
     job_id: UUID,
     *,
     person_id: UUID,
@@ -110,7 +110,7 @@ async def add_job(
     await connection.execute(sa.insert(jobs).values(values))
 
 
-async def claim_job(connection: AsyncConnection, kinds: Collection[JobKind]) -> Job | None:
+async def claim_job(connection: Connection, kinds: Collection[JobKind]) -> Job | None:
     """Claim the oldest job that is queued or whose server has died; None when there is none."""
     free = sa.or_(
         jobs.c.state == JobState.QUEUED.value,
@@ -135,7 +135,7 @@ async def claim_job(connection: AsyncConnection, kinds: Collection[JobKind]) -> 
     return _job(row) if row else None
 
 
-async def store_step(connection: AsyncConnection, job: Job, step: JobStep) -> Job:
+async def store_step(connection: Connection, job: Job, step: JobStep) -> Job:
     """Store a step in the transaction of its work; the job as it is now.
 
     Raises:
@@ -147,7 +147,7 @@ async def store_step(connection: AsyncConnection, job: Job, step: JobStep) -> Jo
     return await _update_running(connection, job, values)
 
 
-async def end_job(connection: AsyncConnection, job: Job, state: JobState, *, error: str | None = None) -> Job:
+async def end_job(connection: Connection, job: Job, state: JobState, *, error: str | None = None) -> Job:
     """End a job that was running; the job as it is now.
 
     Raises:
@@ -157,7 +157,7 @@ async def end_job(connection: AsyncConnection, job: Job, state: JobState, *, err
     return await _update_running(connection, job, values)
 
 
-async def cancel_job(connection: AsyncConnection, job_id: UUID) -> None:
+async def cancel_job(connection: Connection, job_id: UUID) -> None:
     """Cancel a job: at once when it is queued, else after the running step."""
     waiting = jobs.c.state == JobState.QUEUED.value
     now = sa.func.now()
@@ -173,19 +173,19 @@ async def cancel_job(connection: AsyncConnection, job_id: UUID) -> None:
     await connection.execute(statement)
 
 
-async def get_job(connection: AsyncConnection, job_id: UUID) -> Job | None:
+async def get_job(connection: Connection, job_id: UUID) -> Job | None:
     """A job, or None."""
     row = await first_row(connection, sa.select(jobs).where(jobs.c.id == job_id))
     return _job(row) if row else None
 
 
-async def list_jobs(connection: AsyncConnection, person_id: UUID, *, limit: int = 50) -> tuple[Job, ...]:
+async def list_jobs(connection: Connection, person_id: UUID, *, limit: int = 50) -> tuple[Job, ...]:
     """A person's jobs, newest first."""
     query = sa.select(jobs).where(jobs.c.person_id == person_id).order_by(jobs.c.created_at.desc())
     return tuple(_job(row) for row in await all_rows(connection, query.limit(limit)))
 
 
-async def undo_of(connection: AsyncConnection, job: Job) -> UUID | None:
+async def undo_of(connection: Connection, job: Job) -> UUID | None:
     """The newest job of the same person that undoes this one, or None."""
     query = sa.select(jobs.c.id).where(
         jobs.c.person_id == job.person_id,
@@ -193,29 +193,29 @@ async def undo_of(connection: AsyncConnection, job: Job) -> UUID | None:
         jobs.c.params["of"].astext == str(job.job_id),
     )
     newest = query.order_by(jobs.c.created_at.desc()).limit(1)
-    found: UUID | None = (await connection.execute(newest)).scalar_one_or_none()
+    found: UUID | None = (await connection.execute(newest)).scalar()
     return found
 
 
-async def add_part(connection: AsyncConnection, job_id: UUID, number: int, data: bytes) -> None:
+async def add_part(connection: Connection, job_id: UUID, number: int, data: bytes) -> None:
     """Store one part of a job's output; parts are numbered from 1."""
     await connection.execute(sa.insert(job_parts).values(job_id=job_id, number=number, data=data))
 
 
-async def get_part(connection: AsyncConnection, job_id: UUID, number: int) -> bytes | None:
+async def get_part(connection: Connection, job_id: UUID, number: int) -> bytes | None:
     """One part of a job's output; None after the last."""
     query = sa.select(job_parts.c.data).where(job_parts.c.job_id == job_id, job_parts.c.number == number)
-    data = (await connection.execute(query)).scalar_one_or_none()
+    data = (await connection.execute(query)).scalar()
     return None if data is None else bytes(data)
 
 
-async def stored_size(connection: AsyncConnection, job_id: UUID) -> int:
+async def stored_size(connection: Connection, job_id: UUID) -> int:
     """Stored bytes of all parts."""
     query = sa.select(sa.func.coalesce(sa.func.sum(sa.func.length(job_parts.c.data)), 0))
     return int((await connection.execute(query.where(job_parts.c.job_id == job_id))).scalar_one())
 
 
-async def delete_expired_jobs(connection: AsyncConnection, *, older_than: timedelta) -> int:
+async def delete_expired_jobs(connection: Connection, *, older_than: timedelta) -> int:
     """Delete exports that ended more than ``older_than`` ago, with their parts; how many."""
     statement = sa.delete(jobs).where(
         jobs.c.kind == JobKind.EXPORT.value, jobs.c.finished_at < sa.func.now() - older_than
@@ -223,7 +223,7 @@ async def delete_expired_jobs(connection: AsyncConnection, *, older_than: timede
     return await changed_rows(connection, statement)
 
 
-async def _update_running(connection: AsyncConnection, job: Job, values: Row) -> Job:
+async def _update_running(connection: Connection, job: Job, values: Row) -> Job:
     """Update a running job whose position has not changed since it was read."""
     statement = sa.update(jobs).where(
         jobs.c.id == job.job_id,

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from importlib import resources
 from typing import Any, Final
 
+import psycopg
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
@@ -46,7 +47,17 @@ def upgrade(url: str) -> tuple[str | None, str]:
 
     Raises:
         ConfigurationError: the database is newer, is behind a pooler, or a transaction keeps a table locked.
+        psycopg.Error: Postgres is unreachable, or refused a statement.
     """
+    try:
+        return _upgrade(url)
+    except sa.exc.DBAPIError as error:
+        if not isinstance(error.orig, psycopg.Error):
+            raise
+        raise error.orig from error
+
+
+def _upgrade(url: str) -> tuple[str | None, str]:
     with engine(url).connect() as connection:
         driver: Any = connection.connection.driver_connection
         if connection.scalar(sa.text(BACKEND)) != driver.info.backend_pid:

@@ -11,8 +11,9 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
+from db.connection import Connection
 from db.outgoing.locked_batch import LockedBatch, begun
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, checkout
 from db.webhooks.subscribed import SUBSCRIBED
 from worker.webhooks.types import WebhookType
 
@@ -214,7 +215,7 @@ async def record_sent(
 
 
 async def _replies(
-    connection: PoolConnection, query: str, ids: Sequence[int], now: datetime
+    connection: Connection, query: str, ids: Sequence[int], now: datetime
 ) -> list[WaitingReply]:
     if not ids:
         return []
@@ -224,7 +225,7 @@ async def _replies(
 
 
 async def _settle(
-    connection: PoolConnection, cancelled: Mapping[int, UUID], now: datetime, were_sent: WereSent
+    connection: Connection, cancelled: Mapping[int, UUID], now: datetime, were_sent: WereSent
 ) -> list[WaitingReply] | None:
     """Record of each cancelled reply whether it was sent before, and return those that were.
 
@@ -238,7 +239,7 @@ async def _settle(
     return await _keep(connection, kept, now)
 
 
-async def _keep(connection: PoolConnection, ids: Sequence[int], now: datetime) -> list[WaitingReply]:
+async def _keep(connection: Connection, ids: Sequence[int], now: datetime) -> list[WaitingReply]:
     """Record replies that were sent before as delivered, and return them."""
     replies = await _replies(connection, f"{REPLIES} ORDER BY id", ids, now)
     await connection.execute(KEEP, {"ids": list(ids), "now": now})

@@ -1,4 +1,4 @@
-"""The hot path's connections: psycopg, autocommit, in the worker's own role."""
+"""Pools of connections: autocommit, in the role of one service, ready for our statements."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from psycopg.rows import TupleRow, class_row, dict_row
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
 
+from db.connection import Connection
 from db.faults import Fault, fault_of
 from db.sessions.pooler import through_pooler
 from db.sessions.prepared import SET_ALL
@@ -35,8 +36,10 @@ CONNECTION_LIMITS: Final = {
     "tcp_user_timeout": 30_000,  # the default for unacknowledged data is 15 minutes
 }
 
-PoolConnection: TypeAlias = "psycopg.AsyncConnection[TupleRow]"
-Pool: TypeAlias = "AsyncConnectionPool[PoolConnection]"
+STATEMENT_S: Final = 30
+"""Longest statement of a worker."""
+
+Pool: TypeAlias = "AsyncConnectionPool[Connection]"
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
 Shape = TypeVar("Shape")
 
@@ -47,16 +50,18 @@ def create_pool(
     size: int,
     application: str,
     role: str | None = WORKER_ROLE,
+    statement_s: int = STATEMENT_S,
+    checkout_s: float = CHECKOUT_S,
     lost: Callable[[], None] = lambda: None,
 ) -> Pool:
     """A closed pool; open it within the event loop that uses it.
 
     Connections drop every right that ``role`` does not have; None keeps the rights of the login.
-    ``lost`` is called after each failed connection attempt.
+    ``lost`` is called after each failed connection attempt. A statement is cancelled after ``statement_s``.
     """
 
-    async def configure(connection: PoolConnection) -> None:
-        await prepare(connection, role)
+    async def configure(connection: Connection) -> None:
+        await prepare(connection, role, statement_s)
 
     async def reconnect(source: Pool) -> None:
         lost()
@@ -65,18 +70,19 @@ def create_pool(
 
     return AsyncConnectionPool(
         url,
+        connection_class=Connection,
         kwargs={"autocommit": True, "application_name": application, **CONNECTION_LIMITS},
         min_size=1,
         max_size=size,
         open=False,
-        timeout=CHECKOUT_S,
+        timeout=checkout_s,
         configure=configure,
         reconnect_timeout=RECONNECT_S,
         reconnect_failed=reconnect,
     )
 
 
-async def prepare(connection: PoolConnection, role: str | None) -> None:
+async def prepare(connection: Connection, role: str | None, statement_s: int = STATEMENT_S) -> None:
     """Drop the rights that ``role`` does not have, and set what statements depend on.
 
     Behind a pooler only the isolation of transactions, which each of them names; the login sets the rest.
@@ -87,7 +93,7 @@ async def prepare(connection: PoolConnection, role: str | None) -> None:
     await connection.execute(SET_ALL)
     if role is not None:
         await connection.execute(SQL("SET ROLE {}").format(Identifier(role)))
-    await connection.execute("SET statement_timeout = '30s'")
+    await connection.execute(f"SET statement_timeout = '{statement_s}s'")
 
 
 async def check_reachable(url: str) -> None:
@@ -97,14 +103,14 @@ async def check_reachable(url: str) -> None:
         StorageUnavailable: Postgres is unreachable or refuses the login.
     """
     try:
-        connection = await psycopg.AsyncConnection.connect(url, connect_timeout=5)
+        connection = await Connection.connect(url, connect_timeout=5)
     except psycopg.Error as error:
         raise unavailable(error) from error
     await connection.close()
 
 
 @asynccontextmanager
-async def checkout(source: Pool) -> AsyncIterator[PoolConnection]:
+async def checkout(source: Pool) -> AsyncIterator[Connection]:
     """One connection for one statement or transaction.
 
     Raises:

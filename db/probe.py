@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import psycopg
 
+from db.connection import Connection
 from db.decisions import rehearse
 from db.identifiers import uuid_at
 from db.pool import WORKER_ROLE, prepare, unavailable
-from db.sessions.pooler import through_pooler
 from worker.model import Decision, DecisionKind, Event, Scope
 
 STATEMENT_S: Final = 10
@@ -31,10 +31,8 @@ async def probe(url: str, at: datetime) -> None:
         StorageUnavailable: it could not be stored; no event is the cause.
     """
     try:
-        async with await psycopg.AsyncConnection.connect(url, **CONNECTING) as connection:
-            await prepare(connection, WORKER_ROLE)
-            if not await through_pooler(connection):
-                await connection.execute(f"SET statement_timeout = '{STATEMENT_S}s'")
+        async with await Connection.connect(url, **CONNECTING) as connection:
+            await prepare(connection, WORKER_ROLE, STATEMENT_S)
             await rehearse(connection, _sample_decision(at))
     except psycopg.Error as error:
         raise unavailable(error) from error

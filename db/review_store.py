@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import select
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
-from typing import Any, Final, Self
+from contextlib import asynccontextmanager
+from select import POLLIN, poll
+from typing import Final, Self
 
 import psycopg
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from psycopg_pool import PoolTimeout
 
+from db.connection import Connection
 from db.faults import Fault, fault_of
-from db.pool import CONNECTION_LIMITS, Pool, create_pool, unavailable
-from db.sessions.driver import driver_url
-from db.sessions.pooler import BACKEND
-from db.sessions.prepared import SET_ALL
-from db.sessions.read_replica import Connect, Read, ReadReplica, Value
-from worker.errors import StorageUnavailable
-
-# Pages name the connection, and must not import SQLAlchemy.
-__all__ = ["REVIEWER_ROLE", "AsyncConnection", "Store"]
+from db.pool import RECONNECT_S, Pool, create_pool, unavailable
+from db.sessions.read_replica import Read, ReadReplica, Value
 
 REVIEWER_ROLE: Final = "hushgate_reviewer"
 STATEMENT_S: Final = 10
 """Longest statement a page waits for; longer work is a job."""
+CHECKOUT_S: Final = 10.0
+"""Longest wait for a connection while Postgres answers."""
+OUTAGE_S: Final = 2 * RECONNECT_S
+"""Longest wait for a connection while Postgres does not answer."""
 
 
 class Store:
     """The review pages' connections to Postgres; each raises ``StorageUnavailable`` during an outage.
+
+    A request holds at most one connection: with a second one, requests could wait for each other.
 
     Args:
         url: of the database; the login must be a member of ``hushgate_reviewer``.
@@ -37,28 +36,27 @@ class Store:
     """
 
     def __init__(
-        self, url: str, *, size: int = 8, replica_url: str | None = None, most_lag_s: float = 30.0
+        self, url: str, *, size: int = 10, replica_url: str | None = None, most_lag_s: float = 30.0
     ) -> None:
-        self._engine = _engine(url, size)
-        self._replica_engine = _engine(replica_url, size) if replica_url else None
+        self._primary = _Source(url, size)
+        self._secondary = _Source(replica_url, size) if replica_url else None
         self._replica: ReadReplica | None = None
-        if self._replica_engine is not None:
+        if self._secondary is not None:
             self._replica = ReadReplica(
-                primary=self.reading, replica=_reads_of(self._replica_engine), most_lag_s=most_lag_s
+                primary=self.reading, replica=self._secondary.reading, most_lag_s=most_lag_s
             )
-        self._readers = self._engine.execution_options(postgresql_readonly=True)
-        self._singles = self._engine.execution_options(isolation_level="AUTOCOMMIT")
-        self.pool: Pool = create_pool(url, size=2, application="hushgate-review", role=REVIEWER_ROLE)
+        self.pool: Pool = self._primary.pool
 
     async def __aenter__(self) -> Self:
-        await self.pool.open()
+        await self._primary.pool.open()
+        if self._secondary is not None:
+            await self._secondary.pool.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.pool.close()
-        await self._engine.dispose()
-        if self._replica_engine is not None:
-            await self._replica_engine.dispose()
+        await self._primary.pool.close()
+        if self._secondary is not None:
+            await self._secondary.pool.close()
 
     async def read_lists(self, read: Read[Value]) -> Value:
         """What ``read`` returns for a connection that only reads, to the replica where there is one.
@@ -71,56 +69,82 @@ class Store:
             return await read(connection)
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[AsyncConnection]:
+    async def reading(self) -> AsyncIterator[Connection]:
         """A connection in one transaction that only reads."""
-        async with _connected(self._readers) as connection:
+        async with self._primary.reading() as connection:
             yield connection
 
     @asynccontextmanager
-    async def single(self) -> AsyncIterator[AsyncConnection]:
+    async def single(self) -> AsyncIterator[Connection]:
         """A connection in autocommit mode, for callers that need one statement."""
-        async with _connected(self._singles) as connection:
+        async with self._primary.connected() as connection:
             yield connection
 
     @asynccontextmanager
-    async def writing(self) -> AsyncIterator[AsyncConnection]:
+    async def writing(self) -> AsyncIterator[Connection]:
         """A connection in one transaction, committed at the end unless something was raised."""
-        async with _connected(self._engine) as connection:
+        async with self._primary.connected() as connection, connection.transaction():
             yield connection
-            await connection.commit()
 
 
-def _engine(url: str, size: int) -> AsyncEngine:
-    engine = create_async_engine(
-        driver_url(url),
-        pool_size=size,
-        max_overflow=0,
-        pool_timeout=10,
-        hide_parameters=True,  # an error's text goes to the log; notes and messages do not
-        isolation_level="READ COMMITTED",
-        connect_args={"application_name": "hushgate-review", **CONNECTION_LIMITS},
-    )
-    sa.event.listen(engine.sync_engine, "connect", _prepare)
-    sa.event.listen(engine.sync_engine, "checkout", _refuse_dead)
-    return engine
+class _Source:
+    """The connections to one server."""
 
+    def __init__(self, url: str, size: int) -> None:
+        self._failed = 0
+        self.pool: Pool = create_pool(
+            url,
+            size=size,
+            application="hushgate-review",
+            role=REVIEWER_ROLE,
+            statement_s=STATEMENT_S,
+            checkout_s=CHECKOUT_S,
+            lost=self._lost,
+        )
 
-def _reads_of(engine: AsyncEngine) -> Connect:
-    readers = engine.execution_options(postgresql_readonly=True)
-    return lambda: _connected(readers)
+    def _lost(self) -> None:
+        self._failed += 1
 
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Connection]:
+        async with self.connected() as connection:
+            await connection.set_read_only(True)
+            try:
+                async with connection.transaction():
+                    yield connection
+            finally:
+                if not connection.closed:
+                    await connection.set_read_only(None)
 
-@asynccontextmanager
-async def _connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-    try:
-        async with engine.connect() as connection:
-            yield connection
-    except sa.exc.TimeoutError as error:
-        raise StorageUnavailable(f"Postgres: {error}", kind=type(error).__name__) from error
-    except sa.exc.DBAPIError as error:
-        if isinstance(error.orig, psycopg.Error) and _is_outage(error.orig):
-            raise unavailable(error.orig) from error
-        raise
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[Connection]:
+        try:
+            connection = await self._checkout()
+            try:
+                yield connection
+            finally:
+                await self.pool.putconn(connection)
+        except psycopg.Error as error:
+            if _is_outage(error):
+                raise unavailable(error) from error
+            raise
+
+    async def _checkout(self) -> Connection:
+        while True:
+            connection = await self._getconn()
+            if not _is_closed(connection):
+                return connection
+            await connection.close()
+            await self.pool.putconn(connection)
+
+    async def _getconn(self) -> Connection:
+        before = self._failed
+        try:
+            return await self.pool.getconn(OUTAGE_S)
+        except PoolTimeout:
+            if self._failed > before:
+                raise
+        return await self.pool.getconn(CHECKOUT_S - OUTAGE_S)
 
 
 def _is_outage(error: psycopg.Error) -> bool:
@@ -131,33 +155,11 @@ def _is_outage(error: psycopg.Error) -> bool:
     )
 
 
-def _prepare(connection: sa.PoolProxiedConnection, _record: object) -> None:
-    with closing(connection.cursor()) as cursor:
-        if _through_pooler(connection, cursor):
-            connection.commit()
-            return
-        cursor.execute(f"SET ROLE {REVIEWER_ROLE}")
-        cursor.execute(f"SET statement_timeout = '{STATEMENT_S}s'")
-        cursor.execute(SET_ALL)
-    connection.commit()
-
-
-def _through_pooler(connection: sa.PoolProxiedConnection, cursor: Any) -> bool:
-    """As ``db.sessions.pooler``, with a cursor of SQLAlchemy."""
-    cursor.execute(BACKEND)
-    driver: Any = connection.driver_connection
-    if cursor.fetchone()[0] == driver.info.backend_pid:
-        return False
-    driver.prepare_threshold = None
-    return True
-
-
-def _refuse_dead(_dbapi: object, record: Any, _proxy: object) -> None:
-    """Replace a connection whose server closed it: its socket is readable although no query runs.
+def _is_closed(connection: Connection) -> bool:
+    """Whether the server closed the connection: its socket is readable although no query runs.
 
     A ping would cost a round trip each time; keep-alives close connections that break silently.
     """
-    socket = select.poll()
-    socket.register(record.driver_connection.fileno(), select.POLLIN)
-    if socket.poll(0):
-        raise sa.exc.DisconnectionError("the server closed the connection")
+    socket = poll()
+    socket.register(connection.fileno(), POLLIN)
+    return bool(socket.poll(0))

@@ -1,4 +1,4 @@
-"""Rows of a statement on an SQLAlchemy connection, by column name."""
+"""Rows of a statement by column name."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.connection import Connection
 
 Row: TypeAlias = dict[str, Any]
 
 
 async def all_rows(
-    connection: AsyncConnection, statement: sa.Executable, values: Mapping[str, Any] | None = None
+    connection: Connection, statement: sa.Executable, values: Mapping[str, Any] | None = None
 ) -> tuple[Row, ...]:
     """All rows."""
-    return tuple(dict(row) for row in (await connection.execute(statement, values)).mappings())
+    return tuple((await connection.execute(statement, values)).dicts())
 
 
 async def first_row(
-    connection: AsyncConnection, statement: sa.Executable, values: Mapping[str, Any] | None = None
+    connection: Connection, statement: sa.Executable, values: Mapping[str, Any] | None = None
 ) -> Row | None:
     """The first row, or None."""
-    row = (await connection.execute(statement, values)).mappings().first()
-    return None if row is None else dict(row)
+    return next(iter((await connection.execute(statement, values)).dicts()), None)
 
 
 async def changed_rows(
-    connection: AsyncConnection, statement: sa.Executable, values: Mapping[str, Any] | None = None
+    connection: Connection, statement: sa.Executable, values: Mapping[str, Any] | None = None
 ) -> int:
     """How many rows a statement changed."""
-    return int((await connection.execute(statement, values)).rowcount)
+    return (await connection.execute(statement, values)).rowcount

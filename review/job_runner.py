@@ -12,10 +12,10 @@ from typing import Final, TypeAlias
 import structlog
 
 from db import jobs
+from db.connection import Connection
 from db.jobs import Job, JobKind, JobLost, JobState, JobStep
 from db.people import records
 from db.people.records import Person
-from db.review_store import AsyncConnection
 from review.access import ACTIONS, Right, may_somewhere
 from review.http.visit import Site
 from review.lists import exports
@@ -32,7 +32,7 @@ AT_ONCE: Final = 2
 KEEP_FOR: Final = timedelta(days=7)
 SWEEP_S: Final = 3600.0
 
-Stepper: TypeAlias = Callable[[Site, AsyncConnection, Job, Person], Awaitable[JobStep]]
+Stepper: TypeAlias = Callable[[Site, Connection, Job, Person], Awaitable[JobStep]]
 
 
 class JobRefused(Exception):

@@ -22,7 +22,7 @@ from tasks.entries.deciding import Decider
 from tasks.entries.gate import Gate
 from tasks.entries.handler import EntryHandler
 from tasks.entries.outcomes import outcome_hooks
-from tasks.entries.patience import Patience
+from tasks.entries.persistence import Persistence
 from tasks.entries.rulebooks import Rulebooks
 from tasks.fairness.admission import Admission
 from tasks.fairness.brake import Brake, busy_s
@@ -257,7 +257,7 @@ class WorkerParts:
             rulebooks=self.rulebooks,
             spending=self.spending,
             decider=self.decider,
-            patience=Patience(gate=self.gate, clock=self.clock),
+            persistence=Persistence(gate=self.gate, clock=self.clock),
             hooks=outcome_hooks(self.metrics, self.traces, replied=replied, escalated=escalated),
             now=self.clock.now,
             refresh_clock=self.fleet_clock.refresh,

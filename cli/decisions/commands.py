@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final
 from uuid import UUID
 
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.decisions.export import write_decisions
 from cli.decisions.filter_options import FilteredCommand
@@ -26,6 +25,7 @@ from db.audit.cursor import CursorRejected
 from db.audit.decision_list import DecisionPage
 from db.audit.filters import Filters
 from db.audit.search import LIST_COLUMNS
+from db.connection import Connection
 from db.reviews import rulings
 from review.lists.export_layout import Form, Layout
 
@@ -179,14 +179,12 @@ def _fields(text: str | None) -> list[str] | None:
     return names
 
 
-async def _page(
-    connection: AsyncConnection, filters: Filters, limit: int, cursor: str | None
-) -> DecisionPage:
+async def _page(connection: Connection, filters: Filters, limit: int, cursor: str | None) -> DecisionPage:
     found = await decision_list.load_page(connection, filters, limit=limit, cursor=cursor)
     return replace(found, rows=await export_rows.with_reviews_and_replies(connection, found.rows))
 
 
-async def _decision_with_reviews(connection: AsyncConnection, decision_id: UUID) -> dict[str, Any] | None:
+async def _decision_with_reviews(connection: Connection, decision_id: UUID) -> dict[str, Any] | None:
     row = await decision_list.get_decision(connection, decision_id)
     if row is None:
         return None

@@ -6,18 +6,18 @@ from collections.abc import AsyncIterator
 from typing import Final, TextIO
 
 from rich.progress import TimeElapsedColumn
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.output import progress_bar
 from db.audit import decision_list, export_rows
 from db.audit.filters import Filters
+from db.connection import Connection
 from review.lists.export_layout import Layout
 
 ROWS: Final = 1000
 """Decisions read and written at a time."""
 
 
-async def write_decisions(connection: AsyncConnection, filters: Filters, file: TextIO, layout: Layout) -> int:
+async def write_decisions(connection: Connection, filters: Filters, file: TextIO, layout: Layout) -> int:
     """Write every matching decision, newest first; how many there were."""
     count = await decision_list.count_decisions(connection, filters)
     with progress_bar(TimeElapsedColumn()) as progress:
@@ -31,7 +31,7 @@ async def write_decisions(connection: AsyncConnection, filters: Filters, file: T
     return int(progress.tasks[task].completed)
 
 
-async def _pages(connection: AsyncConnection, filters: Filters) -> AsyncIterator[decision_list.DecisionPage]:
+async def _pages(connection: Connection, filters: Filters) -> AsyncIterator[decision_list.DecisionPage]:
     page = await decision_list.load_page(connection, filters, limit=ROWS)
     yield page
     while page.older is not None:

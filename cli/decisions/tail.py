@@ -9,21 +9,19 @@ from typing import Any, Final
 from uuid import UUID
 
 from rich.text import Text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.output import cell, emit_json, screen, stdout_is_terminal
 from db.audit import decision_list, export_rows
 from db.audit.filters import Filters
 from db.audit.search import SearchRow
+from db.connection import Connection
 
 POLL_S: Final = 1.0
 OVERLAP: Final = timedelta(seconds=5)
 """Overlap of two reads: a commit rarely takes this long after its decision."""
 
 
-async def follow(
-    connection: AsyncConnection, filters: Filters, last: int, fields: Sequence[str] | None
-) -> None:
+async def follow(connection: Connection, filters: Filters, last: int, fields: Sequence[str] | None) -> None:
     """Print the ``last`` matching decisions, then each further one, without end."""
     page = await decision_list.load_page(connection, filters, limit=max(last, 1))
     rows = list(reversed(page.rows)) if last else []
@@ -43,7 +41,7 @@ async def follow(
 
 
 async def _unseen(
-    connection: AsyncConnection, filters: Filters, since: datetime, seen: dict[UUID, datetime]
+    connection: Connection, filters: Filters, since: datetime, seen: dict[UUID, datetime]
 ) -> list[SearchRow]:
     """Rows that were not shown yet; a worker may commit later than a worker that decided after it."""
     unseen: list[SearchRow] = []

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from redis.asyncio import Redis
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.demo.answers import AnswerFigures
 from db import conservation
 from db.audit import run_figures
 from db.audit.run_figures import RunFigures
+from db.connection import Connection
 from db.conservation import Balance
 from tasks.lanes.stream import backlog
 
@@ -58,7 +58,7 @@ class Report:
 
 
 async def report(
-    connection: AsyncConnection,
+    connection: Connection,
     redis: Redis,
     *,
     run: str,

@@ -7,10 +7,10 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
 from db.audit import decision_list
+from db.connection import Connection
 from db.people import records
 from db.people.records import Role, RoleGrant
 from db.review_store import Store
@@ -45,7 +45,7 @@ async def add_demo_person(store: Store) -> None:
         await _add(connection, PERSON, "You (demo)", tuple(Role))
 
 
-async def demo_person(connection: AsyncConnection) -> UUID:
+async def demo_person(connection: Connection) -> UUID:
     """The id of the person for the sign-in link; there must be one."""
     found = await records.get_credentials(connection, PERSON)
     assert found is not None
@@ -69,12 +69,12 @@ async def add_reviews(store: Store) -> None:
             await _read(store, queue, second, SECOND_READ)
 
 
-async def _colleague(connection: AsyncConnection, login: str) -> Reviewer:
+async def _colleague(connection: Connection, login: str) -> Reviewer:
     name = f"{login.title()} (invented)"
     return Reviewer(person_id=await _add(connection, login, name, (Role.REVIEWER,)), login=login)
 
 
-async def _add(connection: AsyncConnection, login: str, name: str, roles: tuple[Role, ...]) -> UUID:
+async def _add(connection: Connection, login: str, name: str, roles: tuple[Role, ...]) -> UUID:
     await records.add_person(
         connection,
         uuid7(),

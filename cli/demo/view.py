@@ -8,9 +8,9 @@ from redis.asyncio import Redis as AsyncRedis
 from rich.console import Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit import run_figures
+from db.connection import Connection
 from tasks.lanes.stream import backlog
 
 
@@ -25,7 +25,7 @@ class View:
 
 
 async def progress(
-    connection: AsyncConnection, client: AsyncRedis, *, run: str, stream: str, start: int, total: int
+    connection: Connection, client: AsyncRedis, *, run: str, stream: str, start: int, total: int
 ) -> View:
     """The progress of a run; ``start`` is how many entries the stream had accepted before it."""
     so_far = await run_figures.run_progress(connection, run)

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Final
 
 import psycopg
-import sqlalchemy as sa
 import typer
 from redis.exceptions import RedisError
 
@@ -103,7 +102,7 @@ def _checks(groups: Iterable[CheckGroup]) -> Iterator[DoctorCheck]:
 def _guarded(group: CheckGroup, settings: Settings) -> Iterator[DoctorCheck]:
     try:
         yield from group.checks(settings)
-    except (RedisError, OSError, psycopg.Error, sa.exc.SQLAlchemyError, StorageUnavailable) as error:
+    except (RedisError, OSError, psycopg.Error, StorageUnavailable) as error:
         found = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         yield unreadable_check(group.name, error) or failed(group.name, found, group.fix)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Final
 
 import psycopg
-import sqlalchemy as sa
 
 from cli.doctor.check import DoctorCheck, failed, warned
 from cli.options import own_connections
@@ -48,11 +47,10 @@ def session_settings(settings: Settings) -> Iterator[DoctorCheck]:
 
 def unreadable_check(name: str, error: BaseException) -> DoctorCheck | None:
     """A warning when the login may not read what the check needs; None for other errors."""
-    cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-    if not isinstance(cause, psycopg.errors.InsufficientPrivilege):
+    if not isinstance(error, psycopg.errors.InsufficientPrivilege):
         return None
     fix = "run hushgate doctor with the login of the review pages"
-    return warned(name, f"not checked: {cause.diag.message_primary}", fix)
+    return warned(name, f"not checked: {error.diag.message_primary}", fix)
 
 
 async def _session(url: str) -> SessionState:

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import Annotated, Final
 
 import psycopg
-import sqlalchemy as sa
 import typer
 from redis.exceptions import RedisError
 from rich.table import Table
@@ -68,7 +67,7 @@ def explain(
                 now=datetime.now(UTC),
             )
         )
-    except (psycopg.Error, sa.exc.DBAPIError) as error:
+    except psycopg.Error as error:
         unknown["audit"], code = _reason("Postgres", error), code_of(error)
     unknown |= stored.unknown
     reports = combine(
@@ -97,9 +96,8 @@ def _entries(settings: StreamSettings, event_id: str) -> tuple[FoundEntry, ...]:
 
 
 def _reason(server: str, error: Exception) -> str:
-    cause = error.orig if isinstance(error, sa.exc.DBAPIError) and error.orig else error
-    lines = str(cause).splitlines()
-    return f"{server}: {lines[0] if lines else type(cause).__name__}"
+    lines = str(error).splitlines()
+    return f"{server}: {lines[0] if lines else type(error).__name__}"
 
 
 def _show(report: EventReport) -> None:

@@ -24,7 +24,7 @@ from cli.learn.changes import (
 from cli.learn.chosen import SavedViewName, filters_of_view, ids_of_filters
 from cli.options import database_url, own_connections
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
-from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
+from db.access_log import LogEntry, LoggedAction, append_entry
 from db.accounts import current_account
 from db.candidates.backtest_examples import load_examples
 from db.candidates.backtests import Backtest, begin_backtest
@@ -148,7 +148,7 @@ async def _log(source: Pool, begun: Backtest) -> None:
         detail={"backtest": str(begun.backtest_id), "decisions": begun.total},
     )
     async with checkout(source) as connection:
-        await append_entry_psycopg(connection, entry)
+        await append_entry(connection, entry)
 
 
 def _print(found: Backtest, examples: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:

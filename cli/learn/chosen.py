@@ -13,7 +13,6 @@ from uuid import UUID
 
 import orjson
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.decisions.filter_options import FilteredCommand
 from cli.exit_codes import ExitCode
@@ -22,6 +21,7 @@ from cli.options import database_url, own_connections, read_audit, read_lists
 from cli.output import fail
 from db.audit import decision_list, saved_views
 from db.audit.filters import Filters
+from db.connection import Connection
 from review.lists.filters import ParseContext, parse_query
 
 PAGE: Final = 1000
@@ -103,7 +103,7 @@ def filters_of_view(text: str, *, account: str | None = None) -> Filters:
 def ids_of_filters(filters: Filters, limit: int | None = None) -> list[UUID]:
     """The newest decisions of filters, the newest first; without ``limit`` all of them."""
 
-    async def load(connection: AsyncConnection) -> list[UUID]:
+    async def load(connection: Connection) -> list[UUID]:
         found: list[UUID] = []
         cursor = None
         while limit is None or len(found) < limit:

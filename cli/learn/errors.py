@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.learn.changes import require_used
 from cli.options import database_url, own_connections, read_lists, time_of
 from cli.output import emit, fail, print_message, printable
+from db.connection import Connection
 from db.figures import dashboard
 from db.figures.error_rates import ErrorDimension, ErrorSelection, error_rates, sample_designs
 from db.figures.reach import FigureFilter
@@ -86,7 +86,7 @@ async def _require_used(account: str) -> None:
 
 
 async def load_report(
-    connection: AsyncConnection, account: str | None, since: datetime, until: datetime
+    connection: Connection, account: str | None, since: datetime, until: datetime
 ) -> ErrorReport:
     """The report of one account, or of all."""
     now = datetime.now(UTC)

@@ -13,7 +13,7 @@ from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
 from cli.options import database_url, own_connections
 from cli.output import fail
-from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
+from db.access_log import LogEntry, LoggedAction, append_entry
 from db.candidates import golden_sets
 from db.candidates.golden_records import GoldenSet, GoldenStep
 from db.pool import Pool, checkout
@@ -36,7 +36,7 @@ async def log_reading(source: Pool, golden: GoldenSet, items: int) -> None:
     detail = {"golden_set": golden.name, "items": items}
     entry = LogEntry(action=LoggedAction.REVEAL, person=login(), user_id=golden.user_id, detail=detail)
     async with checkout(source) as connection:
-        await append_entry_psycopg(connection, entry)
+        await append_entry(connection, entry)
 
 
 def step_now() -> GoldenStep:

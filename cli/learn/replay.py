@@ -19,7 +19,7 @@ from cli.learn.changes import CandidateId, Changes, candidate_of, changes_of, wi
 from cli.learn.chosen import SavedViewName, chosen_ids
 from cli.options import database_url, own_connections, settings_of
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
-from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
+from db.access_log import LogEntry, LoggedAction, append_entry
 from db.accounts import current_account
 from db.answers.replayed import ReplayDelivery, SendResult, is_released
 from db.candidates.candidates import SettingsCandidate, candidate_account
@@ -217,7 +217,7 @@ async def _stored(source: Pool, wanted: Sequence[UUID]) -> AsyncIterator[StoredD
                 action=LoggedAction.REVEAL, person=login(), user_id=user_id, detail={"replayed": number}
             )
             async with checkout(source) as connection:
-                await append_entry_psycopg(connection, entry)
+                await append_entry(connection, entry)
         for each in found:
             yield each
 

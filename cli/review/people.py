@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
@@ -16,6 +15,7 @@ from cli.review.person import LoginArgument, found_person, people_entry, print_c
 from cli.review.roles import add_person, grant, revoke
 from cli.review.store import stored, who, with_store
 from db import access_log
+from db.connection import Connection
 from db.people import changes, records, second_factors, sign_ins
 from db.people.records import Person
 from review.auth import sign_in_links
@@ -23,7 +23,7 @@ from review.people import role_grants
 from review.people.role_grants import GrantResult
 from worker.settings import SiteSettings
 
-PersonChange: TypeAlias = Callable[[AsyncConnection, Person], Awaitable[dict[str, Any]]]
+PersonChange: TypeAlias = Callable[[Connection, Person], Awaitable[dict[str, Any]]]
 MAY_KNOW: Final = (
     "this person may know the passwords of people they added or invited;"
     " hushgate review reset-password ends that"
@@ -43,7 +43,7 @@ def disable(login: LoginArgument) -> None:
     """End a person's access, sessions, API tokens and invitations. Prints whose passwords they may know."""
     gave: list[Person] = []
 
-    async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
+    async def change(connection: Connection, person: Person) -> dict[str, Any]:
         await require_other_admin(connection, person)
         await changes.disable_person(connection, person.person_id, now=datetime.now(UTC))
         gave.extend(await records.people_knowing_password(connection, person.person_id))
@@ -58,7 +58,7 @@ def disable(login: LoginArgument) -> None:
 def enable(login: LoginArgument) -> None:
     """Give a disabled person access again."""
 
-    async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
+    async def change(connection: Connection, person: Person) -> dict[str, Any]:
         await changes.enable_person(connection, person.person_id)
         return {"changed": "enabled"}
 
@@ -69,7 +69,7 @@ def reset_password(login: LoginArgument) -> None:
     """Print a new first password, once; the person's sessions and API tokens end."""
     password = role_grants.new_password()
 
-    async def run(connection: AsyncConnection) -> str:
+    async def run(connection: Connection) -> str:
         person = await found_person(connection, login)
         line = people_entry({"changed": "password reset", "login": person.login})
         await role_grants.give_password(connection, person, password, entry=line, now=datetime.now(UTC))
@@ -81,7 +81,7 @@ def reset_password(login: LoginArgument) -> None:
 def unlock(login: LoginArgument) -> None:
     """End the wait after too many wrong passwords."""
 
-    async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
+    async def change(connection: Connection, person: Person) -> dict[str, Any]:
         return {"changed": "unlocked", "tries": await sign_ins.forget_tries(connection, person.login)}
 
     _changed(login, change)
@@ -90,7 +90,7 @@ def unlock(login: LoginArgument) -> None:
 def remove_second_factor(login: LoginArgument) -> None:
     """Remove a second factor whose device and recovery codes are lost; the password alone signs in then."""
 
-    async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
+    async def change(connection: Connection, person: Person) -> dict[str, Any]:
         removed = await second_factors.remove_factor(connection, person.person_id)
         return {"changed": "second factor removed" if removed else "nothing: there is no second factor"}
 
@@ -100,7 +100,7 @@ def remove_second_factor(login: LoginArgument) -> None:
 def sign_out(login: LoginArgument) -> None:
     """End all sessions and API tokens of a person."""
 
-    async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
+    async def change(connection: Connection, person: Person) -> dict[str, Any]:
         ended = await changes.revoke_access(connection, person.person_id, now=datetime.now(UTC))
         return {"changed": "signed out"} | ended
 
@@ -130,7 +130,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _changed(login: str, change: PersonChange) -> None:
-    async def run(connection: AsyncConnection) -> dict[str, Any]:
+    async def run(connection: Connection) -> dict[str, Any]:
         person = await found_person(connection, login)
         detail = await change(connection, person) | {"login": person.login}
         await access_log.append_entries_for_accounts(connection, people_entry(detail), person.accounts)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail, print_message
 from cli.review.store import who
 from db.access_log import LogEntry, LoggedAction
+from db.connection import Connection
 from db.people import changes, records
 from db.people.records import Person
 from review.people.role_grants import GrantResult
@@ -23,7 +23,7 @@ REPLACED: Final = (
 )
 
 
-async def found_person(connection: AsyncConnection, login: str) -> Person:
+async def found_person(connection: Connection, login: str) -> Person:
     """The person with this login; roles are locked until the transaction ends."""
     await changes.lock_roles(connection)
     found = await records.get_credentials(connection, login)
@@ -50,7 +50,7 @@ def print_change(row: dict[str, Any], given: GrantResult) -> None:
     emit([row], list(row))
 
 
-async def require_other_admin(connection: AsyncConnection, person: Person) -> None:
+async def require_other_admin(connection: Connection, person: Person) -> None:
     """Return when another person administers every account.
 
     Raises:

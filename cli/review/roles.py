@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, TypeAlias
 
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
 from cli.exit_codes import ExitCode
@@ -14,6 +13,7 @@ from cli.output import emit, fail
 from cli.review.person import LoginArgument, found_person, people_entry, print_change, require_other_admin
 from cli.review.store import stored, who
 from db import access_log
+from db.connection import Connection
 from db.people import api_tokens, changes, records
 from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Person, Role, RoleGrant
 from review.auth import passwords
@@ -61,7 +61,7 @@ def grant(login: LoginArgument, role: Roles, account: AccountOption = EVERY_ACCO
     """
     grants = tuple(RoleGrant(user_id=account, role=each) for each in role)
 
-    async def run(connection: AsyncConnection) -> tuple[str, GrantResult]:
+    async def run(connection: Connection) -> tuple[str, GrantResult]:
         person = await found_person(connection, login)
         return person.login, await _give(connection, person, grants, changed="granted")
 
@@ -77,7 +77,7 @@ def revoke(login: LoginArgument, role: Roles, account: AccountOption = EVERY_ACC
         hushgate review revoke kim@example.org --role lead --account corner-shop
     """
 
-    async def run(connection: AsyncConnection) -> dict[str, Any]:
+    async def run(connection: Connection) -> dict[str, Any]:
         person = await found_person(connection, login)
         if account == EVERY_ACCOUNT and set(ADMINISTERING).intersection(role):
             await require_other_admin(connection, person)
@@ -105,7 +105,7 @@ def revoke(login: LoginArgument, role: Roles, account: AccountOption = EVERY_ACC
 
 
 async def _add(
-    connection: AsyncConnection, login: str, name: str, password: str, grants: tuple[RoleGrant, ...]
+    connection: Connection, login: str, name: str, password: str, grants: tuple[RoleGrant, ...]
 ) -> GrantResult:
     await changes.lock_roles(connection)
     new = await records.add_person(
@@ -123,7 +123,7 @@ async def _add(
 
 
 async def _give(
-    connection: AsyncConnection, person: Person, grants: tuple[RoleGrant, ...], *, changed: str
+    connection: Connection, person: Person, grants: tuple[RoleGrant, ...], *, changed: str
 ) -> GrantResult:
     detail = {"changed": changed, "login": person.login, "roles": [each.role.value for each in grants]}
     return await role_grants.give_roles(

@@ -12,13 +12,13 @@ from uuid import UUID
 
 import orjson
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail, print_message
 from cli.review.store import who, with_store
 from db import access_log
 from db.access_log import LogEntry, LoggedAction
+from db.connection import Connection
 from db.review_store import Store
 from db.reviews import exchanges, rulings, submission, withdrawal
 from db.reviews.rulings import (
@@ -190,7 +190,7 @@ def _word(choices: Iterable[Word], name: str, text: object) -> Word | None:
 async def _each(
     store: Store,
     requests: Sequence[Value],
-    act: Callable[[AsyncConnection, Value], Awaitable[dict[str, Any]]],
+    act: Callable[[Connection, Value], Awaitable[dict[str, Any]]],
 ) -> list[dict[str, Any]]:
     """Each in its own transaction; a row holds the result or the error."""
     rows = []
@@ -205,7 +205,7 @@ async def _each(
     return rows
 
 
-async def _store(connection: AsyncConnection, line: Submission) -> dict[str, Any]:
+async def _store(connection: Connection, line: Submission) -> dict[str, Any]:
     request = replace(
         line,
         remedy=await _remedy(connection, line),
@@ -215,7 +215,7 @@ async def _store(connection: AsyncConnection, line: Submission) -> dict[str, Any
     return await _logged(connection, LoggedAction.REVIEW, stored)
 
 
-async def _remedy(connection: AsyncConnection, line: Submission) -> Remedy:
+async def _remedy(connection: Connection, line: Submission) -> Remedy:
     """The remedy to apply; ``restore`` leaves a draft that was never sent sealed."""
     if line.remedy is not Remedy.RESTORE:
         return line.remedy
@@ -223,7 +223,7 @@ async def _remedy(connection: AsyncConnection, line: Submission) -> Remedy:
     return line.remedy if proposed is Remedy.NONE else proposed
 
 
-async def _withdraw(connection: AsyncConnection, decision_id: UUID) -> dict[str, Any]:
+async def _withdraw(connection: Connection, decision_id: UUID) -> dict[str, Any]:
     reviews = rulings.standing_reviews(await rulings.list_reviews(connection, decision_id))
     mine = next((each for each in reviews if each.is_by(_me())), None)
     if mine is None:
@@ -236,7 +236,7 @@ def _me() -> Reviewer:
     return Reviewer(person_id=None, login=who())
 
 
-async def _logged(connection: AsyncConnection, action: LoggedAction, stored: Review) -> dict[str, Any]:
+async def _logged(connection: Connection, action: LoggedAction, stored: Review) -> dict[str, Any]:
     """The printed row of a review, after its entry in the access log."""
     entry = LogEntry(
         action=action,

@@ -7,9 +7,8 @@ import getpass
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from cli.options import database_url, settings_of
+from db.connection import Connection
 from db.review_store import Store
 from worker.settings import SiteSettings
 
@@ -22,7 +21,7 @@ def site_url() -> str:
     return known.review_url.rstrip("/") if "review_url" in known.model_fields_set else ""
 
 
-def stored(change: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
+def stored(change: Callable[[Connection], Awaitable[Value]]) -> Value:
     """The result of a change, in one transaction in the role of the review pages."""
 
     async def run(store: Store) -> Value:

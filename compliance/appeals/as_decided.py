@@ -7,7 +7,7 @@ from uuid import UUID
 
 from db.audit import decision_context, settings_snapshot
 from db.audit.settings_snapshot import SettingsVersion
-from db.review_store import AsyncConnection
+from db.connection import Connection
 from db.reviews import queue_items, rulings
 from db.reviews.rulings import Review
 from review.access import Right
@@ -33,7 +33,7 @@ class DecisionAsMade:
 
 
 async def load_as_made(
-    visit: Visit, connection: AsyncConnection, decision_id: UUID, *, revealed: bool
+    visit: Visit, connection: Connection, decision_id: UUID, *, revealed: bool
 ) -> DecisionAsMade | None:
     """The decision; None when it is no longer stored."""
     row = await decision_context.get_decision(connection, decision_id)

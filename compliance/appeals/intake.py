@@ -8,10 +8,10 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from compliance.appeals import records
 from compliance.appeals.records import Appeal, AppealRefused, AppealSource, RefusalCode
+from db.connection import Connection
 from db.identifiers import uuid_at, uuid_time_bounds
 from db.rows import first_row
 from db.tables import NOT_ERASED
@@ -86,7 +86,7 @@ class TakenAppeal:
     new: bool
 
 
-async def appealable_decision(connection: AsyncConnection, decision_id: UUID) -> AppealableDecision:
+async def appealable_decision(connection: Connection, decision_id: UUID) -> AppealableDecision:
     """The decision of an appeal.
 
     Raises:
@@ -109,7 +109,7 @@ async def appealable_decision(connection: AsyncConnection, decision_id: UUID) ->
     )
 
 
-async def take_appeal(connection: AsyncConnection, new: NewAppeal, now: datetime) -> TakenAppeal:
+async def take_appeal(connection: Connection, new: NewAppeal, now: datetime) -> TakenAppeal:
     """Store an appeal; one with the same text against the same decision is the same appeal.
 
     Raises:

@@ -16,7 +16,7 @@ from compliance.appeals.intake import AppealableDecision
 from compliance.appeals.links import linked_decision
 from compliance.appeals.records import TEXT_CHARS, Appeal, AppealRefused, AppealSource, RefusalCode
 from compliance.words import FOR_AUTHORS, refusal_text
-from db.review_store import AsyncConnection
+from db.connection import Connection
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark, ngettext
@@ -75,7 +75,7 @@ def _linked(visit: Visit) -> UUID:
     return decision_id
 
 
-async def _load(connection: AsyncConnection, decision_id: UUID) -> tuple[AppealableDecision, Appeal | None]:
+async def _load(connection: Connection, decision_id: UUID) -> tuple[AppealableDecision, Appeal | None]:
     try:
         decision = await intake.appealable_decision(connection, decision_id)
     except AppealRefused as refused:

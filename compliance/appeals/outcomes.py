@@ -9,10 +9,10 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from compliance.appeals import records
 from compliance.appeals.records import Appeal, AppealOutcome, AppealRefused, RefusalCode
+from db.connection import Connection
 from db.identifiers import uuid_at
 from db.reviews import corrections, exchanges, rulings
 from db.reviews.appended_reviews import lock_review_state
@@ -76,7 +76,7 @@ def ruled_before(reviews: Iterable[Review], reviewer: Reviewer) -> bool:
     )
 
 
-async def decide_appeal(connection: AsyncConnection, new: NewOutcome, now: datetime) -> Appeal:
+async def decide_appeal(connection: Connection, new: NewOutcome, now: datetime) -> Appeal:
     """Store the outcome of an open appeal, with the review and the remedy that follow from it.
 
     Raises:
@@ -110,7 +110,7 @@ async def decide_appeal(connection: AsyncConnection, new: NewOutcome, now: datet
 
 
 async def _store_review(
-    connection: AsyncConnection, appeal: Appeal, new: NewOutcome, statement: str, now: datetime
+    connection: Connection, appeal: Appeal, new: NewOutcome, statement: str, now: datetime
 ) -> Review | None:
     """The review of the outcome; None when retention has deleted the decision."""
     subject = await exchanges.load_subject(connection, appeal.decision_id)
@@ -138,18 +138,18 @@ async def _store_review(
     return (await submit_review(connection, submission, now)).review
 
 
-async def _remedy(connection: AsyncConnection, subject: ReviewSubject, now: datetime) -> Remedy:
+async def _remedy(connection: Connection, subject: ReviewSubject, now: datetime) -> Remedy:
     """Restore what is still sealed; never a draft that was not sent."""
     return await exchanges.proposed_remedy(connection, subject.id, Ruling.OVERTURN, now)
 
 
-async def reopen_appeal(connection: AsyncConnection, review_id: UUID) -> None:
+async def reopen_appeal(connection: Connection, review_id: UUID) -> None:
     """Open the appeal that a review decided, if it decided one.
 
     Raises:
         UndoTooLate: its outcome was reported.
     """
-    settled = (await connection.execute(SETTLED, {"review": review_id})).scalar_one_or_none()
+    settled = (await connection.execute(SETTLED, {"review": review_id})).scalar()
     if settled:
         raise UndoTooLate("undo: expected an outcome that was not reported yet, got one that was")
     if settled is not None:

@@ -14,7 +14,7 @@ from compliance.appeals.records import TEXT_CHARS, Appeal, AppealOutcome, Appeal
 from compliance.words import refusal_text
 from db import access_log
 from db.access_log import LoggedAction
-from db.review_store import AsyncConnection
+from db.connection import Connection
 from db.reviews import corrections, queue_items
 from db.reviews.remedies import RemedyImpossible
 from db.reviews.rulings import ReviewRejected, RulingReason
@@ -55,7 +55,7 @@ async def list_appeals(visit: Visit) -> Response:
 
 async def shown_appeals(
     visit: Visit,
-    connection: AsyncConnection,
+    connection: Connection,
     accounts: tuple[str, ...] | None,
     state: AppealState,
     *,
@@ -70,7 +70,7 @@ async def shown_appeals(
     return tuple(each for each in found if each.decision_id not in hidden)
 
 
-async def hidden_from(visit: Visit, connection: AsyncConnection, appeal: Appeal) -> bool:
+async def hidden_from(visit: Visit, connection: Connection, appeal: Appeal) -> bool:
     """Whether the person reads the decision blind, and the outcome would show what others think."""
     if appeal.outcome is None:
         return False

@@ -9,8 +9,8 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.reviews.rulings import UNDO_WINDOW, Effect
 from db.rows import all_rows, first_row
 from worker.errors import RejectedError
@@ -167,20 +167,20 @@ class AppealFigures:
     due_soon: int
 
 
-async def get_appeal(connection: AsyncConnection, appeal_id: UUID) -> Appeal | None:
+async def get_appeal(connection: Connection, appeal_id: UUID) -> Appeal | None:
     """An appeal, or None."""
     row = await first_row(connection, ONE, {"id": appeal_id})
     return appeal_from_row(row) if row else None
 
 
-async def appeal_of_decision(connection: AsyncConnection, decision_id: UUID) -> Appeal | None:
+async def appeal_of_decision(connection: Connection, decision_id: UUID) -> Appeal | None:
     """The appeal against a decision, or None."""
     row = await first_row(connection, OF_DECISION, {"decision": decision_id})
     return appeal_from_row(row) if row else None
 
 
 async def list_appeals(
-    connection: AsyncConnection,
+    connection: Connection,
     accounts: tuple[str, ...] | None,
     state: AppealState,
     *,
@@ -194,7 +194,7 @@ async def list_appeals(
 
 
 async def load_figures(
-    connection: AsyncConnection, accounts: tuple[str, ...] | None, now: datetime
+    connection: Connection, accounts: tuple[str, ...] | None, now: datetime
 ) -> AppealFigures:
     """Numbers of open appeals of these accounts, or of all."""
     values = {"accounts": _listed(accounts), "now": now, "soon": now + SOON}
@@ -203,7 +203,7 @@ async def load_figures(
     return AppealFigures(**row)
 
 
-async def taken_somewhere(connection: AsyncConnection, accounts: tuple[str, ...] | None) -> bool:
+async def taken_somewhere(connection: Connection, accounts: tuple[str, ...] | None) -> bool:
     """Whether one of these accounts, or any, takes appeals."""
     found = await connection.execute(ON_SOMEWHERE, {"accounts": _listed(accounts)})
     return bool(found.scalar_one())

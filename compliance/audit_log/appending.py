@@ -31,8 +31,9 @@ from compliance.audit_log.stored import (
     load_size,
     missing_hashes,
 )
+from db.connection import Connection
 from db.identifiers import EPOCH
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, checkout
 from worker.errors import HushgateError
 
 LATE: Final = timedelta(minutes=3)
@@ -176,7 +177,7 @@ def _since(last: StoredCheckpoint | None, now: datetime) -> datetime:
 
 
 async def _new_leaves(
-    connection: PoolConnection, since: datetime, now: datetime
+    connection: Connection, since: datetime, now: datetime
 ) -> tuple[list[NewLeaf], datetime]:
     """Rows without a leaf, and the time through which there are none left."""
     through = now
@@ -188,7 +189,7 @@ async def _new_leaves(
     return leaves + await _all_new(connection, LeafKind.REMOVAL), through
 
 
-async def _all_new(connection: PoolConnection, kind: LeafKind) -> list[NewLeaf]:
+async def _all_new(connection: Connection, kind: LeafKind) -> list[NewLeaf]:
     logged = LOGGED[kind]
     query = ALL_NEW.format(columns=logged.columns, table=logged.table, where=logged.where)
     cursor = await connection.cursor(row_factory=dict_row).execute(query, (kind, BATCH))
@@ -196,7 +197,7 @@ async def _all_new(connection: PoolConnection, kind: LeafKind) -> list[NewLeaf]:
 
 
 async def _unlogged(
-    connection: PoolConnection, kind: LeafKind, since: datetime, now: datetime
+    connection: Connection, kind: LeafKind, since: datetime, now: datetime
 ) -> tuple[list[tuple[UUID, datetime]], datetime]:
     """At least ``BATCH`` rows without a leaf, fewer at the end; and the time through which all were seen."""
     found: list[tuple[UUID, datetime]] = []
@@ -213,7 +214,7 @@ async def _unlogged(
 
 
 async def _rows(
-    connection: PoolConnection, kind: LeafKind, found: Sequence[tuple[UUID, datetime]]
+    connection: Connection, kind: LeafKind, found: Sequence[tuple[UUID, datetime]]
 ) -> list[dict[str, Any]]:
     if not found:
         return []
@@ -240,7 +241,7 @@ def _leaf(kind: LeafKind, row: Mapping[str, Any]) -> NewLeaf:
 
 
 async def _store(
-    connection: PoolConnection, size: int, leaves: Sequence[NewLeaf], hashes: dict[Subtree, bytes]
+    connection: Connection, size: int, leaves: Sequence[NewLeaf], hashes: dict[Subtree, bytes]
 ) -> bytes:
     """Insert leaves and the nodes that they complete; the new root."""
     positions = list(range(size, size + len(leaves)))

@@ -22,7 +22,8 @@ from compliance.audit_log.stored import (
     load_subjects,
     snapshot,
 )
-from db.pool import Pool, PoolConnection
+from db.connection import Connection
+from db.pool import Pool
 
 LEAF_OF: Final = f"SELECT {LEAF_COLUMNS} FROM audit_log_leaves WHERE subject_id = %s"
 
@@ -59,7 +60,7 @@ async def inclusion_proof(source: Pool, subject: UUID) -> dict[str, Any] | None:
         return _head(last) | _line(leaf, rows.get(subject), None) | {"proof": [each.hex() for each in path]}
 
 
-async def _path(connection: PoolConnection, position: int, size: int) -> tuple[bytes, ...]:
+async def _path(connection: Connection, position: int, size: int) -> tuple[bytes, ...]:
     ranges = siblings(position, size)
     parts = {part for start, end in ranges for part in stored_parts(start, end)}
     return proof(position, size, await load_hashes(connection, parts))

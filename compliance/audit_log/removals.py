@@ -14,7 +14,7 @@ from psycopg.rows import class_row, dict_row
 from compliance.audit_log.entries import LOGGED, LeafKind
 from compliance.audit_log.stored import Leaf
 from compliance.erasure.receipts import is_signed_by
-from db.pool import PoolConnection
+from db.connection import Connection
 
 UNDER_WAY: Final = timedelta(days=1)
 """An erasure may run so long, and its receipt may wait so long for its signature."""
@@ -111,7 +111,7 @@ class Removals:
         return (leaf.kind, str(leaf.subject_id)) in self.emptied
 
 
-async def load_removals(connection: PoolConnection, receipt_keys: Iterable[bytes], now: datetime) -> Removals:
+async def load_removals(connection: Connection, receipt_keys: Iterable[bytes], now: datetime) -> Removals:
     """All removals, judged by limits, erasures and the public keys of receipts."""
     rows = await (await connection.cursor(row_factory=class_row(Removal)).execute(REMOVALS)).fetchall()
     cursor = connection.cursor(row_factory=class_row(RetentionLimit))

@@ -14,7 +14,8 @@ from psycopg.rows import class_row, dict_row
 
 from compliance.audit_log.entries import LOGGED, LeafKind, Parts, hash_of_leaf
 from compliance.audit_log.merkle import Hashes, Subtree
-from db.pool import Pool, PoolConnection, checkout
+from db.connection import Connection
+from db.pool import Pool, checkout
 
 LEAF_COLUMNS: Final = (
     "position, kind, subject_id, subject_at, due_from, salt, kept_salt, kept_hash, erasable_hash, hash"
@@ -78,7 +79,7 @@ class StoredCheckpoint:
 
 
 @asynccontextmanager
-async def snapshot(source: Pool) -> AsyncIterator[PoolConnection]:
+async def snapshot(source: Pool) -> AsyncIterator[Connection]:
     """A connection whose statements all see the same moment, and change nothing."""
     async with checkout(source) as connection:
         await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
@@ -91,32 +92,32 @@ async def snapshot(source: Pool) -> AsyncIterator[PoolConnection]:
             await connection.set_read_only(None)
 
 
-async def load_size(connection: PoolConnection) -> int:
+async def load_size(connection: Connection) -> int:
     """How many leaves the log has."""
     row = await (await connection.execute(SIZE)).fetchone()
     assert row is not None  # an aggregate always has a row
     return int(row[0])
 
 
-async def load_last_checkpoint(connection: PoolConnection) -> StoredCheckpoint | None:
+async def load_last_checkpoint(connection: Connection) -> StoredCheckpoint | None:
     """The newest signed root; None in a new log."""
     return await (await connection.cursor(row_factory=class_row(StoredCheckpoint)).execute(LAST)).fetchone()
 
 
-async def load_hashes(connection: PoolConnection, parts: Iterable[Subtree]) -> dict[Subtree, bytes]:
+async def load_hashes(connection: Connection, parts: Iterable[Subtree]) -> dict[Subtree, bytes]:
     """The stored hashes of these subtrees; one that is not stored is left out."""
     wanted: dict[int, list[int]] = {}
     for part in parts:
         wanted.setdefault(part.height, []).append(part.position)
     found: dict[Subtree, bytes] = {}
     for height, positions in wanted.items():
-        query = (HASHES, (positions,)) if height == 0 else (NODES, (height, positions))
-        rows = await (await connection.execute(*query)).fetchall()
+        query, values = (HASHES, (positions,)) if height == 0 else (NODES, (height, positions))
+        rows = await (await connection.execute(query, values)).fetchall()
         found |= {Subtree(height, position): bytes(digest) for position, digest in rows}
     return found
 
 
-async def leaf_batches(connection: PoolConnection, end: int | None = None) -> AsyncIterator[list[Leaf]]:
+async def leaf_batches(connection: Connection, end: int | None = None) -> AsyncIterator[list[Leaf]]:
     """The leaves in order, up to the position before ``end``, in lists of at most ``BATCH``."""
     start = 0
     while leaves := await (
@@ -127,7 +128,7 @@ async def leaf_batches(connection: PoolConnection, end: int | None = None) -> As
 
 
 async def load_subjects(
-    connection: PoolConnection, kind: LeafKind, leaves: Iterable[Leaf]
+    connection: Connection, kind: LeafKind, leaves: Iterable[Leaf]
 ) -> Mapping[UUID, dict[str, Any]]:
     """The rows that these leaves are about, by id; a deleted one is missing."""
     chosen = [leaf for leaf in leaves if leaf.kind is kind]
@@ -141,7 +142,7 @@ async def load_subjects(
 
 
 async def load_all_subjects(
-    connection: PoolConnection, leaves: Iterable[Leaf]
+    connection: Connection, leaves: Iterable[Leaf]
 ) -> Mapping[LeafKind, Mapping[UUID, dict[str, Any]]]:
     """The rows of every kind."""
     found = list(leaves)

@@ -15,8 +15,15 @@ from compliance.audit_log.checkpoints import Checkpoint, CheckpointRejected, rea
 from compliance.audit_log.entries import LOGGED, canonical, is_tombstone, salted_hash
 from compliance.audit_log.merkle import root_of
 from compliance.audit_log.removals import Removal, Removals, RetentionLimit, load_removals
-from compliance.audit_log.stored import Leaf, StoredCheckpoint, leaf_batches, load_all_subjects, snapshot
-from db.pool import Pool, PoolConnection
+from compliance.audit_log.stored import (
+    Leaf,
+    StoredCheckpoint,
+    leaf_batches,
+    load_all_subjects,
+    snapshot,
+)
+from db.connection import Connection
+from db.pool import Pool
 
 UNLOGGED_AFTER: Final = timedelta(days=1)
 """A row without a leaf after so long was never appended; younger ones may wait for a run."""
@@ -147,7 +154,7 @@ def _report_removals(removals: Removals, result: Verification) -> None:
 
 
 async def _signed_roots(
-    connection: PoolConnection, keys: frozenset[str], witness: str | None, result: Verification
+    connection: Connection, keys: frozenset[str], witness: str | None, result: Verification
 ) -> dict[int, list[bytes]]:
     """Roots by size from checkpoints with a valid signature."""
     cursor = connection.cursor(row_factory=class_row(StoredCheckpoint))
@@ -225,7 +232,7 @@ def _check_roots(
             result.report(LogProblem.CHECKPOINT_WRONG, "", f"the tree of {size} leaves has another root")
 
 
-async def _check_unlogged(connection: PoolConnection, now: datetime, result: Verification) -> None:
+async def _check_unlogged(connection: Connection, now: datetime, result: Verification) -> None:
     for kind, logged in LOGGED.items():
         values = (now - UNLOGGED_AFTER, kind, MOST_UNLOGGED)
         ids: list[tuple[UUID]] = await (

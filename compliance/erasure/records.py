@@ -13,7 +13,7 @@ from uuid import UUID
 from psycopg.rows import class_row
 
 from compliance.tables import ErasurePhase
-from db.access_log import LogEntry, append_entry_psycopg
+from db.access_log import LogEntry, append_entry
 from db.identifiers import uuid_at
 from db.pool import Pool, Shape, Values, checkout, fetch_as, fetch_value
 
@@ -157,5 +157,5 @@ async def change_logged(
         cursor = connection.cursor(row_factory=class_row(shape))
         changed = await (await cursor.execute(statement, values)).fetchone()
         if changed is not None:
-            await append_entry_psycopg(connection, logged)
+            await append_entry(connection, logged)
     return changed

@@ -9,7 +9,6 @@ from typing import Annotated, TextIO
 from uuid import UUID
 
 import typer
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.exit_codes import ExitCode
 from cli.options import read_audit, time_of, with_pool
@@ -26,6 +25,7 @@ from compliance.statements.files import (
 from compliance.statements.restrictions import RestrictedPage
 from compliance.statements.statement import CAUTION
 from db.accounts import current_account
+from db.connection import Connection
 from review.lists.export_layout import Form
 
 
@@ -66,7 +66,7 @@ def statements(
 
 
 async def _write(
-    connection: AsyncConnection, file: StatementFile, target: TextIO
+    connection: Connection, file: StatementFile, target: TextIO
 ) -> tuple[int, Mapping[str, int]]:
     async def load(after: tuple[datetime, UUID] | None) -> RestrictedPage:
         page = await restrictions.load_restricted(connection, file.period, file.grounds, after)

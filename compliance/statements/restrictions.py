@@ -9,9 +9,9 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from compliance.statements.statement import RestrictedMessage
+from db.connection import Connection
 from db.rows import all_rows
 from worker.reasons import Reason
 
@@ -51,7 +51,7 @@ class RestrictedPage:
 
 
 async def load_restricted(
-    connection: AsyncConnection,
+    connection: Connection,
     period: StatementPeriod,
     reasons: Collection[Reason],
     after: tuple[datetime, UUID] | None = None,
@@ -69,7 +69,7 @@ async def load_restricted(
     return RestrictedPage(messages=tuple(_message(row) for row in rows), after=last)
 
 
-async def count_silent(connection: AsyncConnection, period: StatementPeriod) -> dict[str, int]:
+async def count_silent(connection: Connection, period: StatementPeriod) -> dict[str, int]:
     """Decisions without a reply by reason code, the most frequent first; reads the audit of the period."""
     rows = await all_rows(connection, NUMBERS, _period(period))
     return {row["reason_code"]: row["decisions"] for row in rows}

@@ -11,7 +11,8 @@ from uuid import UUID
 
 from psycopg.rows import dict_row
 
-from db.pool import Pool, PoolConnection, checkout
+from db.connection import Connection
+from db.pool import Pool, checkout
 
 EVENT_PREFIX: Final = "person:"
 """An answer's event id in the outbox is this and the answer's id."""
@@ -100,7 +101,7 @@ async def list_answers(source: Pool, decision_id: UUID) -> tuple[Answer, ...]:
         return await answers_within(connection, decision_id)
 
 
-async def answers_within(connection: PoolConnection, decision_id: UUID) -> tuple[Answer, ...]:
+async def answers_within(connection: Connection, decision_id: UUID) -> tuple[Answer, ...]:
     """The same within a transaction."""
     cursor = connection.cursor(row_factory=dict_row)
     rows = await (await cursor.execute(OF_DECISION, {"decision_id": decision_id})).fetchall()

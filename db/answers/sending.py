@@ -14,10 +14,11 @@ from db import access_log
 from db.access_log import LogEntry
 from db.answers.held import HeldText
 from db.answers.records import EVENT_PREFIX, OF_THE_MODEL, Answer, AnswerOutcome, answers_within
+from db.connection import Connection
 from db.conversation_owners import RELEASE
 from db.escalations.closing import Closing, ClosingCause, close_escalation
 from db.outbox import LOCK_CONVERSATION
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, checkout
 from worker.errors import RejectedError
 
 LATEST_DELIVERY: Final = timedelta(days=1)
@@ -170,7 +171,7 @@ async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged
         if answer.release:
             await connection.execute(RELEASE, values)
             await close_escalation(connection, _released(answer, now))
-        await access_log.append_entry_psycopg(connection, logged)
+        await access_log.append_entry(connection, logged)
     return True
 
 
@@ -179,7 +180,7 @@ def _is_repeated(stored: Answer, answer: NewAnswer) -> bool:
     return stored.answer_id == answer.answer_id and same
 
 
-async def _refuse_changed(connection: PoolConnection, answer: NewAnswer, values: Mapping[str, Any]) -> None:
+async def _refuse_changed(connection: Connection, answer: NewAnswer, values: Mapping[str, Any]) -> None:
     """Refuse a text to a deleted message, and the AI's text to one whose edit was flagged since."""
     row = await (await connection.execute(CHANGED, values)).fetchone()
     deleted, flagged = row or (False, False)
@@ -192,7 +193,7 @@ async def _refuse_changed(connection: PoolConnection, answer: NewAnswer, values:
         )
 
 
-async def _refuse_moved_on(connection: PoolConnection, values: Mapping[str, Any]) -> None:
+async def _refuse_moved_on(connection: Connection, values: Mapping[str, Any]) -> None:
     owned, newer = await (await connection.execute(MOVED_ON, values)).fetchone() or (False, False)
     if owned:
         raise ConversationMovedOn("conversation: expected one of the AI, got one that people own")

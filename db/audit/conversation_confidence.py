@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, aggregate_order_by, array
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.filters import COUNTED, Filters
 from db.audit.search import matching_query
+from db.connection import Connection
 from db.rows import all_rows
 from db.tables import ai_decisions
 from worker.model import Tier
@@ -25,7 +25,7 @@ _LATEST: Final = sa.func.max(ai_decisions.c.created_at).label("latest_at")
 
 
 async def conversation_confidence(
-    connection: AsyncConnection, filters: Filters, *, limit: int
+    connection: Connection, filters: Filters, *, limit: int
 ) -> tuple[dict[str, Any], ...]:
     """One row a conversation with an assessed reply, the latest first.
 
@@ -47,7 +47,7 @@ async def conversation_confidence(
 
 
 async def of_newest_replies(
-    connection: AsyncConnection, user_id: str, conversation_id: str
+    connection: Connection, user_id: str, conversation_id: str
 ) -> dict[str, Any] | None:
     """The row of one conversation, of its newest decisions only; None without an assessed reply."""
     kept = ai_decisions.alias()
@@ -63,7 +63,7 @@ async def of_newest_replies(
     return rows[0] if rows else None
 
 
-async def _latest(connection: AsyncConnection, filters: Filters, limit: int) -> list[tuple[str, str]] | None:
+async def _latest(connection: Connection, filters: Filters, limit: int) -> list[tuple[str, str]] | None:
     """The conversations of the newest matching decisions, latest first; None: the newest are of too few.
 
     Grouping every decision of the range took 0.2 s of Postgres' CPU in a log of 300,000.

@@ -9,9 +9,9 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.filters import ASSESSED
+from db.connection import Connection
 from db.identifiers import uuid_time_bounds
 from db.rows import all_rows, first_row
 from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, outbox
@@ -130,7 +130,7 @@ class StoredPassage:
     source: str
 
 
-async def get_decision(connection: AsyncConnection, decision_id: UUID) -> DecisionRow | None:
+async def get_decision(connection: Connection, decision_id: UUID) -> DecisionRow | None:
     """A decision with its snapshot and its reply, searched by the time in its id; None also when erased."""
     here = (
         ai_decisions.c.created_at.between(*uuid_time_bounds(decision_id)),
@@ -141,7 +141,7 @@ async def get_decision(connection: AsyncConnection, decision_id: UUID) -> Decisi
     return await first_row(connection, query)
 
 
-async def load_conversation(connection: AsyncConnection, decision: DecisionRow) -> Conversation:
+async def load_conversation(connection: Connection, decision: DecisionRow) -> Conversation:
     """The decisions before and after one in its conversation, within a month."""
     here, at = (decision["created_at"], decision["id"]), decision["created_at"]
     query = _neighbours(decision)
@@ -172,13 +172,13 @@ async def load_conversation(connection: AsyncConnection, decision: DecisionRow) 
     )
 
 
-async def load_sealed(connection: AsyncConnection, decision_id: UUID, now: datetime) -> Sealed:
+async def load_sealed(connection: Connection, decision_id: UUID, now: datetime) -> Sealed:
     """Number of a decision's sealed lines, without the texts."""
     row = (await connection.execute(_SEALED_COUNT, {"id": decision_id, "now": now})).one()
     return Sealed(count=row.lines, expires_at=row.expires_at)
 
 
-async def load_sealed_texts(connection: AsyncConnection, decision_id: UUID, now: datetime) -> Sealed:
+async def load_sealed_texts(connection: Connection, decision_id: UUID, now: datetime) -> Sealed:
     """A decision's sealed lines with their texts."""
     values = {"id": decision_id, "now": now, "most": MOST_LINES}
     rows = (await connection.execute(_SEALED, values)).all()
@@ -186,15 +186,13 @@ async def load_sealed_texts(connection: AsyncConnection, decision_id: UUID, now:
     return Sealed(count=len(lines), expires_at=rows[0].expires_at if rows else None, lines=lines)
 
 
-async def list_retractions(connection: AsyncConnection, decision_id: UUID) -> tuple[RetractionRecord, ...]:
+async def list_retractions(connection: Connection, decision_id: UUID) -> tuple[RetractionRecord, ...]:
     """The retractions of a decision's reply, oldest first."""
     rows = await all_rows(connection, _RETRACTIONS, {"id": decision_id})
     return tuple(RetractionRecord(**row) for row in rows)
 
 
-async def load_passages(
-    connection: AsyncConnection, user_id: str, ids: Sequence[str]
-) -> dict[str, StoredPassage]:
+async def load_passages(connection: Connection, user_id: str, ids: Sequence[str]) -> dict[str, StoredPassage]:
     """The account's passages with these ids that are still stored, with their current texts."""
     places = [place for each in ids[:MOST_PASSAGES] if (place := _place(each)) is not None]
     if not places:

@@ -10,16 +10,16 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+from psycopg import IsolationLevel
 
 from db.audit import decision_context, search
 from db.audit.cursor import EPOCH, Direction, Position, parse_cursor
 from db.audit.estimates import estimated_rows, with_scan_hint
 from db.audit.filters import Filters
 from db.audit.search import Patience, SearchRow, TooSlow, matching_query, statement_limit
+from db.connection import Connection
 from db.review_tables import review_states
 from db.rows import all_rows
-from db.sessions.driver import driver_url
 from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions, outbox
 
 MOST_COUNTED: Final = 1000
@@ -57,24 +57,21 @@ class DecisionCount:
 
 
 @asynccontextmanager
-async def read_connection(url: str) -> AsyncIterator[AsyncConnection]:
-    """A read-only connection."""
-    engine = create_async_engine(
-        driver_url(url),
-        poolclass=sa.NullPool,
-        hide_parameters=True,  # keeps search texts out of error messages
-        isolation_level="READ COMMITTED",
-        connect_args={"connect_timeout": 10, "prepare_threshold": None},  # a pooler may be in between
+async def read_connection(url: str) -> AsyncIterator[Connection]:
+    """A read-only connection; its first statement begins a transaction, ``rollback`` ends it."""
+    connecting = Connection.connect(
+        url,
+        connect_timeout=10,
+        prepare_threshold=None,  # a pooler may be in between
     )
-    try:
-        async with engine.connect() as connection:
-            yield await connection.execution_options(postgresql_readonly=True)
-    finally:
-        await engine.dispose()
+    async with await connecting as connection:
+        await connection.set_isolation_level(IsolationLevel.READ_COMMITTED)
+        await connection.set_read_only(True)
+        yield connection
 
 
 async def load_page(
-    connection: AsyncConnection,
+    connection: Connection,
     filters: Filters,
     *,
     limit: int,
@@ -99,7 +96,7 @@ async def load_page(
 
 
 async def load_oldest_first(
-    connection: AsyncConnection,
+    connection: Connection,
     filters: Filters,
     *,
     limit: int,
@@ -122,7 +119,7 @@ async def load_oldest_first(
     return replace(page, rows=page.rows[::-1])
 
 
-async def count_decisions(connection: AsyncConnection, filters: Filters) -> DecisionCount:
+async def count_decisions(connection: Connection, filters: Filters) -> DecisionCount:
     """The number of decisions: counted when the planner expects few, else its estimate."""
     query = matching_query(replace(await with_scan_hint(connection, filters), walk=False))
     estimate = await estimated_rows(connection, query)
@@ -140,7 +137,7 @@ async def count_decisions(connection: AsyncConnection, filters: Filters) -> Deci
 
 
 async def newer_decisions(
-    connection: AsyncConnection, filters: Filters, *, seen: tuple[datetime, UUID], limit: int = 500
+    connection: Connection, filters: Filters, *, seen: tuple[datetime, UUID], limit: int = 500
 ) -> tuple[SearchRow, ...]:
     """Decisions newer than ``seen``, oldest first, for a live tail."""
     found = matching_query(filters).subquery("found")
@@ -153,7 +150,7 @@ async def newer_decisions(
     return await all_rows(connection, query)
 
 
-async def get_decision(connection: AsyncConnection, decision_id: UUID) -> SearchRow | None:
+async def get_decision(connection: Connection, decision_id: UUID) -> SearchRow | None:
     """A decision with its snapshot and its reply, or None."""
     row = await decision_context.get_decision(connection, decision_id)
     unlisted = {"reply_cancelled_at", "reply_created_at"}
@@ -161,7 +158,7 @@ async def get_decision(connection: AsyncConnection, decision_id: UUID) -> Search
 
 
 async def load_review_states(
-    connection: AsyncConnection, rows: Sequence[SearchRow], *, hidden: Collection[UUID] = ()
+    connection: Connection, rows: Sequence[SearchRow], *, hidden: Collection[UUID] = ()
 ) -> dict[UUID, str]:
     """The review state of the reviewed ones among these decisions, by id.
 
@@ -174,7 +171,7 @@ async def load_review_states(
     return {row.decision_id: row.state for row in found if row.decision_id not in hidden}
 
 
-async def load_replies(connection: AsyncConnection, rows: Sequence[SearchRow]) -> dict[UUID, str]:
+async def load_replies(connection: Connection, rows: Sequence[SearchRow]) -> dict[UUID, str]:
     """The approved replies of these decisions, sent or waiting, by id; cancelled ones are left out."""
     keys = [(row["user_id"], row["event_id"]) for row in rows if row["decision"] == "respond"]
     if not keys:
@@ -185,25 +182,25 @@ async def load_replies(connection: AsyncConnection, rows: Sequence[SearchRow]) -
     return {row.decision_id: row.text for row in await connection.execute(query)}
 
 
-async def newer_decision(connection: AsyncConnection, filters: Filters, row: SearchRow) -> UUID | None:
+async def newer_decision(connection: Connection, filters: Filters, row: SearchRow) -> UUID | None:
     """The decision above this one in the list."""
     return await _next_decision(connection, filters, row, Direction.NEWER)
 
 
-async def older_decision(connection: AsyncConnection, filters: Filters, row: SearchRow) -> UUID | None:
+async def older_decision(connection: Connection, filters: Filters, row: SearchRow) -> UUID | None:
     """The decision below this one in the list."""
     return await _next_decision(connection, filters, row, Direction.OLDER)
 
 
 async def _next_decision(
-    connection: AsyncConnection, filters: Filters, row: SearchRow, direction: Direction
+    connection: Connection, filters: Filters, row: SearchRow, direction: Direction
 ) -> UUID | None:
     position = Position(direction=direction, at=row["created_at"], decision_id=row["id"])
     found = await search.find_decisions(connection, filters, position, limit=1, patience=BRIEF)
     return next((each["id"] for each in found.rows), None)
 
 
-async def high_scores(connection: AsyncConnection, rows: Sequence[SearchRow]) -> dict[UUID, list[str]]:
+async def high_scores(connection: Connection, rows: Sequence[SearchRow]) -> dict[UUID, list[str]]:
     """The high-scoring moderation categories of these decisions, by id; reads every snapshot."""
     if not rows:
         return {}

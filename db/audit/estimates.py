@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from db.audit import snapshot_filters
 from db.audit.filters import Filters
+from db.connection import Connection
 from db.tables import ai_decisions
 
 COMMON: Final = 20_000
@@ -32,13 +32,13 @@ def _explained(element: Explain, compiler: SQLCompiler, **options: object) -> st
     return f"EXPLAIN (FORMAT JSON) {compiler.process(element.statement, **options)}"
 
 
-async def estimated_rows(connection: AsyncConnection, query: sa.Select[Any]) -> int:
+async def estimated_rows(connection: Connection, query: sa.Select[Any]) -> int:
     """The number of rows that the planner expects."""
     plan = (await connection.execute(Explain(query))).scalar_one()
     return int(plan[0]["Plan"]["Plan Rows"])
 
 
-async def with_scan_hint(connection: AsyncConnection, filters: Filters) -> Filters:
+async def with_scan_hint(connection: Connection, filters: Filters) -> Filters:
     """The same search, with ``walk`` set when its labels are frequent, which the planner cannot know."""
     marks = snapshot_filters.indexed_condition(filters.tier, filters.stage_outcome)
     if marks is None or filters.walk:

@@ -10,7 +10,6 @@ from uuid import UUID
 import orjson
 import psycopg
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.decision_context import RetractionRecord
 from db.audit.erased import trace_of
@@ -26,6 +25,7 @@ from db.audit.event_records import (
     StoredExchange,
 )
 from db.audit.search import TooSlow, statement_limit
+from db.connection import Connection
 from db.identifiers import uuid_time_bounds
 from db.rows import all_rows
 from db.tables import NOT_ERASED
@@ -105,7 +105,7 @@ EXCHANGE: Final = sa.text("""
 
 
 async def load_outcomes(
-    connection: AsyncConnection,
+    connection: Connection,
     event_id: str,
     *,
     user_id: str | None,
@@ -141,7 +141,7 @@ async def load_outcomes(
 class _PartReader:
     """Reads one part after the other; a part that cannot be read stops no other."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.unknown: dict[str, str] = {}
 
@@ -152,10 +152,8 @@ class _PartReader:
                 return list(await all_rows(self.connection, query, values))
         except TooSlow:
             self.unknown[part] = f"the search took longer than {PART_S:.0f} s"
-        except sa.exc.DBAPIError as error:
-            if not isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
-                raise
-            self.unknown[part] = str(error.orig.diag.message_primary)
+        except psycopg.errors.InsufficientPrivilege as error:
+            self.unknown[part] = str(error.diag.message_primary)
         return []
 
     async def row(self, part: str, query: sa.TextClause, values: Mapping[str, Any]) -> dict[str, Any] | None:

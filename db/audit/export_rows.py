@@ -8,10 +8,10 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit import decision_list
 from db.audit.search import SearchRow
+from db.connection import Connection
 from db.rows import all_rows
 from db.tables import outbox
 from worker.model import DecisionKind
@@ -29,7 +29,7 @@ ADDED: Final = frozenset({"review", "review_reason", "reply_text"})
 
 
 async def with_reviews_and_replies(
-    connection: AsyncConnection, rows: Sequence[SearchRow], *, hidden: Collection[UUID] = ()
+    connection: Connection, rows: Sequence[SearchRow], *, hidden: Collection[UUID] = ()
 ) -> tuple[SearchRow, ...]:
     """The rows of a page with ``review``, ``review_reason`` and ``reply_text``, in two or three queries.
 
@@ -50,7 +50,7 @@ async def with_reviews_and_replies(
     )
 
 
-async def _replies(connection: AsyncConnection, rows: Sequence[SearchRow]) -> dict[tuple[str, str], str]:
+async def _replies(connection: Connection, rows: Sequence[SearchRow]) -> dict[tuple[str, str], str]:
     """The reply, by account and event."""
     if not rows:
         return {}

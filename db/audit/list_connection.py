@@ -6,11 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import psycopg
-import sqlalchemy as sa
 import structlog
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.decision_list import read_connection
+from db.connection import Connection
 from db.sessions.read_replica import ReplicaLag, replica_lag, written_position
 
 log = structlog.get_logger(__name__)
@@ -19,7 +18,7 @@ log = structlog.get_logger(__name__)
 @asynccontextmanager
 async def list_connection(
     url: str, *, replica_url: str | None, most_lag_s: float
-) -> AsyncIterator[AsyncConnection]:
+) -> AsyncIterator[Connection]:
     """A read-only connection; to the primary, with one log line, where the replica cannot be used."""
     async with AsyncExitStack() as opened:
         connection = await _usable_replica(opened, url, replica_url, most_lag_s) if replica_url else None
@@ -38,14 +37,14 @@ async def load_lag(url: str, replica_url: str) -> ReplicaLag:
 
 async def _usable_replica(
     opened: AsyncExitStack, url: str, replica_url: str, most_lag_s: float
-) -> AsyncConnection | None:
+) -> Connection | None:
     async with read_connection(url) as primary:
         written = await written_position(primary)
     try:
         connection = await opened.enter_async_context(read_connection(replica_url))
         found = await replica_lag(connection, written)
-    except (psycopg.Error, sa.exc.SQLAlchemyError) as error:
-        log.warning("read_replica_left", kind=type(getattr(error, "orig", None) or error).__name__)
+    except psycopg.Error as error:
+        log.warning("read_replica_left", kind=type(error).__name__)
         return None
     if found.lag_s is None or found.lag_s > most_lag_s:
         log.warning("read_replica_left", kind="behind", lag_s=found.lag_s)

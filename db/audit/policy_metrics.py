@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.filters import COUNTED, Filters, account_conditions, filter_conditions
+from db.connection import Connection
 from db.rows import all_rows
 from db.tables import ai_decisions
 from worker.assessment.policies.designs import DESIGNS
@@ -33,7 +33,7 @@ _POLICY: Final = sa.func.split_part(_ASSESSMENT["policy"].astext, "@", 1).label(
 _REJECTION: Final = ai_decisions.c.rejection_reason
 
 
-async def policy_metrics(connection: AsyncConnection, span: MetricsFilter) -> tuple[dict[str, Any], ...]:
+async def policy_metrics(connection: Connection, span: MetricsFilter) -> tuple[dict[str, Any], ...]:
     """One row a policy: Guardrail's four figures, its rejections, for ``validators`` also Validation's seven.
 
     Rates are shares 0..1; ``improvement_rate`` is of the rechecks, ``rejection_rate`` of assessments, with

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit import decision_list
+from db.connection import Connection
 from db.rows import all_rows
 
 COUNTS: Final = sa.text(
@@ -88,7 +88,7 @@ class RunFigures:
     out_of_order: int
 
 
-async def run_progress(connection: AsyncConnection, run: str) -> RunProgress:
+async def run_progress(connection: Connection, run: str) -> RunProgress:
     """How far a run is, at this moment."""
     values = {"run": f"{run}-%"}
     counts = {row[0]: row[1] for row in await connection.execute(COUNTS, values)}
@@ -97,10 +97,10 @@ async def run_progress(connection: AsyncConnection, run: str) -> RunProgress:
     return RunProgress(counts=counts, waiting=replies["waiting"])
 
 
-async def run_figures(connection: AsyncConnection, run: str) -> RunFigures:
+async def run_figures(connection: Connection, run: str) -> RunFigures:
     """What became of a run that is over."""
     values = {"run": f"{run}-%"}
-    ids = (await connection.execute(EXAMPLES, values)).scalars().all()
+    ids = (await connection.execute(EXAMPLES, values)).scalars()
     (totals,), (replies,) = [await all_rows(connection, query, values) for query in (TOTALS, REPLIES)]
     examples = [await decision_list.get_decision(connection, each) for each in ids]
     return RunFigures(

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+import psycopg
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.people.records import EVERY_ACCOUNT
 from db.people.tables import people, person_roles
 from db.review_tables import saved_views
@@ -50,7 +51,7 @@ class NamedView:
     query: str
 
 
-async def views_named(connection: AsyncConnection, text: str) -> tuple[NamedView, ...]:
+async def views_named(connection: Connection, text: str) -> tuple[NamedView, ...]:
     """The views of all people that ``NAME`` or ``LOGIN/NAME`` means, by login."""
     query = (
         sa.select(people.c.login, saved_views.c.name, saved_views.c.query)
@@ -62,7 +63,7 @@ async def views_named(connection: AsyncConnection, text: str) -> tuple[NamedView
 
 
 async def list_views(
-    connection: AsyncConnection, person_id: UUID, accounts: Sequence[str] | None
+    connection: Connection, person_id: UUID, accounts: Sequence[str] | None
 ) -> tuple[SavedView, ...]:
     """The person's own views and those that others share, by name.
 
@@ -88,9 +89,7 @@ async def list_views(
     return tuple(SavedView(**row) for row in await all_rows(connection, query))
 
 
-async def save_view(
-    connection: AsyncConnection, view_id: UUID, person_id: UUID, *, name: str, query: str
-) -> None:
+async def save_view(connection: Connection, view_id: UUID, person_id: UUID, *, name: str, query: str) -> None:
     """Save a private view.
 
     Raises:
@@ -104,7 +103,7 @@ async def save_view(
 
 
 async def change_view(
-    connection: AsyncConnection, view_id: UUID, person_id: UUID, *, name: str, shared: bool
+    connection: Connection, view_id: UUID, person_id: UUID, *, name: str, shared: bool
 ) -> bool:
     """Rename, share or unshare a view of the person; False when there is none.
 
@@ -115,7 +114,7 @@ async def change_view(
     return await _unless_taken(connection, statement.values(name=_named(name), shared=shared), name)
 
 
-async def delete_view(connection: AsyncConnection, view_id: UUID, person_id: UUID) -> bool:
+async def delete_view(connection: Connection, view_id: UUID, person_id: UUID) -> bool:
     """Delete a view of the person; False when there is none."""
     return bool(await changed_rows(connection, sa.delete(saved_views).where(*_own(view_id, person_id))))
 
@@ -131,9 +130,9 @@ def _named(name: str) -> str:
     return name
 
 
-async def _unless_taken(connection: AsyncConnection, statement: sa.Executable, name: str) -> bool:
+async def _unless_taken(connection: Connection, statement: sa.Executable, name: str) -> bool:
     try:
-        async with connection.begin_nested():
+        async with connection.transaction():
             return bool(await changed_rows(connection, statement))
-    except sa.exc.IntegrityError as error:
+    except psycopg.IntegrityError as error:
         raise ViewRefused(f"Name: expected one you do not use yet, got {name!r}.") from error

@@ -13,7 +13,6 @@ from uuid import UUID
 import psycopg
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit import snapshot_filters
 from db.audit.cursor import MICROSECOND, NO_ID, Direction, Position
@@ -27,6 +26,7 @@ from db.audit.filters import (
     requires_review,
     review_conditions,
 )
+from db.connection import Connection
 from db.review_tables import review_states
 from db.rows import all_rows
 from db.tables import ai_decisions
@@ -83,7 +83,7 @@ class SearchResult:
 
 
 async def find_decisions(
-    connection: AsyncConnection,
+    connection: Connection,
     filters: Filters,
     position: Position | None,
     *,
@@ -106,34 +106,32 @@ async def find_decisions(
 
 
 @asynccontextmanager
-async def statement_limit(connection: AsyncConnection, seconds: float) -> AsyncIterator[None]:
+async def statement_limit(connection: Connection, seconds: float) -> AsyncIterator[None]:
     """Limit the time of each statement inside; changes made before stay.
 
     Raises:
         TooSlow: one took longer.
     """
     at_most_ms = max(SHORTEST_MS, int(seconds * 1000))
-    await connection.exec_driver_sql(  # one round trip; the limit last, as it applies from then on
+    await connection.execute(  # one round trip; the limit last, as it applies from then on
         "SAVEPOINT patience; SET LOCAL plan_cache_mode = force_custom_plan;"
         f" SET LOCAL statement_timeout = {at_most_ms}"
     )
     try:
         yield
-    except sa.exc.DBAPIError as error:
-        if isinstance(error.orig, psycopg.errors.QueryCanceled):
-            raise TooSlow from error
-        raise
+    except psycopg.errors.QueryCanceled as error:
+        raise TooSlow from error
     finally:
         await _roll_back(connection)
 
 
-async def _roll_back(connection: AsyncConnection) -> None:
+async def _roll_back(connection: Connection) -> None:
     """Roll back to the savepoint and its settings; repeated, as the time limit applies here too."""
     for attempt in range(ROLLBACKS):
         try:
-            await connection.exec_driver_sql("ROLLBACK TO SAVEPOINT patience; RELEASE SAVEPOINT patience")
-        except sa.exc.DBAPIError as error:
-            if attempt == ROLLBACKS - 1 or not isinstance(error.orig, psycopg.errors.QueryCanceled):
+            await connection.execute("ROLLBACK TO SAVEPOINT patience; RELEASE SAVEPOINT patience")
+        except psycopg.errors.QueryCanceled:
+            if attempt == ROLLBACKS - 1:
                 raise
         else:
             return
@@ -227,13 +225,13 @@ def _in_order(column: sa.ColumnElement[Any], direction: Direction) -> sa.ColumnE
     return column.desc() if direction is Direction.OLDER else column.asc()
 
 
-async def _rows(connection: AsyncConnection, query: sa.Select[Any], seconds: float) -> tuple[SearchRow, ...]:
+async def _rows(connection: Connection, query: sa.Select[Any], seconds: float) -> tuple[SearchRow, ...]:
     async with statement_limit(connection, seconds):
         return await all_rows(connection, query)
 
 
 async def _in_slices(
-    connection: AsyncConnection, filters: Filters, start: Position, limit: int, patience: Patience
+    connection: Connection, filters: Filters, start: Position, limit: int, patience: Patience
 ) -> SearchResult:
     """Search from the position in slices of time, until the page is full, the range ends or time is up."""
     span = await _span(connection, filters)
@@ -269,7 +267,7 @@ async def _in_slices(
     return SearchResult(rows=tuple(rows))
 
 
-async def _span(connection: AsyncConnection, filters: Filters) -> tuple[datetime, datetime] | None:
+async def _span(connection: Connection, filters: Filters) -> tuple[datetime, datetime] | None:
     """The range of time to search; None while the audit is empty."""
     query = sa.select(sa.func.min(ai_decisions.c.created_at), sa.func.max(ai_decisions.c.created_at))
     oldest, newest = (await connection.execute(query)).one()

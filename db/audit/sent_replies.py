@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.search import TooSlow, statement_limit
+from db.connection import Connection
 from db.rows import Row, all_rows
 from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, outbox
 from worker.model import DecisionKind
@@ -24,7 +24,7 @@ CANDIDATES: Final = 4
 
 
 async def newest_replies(
-    connection: AsyncConnection, user_id: str, since: datetime, limit: int
+    connection: Connection, user_id: str, since: datetime, limit: int
 ) -> tuple[Row, ...]:
     """Messages with the replies that were sent to them, newest first."""
     names = ("id", "created_at", "user_id", "event_id", "scope", "message_text", "matched_rule")
@@ -52,7 +52,7 @@ async def newest_replies(
 
 
 async def measured_replies(
-    connection: AsyncConnection, user_id: str, since: datetime, limit: int
+    connection: Connection, user_id: str, since: datetime, limit: int
 ) -> tuple[Row, ...] | None:
     """Confidence, whether it was measured, and moderation scores by category of the newest replies.
 

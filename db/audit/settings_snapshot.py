@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.accounts import closed_sets, moderator_from_json
+from db.connection import Connection
 from db.rows import Row, all_rows
 from worker.model import Combination, FailurePolicy, ModeratorChoice
 
@@ -73,7 +73,7 @@ class SettingsSnapshot:
 
 
 async def load_settings_snapshot(
-    connection: AsyncConnection, user_id: str, version: int, matched_rule: str | None
+    connection: Connection, user_id: str, version: int, matched_rule: str | None
 ) -> SettingsSnapshot:
     """The settings version that a decision used, and the one in force."""
     kind, _, word = (matched_rule or "").partition(":")

@@ -8,8 +8,8 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.identifiers import uuid_time_bounds
 from db.review_tables import review_states
 from db.rows import Row, all_rows, first_row
@@ -47,7 +47,7 @@ class SimilarDecision:
 
 
 async def similar_to(
-    connection: AsyncConnection, decision_id: UUID, *, limit: int = 8
+    connection: Connection, decision_id: UUID, *, limit: int = 8
 ) -> tuple[SimilarDecision, ...]:
     """The most similar decisions within 30 days of one, without itself, most similar first."""
     columns = ai_decisions.c

@@ -9,10 +9,10 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.search import TooSlow, statement_limit
 from db.collaboration.subjects import Subject, SubjectKind
+from db.connection import Connection
 from db.rows import all_rows
 
 MOST_COUNTED: Final = 1000
@@ -107,14 +107,14 @@ class StandingReview:
     created_at: datetime
 
 
-async def is_known_subject(connection: AsyncConnection, subject: Subject) -> bool:
+async def is_known_subject(connection: Connection, subject: Subject) -> bool:
     """Whether anything of it is stored."""
     query = sa.text(KNOWN.format(column=COLUMN[subject.kind]))
     return bool((await connection.execute(query, subject.values())).scalar_one())
 
 
 async def find_authors(
-    connection: AsyncConnection, typed: str, accounts: Sequence[str] | None
+    connection: Connection, typed: str, accounts: Sequence[str] | None
 ) -> tuple[Subject, ...]:
     """Authors whose id begins with the text, who wrote lately to an account that the reader may see."""
     values = {
@@ -134,7 +134,7 @@ async def find_authors(
     )
 
 
-async def count_outcomes(connection: AsyncConnection, subject: Subject) -> SubjectCounts | None:
+async def count_outcomes(connection: Connection, subject: Subject) -> SubjectCounts | None:
     """Its newest decisions by outcome; None when counting takes too long."""
     query = sa.text(COUNTS.format(column=COLUMN[subject.kind]))
     values = {**subject.values(), "most": MOST_COUNTED + 1}
@@ -147,22 +147,20 @@ async def count_outcomes(connection: AsyncConnection, subject: Subject) -> Subje
     return SubjectCounts(by_decision=counted, complete=sum(number for _, number in counted) <= MOST_COUNTED)
 
 
-async def list_escalations(
-    connection: AsyncConnection, subject: Subject
-) -> tuple[ConversationEscalation, ...]:
+async def list_escalations(connection: Connection, subject: Subject) -> tuple[ConversationEscalation, ...]:
     """The newest escalations of a conversation."""
     rows = await all_rows(connection, ESCALATIONS, _listed(subject))
     return tuple(ConversationEscalation(**row) for row in rows)
 
 
-async def list_answers(connection: AsyncConnection, subject: Subject) -> tuple[ConversationAnswer, ...]:
+async def list_answers(connection: Connection, subject: Subject) -> tuple[ConversationAnswer, ...]:
     """The newest answers of people in a conversation."""
     rows = await all_rows(connection, ANSWERS, _listed(subject))
     return tuple(ConversationAnswer(**row) for row in rows)
 
 
 async def list_standing_reviews(
-    connection: AsyncConnection, decisions: list[UUID]
+    connection: Connection, decisions: list[UUID]
 ) -> dict[UUID, list[StandingReview]]:
     """The reviews of these decisions that stand, oldest first."""
     found: dict[UUID, list[StandingReview]] = {}

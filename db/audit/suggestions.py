@@ -12,10 +12,10 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.filters import Filters, account_conditions, filter_conditions
 from db.audit.search import statement_limit
+from db.connection import Connection
 from db.rows import Row, all_rows
 from db.tables import HAS_TOPICS, HIGH_SCORE_CATEGORIES, NOT_ERASED, TOPICS_OF, ai_decisions
 from worker.assessment.text.words import normalised_text, text_units
@@ -77,7 +77,7 @@ class Suggestions:
 
 
 async def load_suggestions(
-    connection: AsyncConnection,
+    connection: Connection,
     filters: Filters,
     *,
     key: str | None = None,
@@ -156,7 +156,7 @@ def _query(filters: Filters, limit: int) -> sa.Select[Any]:
     )
 
 
-async def shown_decisions(connection: AsyncConnection, shown: Mapping[UUID, datetime]) -> dict[UUID, Row]:
+async def shown_decisions(connection: Connection, shown: Mapping[UUID, datetime]) -> dict[UUID, Row]:
     """Decisions to show by id and time, with what decides whether their texts are covered."""
     columns = ai_decisions.c
     names = ("id", "created_at", "user_id", "decision", "reason_code", "matched_rule", "message_text")

@@ -7,27 +7,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-import sqlalchemy as sa
+import psycopg
+from psycopg.rows import dict_row
 
-from db import migrate
+from db.connection import compiled
 from db.conservation import ENDED
 from db.outgoing.events import OutgoingEventType
 from db.repair.finding import NO_LONGER_DUE
 
-KNOWN: Final = sa.text("""
-    SELECT count(*) FROM unnest(CAST(:ids AS text[])) AS entry (id)
+KNOWN: Final = """
+    SELECT count(*) FROM unnest(%s::text[]) AS entry (id)
     WHERE id IN (SELECT entry_id FROM event_keys UNION ALL SELECT entry_id FROM duplicates
                  UNION ALL SELECT entry_id FROM dead_letters)
-""")
+"""
 REPEAT: Final = (
-    sa.text(
-        "UPDATE outbox o SET delivered_at = NULL"
-        f" WHERE delivered_at >= :since AND NOT coalesce({NO_LONGER_DUE}, false)"
-    ),
-    sa.text("UPDATE retractions SET delivered_at = NULL WHERE delivered_at >= :since"),
-    sa.text(
-        "UPDATE outgoing_events SET streamed_at = NULL WHERE streamed_at >= :since AND type = ANY(:streamed)"
-    ).bindparams(streamed=[each.value for each in OutgoingEventType]),
+    "UPDATE outbox o SET delivered_at = NULL"
+    f" WHERE delivered_at >= %(since)s AND NOT coalesce({NO_LONGER_DUE}, false)",
+    "UPDATE retractions SET delivered_at = NULL WHERE delivered_at >= %(since)s",
+    "UPDATE outgoing_events SET streamed_at = NULL"
+    " WHERE streamed_at >= %(since)s AND type = ANY(%(streamed)s)",
 )
 
 
@@ -46,11 +44,13 @@ class RestoredEnds:
 
 def restored_ends(url: str, entry_ids: Sequence[str]) -> RestoredEnds:
     """The endings, compared with the entries of the backup."""
-    with migrate.engine(url).connect() as connection:
-        row = connection.execute(ENDED).mappings().one()
-        known = connection.execute(KNOWN, {"ids": list(entry_ids)}).scalar_one()
-    ended = row["decided"] + row["duplicates"] + row["buried"] + row["purged"]
-    return RestoredEnds(ended=int(ended), waiting=len(entry_ids) - int(known))
+    with psycopg.connect(url, connect_timeout=10) as connection:
+        ends = connection.cursor(row_factory=dict_row).execute(*compiled(ENDED)).fetchone()
+        known = connection.execute(KNOWN, (list(entry_ids),)).fetchone()
+    assert ends is not None  # aggregates give a row
+    assert known is not None  # likewise
+    ended = ends["decided"] + ends["duplicates"] + ends["buried"] + ends["purged"]
+    return RestoredEnds(ended=int(ended), waiting=len(entry_ids) - int(known[0]))
 
 
 def repeat_sends(url: str, since: datetime) -> int:
@@ -59,5 +59,6 @@ def repeat_sends(url: str, since: datetime) -> int:
     Replies that are too late by now, or taken back or overtaken by people, count as delivered.
     What the restored streams have keeps its mark there and is not sent twice.
     """
-    with migrate.engine(url).begin() as connection:
-        return sum(connection.execute(each, {"since": since}).rowcount for each in REPEAT)
+    values = {"since": since, "streamed": [each.value for each in OutgoingEventType]}
+    with psycopg.connect(url, connect_timeout=10) as connection:
+        return sum(connection.execute(each, values).rowcount for each in REPEAT)

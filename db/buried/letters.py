@@ -11,8 +11,9 @@ from typing import Final
 import orjson
 from psycopg.rows import class_row
 
-from db.access_log import LogEntry, append_entry_psycopg
-from db.pool import Pool, PoolConnection, checkout
+from db.access_log import LogEntry, append_entry
+from db.connection import Connection
+from db.pool import Pool, checkout
 
 PAGE: Final = 200
 """Letters read at a time: with their payloads at most 13 MB."""
@@ -138,9 +139,7 @@ async def _each(source: Pool, chosen: LetterFilter) -> AsyncIterator[StoredLette
 
 
 @asynccontextmanager
-async def locked_letter(
-    source: Pool, entry_id: str
-) -> AsyncIterator[tuple[PoolConnection, StoredLetter | None]]:
+async def locked_letter(source: Pool, entry_id: str) -> AsyncIterator[tuple[Connection, StoredLetter | None]]:
     """A letter in a transaction that keeps others from publishing it; None when it was dropped meanwhile."""
     async with checkout(source) as connection, connection.transaction():
         async with connection.cursor(row_factory=class_row(StoredLetter)) as cursor:
@@ -149,11 +148,11 @@ async def locked_letter(
 
 
 async def set_retried(
-    connection: PoolConnection, entry_id: str, made: str, at: datetime, *, logged: LogEntry
+    connection: Connection, entry_id: str, made: str, at: datetime, *, logged: LogEntry
 ) -> None:
     """Record that the letter of ``locked_letter`` was published again, with its line of the access log."""
     await connection.execute(SET_RETRIED, {"entry_id": entry_id, "made": made, "at": at})
-    await append_entry_psycopg(connection, logged)
+    await append_entry(connection, logged)
 
 
 async def drop_letters(source: Pool, entries: Sequence[str], *, logged: LogEntry) -> frozenset[str]:
@@ -162,11 +161,11 @@ async def drop_letters(source: Pool, entries: Sequence[str], *, logged: LogEntry
         rows = await (await connection.execute(DROP, (list(entries),))).fetchall()
         gone = frozenset(row[0] for row in rows)
         if gone:
-            await append_entry_psycopg(connection, logged)
+            await append_entry(connection, logged)
     return gone
 
 
 async def log_reading(source: Pool, logged: LogEntry) -> None:
     """Append the line of a reading of payloads; raises ``StorageUnavailable``: nothing may be shown then."""
     async with checkout(source) as connection:
-        await append_entry_psycopg(connection, logged)
+        await append_entry(connection, logged)

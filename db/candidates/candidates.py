@@ -13,7 +13,7 @@ from uuid import UUID
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from db.access_log import LogEntry, append_entry_psycopg
+from db.access_log import LogEntry, append_entry
 from db.account_versions import get_version
 from db.accounts import current_account
 from db.identifiers import uuid_at
@@ -100,7 +100,7 @@ async def add_candidate(
         cursor = connection.cursor(row_factory=class_row(SettingsCandidate))
         stored = await (await cursor.execute(INSERT, values)).fetchone()
         if logged is not None:
-            await append_entry_psycopg(connection, logged)
+            await append_entry(connection, logged)
     assert stored is not None  # INSERT ... RETURNING gives a row or raises
     return stored
 
@@ -143,7 +143,7 @@ async def withdraw_candidate(
         cursor = connection.cursor(row_factory=class_row(SettingsCandidate))
         found = await (await cursor.execute(WITHDRAW, (now, candidate_id))).fetchone()
         if found is not None and logged is not None:
-            await append_entry_psycopg(connection, logged)
+            await append_entry(connection, logged)
     return found
 
 

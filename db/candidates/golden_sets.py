@@ -21,10 +21,11 @@ import psycopg
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
+from db.access_log import LogEntry, LoggedAction, append_entry
 from db.candidates.golden_records import GoldenSet, GoldenStep, NewItem
+from db.connection import Connection
 from db.identifiers import uuid_at
-from db.pool import Pool, PoolConnection, checkout, fetch_dicts
+from db.pool import Pool, checkout, fetch_dicts
 from worker.evaluation.items import (
     Expected,
     GoldenItem,
@@ -212,21 +213,21 @@ async def _one(source: Pool, statement: str, values: dict[str, Any]) -> GoldenSe
         return await (await cursor.execute(statement, values)).fetchone()
 
 
-async def _locked(connection: PoolConnection, golden: GoldenSet) -> None:
+async def _locked(connection: Connection, golden: GoldenSet) -> None:
     if await (await connection.execute(LOCK, (golden.set_id,))).fetchone() is None:
         raise _gone(golden)
 
 
 async def _changed(
-    connection: PoolConnection, golden: GoldenSet, step: GoldenStep, detail: dict[str, Any]
+    connection: Connection, golden: GoldenSet, step: GoldenStep, detail: dict[str, Any]
 ) -> None:
     await connection.execute(CHANGED, (step.now, golden.set_id))
     await _log(connection, golden.user_id, step, {"golden_set": golden.name, **detail})
 
 
-async def _log(connection: PoolConnection, user_id: str, step: GoldenStep, detail: dict[str, Any]) -> None:
+async def _log(connection: Connection, user_id: str, step: GoldenStep, detail: dict[str, Any]) -> None:
     begun = step.entry or LogEntry(action=LoggedAction.SETTINGS, person=step.made_by)
-    await append_entry_psycopg(connection, replace(begun, user_id=user_id, detail=detail))
+    await append_entry(connection, replace(begun, user_id=user_id, detail=detail))
 
 
 def _gone(golden: GoldenSet) -> GoldenRejected:

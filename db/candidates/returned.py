@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.candidates.rollout_records import GUARD, Author, Rollout
+from db.connection import Connection
 from db.rows import all_rows
 from db.webhooks.subscriptions import WebhookEvent
 
@@ -27,14 +27,12 @@ COUNT: Final = sa.text(
 )
 
 
-async def load_returned(connection: AsyncConnection) -> tuple[str, ...]:
+async def load_returned(connection: Connection) -> tuple[str, ...]:
     """The account of each rollout that left its bounds within an hour."""
     return tuple(row["user_id"] for row in await all_rows(connection, WITHIN_AN_HOUR))
 
 
-async def count_returned(
-    connection: AsyncConnection, accounts: tuple[str, ...] | None, since: datetime
-) -> int:
+async def count_returned(connection: Connection, accounts: tuple[str, ...] | None, since: datetime) -> int:
     """Rollouts of these accounts that left their bounds from a time on; None: of every account."""
     values = {"accounts": None if accounts is None else list(accounts), "since": since}
     (row,) = await all_rows(connection, COUNT, values)

@@ -13,7 +13,7 @@ import psycopg
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
+from db.access_log import LogEntry, LoggedAction, append_entry
 from db.accounts import IN_FORCE, SERIALISE, current_account, store_version
 from db.candidates.candidates import checked_account, get_candidate
 from db.candidates.returned import returned_event
@@ -29,8 +29,9 @@ from db.candidates.rollout_records import (
     StepKind,
 )
 from db.candidates.rollouts import COLUMNS, GET, get_rollout
+from db.connection import Connection
 from db.identifiers import uuid_at
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, checkout
 from db.webhooks.subscriptions import store_events
 from worker.account_settings import AccountRejected, changed
 from worker.rollouts.bounds import MOST_LEAST, RolloutFigures, broken_bounds, parse_bound
@@ -130,7 +131,7 @@ async def return_rollout(source: Pool, rollout_id: UUID, author: Author) -> Roll
 
 
 async def _return_automatically(
-    connection: PoolConnection, rollout_id: UUID, author: Author, figures: RolloutFigures
+    connection: Connection, rollout_id: UUID, author: Author, figures: RolloutFigures
 ) -> Rollout:
     """The only step that a worker's login may take."""
     values = (rollout_id, author.reason, Jsonb(figures_json(figures)), author.now)
@@ -217,7 +218,7 @@ def _check_reason(author: Author) -> None:
         raise RolloutRefused(f"reason: expected 1 to {REASON_CHARS} characters, got {len(author.reason)}")
 
 
-async def _lock(connection: PoolConnection, user_id: str, base_version: int) -> None:
+async def _lock(connection: Connection, user_id: str, base_version: int) -> None:
     """Wait for other changes of the account's settings; refuse when others are in force."""
     await connection.execute(SERIALISE, (user_id,))
     found = await (await connection.execute(IN_FORCE, (user_id,))).fetchone()
@@ -229,7 +230,7 @@ async def _lock(connection: PoolConnection, user_id: str, base_version: int) -> 
 
 
 async def _change(
-    connection: PoolConnection, rollout_id: UUID, state: RolloutState, share: float | None, now: datetime
+    connection: Connection, rollout_id: UUID, state: RolloutState, share: float | None, now: datetime
 ) -> Rollout:
     cursor = connection.cursor(row_factory=class_row(Rollout))
     values = {"id": rollout_id, "state": state.value, "share": share, "now": now}
@@ -240,7 +241,7 @@ async def _change(
 
 
 async def _note(
-    connection: PoolConnection,
+    connection: Connection,
     rollout: Rollout,
     kind: StepKind,
     share: float,
@@ -261,4 +262,4 @@ async def _note(
         user_id=rollout.user_id,
         detail=detail | {"reason": author.reason},
     )
-    await append_entry_psycopg(connection, entry)
+    await append_entry(connection, entry)

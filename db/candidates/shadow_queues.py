@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from db.pool import Pool, PoolConnection, checkout
+from db.connection import Connection
+from db.pool import Pool, checkout
 
 ADD: Final = """
     INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum)
@@ -19,7 +20,7 @@ ADD: Final = """
 
 
 async def add_to_queues(
-    connection: PoolConnection, shadow_id: UUID, decision_ids: Sequence[UUID] | None = None
+    connection: Connection, shadow_id: UUID, decision_ids: Sequence[UUID] | None = None
 ) -> None:
     """Add findings of a shadow, None for all, to the open queues that were opened for it."""
     ids = None if decision_ids is None else list(decision_ids)

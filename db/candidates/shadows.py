@@ -12,7 +12,7 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import class_row
 
-from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
+from db.access_log import LogEntry, LoggedAction, append_entry
 from db.accounts import SERIALISE, current_account
 from db.candidates.candidates import checked_account, get_candidate
 from db.identifiers import uuid_at
@@ -154,7 +154,7 @@ async def start_shadow(
         except psycopg.errors.UniqueViolation:
             raise ShadowRefused("shadow: expected one of this candidate at a time, got a second") from None
         assert started is not None  # INSERT ... RETURNING gives a row or raises
-        await append_entry_psycopg(connection, _entry(started, step, "started"))
+        await append_entry(connection, _entry(started, step, "started"))
     return started
 
 
@@ -214,7 +214,7 @@ async def _end(source: Pool, shadow_id: UUID, state: ShadowState, step: ShadowSt
         if ended is None:
             raise ShadowRefused(f"shadow: expected one that runs, got {shadow_id}")
         if step.made_by != RUNNER:
-            await append_entry_psycopg(connection, _entry(ended, step, "stopped"))
+            await append_entry(connection, _entry(ended, step, "stopped"))
     return ended
 
 

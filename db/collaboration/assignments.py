@@ -9,8 +9,8 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.identifiers import uuid_at
 from db.rows import all_rows, first_row
 
@@ -110,14 +110,14 @@ class OwnAssignment:
     assigned_at: datetime
 
 
-async def load_assignment(connection: AsyncConnection, decision_id: UUID) -> Assignment | None:
+async def load_assignment(connection: Connection, decision_id: UUID) -> Assignment | None:
     """The assignment of a decision; None when it never had one."""
     row = await first_row(connection, ONE, {"decision": decision_id})
     return Assignment(**row) if row else None
 
 
 async def assign(
-    connection: AsyncConnection, made: AssignedDecision, person_id: UUID | None, now: datetime
+    connection: Connection, made: AssignedDecision, person_id: UUID | None, now: datetime
 ) -> None:
     """Assign a decision, with its open queue items, to a person or, with None, to no one.
 
@@ -135,7 +135,7 @@ async def assign(
 
 
 async def undo_assignment(
-    connection: AsyncConnection, made: AssignedDecision, change: UUID, now: datetime
+    connection: Connection, made: AssignedDecision, change: UUID, now: datetime
 ) -> UUID | None:
     """Give a decision back to who had it before a change; that person, None for no one.
 
@@ -151,27 +151,25 @@ async def undo_assignment(
     return before
 
 
-async def end_assignment(
-    connection: AsyncConnection, decision_id: UUID, review_id: UUID, now: datetime
-) -> None:
+async def end_assignment(connection: Connection, decision_id: UUID, review_id: UUID, now: datetime) -> None:
     """A review ends the assignment of its decision."""
     await connection.execute(DONE, {"decision": decision_id, "review": review_id, "now": now})
 
 
-async def reopen_assignment(connection: AsyncConnection, review_id: UUID) -> None:
+async def reopen_assignment(connection: Connection, review_id: UUID) -> None:
     """The assignment that a withdrawn review ended waits again."""
     await connection.execute(REOPEN, {"review": review_id})
 
 
 async def list_own(
-    connection: AsyncConnection, person_id: UUID, accounts: Sequence[str] | None
+    connection: Connection, person_id: UUID, accounts: Sequence[str] | None
 ) -> tuple[OwnAssignment, ...]:
     """What waits for the person, longest first; ``accounts`` are those the person may review."""
     rows = await all_rows(connection, LISTED, _mine(person_id, accounts) | {"most": MOST_LISTED})
     return tuple(OwnAssignment(**row) for row in rows)
 
 
-async def count_own(connection: AsyncConnection, person_id: UUID, accounts: Sequence[str] | None) -> int:
+async def count_own(connection: Connection, person_id: UUID, accounts: Sequence[str] | None) -> int:
     """How many decisions wait for the person."""
     return int((await connection.execute(COUNTED, _mine(person_id, accounts))).scalar_one())
 

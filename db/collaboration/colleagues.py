@@ -8,8 +8,8 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.people.records import EVERY_ACCOUNT, Role
 from db.people.tables import people, person_roles
 from db.rows import all_rows
@@ -27,14 +27,14 @@ class Colleague:
 
 
 async def suggested_colleagues(
-    connection: AsyncConnection, user_id: str, roles: Collection[Role]
+    connection: Connection, user_id: str, roles: Collection[Role]
 ) -> tuple[Colleague, ...]:
     """The first people by login who have one of the roles on the account."""
     return await _found(connection, _with_role(user_id, roles).limit(MOST_SUGGESTED))
 
 
 async def colleagues_named(
-    connection: AsyncConnection, user_id: str, roles: Collection[Role], logins: Collection[str]
+    connection: Connection, user_id: str, roles: Collection[Role], logins: Collection[str]
 ) -> tuple[Colleague, ...]:
     """Those of these logins who have one of the roles on the account."""
     if not logins:
@@ -52,5 +52,5 @@ def _with_role(user_id: str, roles: Collection[Role]) -> sa.Select[Any]:
     return query.where(people.c.disabled_at.is_(None), people.c.id.in_(here)).order_by(people.c.login)
 
 
-async def _found(connection: AsyncConnection, query: sa.Select[Any]) -> tuple[Colleague, ...]:
+async def _found(connection: Connection, query: sa.Select[Any]) -> tuple[Colleague, ...]:
     return tuple(Colleague(**row) for row in await all_rows(connection, query))

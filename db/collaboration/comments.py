@@ -9,9 +9,9 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.collaboration.tables import comment_mentions, decision_comments
+from db.connection import Connection
 from db.identifiers import uuid_at
 from db.rows import all_rows, changed_rows
 
@@ -95,13 +95,13 @@ class Mention:
     seen_at: datetime | None
 
 
-async def list_comments(connection: AsyncConnection, decision_id: UUID) -> tuple[Comment, ...]:
+async def list_comments(connection: Connection, decision_id: UUID) -> tuple[Comment, ...]:
     """The newest comments of a decision, oldest first."""
     rows = await all_rows(connection, LIST, {"decision": decision_id, "most": MOST_COMMENTS})
     return tuple(Comment(**row) for row in reversed(rows))
 
 
-async def add_comment(connection: AsyncConnection, new: NewComment, now: datetime) -> None:
+async def add_comment(connection: Connection, new: NewComment, now: datetime) -> None:
     """Append a comment with its mentions; a mention of oneself is dropped."""
     names = ("decision_id", "decision_at", "user_id", "person_id", "person", "text")
     row = {name: getattr(new, name) for name in names} | {"id": uuid_at(now), "created_at": now}
@@ -116,7 +116,7 @@ async def add_comment(connection: AsyncConnection, new: NewComment, now: datetim
 
 
 async def withdraw_comment(
-    connection: AsyncConnection, comment_id: UUID, decision_id: UUID, person_id: UUID, now: datetime
+    connection: Connection, comment_id: UUID, decision_id: UUID, person_id: UUID, now: datetime
 ) -> bool:
     """Erase the text and the mentions of a person's own comment; False when there is none to withdraw."""
     values = {"comment": comment_id, "decision": decision_id, "person": person_id, "now": now}
@@ -124,26 +124,26 @@ async def withdraw_comment(
 
 
 async def list_mentions(
-    connection: AsyncConnection, person_id: UUID, accounts: Sequence[str] | None
+    connection: Connection, person_id: UUID, accounts: Sequence[str] | None
 ) -> tuple[Mention, ...]:
     """The newest mentions of a person, newest first; ``accounts`` are those the person may see."""
     values = {"most": MOST_MENTIONS, **_mine(person_id, accounts)}
     return tuple(Mention(**row) for row in await all_rows(connection, MENTIONS, values))
 
 
-async def count_unread(connection: AsyncConnection, person_id: UUID, accounts: Sequence[str] | None) -> int:
+async def count_unread(connection: Connection, person_id: UUID, accounts: Sequence[str] | None) -> int:
     """Mentions that the person has not read."""
     return int((await connection.execute(UNREAD, _mine(person_id, accounts))).scalar_one())
 
 
-async def has_unread(connection: AsyncConnection, person_id: UUID, decision_id: UUID) -> bool:
+async def has_unread(connection: Connection, person_id: UUID, decision_id: UUID) -> bool:
     """Whether a comment on the decision mentions the person, who has not read it."""
     values = {"person": person_id, "decision": decision_id}
     return bool((await connection.execute(UNREAD_HERE, values)).scalar_one())
 
 
 async def mark_seen(
-    connection: AsyncConnection, person_id: UUID, now: datetime, decision_id: UUID | None = None
+    connection: Connection, person_id: UUID, now: datetime, decision_id: UUID | None = None
 ) -> int:
     """Mark the mentions on one decision, or all, as read; how many were unread."""
     values = {"person": person_id, "now": now}

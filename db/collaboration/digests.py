@@ -10,9 +10,9 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.collaboration.tables import digests
+from db.connection import Connection
 from db.rows import first_row
 
 LEASE: Final = timedelta(minutes=5)
@@ -75,13 +75,13 @@ class Digest:
     problem: str | None = None
 
 
-async def load_digest(connection: AsyncConnection, person_id: UUID) -> Digest | None:
+async def load_digest(connection: Connection, person_id: UUID) -> Digest | None:
     """What a person ordered; None when they never did."""
     query = sa.text(f"SELECT {COLUMNS} FROM digests WHERE person_id = :person")
     return _digest(await first_row(connection, query, {"person": person_id}))
 
 
-async def store_digest(connection: AsyncConnection, ordered: Digest, now: datetime) -> None:
+async def store_digest(connection: Connection, ordered: Digest, now: datetime) -> None:
     """Store what a person orders from now on."""
     row = {
         "period": ordered.period.value,
@@ -98,13 +98,13 @@ async def store_digest(connection: AsyncConnection, ordered: Digest, now: dateti
     await connection.execute(statement.on_conflict_do_update(index_elements=["person_id"], set_=row))
 
 
-async def claim_due(connection: AsyncConnection, now: datetime) -> Digest | None:
+async def claim_due(connection: Connection, now: datetime) -> Digest | None:
     """The digest that has been due longest, for this process alone until ``LEASE`` is over; None: none is."""
     return _digest(await first_row(connection, CLAIM, {"now": now, "until": now + LEASE}))
 
 
 async def end_digest(
-    connection: AsyncConnection,
+    connection: Connection,
     digest: Digest,
     *,
     next_at: datetime,
@@ -117,9 +117,7 @@ async def end_digest(
     await connection.execute(END, values | {"next": next_at, "problem": problem})
 
 
-async def retry_digest(
-    connection: AsyncConnection, digest: Digest, *, retry_at: datetime, problem: str
-) -> None:
+async def retry_digest(connection: Connection, digest: Digest, *, retry_at: datetime, problem: str) -> None:
     """A claimed one was not sent: try again later."""
     values = {"person": digest.person_id, "due": digest.due_at, "until": retry_at, "problem": problem}
     await connection.execute(RETRY, values)

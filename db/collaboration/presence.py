@@ -8,9 +8,9 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.collaboration.tables import decision_presence
+from db.connection import Connection
 from db.rows import changed_rows
 
 BEAT_S: Final = 15
@@ -25,9 +25,7 @@ OTHERS: Final = sa.text("""
 """)
 
 
-async def note_presence(
-    connection: AsyncConnection, decision_id: UUID, person_id: UUID, now: datetime
-) -> None:
+async def note_presence(connection: Connection, decision_id: UUID, person_id: UUID, now: datetime) -> None:
     """The person has the page open now."""
     statement = insert(decision_presence).values(decision_id=decision_id, person_id=person_id, seen_at=now)
     await connection.execute(
@@ -36,14 +34,14 @@ async def note_presence(
 
 
 async def others_present(
-    connection: AsyncConnection, decision_id: UUID, person_id: UUID, now: datetime
+    connection: Connection, decision_id: UUID, person_id: UUID, now: datetime
 ) -> tuple[str, ...]:
     """The names of other people who have the page open."""
     values = {"decision": decision_id, "person": person_id, "since": now - PRESENT}
     return tuple((await connection.execute(OTHERS, values)).scalars())
 
 
-async def delete_past_presence(connection: AsyncConnection, now: datetime) -> int:
+async def delete_past_presence(connection: Connection, now: datetime) -> int:
     """Delete the rows of pages that were left; how many."""
     gone = sa.delete(decision_presence).where(decision_presence.c.seen_at <= now - PRESENT)
     return await changed_rows(connection, gone)

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.collaboration.tables import subject_notes, subject_tags
+from db.connection import Connection
 from db.identifiers import uuid_at
 from db.rows import all_rows, changed_rows
 
@@ -62,7 +62,7 @@ class SubjectTag:
     added_at: datetime
 
 
-async def list_notes(connection: AsyncConnection, subject: Subject) -> tuple[SubjectNote, ...]:
+async def list_notes(connection: Connection, subject: Subject) -> tuple[SubjectNote, ...]:
     """The notes, newest first."""
     table = subject_notes.c
     query = sa.select(table.id, table.text, table.person, table.created_at).where(
@@ -73,29 +73,27 @@ async def list_notes(connection: AsyncConnection, subject: Subject) -> tuple[Sub
 
 
 async def add_note(
-    connection: AsyncConnection, subject: Subject, text: str, *, person: str, now: datetime
+    connection: Connection, subject: Subject, text: str, *, person: str, now: datetime
 ) -> None:
     """Append a note."""
     row = {**subject.values(), "id": uuid_at(now), "text": text, "person": person, "created_at": now}
     await connection.execute(sa.insert(subject_notes).values(row))
 
 
-async def list_tags(connection: AsyncConnection, subject: Subject) -> tuple[SubjectTag, ...]:
+async def list_tags(connection: Connection, subject: Subject) -> tuple[SubjectTag, ...]:
     """The tags by name."""
     table = subject_tags.c
     query = sa.select(table.tag, table.added_by, table.added_at).where(*_of(subject_tags, subject))
     return tuple(SubjectTag(**row) for row in await all_rows(connection, query.order_by(table.tag)))
 
 
-async def add_tag(
-    connection: AsyncConnection, subject: Subject, tag: str, *, person: str, now: datetime
-) -> bool:
+async def add_tag(connection: Connection, subject: Subject, tag: str, *, person: str, now: datetime) -> bool:
     """Add a tag; False when it is there already."""
     row = {**subject.values(), "tag": tag, "added_by": person, "added_at": now}
     return bool(await changed_rows(connection, insert(subject_tags).values(row).on_conflict_do_nothing()))
 
 
-async def remove_tag(connection: AsyncConnection, subject: Subject, tag: str) -> bool:
+async def remove_tag(connection: Connection, subject: Subject, tag: str) -> bool:
     """Remove a tag; False when it is not there."""
     statement = sa.delete(subject_tags).where(*_of(subject_tags, subject), subject_tags.c.tag == tag)
     return bool(await changed_rows(connection, statement))

@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.pool import Pool, fetch_dicts
 from db.rows import all_rows
 from worker.model import NANO, BudgetPeriod
@@ -155,7 +155,7 @@ async def load_spenders(
     return tuple(_spender(row) for row in await fetch_dicts(source, SPENDERS, values))
 
 
-async def load_reached(connection: AsyncConnection, day: date) -> tuple[tuple[str, str], ...]:
+async def load_reached(connection: Connection, day: date) -> tuple[tuple[str, str], ...]:
     """Account and period of each budget that is spent."""
     values = {"day": day, "month": BudgetPeriod.MONTH.start(day)}
     return tuple((row["user_id"], row["grain"]) for row in await all_rows(connection, REACHED, values))

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from db.pool import Pool, PoolConnection, checkout, fetch_rows
+from db.connection import Connection
+from db.pool import Pool, checkout, fetch_rows
 from worker.errors import ConfigurationError
 
 MOST_DIMENSIONS: Final = 4000
@@ -85,7 +86,7 @@ async def create_first_embedder(source: Pool, model: str, dimensions: int, reque
     return active
 
 
-async def locked_active_embedder(connection: PoolConnection) -> int | None:
+async def locked_active_embedder(connection: Connection) -> int | None:
     """The active embedder's id, which cannot change before this transaction ends."""
     row = await (await connection.execute(ACTIVE_FOR_SHARE)).fetchone()
     return row[0] if row else None

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from psycopg.types.json import Jsonb
 
+from db.connection import Connection
 from db.documents.embedding_models import StoredEmbedder, locked_active_embedder
 from db.documents.stored_vectors import insert_vectors
-from db.pool import Pool, PoolConnection, checkout, fetch_dicts, fetch_rows
+from db.pool import Pool, checkout, fetch_dicts, fetch_rows
 from worker.documents.chunking import CHUNKING_VERSION
 from worker.documents.model import Chunk, DocumentFormat, Note
 from worker.documents.words import search_words
@@ -219,7 +220,7 @@ async def add_text_document(source: Pool, user_id: str, title: str, paragraphs: 
     return stored.outcome is UploadOutcome.ADDED
 
 
-async def _known_outcome(connection: PoolConnection, upload: Upload) -> StoredDocument | None:
+async def _known_outcome(connection: Connection, upload: Upload) -> StoredDocument | None:
     row = await (await connection.execute(SAME_CONTENT, _values(upload))).fetchone()
     if row is None:
         return None
@@ -235,7 +236,7 @@ async def _known_outcome(connection: PoolConnection, upload: Upload) -> StoredDo
 
 
 async def _insert(
-    connection: PoolConnection,
+    connection: Connection,
     values: Mapping[str, Any],
     chunks: Sequence[Chunk],
     flags: Sequence[Sequence[str]],

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from db.connection import Connection
 from db.documents.embedding_models import StoredEmbedder, vector_text
-from db.pool import Pool, PoolConnection, checkout, fetch_rows
+from db.pool import Pool, checkout, fetch_rows
 from worker.errors import ConfigurationError
 
 MISSING: Final = """
@@ -41,7 +42,7 @@ class Unembedded:
     whole: str
 
 
-async def has_chunks_without_vector(connection: PoolConnection, embedder_id: int) -> bool:
+async def has_chunks_without_vector(connection: Connection, embedder_id: int) -> bool:
     """Whether a chunk of any account has no vector of this embedder."""
     values = {"embedder_id": embedder_id, "document_id": 0, "number": 0, "limit": 1}
     return await (await connection.execute(MISSING, values)).fetchone() is not None
@@ -76,7 +77,7 @@ async def store_vectors(
 
 
 async def insert_vectors(
-    connection: PoolConnection,
+    connection: Connection,
     embedder: StoredEmbedder,
     keys: Iterable[tuple[str, int, int]],
     vectors: Sequence[Sequence[float]],

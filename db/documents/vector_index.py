@@ -6,8 +6,9 @@ from typing import Final
 
 from psycopg.sql import SQL, Identifier, Literal
 
+from db.connection import Connection
 from db.documents.embedding_models import StoredEmbedder
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, checkout
 
 EXACT_NUMBERS: Final = 10_000_000
 """Numbers (vectors times dimensions) of one account up to which all are compared: about 20 ms, see
@@ -47,7 +48,7 @@ async def ensure_index(source: Pool, embedder: StoredEmbedder, *, least: int = E
     return True
 
 
-async def _build(connection: PoolConnection, embedder: StoredEmbedder) -> None:
+async def _build(connection: Connection, embedder: StoredEmbedder) -> None:
     settings = {"statement_timeout": "0", "maintenance_work_mem": INDEX_MEMORY}
     settings["max_parallel_maintenance_workers"] = "0"  # more would need shared memory that containers lack
     for setting, value in settings.items():

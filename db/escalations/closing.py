@@ -10,11 +10,11 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.outgoing import events
 from db.outgoing.events import OutgoingEventType
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, checkout
 
 REPORT: Final = events.INSERT.format(
     source=f"""
@@ -119,13 +119,13 @@ class Closing:
         }
 
 
-async def close_escalation(connection: PoolConnection, closing: Closing) -> int:
+async def close_escalation(connection: Connection, closing: Closing) -> int:
     """Close what a closing names, in the caller's transaction; how many escalations."""
     row = await (await connection.execute(CLOSE, closing.values())).fetchone()
     return int(row[0]) if row else 0
 
 
-async def close_escalation_sqlalchemy(connection: AsyncConnection, closing: Closing) -> int:
+async def close_escalation_sqlalchemy(connection: Connection, closing: Closing) -> int:
     """The same on a connection of SQLAlchemy."""
     statement = sa.text(NAMED.sub(r":\1", CLOSE))
     return int((await connection.execute(statement, closing.values())).scalar_one())

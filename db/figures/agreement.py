@@ -14,8 +14,8 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.rows import Row, all_rows
 
 
@@ -144,13 +144,13 @@ _PAIRS: Final = """
 """
 
 
-async def counts_by_basis(connection: AsyncConnection, readings: ReviewSelection) -> dict[str, int]:
+async def counts_by_basis(connection: Connection, readings: ReviewSelection) -> dict[str, int]:
     """Standing reviews by origin: a member of ``Basis``, ``blind`` or ``golden``."""
     rows = await _rows(connection, STANDING + _BASES, selection_values(readings))
     return {row["basis"]: row["reviews"] for row in rows}
 
 
-async def count_agreement(connection: AsyncConnection, readings: ReviewSelection, basis: Basis) -> Agreement:
+async def count_agreement(connection: Connection, readings: ReviewSelection, basis: Basis) -> Agreement:
     """The counts of one basis; golden items and second readings are counted in full for every basis."""
     values = selection_values(readings)
     of_basis = values | {"basis": basis.value}
@@ -186,5 +186,5 @@ def selection_values(readings: ReviewSelection) -> Row:
     }
 
 
-async def _rows(connection: AsyncConnection, statement: str, values: Row) -> tuple[Row, ...]:
+async def _rows(connection: Connection, statement: str, values: Row) -> tuple[Row, ...]:
     return await all_rows(connection, sa.text(statement), values)

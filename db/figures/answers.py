@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any, Final, Protocol
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.answers.records import AnswerOutcome
 from db.answers.tables import answers
+from db.connection import Connection
 from db.rows import all_rows
 
 OF_A_DRAFT: Final = (AnswerOutcome.UNCHANGED, AnswerOutcome.EDITED, AnswerOutcome.REPLACED)
@@ -84,7 +84,7 @@ class AccountAnswers:
         return {"user_id": self.user_id, **counts, "unchanged_share": share}
 
 
-async def answer_figures(connection: AsyncConnection, filters: AnswerFilter) -> tuple[AccountAnswers, ...]:
+async def answer_figures(connection: Connection, filters: AnswerFilter) -> tuple[AccountAnswers, ...]:
     """The answers of a range by account, in the order of their names."""
     kept = answers.c
     counts = [sa.func.count().filter(kept.outcome == each.value).label(each.value) for each in AnswerOutcome]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.figures.agreement import STANDING, Basis, selection_values
 from db.figures.dimensions import EXPRESSIONS, SampleDimension
 from db.figures.error_rates import ErrorSelection
@@ -60,7 +60,7 @@ _READINGS: Final = f"""
 """
 
 
-async def calibration_sample(connection: AsyncConnection, selected: ErrorSelection) -> CalibrationSample:
+async def calibration_sample(connection: Connection, selected: ErrorSelection) -> CalibrationSample:
     """The reviewed decisions of samples that say something about a threshold."""
     values = selection_values(selected.reviews) | {
         "before": selected.until,

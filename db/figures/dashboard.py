@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.figures import figure_sql
 from db.figures.histograms import LABEL, POLICY, POLICY_BINS, SpreadKind
 from db.figures.hourly import HOUR, Grain
@@ -60,7 +60,7 @@ class DashboardFigures:
 
 
 async def load_totals(
-    connection: AsyncConnection, filters: FigureFilter, *, now: datetime, kept: KeptRows | None = None
+    connection: Connection, filters: FigureFilter, *, now: datetime, kept: KeptRows | None = None
 ) -> DashboardFigures:
     """The counts only, without times, confidence and days: half the statements of ``load_figures``."""
     reach = await load_reach(connection, filters, now, kept)
@@ -69,7 +69,7 @@ async def load_totals(
 
 
 async def load_figures(
-    connection: AsyncConnection, filters: FigureFilter, *, now: datetime, kept: KeptRows | None = None
+    connection: Connection, filters: FigureFilter, *, now: datetime, kept: KeptRows | None = None
 ) -> DashboardFigures:
     """The figures of a range and of the previous one; ``kept`` has the rows that are counted already."""
     reach = await load_reach(connection, filters, now, kept)
@@ -110,7 +110,7 @@ async def _totals(
 
 
 async def busiest_accounts(
-    connection: AsyncConnection, filters: FigureFilter, *, most: int = 20, kept: KeptRows | None = None
+    connection: Connection, filters: FigureFilter, *, most: int = 20, kept: KeptRows | None = None
 ) -> tuple[FigureRow, ...]:
     """The busiest accounts of the range, by counted spans."""
     figures = await counted_figures(connection, filters.since, filters.until, kept)
@@ -142,7 +142,7 @@ async def _paces(
 
 
 async def _live(
-    connection: AsyncConnection,
+    connection: Connection,
     statement: sa.TextClause,
     filters: FigureFilter,
     covered: Covered,

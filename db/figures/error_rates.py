@@ -10,8 +10,8 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.figures.agreement import STANDING, Basis, ReviewSelection, selection_values
 from db.figures.dimensions import EXPRESSIONS, SampleDimension
 from db.identifiers import uuid_at
@@ -149,7 +149,7 @@ _DESIGNS: Final = sa.text("""
 """)
 
 
-async def error_rates(connection: AsyncConnection, selected: ErrorSelection) -> tuple[ErrorRate, ...]:
+async def error_rates(connection: Connection, selected: ErrorSelection) -> tuple[ErrorRate, ...]:
     """Every line that has reviews, by kind, dimension and value."""
     values = selection_values(selected.reviews) | {
         "before": selected.until,
@@ -159,7 +159,7 @@ async def error_rates(connection: AsyncConnection, selected: ErrorSelection) -> 
     return tuple(map(_rate, await all_rows(connection, sa.text(STANDING + _RATES), values)))
 
 
-async def sample_designs(connection: AsyncConnection, selected: ErrorSelection) -> tuple[SampleDesign, ...]:
+async def sample_designs(connection: Connection, selected: ErrorSelection) -> tuple[SampleDesign, ...]:
     """The queues that drew decisions of the period, in the order they were opened."""
     accounts = selection_values(selected.reviews)["accounts"]
     values = {"accounts": accounts, "low": _least(selected.since), "high": _least(selected.until)}

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.figures.tables import figure_goals
 from db.rows import all_rows, changed_rows
 
@@ -53,7 +53,7 @@ class FigureGoal:
         return share < self.share if self.measure.is_floor else share > self.share
 
 
-async def load_goals(connection: AsyncConnection, account: str | None) -> Mapping[GoalMeasure, FigureGoal]:
+async def load_goals(connection: Connection, account: str | None) -> Mapping[GoalMeasure, FigureGoal]:
     """The goals of an account, or where it has none, of all accounts together."""
     kept = figure_goals.c
     query = (
@@ -66,7 +66,7 @@ async def load_goals(connection: AsyncConnection, account: str | None) -> Mappin
     return {goal.measure: goal for goal in found}
 
 
-async def set_goal(connection: AsyncConnection, goal: FigureGoal) -> None:
+async def set_goal(connection: Connection, goal: FigureGoal) -> None:
     """Set a goal in place of an earlier one."""
     query = sa.text("""
         INSERT INTO figure_goals (user_id, measure, share, within_min, set_by)
@@ -84,7 +84,7 @@ async def set_goal(connection: AsyncConnection, goal: FigureGoal) -> None:
     await connection.execute(query, values)
 
 
-async def remove_goal(connection: AsyncConnection, user_id: str, measure: GoalMeasure) -> bool:
+async def remove_goal(connection: Connection, user_id: str, measure: GoalMeasure) -> bool:
     """Remove a goal; False where there was none."""
     kept = figure_goals.c
     query = sa.delete(figure_goals).where(kept.user_id == user_id, kept.measure == measure.value)

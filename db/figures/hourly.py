@@ -12,8 +12,8 @@ from enum import StrEnum
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.figures.figure_sql import COLUMNS, COUNTS, DECIDED, PARTS, SPREADS, SUMS
 
 LOCK: Final = 0x46494755  # "FIGU": one filler at a time per database
@@ -133,9 +133,7 @@ class FilledSpan:
     events: int
 
 
-async def fill_next(
-    connection: AsyncConnection, *, now: datetime, most_s: float = 120.0
-) -> FilledSpan | None:
+async def fill_next(connection: Connection, *, now: datetime, most_s: float = 120.0) -> FilledSpan | None:
     """Count the next span in this transaction, days before hours, newest first; None when none is due.
 
     Also None while another transaction is filling. Call it until it returns None, each time in its own
@@ -152,7 +150,7 @@ async def fill_next(
     return None if hour is None else await _fill_hour(connection, hour, now)
 
 
-async def sweep_next(connection: AsyncConnection) -> datetime | None:
+async def sweep_next(connection: Connection) -> datetime | None:
     """Delete the hours of the oldest day whose decisions retention deleted; the day, or None.
 
     The day's own row stays. Hours are kept as long as their decisions, for ranges that are cut into
@@ -165,7 +163,7 @@ async def sweep_next(connection: AsyncConnection) -> datetime | None:
     return day
 
 
-async def uncounted_hours(connection: AsyncConnection, *, now: datetime) -> int:
+async def uncounted_hours(connection: Connection, *, now: datetime) -> int:
     """How many finished hours are not counted yet."""
     return int((await connection.execute(_WAITING, _due(now))).scalar_one())
 
@@ -174,7 +172,7 @@ def _due(now: datetime) -> dict[str, Any]:
     return {"now": now, "stale": now - REFRESH, "ages": list(AGES)}
 
 
-async def _fill_hour(connection: AsyncConnection, hour: datetime, now: datetime) -> FilledSpan:
+async def _fill_hour(connection: Connection, hour: datetime, now: datetime) -> FilledSpan:
     """Count an hour up to now; its day is counted again when the hour is finished."""
     day = hour.astimezone(UTC).replace(hour=0)
     for statement in _FORGET:

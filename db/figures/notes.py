@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.figures.reach import FigureFilter
 from db.figures.tables import figure_notes
 from db.rows import all_rows, changed_rows, first_row
@@ -51,7 +51,7 @@ class Happening:
     version: int | None = None
 
 
-async def load_happenings(connection: AsyncConnection, filters: FigureFilter) -> tuple[Happening, ...]:
+async def load_happenings(connection: Connection, filters: FigureFilter) -> tuple[Happening, ...]:
     """Notes and versions of a range, the newest first."""
     users: Sequence[str] = filters.users
     everyone = list(users) == [""]
@@ -67,19 +67,19 @@ async def load_happenings(connection: AsyncConnection, filters: FigureFilter) ->
     return tuple(sorted((Happening(**row) for row in rows), key=lambda each: each.at, reverse=True))
 
 
-async def add_note(connection: AsyncConnection, user_id: str, *, at: datetime, text: str, person: str) -> int:
+async def add_note(connection: Connection, user_id: str, *, at: datetime, text: str, person: str) -> int:
     """Add a note; its id."""
     values = {"user_id": user_id, "at": at, "text": text, "created_by": person}
     query = sa.insert(figure_notes).values(values).returning(figure_notes.c.id)
     return int((await connection.execute(query)).scalar_one())
 
 
-async def note_account(connection: AsyncConnection, note_id: int) -> str | None:
+async def note_account(connection: Connection, note_id: int) -> str | None:
     """The account of a note, empty for all accounts; None where there is no such note."""
     row = await first_row(connection, sa.select(figure_notes.c.user_id).where(figure_notes.c.id == note_id))
     return None if row is None else str(row["user_id"])
 
 
-async def remove_note(connection: AsyncConnection, note_id: int) -> bool:
+async def remove_note(connection: Connection, note_id: int) -> bool:
     """Remove a note; False where there was none."""
     return await changed_rows(connection, sa.delete(figure_notes).where(figure_notes.c.id == note_id)) > 0

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.figures.kept_rows import KeptRows
 from db.figures.reach import FigureFilter, load_reach
 from db.rows import Row
@@ -103,7 +103,7 @@ class PartCount:
 
 
 async def largest_parts(
-    connection: AsyncConnection,
+    connection: Connection,
     filters: FigureFilter,
     measure: CountMeasure,
     *,

@@ -9,8 +9,8 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.figures.reach import FigureFilter, FigureRow
 from db.rows import Row, all_rows
 
@@ -60,7 +60,7 @@ class WaitingEscalations:
 
 
 async def count_overturned(
-    connection: AsyncConnection, filters: FigureFilter, *, hidden: Collection[UUID] = ()
+    connection: Connection, filters: FigureFilter, *, hidden: Collection[UUID] = ()
 ) -> tuple[FigureRow, ...]:
     """step, hits, total: decisions of a step that were overturned, of those agreed with or overturned.
 
@@ -73,7 +73,7 @@ async def count_overturned(
 
 
 async def count_answered(
-    connection: AsyncConnection, filters: FigureFilter, *, within: timedelta, now: datetime
+    connection: Connection, filters: FigureFilter, *, within: timedelta, now: datetime
 ) -> tuple[FigureRow, ...]:
     """step, hits, total: escalations of a step that people closed in time, of those that they could.
 
@@ -83,7 +83,7 @@ async def count_answered(
     return await all_rows(connection, ANSWERED, values)
 
 
-async def load_waiting(connection: AsyncConnection, filters: FigureFilter) -> WaitingEscalations:
+async def load_waiting(connection: Connection, filters: FigureFilter) -> WaitingEscalations:
     """The open escalations, whatever the range is."""
     values = {name: value for name, value in _values(filters).items() if name in ("users", "scope")}
     (row,) = await all_rows(connection, WAITING, values)

@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any, TypeAlias
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.figures.hourly import DAY, Grain
 from db.figures.kept_rows import CountedFigures, KeptRows, counted_figures
 from db.figures.spans import Covered, counted_spans, covering_spans
@@ -67,7 +67,7 @@ class Reach:
 
 
 async def load_reach(
-    connection: AsyncConnection, filters: FigureFilter, now: datetime, kept: KeptRows | None = None
+    connection: Connection, filters: FigureFilter, now: datetime, kept: KeptRows | None = None
 ) -> Reach:
     """The counted spans of a filter."""
     since, until, back = filters.since, filters.until, filters.back

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.figures.reach import FigureFilter
 from db.rows import all_rows
 from db.tables import ai_decisions
@@ -25,7 +25,7 @@ class RejectionCount:
     share: float
 
 
-async def rejection_counts(connection: AsyncConnection, filters: FigureFilter) -> tuple[RejectionCount, ...]:
+async def rejection_counts(connection: Connection, filters: FigureFilter) -> tuple[RejectionCount, ...]:
     """The reasons of a range, most frequent first, read from an index that has only the rejections."""
     kept, number = ai_decisions.c, sa.func.count().label("number")
     query = (

@@ -12,8 +12,8 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.figures.agreement import STANDING, ReviewSelection, selection_values
 from db.rows import Row, all_rows
 
@@ -76,7 +76,7 @@ class QualityWeek:
 
 
 async def quality_weeks(
-    connection: AsyncConnection, person_id: UUID, selected: ReviewSelection
+    connection: Connection, person_id: UUID, selected: ReviewSelection
 ) -> tuple[QualityWeek, ...]:
     """The weeks in which the person reviewed, the oldest first."""
     values = selection_values(selected) | {"person": person_id}
@@ -95,9 +95,7 @@ async def quality_weeks(
     )
 
 
-async def reviewers_of(
-    connection: AsyncConnection, selected: ReviewSelection
-) -> tuple[tuple[UUID, str], ...]:
+async def reviewers_of(connection: Connection, selected: ReviewSelection) -> tuple[tuple[UUID, str], ...]:
     """Id and login of the people with reviews, in the order of their logins."""
     rows = await all_rows(connection, _REVIEWERS, selection_values(selected))
     return tuple((row["person_id"], row["person"]) for row in rows)

@@ -7,9 +7,9 @@ from datetime import date, datetime
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.candidates.returned import load_returned
+from db.connection import Connection
 from db.costs.report import load_reached
 from db.rows import all_rows, first_row
 
@@ -80,7 +80,7 @@ class StoredFigures:
     shadows_failed: int = 0
 
 
-async def load_stored_figures(connection: AsyncConnection, today: date) -> StoredFigures:
+async def load_stored_figures(connection: Connection, today: date) -> StoredFigures:
     """The figures now."""
     waiting = await first_row(connection, WAITING)
     assert waiting is not None  # an aggregate has one row

@@ -6,15 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import psycopg
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.decision_list import read_connection
+from db.connection import Connection
 from worker.errors import StorageUnavailable
 
 
 @asynccontextmanager
-async def figures_connection(url: str) -> AsyncIterator[AsyncConnection]:
+async def figures_connection(url: str) -> AsyncIterator[Connection]:
     """A read-only connection.
 
     Raises:
@@ -23,6 +22,5 @@ async def figures_connection(url: str) -> AsyncIterator[AsyncConnection]:
     try:
         async with read_connection(url) as connection:
             yield connection
-    except (psycopg.Error, sa.exc.SQLAlchemyError) as error:
-        cause = getattr(error, "orig", None) or error
-        raise StorageUnavailable("Postgres: the figures were not read", kind=type(cause).__name__) from error
+    except psycopg.Error as error:
+        raise StorageUnavailable("Postgres: the figures were not read", kind=type(error).__name__) from error

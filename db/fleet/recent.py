@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.rows import all_rows
 
 RECENT: Final = timedelta(minutes=15)
@@ -53,7 +53,7 @@ class RecentCount:
     degraded: int
 
 
-async def load_recent_counts(connection: AsyncConnection, now: datetime) -> tuple[RecentCount, ...]:
+async def load_recent_counts(connection: Connection, now: datetime) -> tuple[RecentCount, ...]:
     """The counts now."""
     values = {"now": now, "recent": RECENT, "past": PAST_SPAN, "ahead": AHEAD, "days": PAST_DAYS}
     return tuple(RecentCount(**row) for row in await all_rows(connection, COUNTS, values))

@@ -8,14 +8,14 @@ from typing import Final, Generic, TypeVar
 
 from psycopg import AsyncClientCursor
 
-from db.pool import PoolConnection
+from db.connection import Connection
 
 Row = TypeVar("Row")
 BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 """Each statement under the locks must see what was committed before it, such as a takeover."""
 
 
-async def begun(connection: PoolConnection, lock: str) -> bool:
+async def begun(connection: Connection, lock: str) -> bool:
     """Begin a transaction and try to lock in it, in one round trip; whether it has the lock.
 
     No pipeline: psycopg flushes at its end, after which Postgres limits no idle time of the transaction.
@@ -37,7 +37,7 @@ class LockedBatch(Generic[Row]):
 
     def __init__(
         self,
-        connection: PoolConnection,
+        connection: Connection,
         rows: Sequence[Row],
         set_delivered: str,
         *,

@@ -10,8 +10,8 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.people.sessions import token_hash
 from db.people.tables import api_tokens
 from db.rows import all_rows, changed_rows, first_row
@@ -55,7 +55,7 @@ class ApiToken:
 
 
 async def store_token(
-    connection: AsyncConnection,
+    connection: Connection,
     token_id: UUID,
     person_id: UUID,
     token: str,
@@ -81,7 +81,7 @@ async def store_token(
     )
 
 
-async def list_tokens(connection: AsyncConnection, person_id: UUID) -> tuple[ApiToken, ...]:
+async def list_tokens(connection: Connection, person_id: UUID) -> tuple[ApiToken, ...]:
     """A person's API tokens, newest first, including those that ended."""
     columns = (api_tokens.c.id.label("token_id"), *(api_tokens.c[each] for each in ApiToken.__slots__[1:]))
     query = sa.select(*columns).where(api_tokens.c.person_id == person_id).order_by(api_tokens.c.id.desc())
@@ -89,7 +89,7 @@ async def list_tokens(connection: AsyncConnection, person_id: UUID) -> tuple[Api
     return tuple(ApiToken(**dict(row) | {"scopes": tuple(row["scopes"])}) for row in rows)
 
 
-async def use_token(connection: AsyncConnection, token: str, *, now: datetime) -> UsedToken | None:
+async def use_token(connection: Connection, token: str, *, now: datetime) -> UsedToken | None:
     """The owner and the scopes of an API token; None when it was revoked, has expired or never existed."""
     right = (api_tokens.c.token_hash == token_hash(token)) & api_tokens.c.revoked_at.is_(None)
     columns = (api_tokens.c[name] for name in ("id", "person_id", "used_at", "scopes", "expires_at"))
@@ -107,16 +107,14 @@ async def use_token(connection: AsyncConnection, token: str, *, now: datetime) -
     )
 
 
-async def revoke_token(
-    connection: AsyncConnection, person_id: UUID, token_id: UUID, *, now: datetime
-) -> bool:
+async def revoke_token(connection: Connection, person_id: UUID, token_id: UUID, *, now: datetime) -> bool:
     """Revoke a person's API token; False when they have no such valid token."""
     mine = (api_tokens.c.person_id == person_id) & (api_tokens.c.id == token_id)
     statement = sa.update(api_tokens).where(mine, api_tokens.c.revoked_at.is_(None)).values(revoked_at=now)
     return bool(await changed_rows(connection, statement))
 
 
-async def revoke_all_tokens(connection: AsyncConnection, person_id: UUID, *, now: datetime) -> int:
+async def revoke_all_tokens(connection: Connection, person_id: UUID, *, now: datetime) -> int:
     """Revoke every API token of a person; how many."""
     mine = (api_tokens.c.person_id == person_id) & api_tokens.c.revoked_at.is_(None)
     return await changed_rows(connection, sa.update(api_tokens).where(mine).values(revoked_at=now))

@@ -10,7 +10,8 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.connection import Connection
 
 PERIOD: Final = timedelta(minutes=1)
 LOCK: Final = sa.text("SELECT pg_advisory_xact_lock(hashtextextended('attempts ' || :kind, 0))")
@@ -42,7 +43,7 @@ class PaidAttempt:
     user_id: str | None = None
 
 
-async def attempt_wait_s(connection: AsyncConnection, attempt: PaidAttempt) -> int:
+async def attempt_wait_s(connection: Connection, attempt: PaidAttempt) -> int:
     """Seconds until the attempt is allowed; 0: now.
 
     Other attempts of the kind wait for this transaction, which appends the line of an allowed attempt.
@@ -55,5 +56,5 @@ async def attempt_wait_s(connection: AsyncConnection, attempt: PaidAttempt) -> i
         "account": attempt.user_id,
         "allowed": MOST_A_MINUTE[attempt.kind] - 1,
     }
-    left = (await connection.execute(WAIT, values)).scalar_one_or_none()
+    left = (await connection.execute(WAIT, values)).scalar()
     return 0 if left is None else max(1, math.ceil(left))

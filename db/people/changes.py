@@ -8,8 +8,8 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.people import api_tokens, invitations, sessions, sign_ins
 from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Person, RoleGrant
 from db.people.tables import people, person_roles
@@ -17,7 +17,7 @@ from db.rows import changed_rows
 
 
 async def give_password(
-    connection: AsyncConnection, person: Person, password_hash: str | None, *, given_by: UUID | None
+    connection: Connection, person: Person, password_hash: str | None, *, given_by: UUID | None
 ) -> None:
     """Store a first password, or none; passwords that the person gave are re-attributed to their giver."""
     first = password_hash is not None
@@ -26,18 +26,18 @@ async def give_password(
     )
 
 
-async def store_own_password(connection: AsyncConnection, person: Person, password_hash: str | None) -> None:
+async def store_own_password(connection: Connection, person: Person, password_hash: str | None) -> None:
     """Store a password that no administrator can know, or none; re-attribute as ``give_password`` does."""
     await _store_password(connection, person, password_hash, must_change=False, given_by=None)
 
 
-async def replace_password(connection: AsyncConnection, person_id: UUID, old: str, new: str) -> bool:
+async def replace_password(connection: Connection, person_id: UUID, old: str, new: str) -> bool:
     """Store the password that a person chose; False when ``old`` is not the stored hash any more."""
     mine = sa.update(people).where(people.c.id == person_id, people.c.password_hash == old)
     return bool(await changed_rows(connection, mine.values(password_hash=new, must_change_password=False)))
 
 
-async def password_is_current(connection: AsyncConnection, person_id: UUID, password_hash: str) -> bool:
+async def password_is_current(connection: Connection, person_id: UUID, password_hash: str) -> bool:
     """Whether a checked hash is still the stored one; locked until this transaction ends."""
     query = sa.select(people.c.id).where(
         people.c.id == person_id, people.c.password_hash == password_hash, people.c.disabled_at.is_(None)
@@ -45,14 +45,14 @@ async def password_is_current(connection: AsyncConnection, person_id: UUID, pass
     return (await connection.execute(query.with_for_update(read=True))).first() is not None
 
 
-async def rehash_password(connection: AsyncConnection, person_id: UUID, old: str, new: str) -> None:
+async def rehash_password(connection: Connection, person_id: UUID, old: str, new: str) -> None:
     """Store the same password hashed with current parameters, unless it was changed meanwhile."""
     statement = sa.update(people).where(people.c.id == person_id, people.c.password_hash == old)
     await connection.execute(statement.values(password_hash=new))
 
 
 async def set_preferences(
-    connection: AsyncConnection,
+    connection: Connection,
     person_id: UUID,
     *,
     name: str,
@@ -72,24 +72,24 @@ async def set_preferences(
     )
 
 
-async def switch_keys(connection: AsyncConnection, person_id: UUID, *, keys_on: bool) -> None:
+async def switch_keys(connection: Connection, person_id: UUID, *, keys_on: bool) -> None:
     """Switch a person's keyboard shortcuts on or off."""
     await _set(connection, person_id, keys_on=keys_on)
 
 
-async def disable_person(connection: AsyncConnection, person_id: UUID, *, now: datetime) -> None:
+async def disable_person(connection: Connection, person_id: UUID, *, now: datetime) -> None:
     """Forbid a person to sign in; the caller also revokes access."""
     await _set(connection, person_id, disabled_at=now)
 
 
-async def revoke_access(connection: AsyncConnection, person_id: UUID, *, now: datetime) -> dict[str, int]:
+async def revoke_access(connection: Connection, person_id: UUID, *, now: datetime) -> dict[str, int]:
     """End sessions, API tokens, sign-in links and invitations a person made; counts for the access log."""
     ended = await sessions.end_all_sessions(connection, person_id)
     return {"sessions_ended": ended} | await _end_tokens_and_links(connection, person_id, now)
 
 
 async def end_other_ways_in(
-    connection: AsyncConnection, person_id: UUID, session: str, *, now: datetime
+    connection: Connection, person_id: UUID, session: str, *, now: datetime
 ) -> dict[str, int]:
     """End other sessions, API tokens, sign-in links and invitations made; counts for the access log.
 
@@ -99,9 +99,7 @@ async def end_other_ways_in(
     return {"sessions_ended": ended} | await _end_tokens_and_links(connection, person_id, now)
 
 
-async def _end_tokens_and_links(
-    connection: AsyncConnection, person_id: UUID, now: datetime
-) -> dict[str, int]:
+async def _end_tokens_and_links(connection: Connection, person_id: UUID, now: datetime) -> dict[str, int]:
     return {
         "keys_revoked": await api_tokens.revoke_all_tokens(connection, person_id, now=now),
         "links_ended": await sign_ins.end_links(connection, person_id),
@@ -109,18 +107,18 @@ async def _end_tokens_and_links(
     }
 
 
-async def enable_person(connection: AsyncConnection, person_id: UUID) -> None:
+async def enable_person(connection: Connection, person_id: UUID) -> None:
     """Allow a disabled person to sign in again."""
     await _set(connection, person_id, disabled_at=None)
 
 
-async def link_identity(connection: AsyncConnection, person_id: UUID, issuer: str, subject: str) -> bool:
+async def link_identity(connection: Connection, person_id: UUID, issuer: str, subject: str) -> bool:
     """Link a person to an identity; False when the person is linked to another one."""
     statement = sa.update(people).where(people.c.id == person_id, people.c.oidc_subject.is_(None))
     return bool(await changed_rows(connection, statement.values(oidc_issuer=issuer, oidc_subject=subject)))
 
 
-async def revoke_role(connection: AsyncConnection, person_id: UUID, unwanted: RoleGrant) -> bool:
+async def revoke_role(connection: Connection, person_id: UUID, unwanted: RoleGrant) -> bool:
     """Take a role away; False when the person did not have it."""
     statement = sa.delete(person_roles).where(
         person_roles.c.person_id == person_id,
@@ -130,12 +128,12 @@ async def revoke_role(connection: AsyncConnection, person_id: UUID, unwanted: Ro
     return bool(await changed_rows(connection, statement))
 
 
-async def lock_roles(connection: AsyncConnection) -> None:
+async def lock_roles(connection: Connection) -> None:
     """Serialise changes of roles and access until this transaction ends; read people afterwards."""
     await connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('hushgate people'))"))
 
 
-async def list_admins(connection: AsyncConnection) -> tuple[UUID, ...]:
+async def list_admins(connection: Connection) -> tuple[UUID, ...]:
     """The people who administer every account and may sign in."""
     query = (
         sa.select(people.c.id)
@@ -149,12 +147,12 @@ async def list_admins(connection: AsyncConnection) -> tuple[UUID, ...]:
     return tuple((await connection.execute(query)).scalars())
 
 
-async def _set(connection: AsyncConnection, person_id: UUID, **values: Any) -> None:
+async def _set(connection: Connection, person_id: UUID, **values: Any) -> None:
     await connection.execute(sa.update(people).where(people.c.id == person_id).values(**values))
 
 
 async def _store_password(
-    connection: AsyncConnection,
+    connection: Connection,
     person: Person,
     password_hash: str | None,
     *,

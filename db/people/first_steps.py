@@ -7,8 +7,8 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.people.api_tokens import TokenScope
 from db.people.records import EVERY_ACCOUNT
 from db.people.sample_data import SAMPLE_ACCOUNT
@@ -67,7 +67,7 @@ class FirstSteps:
     channel: bool = False
 
 
-async def load_first_steps(connection: AsyncConnection) -> FirstSteps | None:
+async def load_first_steps(connection: Connection) -> FirstSteps | None:
     """The steps of a new installation; None when it has several accounts and so is not new."""
     accounts = await all_rows(connection, ACCOUNTS, {"sample": SAMPLE_ACCOUNT})
     if len(accounts) > 1:
@@ -80,7 +80,7 @@ async def load_first_steps(connection: AsyncConnection) -> FirstSteps | None:
     return replace(await load_account_steps(connection, account), models=models)
 
 
-async def load_account_steps(connection: AsyncConnection, account: str) -> FirstSteps:
+async def load_account_steps(connection: Connection, account: str) -> FirstSteps:
     """The steps of one account, whatever other accounts there are; ``models`` is not looked at."""
     values = {"account": account, "every": EVERY_ACCOUNT, "publish": TokenScope.PUBLISH.value}
     found = await first_row(connection, DONE, values)
@@ -88,9 +88,7 @@ async def load_account_steps(connection: AsyncConnection, account: str) -> First
     return FirstSteps(account=account, **found)
 
 
-async def decided_event(connection: AsyncConnection, account: str, event_id: str) -> UUID | None:
+async def decided_event(connection: Connection, account: str, event_id: str) -> UUID | None:
     """The decision on an event; None while there is none."""
-    found: UUID | None = (
-        await connection.execute(EVENT, {"account": account, "event": event_id})
-    ).scalar_one_or_none()
+    found: UUID | None = (await connection.execute(EVENT, {"account": account, "event": event_id})).scalar()
     return found

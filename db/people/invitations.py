@@ -8,9 +8,9 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
+from db.connection import Connection
 from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Role, RoleGrant
 from db.people.sessions import token_hash
 from db.people.tables import invitations, people, person_roles
@@ -46,7 +46,7 @@ class Invitation:
 
 
 async def add_invitation(
-    connection: AsyncConnection, token: str, *, login: str, wanted: RoleGrant, invited_by: UUID, now: datetime
+    connection: Connection, token: str, *, login: str, wanted: RoleGrant, invited_by: UUID, now: datetime
 ) -> None:
     """Store an invitation; open ones of the same login and role end."""
     same = (_TABLE.login == login) & (_TABLE.user_id == wanted.user_id) & (_TABLE.role == wanted.role.value)
@@ -65,7 +65,7 @@ async def add_invitation(
     )
 
 
-async def count_invitations(connection: AsyncConnection, invited_by: UUID, *, since: datetime) -> int:
+async def count_invitations(connection: Connection, invited_by: UUID, *, since: datetime) -> int:
     """The number of invitations that a person has made since then; each call waits for the one before."""
     lock = sa.text("SELECT pg_advisory_xact_lock(hashtextextended('hushgate invitations ' || :person, 0))")
     await connection.execute(lock, {"person": str(invited_by)})
@@ -74,7 +74,7 @@ async def count_invitations(connection: AsyncConnection, invited_by: UUID, *, si
 
 
 async def list_invitations(
-    connection: AsyncConnection, accounts: tuple[str, ...] | None, *, now: datetime
+    connection: Connection, accounts: tuple[str, ...] | None, *, now: datetime
 ) -> tuple[Invitation, ...]:
     """Open invitations to these accounts, or to any, by login."""
     query = sa.select(*_COLUMNS).where(_open(now)).order_by(_TABLE.login, _TABLE.id)
@@ -83,14 +83,14 @@ async def list_invitations(
     return tuple(_invitation(row) for row in await all_rows(connection, query))
 
 
-async def get_invitation(connection: AsyncConnection, token: str, *, now: datetime) -> Invitation | None:
+async def get_invitation(connection: Connection, token: str, *, now: datetime) -> Invitation | None:
     """The open invitation of a link, or None."""
     query = sa.select(*_COLUMNS).where(_TABLE.token_hash == token_hash(token), _open(now))
     row = await first_row(connection, query)
     return _invitation(row) if row else None
 
 
-async def accept_invitation(connection: AsyncConnection, token: str, *, now: datetime) -> Invitation | None:
+async def accept_invitation(connection: Connection, token: str, *, now: datetime) -> Invitation | None:
     """The open invitation of a link, which ends with this transaction; None for the second of two."""
     statement = sa.update(invitations).where(_TABLE.token_hash == token_hash(token), _open(now))
     row = await first_row(connection, statement.values(accepted_at=now).returning(*_COLUMNS))
@@ -98,7 +98,7 @@ async def accept_invitation(connection: AsyncConnection, token: str, *, now: dat
 
 
 async def withdraw_invitation(
-    connection: AsyncConnection, invitation_id: UUID, accounts: tuple[str, ...] | None, *, now: datetime
+    connection: Connection, invitation_id: UUID, accounts: tuple[str, ...] | None, *, now: datetime
 ) -> Invitation | None:
     """End an open invitation to one of these accounts, or to any; None when there is none."""
     here = _TABLE.id == invitation_id
@@ -108,17 +108,17 @@ async def withdraw_invitation(
     return _invitation(row) if row else None
 
 
-async def withdraw_invitations_by(connection: AsyncConnection, person_id: UUID, *, now: datetime) -> int:
+async def withdraw_invitations_by(connection: Connection, person_id: UUID, *, now: datetime) -> int:
     """End the open invitations that a person made; how many."""
     return await _withdraw(connection, _TABLE.invited_by == person_id, now)
 
 
-async def delete_expired_invitations(connection: AsyncConnection, *, now: datetime) -> None:
+async def delete_expired_invitations(connection: Connection, *, now: datetime) -> None:
     """Delete expired invitations; accepted and withdrawn ones count for the rate limit until then."""
     await connection.execute(sa.delete(invitations).where(_TABLE.expires_at <= now))
 
 
-async def _withdraw(connection: AsyncConnection, which: sa.ColumnElement[bool], now: datetime) -> int:
+async def _withdraw(connection: Connection, which: sa.ColumnElement[bool], now: datetime) -> int:
     unanswered = which & _TABLE.accepted_at.is_(None) & _TABLE.withdrawn_at.is_(None)
     return await changed_rows(connection, sa.update(invitations).where(unanswered).values(withdrawn_at=now))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.people.tables import people
 
 
 async def set_choice(
-    connection: AsyncConnection, person_id: UUID, *, language: str | None, time_zone: str | None
+    connection: Connection, person_id: UUID, *, language: str | None, time_zone: str | None
 ) -> None:
     """Store a choice; an empty text removes it, None leaves it."""
     given = {"language": language, "time_zone": time_zone}

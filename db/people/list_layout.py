@@ -9,8 +9,8 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.people.tables import people
 from db.rows import Row
 
@@ -55,12 +55,12 @@ def layout_from_row(row: Row) -> ListLayout:
     return ListLayout(columns=columns, order=ListOrder(row["list_order"]))
 
 
-async def set_columns(connection: AsyncConnection, person_id: UUID, columns: Sequence[ListColumn]) -> None:
+async def set_columns(connection: Connection, person_id: UUID, columns: Sequence[ListColumn]) -> None:
     """Keep the optional columns of a person."""
     statement = sa.update(people).where(people.c.id == person_id)
     await connection.execute(statement.values(list_columns=[each.value for each in columns]))
 
 
-async def set_order(connection: AsyncConnection, person_id: UUID, order: ListOrder) -> None:
+async def set_order(connection: Connection, person_id: UUID, order: ListOrder) -> None:
     """Keep the order of a person."""
     await connection.execute(sa.update(people).where(people.c.id == person_id).values(list_order=order.value))

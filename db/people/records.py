@@ -9,9 +9,9 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.collaboration.tables import comment_mentions
+from db.connection import Connection
 from db.people.list_layout import ListLayout, layout_from_row
 from db.people.tables import people, person_roles, second_factors
 from db.rows import Row, all_rows, first_row
@@ -142,31 +142,31 @@ class Credentials:
     password_hash: str | None
 
 
-async def get_person(connection: AsyncConnection, person_id: UUID) -> Person | None:
+async def get_person(connection: Connection, person_id: UUID) -> Person | None:
     """A person with their roles, or None."""
     return await _first_person(connection, WITH_GRANTS.where(people.c.id == person_id))
 
 
-async def get_credentials(connection: AsyncConnection, login: str) -> Credentials | None:
+async def get_credentials(connection: Connection, login: str) -> Credentials | None:
     """The person of a login with the password hash, or None."""
     row = await first_row(connection, WITH_GRANTS.where(people.c.login == login.lower()))
     return Credentials(person=person_from_row(row), password_hash=row["password_hash"]) if row else None
 
 
-async def person_of_identity(connection: AsyncConnection, issuer: str, subject: str) -> Person | None:
+async def person_of_identity(connection: Connection, issuer: str, subject: str) -> Person | None:
     """The person linked to an identity, or None."""
     query = WITH_GRANTS.where(people.c.oidc_issuer == issuer, people.c.oidc_subject == subject)
     return await _first_person(connection, query)
 
 
-async def list_people(connection: AsyncConnection, accounts: tuple[str, ...] | None) -> tuple[Person, ...]:
+async def list_people(connection: Connection, accounts: tuple[str, ...] | None) -> tuple[Person, ...]:
     """People by login: all, or those who have a role on one of these accounts or on every account."""
     rows = await all_rows(connection, _with_roles_on(accounts))
     return tuple(person_from_row(row) for row in rows)
 
 
 async def find_people(
-    connection: AsyncConnection, accounts: tuple[str, ...] | None, text: str, *, limit: int
+    connection: Connection, accounts: tuple[str, ...] | None, text: str, *, limit: int
 ) -> tuple[Person, ...]:
     """The first of ``list_people`` whose login or name contains the text, in any case."""
     either = people.c.login.icontains(text, autoescape=True) | people.c.name.icontains(text, autoescape=True)
@@ -174,7 +174,7 @@ async def find_people(
     return tuple(person_from_row(row) for row in rows)
 
 
-async def people_knowing_password(connection: AsyncConnection, giver_id: UUID) -> tuple[Person, ...]:
+async def people_knowing_password(connection: Connection, giver_id: UUID) -> tuple[Person, ...]:
     """Enabled people whose password this person gave last and may know, by login."""
     query = WITH_GRANTS.where(people.c.password_given_by == giver_id, people.c.disabled_at.is_(None))
     rows = await all_rows(connection, query.order_by(people.c.login))
@@ -182,7 +182,7 @@ async def people_knowing_password(connection: AsyncConnection, giver_id: UUID) -
 
 
 async def add_person(
-    connection: AsyncConnection,
+    connection: Connection,
     person_id: UUID,
     *,
     login: str,
@@ -206,9 +206,7 @@ async def add_person(
     return (await connection.execute(unless_taken)).first() is not None
 
 
-async def grant_role(
-    connection: AsyncConnection, person_id: UUID, wanted: RoleGrant, *, granted_by: str
-) -> None:
+async def grant_role(connection: Connection, person_id: UUID, wanted: RoleGrant, *, granted_by: str) -> None:
     """Give a role on an account; nothing changes when they have it."""
     statement = insert(person_roles).values(
         person_id=person_id, user_id=wanted.user_id, role=wanted.role.value, granted_by=granted_by
@@ -243,6 +241,6 @@ def _with_roles_on(accounts: tuple[str, ...] | None) -> sa.Select[Any]:
     return query.where(people.c.id.in_(here))
 
 
-async def _first_person(connection: AsyncConnection, query: sa.Select[Any]) -> Person | None:
+async def _first_person(connection: Connection, query: sa.Select[Any]) -> Person | None:
     row = await first_row(connection, query)
     return person_from_row(row) if row else None

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.rows import changed_rows, first_row
 
 SAMPLE_ACCOUNT: Final = "hushgate-sample"
@@ -46,19 +46,19 @@ class SampleState:
     decided: int
 
 
-async def load_sample_state(connection: AsyncConnection) -> SampleState:
+async def load_sample_state(connection: Connection) -> SampleState:
     """Whether the sample data is there, and how much of it is decided."""
     found = await first_row(connection, STATE, {"sample": SAMPLE_ACCOUNT})
     assert found is not None  # a select without a table
     return SampleState(**found)
 
 
-async def queue_samples(connection: AsyncConnection) -> int:
+async def queue_samples(connection: Connection) -> int:
     """Put newly decided samples into their queue; how many."""
     return await changed_rows(connection, QUEUE, {"sample": SAMPLE_ACCOUNT})
 
 
-async def remove_samples(connection: AsyncConnection) -> int | None:
+async def remove_samples(connection: Connection) -> int | None:
     """Delete everything of the sample account; how many decisions, None while a legal hold is on it."""
     removed: int | None = (await connection.execute(REMOVE)).scalar_one()
     return removed

@@ -10,8 +10,8 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.people.tables import second_factors
 from db.rows import changed_rows, first_row
 
@@ -36,7 +36,7 @@ def recovery_hash(code: str) -> bytes:
     return hashlib.sha256(code.encode()).digest()
 
 
-async def get_factor(connection: AsyncConnection, person_id: UUID) -> SecondFactor | None:
+async def get_factor(connection: Connection, person_id: UUID) -> SecondFactor | None:
     """The person's generator, or None."""
     table = second_factors.c
     left = sa.func.cardinality(table.recovery_hashes).label("codes_left")
@@ -49,7 +49,7 @@ async def get_factor(connection: AsyncConnection, person_id: UUID) -> SecondFact
     )
 
 
-async def propose_factor(connection: AsyncConnection, person_id: UUID, secret: bytes) -> bool:
+async def propose_factor(connection: Connection, person_id: UUID, secret: bytes) -> bool:
     """Store a secret that is not confirmed yet; False when the person has a confirmed one."""
     statement = insert(second_factors).values(person_id=person_id, secret=secret)
     replaced = statement.on_conflict_do_update(
@@ -62,7 +62,7 @@ async def propose_factor(connection: AsyncConnection, person_id: UUID, secret: b
 
 
 async def confirm_factor(
-    connection: AsyncConnection,
+    connection: Connection,
     person_id: UUID,
     secret: bytes,
     *,
@@ -77,7 +77,7 @@ async def confirm_factor(
     return bool(await changed_rows(connection, sa.update(second_factors).where(mine).values(values)))
 
 
-async def use_step(connection: AsyncConnection, person_id: UUID, step: int) -> bool:
+async def use_step(connection: Connection, person_id: UUID, step: int) -> bool:
     """Use the code of a time step, once; False when it or a later one was used."""
     table = second_factors.c
     unused = (table.person_id == person_id) & table.confirmed_at.is_not(None) & (table.last_step < step)
@@ -86,7 +86,7 @@ async def use_step(connection: AsyncConnection, person_id: UUID, step: int) -> b
     )
 
 
-async def use_recovery_code(connection: AsyncConnection, person_id: UUID, code_hash: bytes) -> bool:
+async def use_recovery_code(connection: Connection, person_id: UUID, code_hash: bytes) -> bool:
     """Use a recovery code, once; False when the person has no such code."""
     table = second_factors.c
     mine = (table.person_id == person_id) & table.confirmed_at.is_not(None)
@@ -96,7 +96,7 @@ async def use_recovery_code(connection: AsyncConnection, person_id: UUID, code_h
     return bool(await changed_rows(connection, statement))
 
 
-async def remove_factor(connection: AsyncConnection, person_id: UUID) -> bool:
+async def remove_factor(connection: Connection, person_id: UUID) -> bool:
     """Remove the person's generator; False when there was none."""
     mine = second_factors.c.person_id == person_id
     return bool(await changed_rows(connection, sa.delete(second_factors).where(mine)))

@@ -9,8 +9,8 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.people import records
 from db.people.records import Person
 from db.people.tables import people as people_table
@@ -43,7 +43,7 @@ def token_hash(token: str) -> bytes:
 
 
 async def start_session(
-    connection: AsyncConnection,
+    connection: Connection,
     token: str,
     person_id: UUID,
     *,
@@ -69,7 +69,7 @@ async def start_session(
 
 
 async def session_person(
-    connection: AsyncConnection, token: str, *, now: datetime, idle: timedelta
+    connection: Connection, token: str, *, now: datetime, idle: timedelta
 ) -> tuple[Person, bool] | None:
     """A session's person and whether ``mark_seen`` is due; None when it ended, expired or never existed."""
     query = (
@@ -81,43 +81,43 @@ async def session_person(
     return (records.person_from_row(row), row["seen_at"] < now - SEEN_EVERY) if row else None
 
 
-async def lock_session(connection: AsyncConnection, token: str) -> bool:
+async def lock_session(connection: Connection, token: str) -> bool:
     """Whether a session exists; ending it waits for this transaction."""
     query = sa.select(sessions.c.person_id).where(sessions.c.token_hash == token_hash(token))
     return (await connection.execute(query.with_for_update(read=True))).first() is not None
 
 
-async def mark_seen(connection: AsyncConnection, token: str, *, now: datetime) -> None:
+async def mark_seen(connection: Connection, token: str, *, now: datetime) -> None:
     """Note that the session is in use."""
     await connection.execute(
         sa.update(sessions).where(sessions.c.token_hash == token_hash(token)).values(seen_at=now)
     )
 
 
-async def end_session(connection: AsyncConnection, token: str) -> None:
+async def end_session(connection: Connection, token: str) -> None:
     """Sign out."""
     await connection.execute(sa.delete(sessions).where(sessions.c.token_hash == token_hash(token)))
 
 
-async def end_all_sessions(connection: AsyncConnection, person_id: UUID) -> int:
+async def end_all_sessions(connection: Connection, person_id: UUID) -> int:
     """Sign a person out everywhere; how many sessions ended."""
     return await changed_rows(connection, sa.delete(sessions).where(sessions.c.person_id == person_id))
 
 
-async def end_session_of(connection: AsyncConnection, person_id: UUID, token_hash: bytes) -> bool:
+async def end_session_of(connection: Connection, person_id: UUID, token_hash: bytes) -> bool:
     """End one session of a person; False when they have no such session."""
     mine = (sessions.c.person_id == person_id) & (sessions.c.token_hash == token_hash)
     return bool(await changed_rows(connection, sa.delete(sessions).where(mine)))
 
 
-async def end_other_sessions(connection: AsyncConnection, person_id: UUID, token: str) -> int:
+async def end_other_sessions(connection: Connection, person_id: UUID, token: str) -> int:
     """Sign a person out everywhere but here; how many sessions ended."""
     others = (sessions.c.person_id == person_id) & (sessions.c.token_hash != token_hash(token))
     return await changed_rows(connection, sa.delete(sessions).where(others))
 
 
 async def end_provider_sessions(
-    connection: AsyncConnection, issuer: str, provider_session: str, subject: str | None
+    connection: Connection, issuer: str, provider_session: str, subject: str | None
 ) -> int:
     """End the sessions that began with a session of the identity provider; how many."""
     people_there = _people_of(issuer, subject)
@@ -125,20 +125,20 @@ async def end_provider_sessions(
     return await changed_rows(connection, sa.delete(sessions).where(mine))
 
 
-async def end_sessions_of_subject(connection: AsyncConnection, issuer: str, subject: str) -> int:
+async def end_sessions_of_subject(connection: Connection, issuer: str, subject: str) -> int:
     """End every session of a person that the identity provider names; how many."""
     mine = sessions.c.person_id.in_(_people_of(issuer, subject))
     return await changed_rows(connection, sa.delete(sessions).where(mine))
 
 
-async def recognise_sessions(connection: AsyncConnection, person_id: UUID) -> int:
+async def recognise_sessions(connection: Connection, person_id: UUID) -> int:
     """The person says that the sign-ins on unknown browsers were theirs; how many."""
     mine = (sessions.c.person_id == person_id) & sessions.c.new_device
     return await changed_rows(connection, sa.update(sessions).where(mine).values(new_device=False))
 
 
 async def list_sessions(
-    connection: AsyncConnection, person_id: UUID, *, now: datetime, idle: timedelta
+    connection: Connection, person_id: UUID, *, now: datetime, idle: timedelta
 ) -> tuple[Session, ...]:
     """A person's sessions, last used first."""
     columns = [sessions.c[name] for name in Session.__slots__]
@@ -147,7 +147,7 @@ async def list_sessions(
     return tuple(Session(**row) for row in rows)
 
 
-async def delete_expired_sessions(connection: AsyncConnection, *, now: datetime, idle: timedelta) -> int:
+async def delete_expired_sessions(connection: Connection, *, now: datetime, idle: timedelta) -> int:
     """Delete expired sessions; how many."""
     return await changed_rows(connection, sa.delete(sessions).where(sa.not_(sa.and_(*_alive(now, idle)))))
 

@@ -10,8 +10,8 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.people.sessions import token_hash
 from db.people.tables import oidc_states, sign_in_attempts, sign_in_links
 from db.rows import changed_rows, first_row
@@ -37,7 +37,7 @@ class FailedTries:
 
 
 async def count_tries(
-    connection: AsyncConnection, login: str, *, device: str, address: str, since: datetime
+    connection: Connection, login: str, *, device: str, address: str, since: datetime
 ) -> FailedTries:
     """Count failed attempts; other attempts of this login wait until this transaction ends."""
     lock = sa.text("SELECT pg_advisory_xact_lock(hashtextextended('hushgate sign-in ' || :login, 0))")
@@ -57,9 +57,7 @@ async def count_tries(
     return FailedTries(in_a_row=in_a_row, last=last, from_address=recent.here, overall=recent.overall)
 
 
-async def record_try(
-    connection: AsyncConnection, login: str, *, device: str, address: str, now: datetime
-) -> int:
+async def record_try(connection: Connection, login: str, *, device: str, address: str, now: datetime) -> int:
     """Record an attempt as failed before the check, so that concurrent ones count; its number."""
     row = sa.insert(sign_in_attempts).values(
         at=now, login=login, device=device, address=address, worked=False
@@ -72,14 +70,14 @@ def code_login(login: str) -> str:
     return f"{login} (second factor)"
 
 
-async def record_success(connection: AsyncConnection, number: int) -> None:
+async def record_success(connection: Connection, number: int) -> None:
     """Record that an attempt succeeded."""
     await connection.execute(
         sa.update(sign_in_attempts).where(sign_in_attempts.c.id == number).values(worked=True)
     )
 
 
-async def forget_tries(connection: AsyncConnection, login: str) -> int:
+async def forget_tries(connection: Connection, login: str) -> int:
     """Unlock a login: delete its attempts; how many."""
     return await changed_rows(
         connection,
@@ -87,7 +85,7 @@ async def forget_tries(connection: AsyncConnection, login: str) -> int:
     )
 
 
-async def add_link(connection: AsyncConnection, token: str, person_id: UUID, *, now: datetime) -> None:
+async def add_link(connection: Connection, token: str, person_id: UUID, *, now: datetime) -> None:
     """Store a link that signs a person in once, within ``LINK_VALID_FOR``; the person's older links end."""
     await end_links(connection, person_id)
     await connection.execute(
@@ -97,14 +95,14 @@ async def add_link(connection: AsyncConnection, token: str, person_id: UUID, *, 
     )
 
 
-async def end_links(connection: AsyncConnection, person_id: UUID) -> int:
+async def end_links(connection: Connection, person_id: UUID) -> int:
     """End the sign-in links of a person; how many."""
     return await changed_rows(
         connection, sa.delete(sign_in_links).where(sign_in_links.c.person_id == person_id)
     )
 
 
-async def take_link(connection: AsyncConnection, token: str, *, now: datetime) -> UUID | None:
+async def take_link(connection: Connection, token: str, *, now: datetime) -> UUID | None:
     """The person a link signs in, once: of two concurrent uses one gets None."""
     statement = (
         sa.delete(sign_in_links)
@@ -116,7 +114,7 @@ async def take_link(connection: AsyncConnection, token: str, *, now: datetime) -
 
 
 async def add_state(
-    connection: AsyncConnection, state: str, data: Mapping[str, Any], *, expires_at: datetime
+    connection: Connection, state: str, data: Mapping[str, Any], *, expires_at: datetime
 ) -> None:
     """Store a sign-in in progress at the identity provider."""
     await connection.execute(
@@ -124,21 +122,21 @@ async def add_state(
     )
 
 
-async def take_state(connection: AsyncConnection, state: str, *, now: datetime) -> dict[str, Any] | None:
+async def take_state(connection: Connection, state: str, *, now: datetime) -> dict[str, Any] | None:
     """The stored sign-in, once; None when there is none or it has expired."""
     statement = sa.delete(oidc_states).where(oidc_states.c.state_hash == token_hash(state))
     row = await first_row(connection, statement.returning(oidc_states.c.data, oidc_states.c.expires_at))
     return row["data"] if row and row["expires_at"] > now else None
 
 
-async def use_once(connection: AsyncConnection, name: str, *, expires_at: datetime) -> bool:
+async def use_once(connection: Connection, name: str, *, expires_at: datetime) -> bool:
     """Note a name until then; False when it is noted already."""
     statement = insert(oidc_states).values(state_hash=token_hash(name), data={}, expires_at=expires_at)
     unless_known = statement.on_conflict_do_nothing().returning(oidc_states.c.expires_at)
     return (await connection.execute(unless_known)).first() is not None
 
 
-async def keep_newest_states(connection: AsyncConnection, most: int) -> int:
+async def keep_newest_states(connection: Connection, most: int) -> int:
     """Delete all but the newest sign-ins in progress at the identity provider; how many."""
     begun = oidc_states.c.data.has_key("nonce")  # others are names that were used once
     old = sa.select(oidc_states.c.state_hash).where(begun).order_by(oidc_states.c.expires_at.desc())
@@ -146,7 +144,7 @@ async def keep_newest_states(connection: AsyncConnection, most: int) -> int:
     return await changed_rows(connection, statement)
 
 
-async def delete_expired_sign_ins(connection: AsyncConnection, *, now: datetime) -> None:
+async def delete_expired_sign_ins(connection: Connection, *, now: datetime) -> None:
     """Delete expired attempts, links and sign-ins in progress."""
     await connection.execute(sa.delete(sign_in_attempts).where(sign_in_attempts.c.at < now - KEPT))
     await connection.execute(sa.delete(sign_in_links).where(sign_in_links.c.expires_at <= now))

@@ -8,10 +8,11 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from db.access_log import LogEntry, LoggedAction, append_entry_psycopg
+from db.access_log import LogEntry, LoggedAction, append_entry
+from db.connection import Connection
 from db.outbox import LOCK_AND_WAIT
 from db.outgoing import events
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, checkout
 from db.repair.finding import NO_LONGER_DUE
 from db.repair.model import Breach, FoundBreach
 from worker.webhooks.types import WebhookType
@@ -143,7 +144,7 @@ async def fix(
 
 
 @asynccontextmanager
-async def sums_locked(source: Pool) -> AsyncIterator[PoolConnection]:
+async def sums_locked(source: Pool) -> AsyncIterator[Connection]:
     """A transaction in which no other repair changes the sum of entries and endings."""
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(LOCK_SUMS)
@@ -169,9 +170,9 @@ async def log_repair(source: Pool, finding: FoundBreach, person: str) -> None:
         await log_within(connection, finding, person)
 
 
-async def log_within(connection: PoolConnection, finding: FoundBreach, person: str) -> None:
+async def log_within(connection: Connection, finding: FoundBreach, person: str) -> None:
     """Append the line of a repair in the transaction that makes it."""
-    await append_entry_psycopg(connection, log_entry(finding, person))
+    await append_entry(connection, log_entry(finding, person))
 
 
 def log_entry(finding: FoundBreach, person: str) -> LogEntry:

@@ -7,8 +7,8 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.review_tables import decision_reviews
 from db.reviews import rulings
 from db.reviews.exchanges import ReviewSubject
@@ -27,7 +27,7 @@ SET_STATE: Final = sa.text("""
 
 
 async def lock_review_state(
-    connection: AsyncConnection, subject: ReviewSubject, mine: UUID, now: datetime
+    connection: Connection, subject: ReviewSubject, mine: UUID, now: datetime
 ) -> UUID | None:
     """Lock the decision's review state until the transaction ends; the newest review so far."""
     values = {
@@ -41,7 +41,7 @@ async def lock_review_state(
     return None if last == mine else last
 
 
-async def append_review(connection: AsyncConnection, values: dict[str, object]) -> None:
+async def append_review(connection: Connection, values: dict[str, object]) -> None:
     """Append one row of ``decision_reviews``."""
     await connection.execute(sa.insert(decision_reviews).values(**values))
 
@@ -62,7 +62,7 @@ def review_columns(
 
 
 async def update_review_state(
-    connection: AsyncConnection, subject: ReviewSubject, last: UUID, now: datetime
+    connection: Connection, subject: ReviewSubject, last: UUID, now: datetime
 ) -> None:
     """Set the decision's review state to that of its stored reviews."""
     reviews = await rulings.list_reviews(connection, subject.id)

@@ -9,11 +9,11 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit import decision_list
 from db.audit.filters import Filters
 from db.audit.search import SearchRow, matching_query
+from db.connection import Connection
 from db.reviews import exchanges, submission
 from db.reviews.rulings import Effect, Remedy, ReviewRejected
 from db.reviews.submission import Submission
@@ -64,14 +64,14 @@ class BulkBatch:
     cursor: str | None
 
 
-async def count_matching(connection: AsyncConnection, filters: Filters) -> int:
+async def count_matching(connection: Connection, filters: Filters) -> int:
     """The exact number of matching decisions; ``MOST + 1`` means more than ``MOST``."""
     some = matching_query(filters).limit(MOST + 1).subquery()
     return int((await connection.execute(sa.select(sa.func.count()).select_from(some))).scalar_one())
 
 
 async def try_reviews(
-    connection: AsyncConnection, filters: Filters, template: Submission, *, limit: int, now: datetime
+    connection: Connection, filters: Filters, template: Submission, *, limit: int, now: datetime
 ) -> tuple[TriedReview, ...]:
     """What the review would do with the newest decisions: it is stored, and rolled back."""
     page = await decision_list.load_page(connection, filters, limit=limit)
@@ -80,8 +80,7 @@ async def try_reviews(
     found = await connection.execute(OWN, {"ids": ids, "person": template.reviewer.person_id})
     own = set(found.scalars())
     tried = []
-    savepoint = await connection.begin_nested()
-    try:
+    async with connection.transaction(force_rollback=True):
         for row in page.rows:
             seen, _ = newest.get(row["id"], (None, None))
             try:
@@ -90,13 +89,11 @@ async def try_reviews(
                 tried.append(TriedReview(row=row, effect=None, problem=str(rejected)))
             else:
                 tried.append(TriedReview(row=row, effect=effect, replaces=row["id"] in own))
-    finally:
-        await savepoint.rollback()
     return tuple(tried)
 
 
 async def review_batch(
-    connection: AsyncConnection,
+    connection: Connection,
     filters: Filters,
     template: Submission,
     *,
@@ -128,17 +125,17 @@ async def review_batch(
 
 
 async def _newest_reviews(
-    connection: AsyncConnection, rows: Sequence[SearchRow]
+    connection: Connection, rows: Sequence[SearchRow]
 ) -> dict[UUID, tuple[UUID, datetime]]:
     """The newest review of each reviewed decision, and when its state changed last."""
     found = await connection.execute(NEWEST, {"ids": [row["id"] for row in rows]})
     return {row.decision_id: (row.last_review, row.updated_at) for row in found}
 
 
-async def _review(connection: AsyncConnection, review: Submission, now: datetime) -> Effect:
+async def _review(connection: Connection, review: Submission, now: datetime) -> Effect:
     """The effect of the stored review; a bulk review restores exchanges, and removes none."""
     if review.remedy is not Remedy.NONE:
         proposed = await exchanges.proposed_remedy(connection, review.decision_id, review.ruling, now)
         review = replace(review, remedy=Remedy.NONE if proposed is Remedy.REMOVE else proposed)
-    async with connection.begin_nested():
+    async with connection.transaction():
         return (await submission.submit_review(connection, review, now)).review.effect

@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
+from db.connection import Connection
 from db.reviews import rulings, withdrawal
 from db.reviews.rulings import Reviewer
 
@@ -35,7 +34,7 @@ class UndoBatch:
 
 
 async def undo_batch(
-    connection: AsyncConnection,
+    connection: Connection,
     job_id: UUID,
     reviewer: Reviewer,
     *,

@@ -9,8 +9,8 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.identifiers import uuid_time_bounds
 from db.reviews.queue_items import lease_end
 from db.reviews.queues import DEALT_TO, Queue, QueueKind, account_parameters
@@ -131,7 +131,7 @@ class Claim:
 
 
 async def claim_next(
-    connection: AsyncConnection,
+    connection: Connection,
     queue: Queue,
     reader: Reviewer,
     *,
@@ -169,34 +169,34 @@ async def claim_next(
     return None
 
 
-async def _tiring_category(connection: AsyncConnection, reader: Reviewer, rotate_after: int) -> str | None:
+async def _tiring_category(connection: Connection, reader: Reviewer, rotate_after: int) -> str | None:
     """The category of all of a person's last items, when there were that many of it."""
     if not rotate_after:
         return None
     values = {"person": reader.person_id, "after": rotate_after}
-    category: str | None = (await connection.execute(TIRING, values)).scalar_one_or_none()
+    category: str | None = (await connection.execute(TIRING, values)).scalar()
     return category
 
 
-async def renew_claim(connection: AsyncConnection, item_id: int, person_id: UUID, now: datetime) -> datetime:
+async def renew_claim(connection: Connection, item_id: int, person_id: UUID, now: datetime) -> datetime:
     """Renew the claim on a held item; the new end."""
     until: datetime = await _update_claim(connection, RENEW, item_id, person_id, now=now)
     return until
 
 
-async def release_item(connection: AsyncConnection, item_id: int, person_id: UUID) -> UUID:
+async def release_item(connection: Connection, item_id: int, person_id: UUID) -> UUID:
     """Release a held item for everyone; its queue. A blind item is not dealt to the same person again."""
     queue_id: UUID = await _update_claim(connection, RELEASE, item_id, person_id)
     return queue_id
 
 
-async def skip_item(connection: AsyncConnection, item_id: int, person_id: UUID) -> UUID:
+async def skip_item(connection: Connection, item_id: int, person_id: UUID) -> UUID:
     """Skip a held item, which from now on is dealt to others only; its queue. Skips are not counted."""
     queue_id: UUID = await _update_claim(connection, SKIP, item_id, person_id)
     return queue_id
 
 
-async def restore_skipped(connection: AsyncConnection, queue_id: UUID, person_id: UUID) -> int:
+async def restore_skipped(connection: Connection, queue_id: UUID, person_id: UUID) -> int:
     """Return to a person the items that they skipped in a queue; how many.
 
     Golden items are counted, because their absence would disclose them, and closed: the person could have
@@ -206,7 +206,7 @@ async def restore_skipped(connection: AsyncConnection, queue_id: UUID, person_id
 
 
 async def _update_claim(
-    connection: AsyncConnection, statement: sa.TextClause, item_id: int, person_id: UUID, **more: datetime
+    connection: Connection, statement: sa.TextClause, item_id: int, person_id: UUID, **more: datetime
 ) -> Any:
     """What an update of a held item returns; raises ``ClaimLost``: the person does not hold it."""
     row = (await connection.execute(statement, {"item": item_id, "person": person_id, **more})).first()

@@ -9,9 +9,9 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.answers.records import EVENT_PREFIX
+from db.connection import Connection
 from db.identifiers import uuid_time_bounds
 from db.outbox import CONVERSATION_LOCK
 from db.reviews.rulings import Remedy, Ruling
@@ -159,7 +159,7 @@ def exchange_as_decided(subject: ReviewSubject, exchange: Exchange) -> Exchange:
     )
 
 
-async def load_subject(connection: AsyncConnection, decision_id: UUID) -> ReviewSubject | None:
+async def load_subject(connection: Connection, decision_id: UUID) -> ReviewSubject | None:
     """The decision under review, or None."""
     since, until = uuid_time_bounds(decision_id)
     row = await first_row(connection, SUBJECT, {"id": decision_id, "since": since, "until": until})
@@ -176,13 +176,13 @@ def subject_from_row(row: Mapping[str, Any]) -> ReviewSubject:
     )
 
 
-async def with_answer(connection: AsyncConnection, subject: ReviewSubject) -> ReviewSubject:
+async def with_answer(connection: Connection, subject: ReviewSubject) -> ReviewSubject:
     """The subject with the text that a person sent for it, if there is one."""
-    found = (await connection.execute(NEWEST_ANSWER, {"id": subject.id})).scalar_one_or_none()
+    found = (await connection.execute(NEWEST_ANSWER, {"id": subject.id})).scalar()
     return replace(subject, answer_id=found)
 
 
-async def answered_since(connection: AsyncConnection, subject: ReviewSubject, since: datetime) -> bool:
+async def answered_since(connection: Connection, subject: ReviewSubject, since: datetime) -> bool:
     """Whether a person sent a text for the decision after a moment; none is stored until the commit."""
     ids = {"user_id": subject.user_id, "conversation_id": subject.conversation_id}
     await connection.execute(LOCK_CONVERSATION, ids)
@@ -190,15 +190,13 @@ async def answered_since(connection: AsyncConnection, subject: ReviewSubject, si
     return bool(found.scalar_one())
 
 
-async def load_exchange(connection: AsyncConnection, subject: ReviewSubject, now: datetime) -> Exchange:
+async def load_exchange(connection: Connection, subject: ReviewSubject, now: datetime) -> Exchange:
     """Where the exchange is now."""
-    row = (await connection.execute(LOCATION, {**subject.keys(), "now": now})).mappings().one()
+    row = (await connection.execute(LOCATION, {**subject.keys(), "now": now})).dicts()[0]
     return Exchange(**{**row, "history": tuple(row["history"]), "sealed": tuple(row["sealed"])})
 
 
-async def proposed_remedy(
-    connection: AsyncConnection, decision_id: UUID, ruling: Ruling, now: datetime
-) -> Remedy:
+async def proposed_remedy(connection: Connection, decision_id: UUID, ruling: Ruling, now: datetime) -> Remedy:
     """The remedy to propose with a ruling; it restores no draft that was never sent."""
     subject = await load_subject(connection, decision_id)
     if subject is None:

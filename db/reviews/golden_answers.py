@@ -7,8 +7,8 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.reviews import exchanges
 from db.reviews.rulings import NOTE_CHARS, RULINGS, DecisionGone, Reviewer, ReviewRejected, Ruling
 from db.rows import first_row
@@ -40,7 +40,7 @@ class KnownAnswer:
     created_by: str
 
 
-async def known_answer(connection: AsyncConnection, decision_id: UUID) -> KnownAnswer | None:
+async def known_answer(connection: Connection, decision_id: UUID) -> KnownAnswer | None:
     """The known answer of a decision, or None; show it only to leads and to people who have answered."""
     row = await first_row(connection, KNOWN, {"decision": decision_id})
     if row is None:
@@ -50,7 +50,7 @@ async def known_answer(connection: AsyncConnection, decision_id: UUID) -> KnownA
 
 
 async def set_known_answer(
-    connection: AsyncConnection,
+    connection: Connection,
     decision_id: UUID,
     *,
     ruling: Ruling,
@@ -83,7 +83,7 @@ async def set_known_answer(
     await connection.execute(SET, values)
 
 
-async def forget_known_answer(connection: AsyncConnection, decision_id: UUID) -> None:
+async def forget_known_answer(connection: Connection, decision_id: UUID) -> None:
     """Delete the known answer; the item is no longer dealt, and stored answers stay."""
     await connection.execute(DELETE, {"decision": decision_id})
     await connection.execute(CLOSE, {"decision": decision_id})

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.figures.dimensions import EXPRESSIONS, SampleDimension
 from db.reviews.queues import Drawn, Queue, QueueKind, Sample, Stratum, account_parameters
 from worker.reasons import ReasonFamily, reasons_of
@@ -72,7 +72,7 @@ DRAWN: Final = {
 """Including reviewed decisions: without them a sample would not be representative."""
 
 
-async def fill_queue(connection: AsyncConnection, queue: Queue, now: datetime) -> None:
+async def fill_queue(connection: Connection, queue: Queue, now: datetime) -> None:
     """Add decisions since the last fill; does nothing while another transaction fills the queue."""
     if queue.kind not in {QueueKind.ESCALATIONS, QueueKind.SAMPLE} or queue.closed_at is not None:
         return
@@ -100,7 +100,7 @@ async def fill_queue(connection: AsyncConnection, queue: Queue, now: datetime) -
 
 
 async def _fill_slice(
-    connection: AsyncConnection, queue: Queue, since: datetime, now: datetime
+    connection: Connection, queue: Queue, since: datetime, now: datetime
 ) -> datetime | None:
     """Fill from one slice; the time of its last decision, None when there are no more."""
     values = _span_values(queue, since, now, now) | {"slice": SLICE, "chance": None}
@@ -117,7 +117,7 @@ async def _fill_slice(
 
 
 async def _fill_day(
-    connection: AsyncConnection, queue: Queue, sample: Sample, since: datetime, now: datetime
+    connection: Connection, queue: Queue, sample: Sample, since: datetime, now: datetime
 ) -> None:
     """Draw from the first whole day after ``since``; an unfinished day would favour its morning."""
     midnight = since.replace(hour=0, minute=0, second=0, microsecond=0)

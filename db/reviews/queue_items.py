@@ -10,10 +10,10 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.filters import Filters
 from db.collaboration import assignments
+from db.connection import Connection
 from db.reviews.rulings import ReviewSource
 from db.rows import Row, all_rows, first_row
 
@@ -123,34 +123,34 @@ class HeldItem:
         return self.golden or self.first_review is not None
 
 
-async def held_item(connection: AsyncConnection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
+async def held_item(connection: Connection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
     """The item on a decision that a person holds; a blind or golden one before others."""
     row = await first_row(connection, HELD, {"decision": decision_id, "person": person_id})
     return HeldItem(**row) if row else None
 
 
-async def locked_item(connection: AsyncConnection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
+async def locked_item(connection: Connection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
     """The same as ``held_item``, locked until the transaction ends."""
     row = await first_row(connection, LOCKED, {"decision": decision_id, "person": person_id})
     return HeldItem(**row) if row else None
 
 
 async def list_holders(
-    connection: AsyncConnection, decision_id: UUID, now: datetime
+    connection: Connection, decision_id: UUID, now: datetime
 ) -> tuple[dict[str, Any], ...]:
     """Who holds items on a decision now, without blind and golden items."""
     return await all_rows(connection, HOLDERS, {"decision": decision_id, "now": now})
 
 
 async def items_held_by(
-    connection: AsyncConnection, person_id: UUID, *, accounts: Sequence[str] | None, now: datetime
+    connection: Connection, person_id: UUID, *, accounts: Sequence[str] | None, now: datetime
 ) -> tuple[dict[str, Any], ...]:
     """The items a person holds now, in all queues; ``accounts`` None: every account."""
     values = {"person": person_id, "now": now, "every": accounts is None, "accounts": list(accounts or ())}
     return await all_rows(connection, HELD_BY, values)
 
 
-async def hidden_decisions(connection: AsyncConnection, person_id: UUID) -> frozenset[UUID]:
+async def hidden_decisions(connection: Connection, person_id: UUID) -> frozenset[UUID]:
     """Decisions whose reviews and review states must be hidden from a person, on every page.
 
     All that the person holds: hiding only blind and golden ones would disclose which these are.
@@ -160,7 +160,7 @@ async def hidden_decisions(connection: AsyncConnection, person_id: UUID) -> froz
 
 
 async def settle_items(
-    connection: AsyncConnection,
+    connection: Connection,
     decision_id: UUID,
     *,
     review_id: UUID,
@@ -181,7 +181,7 @@ async def settle_items(
     await assignments.end_assignment(connection, decision_id, review_id, now)
 
 
-async def reopen_items(connection: AsyncConnection, review_id: UUID, now: datetime) -> None:
+async def reopen_items(connection: Connection, review_id: UUID, now: datetime) -> None:
     """Reopen the items that a withdrawn review closed, and close its second reading.
 
     The person holds the answered item again, and releases items dealt after it in the same queue. A blind
@@ -192,7 +192,7 @@ async def reopen_items(connection: AsyncConnection, review_id: UUID, now: dateti
     await assignments.reopen_assignment(connection, review_id)
 
 
-async def queue_of(connection: AsyncConnection, item_id: int) -> UUID:
+async def queue_of(connection: Connection, item_id: int) -> UUID:
     """The queue of an item."""
     queue_id: UUID = (await connection.execute(QUEUE_OF, {"item": item_id})).scalar_one()
     return queue_id
@@ -209,7 +209,7 @@ def lease_end(now: datetime, lease_s: int) -> datetime:
     return now + timedelta(seconds=lease_s)
 
 
-async def with_hidden_reviews(connection: AsyncConnection, filters: Filters, person_id: UUID) -> Filters:
+async def with_hidden_reviews(connection: Connection, filters: Filters, person_id: UUID) -> Filters:
     """The filters for one person: decisions that the person holds in a queue count as not reviewed.
 
     A decision that is left out instead would be missing under every review state, which discloses as much.

@@ -9,8 +9,8 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.reviews.queues import DEALT_TO, account_parameters
 from db.rows import all_rows
 
@@ -81,7 +81,7 @@ class QueueLoad:
 
 
 async def load_counts(
-    connection: AsyncConnection, *, person_id: UUID, accounts: Sequence[str] | None, now: datetime
+    connection: Connection, *, person_id: UUID, accounts: Sequence[str] | None, now: datetime
 ) -> Mapping[UUID, QueueLoad]:
     """The load of each queue that has items; ``accounts`` None: every account."""
     values = {

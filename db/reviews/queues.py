@@ -11,8 +11,8 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.identifiers import uuid_at
 from db.review_tables import queues
 from db.reviews.rulings import ReviewRejected
@@ -162,20 +162,20 @@ ADD: Final = sa.text("""
 """)
 
 
-async def list_open_queues(connection: AsyncConnection) -> tuple[Queue, ...]:
+async def list_open_queues(connection: Connection) -> tuple[Queue, ...]:
     """Open queues, in the order they were opened."""
     query = sa.select(queues).where(queues.c.closed_at.is_(None)).order_by(queues.c.created_at, queues.c.name)
     return tuple(_queue(row) for row in await all_rows(connection, query))
 
 
-async def get_queue(connection: AsyncConnection, queue_id: UUID) -> Queue | None:
+async def get_queue(connection: Connection, queue_id: UUID) -> Queue | None:
     """A queue by its id, closed or not."""
     row = await first_row(connection, sa.select(queues).where(queues.c.id == queue_id))
     return _queue(row) if row else None
 
 
 async def create_queue(
-    connection: AsyncConnection,
+    connection: Connection,
     new_queue: NewQueue,
     *,
     accounts: Sequence[str] | None = None,
@@ -212,13 +212,13 @@ async def create_queue(
     return queue_id
 
 
-async def close_queue(connection: AsyncConnection, queue_id: UUID, now: datetime) -> bool:
+async def close_queue(connection: Connection, queue_id: UUID, now: datetime) -> bool:
     """Close a queue, so that its items are no longer dealt; False when it was already closed."""
     return bool(await changed_rows(connection, CLOSE, {"queue": queue_id, "now": now}))
 
 
 async def add_decisions(
-    connection: AsyncConnection,
+    connection: Connection,
     queue_id: UUID,
     decisions: Mapping[UUID, datetime],
     *,

@@ -8,8 +8,8 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.outbox import LOCK_AND_WAIT
 from db.reviews.exchanges import (
     MESSAGE_DELETED,
@@ -104,7 +104,7 @@ class RemedyResult:
 
 
 async def apply_remedy(
-    connection: AsyncConnection,
+    connection: Connection,
     subject: ReviewSubject,
     remedy: Remedy,
     *,
@@ -131,7 +131,7 @@ async def apply_remedy(
 
 
 async def apply_remedy_blind(
-    connection: AsyncConnection,
+    connection: Connection,
     subject: ReviewSubject,
     remedy: Remedy,
     *,
@@ -154,7 +154,7 @@ async def apply_remedy_blind(
 
 
 async def undo_remedy(
-    connection: AsyncConnection, subject: ReviewSubject, review: Review, now: datetime
+    connection: Connection, subject: ReviewSubject, review: Review, now: datetime
 ) -> Effect:
     """Undo the effect of a review; the effect of the undo.
 
@@ -172,9 +172,7 @@ async def undo_remedy(
             return Effect.NONE
 
 
-async def _restore(
-    connection: AsyncConnection, subject: ReviewSubject, remedy: Remedy, now: datetime
-) -> datetime:
+async def _restore(connection: Connection, subject: ReviewSubject, remedy: Remedy, now: datetime) -> datetime:
     roles = ["user"] if remedy is Remedy.RESTORE_MESSAGE else ["user", "assistant"]
     values = {**subject.keys(), "now": now, "roles": roles}
     until: datetime | None = (await connection.execute(UNSEAL, values)).scalar_one()
@@ -185,9 +183,7 @@ async def _restore(
     return until
 
 
-async def _remove(
-    connection: AsyncConnection, subject: ReviewSubject, review_id: UUID, now: datetime
-) -> None:
+async def _remove(connection: Connection, subject: ReviewSubject, review_id: UUID, now: datetime) -> None:
     keys = subject.keys()
     moved = await connection.execute(SEAL, {**keys, "expires_at": None, "now": now})
     await connection.execute(BLOCK_RELAYS)
@@ -207,7 +203,7 @@ async def _remove(
 
 
 async def _undo_removal(
-    connection: AsyncConnection, subject: ReviewSubject, review: Review, now: datetime
+    connection: Connection, subject: ReviewSubject, review: Review, now: datetime
 ) -> Effect:
     await connection.execute(BLOCK_RELAYS)
     if (await connection.execute(SENT_RETRACTION, {"review_id": review.id})).first():

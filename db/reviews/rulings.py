@@ -10,8 +10,8 @@ from typing import Any, Final, Self
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.rows import all_rows, first_row
 from worker.errors import RejectedError
 from worker.model import DecisionKind
@@ -177,34 +177,34 @@ NO_DECISION: Final = UUID(int=0)
 LAST: Final = sa.text("SELECT last_review FROM review_states WHERE decision_id = :decision")
 
 
-async def list_reviews(connection: AsyncConnection, decision_id: UUID) -> tuple[Review, ...]:
+async def list_reviews(connection: Connection, decision_id: UUID) -> tuple[Review, ...]:
     """All reviews of a decision, oldest first, including withdrawn ones."""
     rows = await all_rows(connection, OF_DECISION, {"decision": decision_id})
     return tuple(review_from_row(row) for row in rows)
 
 
-async def get_review(connection: AsyncConnection, review_id: UUID) -> Review | None:
+async def get_review(connection: Connection, review_id: UUID) -> Review | None:
     """A review by its id, or None."""
     row = await first_row(connection, ONE, {"review": review_id})
     return review_from_row(row) if row else None
 
 
 async def reviews_of_job(
-    connection: AsyncConnection, job_id: UUID, *, after: UUID | None, limit: int
+    connection: Connection, job_id: UUID, *, after: UUID | None, limit: int
 ) -> tuple[Review, ...]:
     """The reviews that a job stored, by decision, from the one after ``after`` on."""
     values = {"job": job_id, "after": after or NO_DECISION, "limit": limit}
     return tuple(review_from_row(row) for row in await all_rows(connection, OF_JOB, values))
 
 
-async def undoable_review(connection: AsyncConnection, person_id: UUID, now: datetime) -> Review | None:
+async def undoable_review(connection: Connection, person_id: UUID, now: datetime) -> Review | None:
     """The newest review that a person may still withdraw, or None."""
     values = {"person": person_id, "since": now - UNDO_WINDOW}
     row = await first_row(connection, RECENT, values)
     return review_from_row(row) if row else None
 
 
-async def last_seen_review(connection: AsyncConnection, decision_id: UUID) -> UUID | None:
+async def last_seen_review(connection: Connection, decision_id: UUID) -> UUID | None:
     """The newest review or None; a form sends it back to detect a stale submission."""
     last: UUID | None = (await connection.execute(LAST, {"decision": decision_id})).scalar()
     return last

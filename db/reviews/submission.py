@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
+from db.connection import Connection
 from db.identifiers import uuid_at
 from db.reviews import corrections, exchanges, golden_answers, queue_items, remedies, rulings
 from db.reviews.appended_reviews import append_review, lock_review_state, review_columns, update_review_state
@@ -78,7 +77,7 @@ class StaleReview(ReviewRejected):
         self.reviews = others
 
 
-async def submit_review(connection: AsyncConnection, submission: Submission, now: datetime) -> StoredReview:
+async def submit_review(connection: Connection, submission: Submission, now: datetime) -> StoredReview:
     """Store a review with its effect, close the queue item it answers, and queue a second reading where due.
 
     It withdraws an earlier standing review of the same person; the effect of that review stays unless the
@@ -164,7 +163,7 @@ def _columns(submission: Submission, result: RemedyResult) -> dict[str, object]:
 
 
 async def _replace_earlier_review(
-    connection: AsyncConnection,
+    connection: Connection,
     submission: Submission,
     subject: ReviewSubject,
     review_id: UUID,

@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
+from db.connection import Connection
 from db.identifiers import uuid_at
 from db.reviews import exchanges, queue_items, remedies, rulings
 from db.reviews.appended_reviews import append_review, lock_review_state, review_columns, update_review_state
@@ -27,7 +26,7 @@ from features.feature import parts
 
 
 async def withdraw_review(
-    connection: AsyncConnection, review_id: UUID, reviewer: Reviewer, now: datetime
+    connection: Connection, review_id: UUID, reviewer: Reviewer, now: datetime
 ) -> Review:
     """Withdraw a review within ``UNDO_WINDOW``, with its effect; the appended withdrawal.
 
@@ -54,7 +53,7 @@ async def withdraw_review(
 
 
 async def withdraw_unchanged(
-    connection: AsyncConnection, review: Review, reviewer: Reviewer, now: datetime, *, job_id: UUID
+    connection: Connection, review: Review, reviewer: Reviewer, now: datetime, *, job_id: UUID
 ) -> bool:
     """Withdraw a review of an undone bulk review, with its effect.
 
@@ -73,7 +72,7 @@ async def withdraw_unchanged(
 
 
 async def _append_withdrawal(
-    connection: AsyncConnection, subject: ReviewSubject, review: Review, row: dict[str, Any]
+    connection: Connection, subject: ReviewSubject, review: Review, row: dict[str, Any]
 ) -> None:
     """Undo the effect, append the withdrawal, and reopen what the review had closed; the state is locked."""
     now: datetime = row["created_at"]
@@ -100,7 +99,7 @@ def _check_may_undo(review: Review, reviewer: Reviewer, now: datetime) -> None:
         )
 
 
-async def _check_same_exchange(connection: AsyncConnection, subject: ReviewSubject, review: Review) -> None:
+async def _check_same_exchange(connection: Connection, subject: ReviewSubject, review: Review) -> None:
     """Refuse to undo an effect on an exchange that is not the decision's newest any more."""
     if review.effect is Effect.NONE:
         return

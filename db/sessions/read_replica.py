@@ -11,8 +11,8 @@ from typing import Final, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 import structlog
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from worker.errors import StorageUnavailable
 
 log = structlog.get_logger(__name__)
@@ -30,8 +30,8 @@ TIMED_OUT: Final = "QueryCanceled"
 """The statement took too long on the replica; it would take as long on the primary."""
 
 Value = TypeVar("Value")
-Connect: TypeAlias = Callable[[], AbstractAsyncContextManager[AsyncConnection]]
-Read: TypeAlias = Callable[[AsyncConnection], Awaitable[Value]]
+Connect: TypeAlias = Callable[[], AbstractAsyncContextManager[Connection]]
+Read: TypeAlias = Callable[[Connection], Awaitable[Value]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +47,12 @@ class ReplicaLag:
     lag_s: float | None
 
 
-async def written_position(primary: AsyncConnection) -> str:
+async def written_position(primary: Connection) -> str:
     """How far the primary has written its log."""
     return str((await primary.execute(WRITTEN)).scalar_one())
 
 
-async def replica_lag(replica: AsyncConnection, written: str) -> ReplicaLag:
+async def replica_lag(replica: Connection, written: str) -> ReplicaLag:
     """The lag of a replica behind a position of its primary."""
     row = (await replica.execute(REPLAYED, {"written": written})).one()
     return ReplicaLag(

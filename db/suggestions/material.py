@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.search import statement_limit
 from db.audit.sent_replies import REPLY_REASONS, newest_of_reasons
 from db.audit.suggestions import TOPICS
+from db.connection import Connection
 from db.figures import dashboard
 from db.figures.agreement import STANDING, Basis, ReviewSelection, selection_values
 from db.figures.reach import FigureFilter
@@ -74,7 +74,7 @@ _PROMPT: Final = sa.text("""
 
 
 async def reviewed_messages(
-    connection: AsyncConnection, user_id: str, since: datetime, until: datetime
+    connection: Connection, user_id: str, since: datetime, until: datetime
 ) -> tuple[tuple[SeenMessage, ...], tuple[SeenMessage, ...]]:
     """Reviewed messages of an account: those that a rule stopped, and those that got a reply."""
     selected = ReviewSelection(accounts=None, account=user_id, since=since, until=until)
@@ -86,22 +86,20 @@ async def reviewed_messages(
     return stopped, tuple(_message(row) for row in rows if row["decision"] == DecisionKind.RESPOND)
 
 
-async def sent_messages(
-    connection: AsyncConnection, user_id: str, since: datetime
-) -> tuple[SeenMessage, ...]:
+async def sent_messages(connection: Connection, user_id: str, since: datetime) -> tuple[SeenMessage, ...]:
     """The newest messages that got a reply."""
     return await _newest(connection, user_id, since, MOST_SENT, REPLY_REASONS)
 
 
 async def unanswered_questions(
-    connection: AsyncConnection, user_id: str, since: datetime
+    connection: Connection, user_id: str, since: datetime
 ) -> tuple[SeenMessage, ...]:
     """The newest questions that the documents did not answer, with the topics that they lack."""
     return await _newest(connection, user_id, since, MOST_QUESTIONS, UNANSWERED)
 
 
 async def reply_weeks(
-    connection: AsyncConnection, user_id: str, since: datetime, weeks: int, *, now: datetime
+    connection: Connection, user_id: str, since: datetime, weeks: int, *, now: datetime
 ) -> tuple[ReplyWeek, ...]:
     """Whole weeks from ``since`` on, a midnight of UTC."""
     until = since + weeks * WEEK
@@ -121,14 +119,14 @@ async def reply_weeks(
     return tuple(_week(number, since + number * WEEK, counted.counts, rows) for number in range(weeks))
 
 
-async def prompt_at(connection: AsyncConnection, user_id: str, at: datetime) -> str | None:
+async def prompt_at(connection: Connection, user_id: str, at: datetime) -> str | None:
     """The prompt in force then; None: the account had no settings."""
     row = await first_row(connection, _PROMPT, {"user_id": user_id, "at": at})
     return None if row is None else str(row["prompt"])
 
 
 async def _newest(
-    connection: AsyncConnection, user_id: str, since: datetime, most: int, reasons: Sequence[Reason]
+    connection: Connection, user_id: str, since: datetime, most: int, reasons: Sequence[Reason]
 ) -> tuple[SeenMessage, ...]:
     names = ("id", "created_at", "message_text", "author_id")
     columns = (*(ai_decisions.c[name] for name in names), TOPICS)

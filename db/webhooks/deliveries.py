@@ -123,5 +123,5 @@ async def replay_delivery(source: Pool, delivery_id: int, now: datetime, *, logg
         changed = changed or (await connection.execute(HURRY, values)).rowcount
         if not changed:
             return UNDER_WAY
-        await access_log.append_entry_psycopg(connection, logged)
+        await access_log.append_entry(connection, logged)
     return None

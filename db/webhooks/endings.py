@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from db.pool import Pool, PoolConnection, checkout
+from db.connection import Connection
+from db.pool import Pool, checkout
 from db.webhooks.queue import SHARE_QUEUE, ClaimedDelivery, promote_next
 from worker.webhooks.schedule import AttemptError, AttemptResult
 
@@ -132,7 +133,7 @@ def _columns(
 
 
 async def _note_endpoint(
-    connection: PoolConnection,
+    connection: Connection,
     claimed: ClaimedDelivery,
     result: AttemptResult,
     now: datetime,

@@ -174,7 +174,7 @@ async def send_test(source: Pool, endpoint_id: UUID, now: datetime, *, logged: L
         row = await (await connection.execute(TEST, values)).fetchone()
         if row is None:
             return None
-        await access_log.append_entry_psycopg(connection, logged)
+        await access_log.append_entry(connection, logged)
         return int(row[0])
 
 
@@ -183,5 +183,5 @@ async def _changed(source: Pool, statement: str, values: dict[str, object], logg
     async with checkout(source) as connection, connection.transaction():
         changed = (await connection.execute(statement, values)).rowcount > 0
         if changed:
-            await access_log.append_entry_psycopg(connection, logged)
+            await access_log.append_entry(connection, logged)
     return changed

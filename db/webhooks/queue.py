@@ -10,8 +10,9 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
+from db.connection import Connection
 from db.outbox import CONVERSATION_LOCK, HOLD_S, OVERTAKEN
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, checkout
 from worker.webhooks.types import WebhookType
 
 QUEUE: Final = "hashtextextended('hushgate webhook queue', 0)"
@@ -236,19 +237,19 @@ async def claim_due(
     return Claims(deliveries=tuple(rows), cancelled=cancelled, looked_s=looked_s)
 
 
-async def reason_not_to_send(connection: PoolConnection, delivery_id: int, now: datetime) -> str | None:
+async def reason_not_to_send(connection: Connection, delivery_id: int, now: datetime) -> str | None:
     """Why a delivery must not be sent, as its cancel reason; None when it may be, or is gone."""
     row = await (await connection.execute(FATES, {"ids": [delivery_id], "now": now})).fetchone()
     fate: str | None = row[1] if row else None
     return "retracted" if fate == HOLD else fate
 
 
-async def promote_next(connection: PoolConnection, ended: Sequence[int], now: datetime) -> None:
+async def promote_next(connection: Connection, ended: Sequence[int], now: datetime) -> None:
     """Make the next deliveries of the conversations of ended ones due."""
     await connection.execute(PROMOTE, {"ids": list(ended), "now": now})
 
 
-async def _lock_due(connection: PoolConnection, limit: int, now: datetime, limits: QueueLimits) -> list[int]:
+async def _lock_due(connection: Connection, limit: int, now: datetime, limits: QueueLimits) -> list[int]:
     """The due deliveries, without replies whose conversation is being taken over right now."""
     values = {
         "now": now,
@@ -274,7 +275,7 @@ async def _lock_due(connection: PoolConnection, limit: int, now: datetime, limit
 
 
 async def _cancel_unwanted(
-    connection: PoolConnection, ids: Sequence[int], now: datetime, limits: QueueLimits
+    connection: Connection, ids: Sequence[int], now: datetime, limits: QueueLimits
 ) -> tuple[list[int], int]:
     """Those that may be sent, and how many were cancelled; others are postponed."""
     if not ids:

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from psycopg.types.json import Jsonb
 
+from db.connection import Connection
 from db.outgoing.events import INSERT_WITHOUT_STREAM
-from db.pool import PoolConnection
 from db.webhooks.subscribed import EVERY_ACCOUNT
 from worker.webhooks.types import WebhookType
 
@@ -58,7 +58,7 @@ class WebhookEvent:
 
 
 async def store_events(
-    connection: PoolConnection, event_type: WebhookType, events: Sequence[WebhookEvent]
+    connection: Connection, event_type: WebhookType, events: Sequence[WebhookEvent]
 ) -> None:
     """Store events within a transaction; without a subscription one look at an index."""
     wanted = {"accounts": sorted({each.user_id for each in events}), "type": event_type.value}

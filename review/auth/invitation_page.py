@@ -14,10 +14,10 @@ from uuid_utils.compat import uuid7
 
 from db import access_log
 from db.access_log import LoggedAction
+from db.connection import Connection
 from db.people import changes, invitations, records, sessions, sign_ins
 from db.people.invitations import Invitation
 from db.people.records import Person
-from db.review_store import AsyncConnection
 from review.auth import credentials, passwords
 from review.auth.credentials import NAME_CHARS
 from review.auth.openid_provider import Identity
@@ -100,7 +100,7 @@ async def join(visit: Visit) -> Response:
 
 
 async def join_by_identity(
-    visit: Visit, connection: AsyncConnection, identity: Identity, next_page: str
+    visit: Visit, connection: Connection, identity: Identity, next_page: str
 ) -> Person | None:
     """Create the person that the identity provider names, who comes from an invitation of this login."""
     parts = urlsplit(next_page).path.split("/")
@@ -161,7 +161,7 @@ def _counters(found: Invitation) -> tuple[str, str]:
 
 
 async def _create(
-    connection: AsyncConnection, found: Invitation, *, name: str, password_hash: str | None
+    connection: Connection, found: Invitation, *, name: str, password_hash: str | None
 ) -> Person | None:
     """The new person, without a role; None when the login exists."""
     person_id = uuid7()
@@ -178,7 +178,7 @@ async def _create(
     return await records.get_person(connection, person_id) if new else None
 
 
-async def _give_role(visit: Visit, connection: AsyncConnection, person: Person, found: Invitation) -> None:
+async def _give_role(visit: Visit, connection: Connection, person: Person, found: Invitation) -> None:
     grant = found.wanted
     await records.grant_role(connection, person.person_id, grant, granted_by=found.inviter)
     detail = {"changed": "invitation accepted", "login": person.login, "role": grant.role.value}
@@ -197,7 +197,7 @@ async def _must_choose(visit: Visit, found: Invitation) -> bool:
         return await role_grants.giver_lacks_account(connection, visit.person, (found.wanted.user_id,))
 
 
-async def _end_known_password(visit: Visit, connection: AsyncConnection) -> str | None:
+async def _end_known_password(visit: Visit, connection: Connection) -> str | None:
     """Replace the password by the chosen one and return its hash, or by none for the identity provider."""
     person, stored = visit.person, None
     if not _signs_in_elsewhere(visit):

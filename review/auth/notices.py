@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from db.connection import Connection
 from db.people import api_tokens, sessions
 from db.people.api_tokens import ApiToken
 from db.people.sessions import Session
-from db.review_store import AsyncConnection
 from review.http.visit import Visit
 
 ENDS_SOON: Final = timedelta(days=14)
@@ -30,7 +30,7 @@ class AccessNotices:
     tokens: tuple[ApiToken, ...] = ()
 
 
-async def load_notices(visit: Visit, connection: AsyncConnection) -> AccessNotices:
+async def load_notices(visit: Visit, connection: Connection) -> AccessNotices:
     """The notices of the signed-in person."""
     person_id, here = visit.person.person_id, sessions.token_hash(visit.token)
     idle = timedelta(seconds=visit.site.settings.review_idle_s)

@@ -10,9 +10,9 @@ from starlette.responses import JSONResponse, Response
 
 from db import access_log
 from db.access_log import LoggedAction
+from db.connection import Connection
 from db.people import changes, records, sessions, sign_ins
 from db.people.records import Person
-from db.review_store import AsyncConnection
 from review.auth import form_replay, invitation_page
 from review.auth.openid_provider import LOGOUT_AGE_S, Identity, OpenIdProvider, ProviderLogout
 from review.auth.session_start import START, local_path, start_session
@@ -112,9 +112,7 @@ async def end_by_provider(visit: Visit) -> Response:
     return Response(status_code=200, headers=NOT_STORED)
 
 
-async def _end_sessions(
-    visit: Visit, connection: AsyncConnection, issuer: str, ended: ProviderLogout
-) -> None:
+async def _end_sessions(visit: Visit, connection: Connection, issuer: str, ended: ProviderLogout) -> None:
     until = visit.now + timedelta(seconds=2 * LOGOUT_AGE_S)
     if not await sign_ins.use_once(connection, f"logout {ended.token_id}", expires_at=until):
         return
@@ -132,7 +130,7 @@ def _provider(visit: Visit) -> OpenIdProvider:
     return visit.site.provider
 
 
-async def _known_person(visit: Visit, connection: AsyncConnection, identity: Identity) -> Person | None:
+async def _known_person(visit: Visit, connection: Connection, identity: Identity) -> Person | None:
     """The person: by the provider's subject, else by e-mail, once, and linked from then on."""
     person = await records.person_of_identity(connection, identity.issuer, identity.subject)
     if person is None and identity.email:
@@ -147,7 +145,7 @@ async def _known_person(visit: Visit, connection: AsyncConnection, identity: Ide
     return person
 
 
-async def _end_given_password(visit: Visit, connection: AsyncConnection, person: Person) -> None:
+async def _end_given_password(visit: Visit, connection: Connection, person: Person) -> None:
     """End a password that its giver may know, and all access that it may have opened."""
     await changes.store_own_password(connection, person, None)
     ended = await changes.revoke_access(connection, person.person_id, now=visit.now)

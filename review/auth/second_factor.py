@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from markupsafe import Markup
 
+from db.connection import Connection
 from db.people import second_factors
 from db.people.second_factors import SecondFactor
-from db.review_store import AsyncConnection
 from review.auth.factor_seal import opened
 from review.http.visit import Visit
 
@@ -68,7 +68,7 @@ def matching_step(secret: bytes, code: str, now: datetime) -> int | None:
 
 
 async def use_code(
-    visit: Visit, connection: AsyncConnection, person_id: UUID, factor: SecondFactor, code: str
+    visit: Visit, connection: Connection, person_id: UUID, factor: SecondFactor, code: str
 ) -> str:
     """How a code is right, for the access log: ``code`` or ``recovery code``; empty when it is not.
 

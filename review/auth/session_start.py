@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 from starlette.responses import RedirectResponse, Response
 
 from db.access_log import LoggedAction
+from db.connection import Connection
 from db.people import changes, sessions
 from db.people.records import Person
-from db.review_store import AsyncConnection
 from review.auth.form_replay import KeptForm
 from review.http.visit import (
     FORM_COOKIE,
@@ -75,7 +75,7 @@ async def start_session(
     return response
 
 
-async def require_session(visit: Visit, connection: AsyncConnection) -> None:
+async def require_session(visit: Visit, connection: Connection) -> None:
     """Refuse (401) when the session has ended since the request began; else it lasts until the commit."""
     if not await sessions.lock_session(connection, visit.token):
         raise Refused(401, "Sign in first", "Your session has ended.")

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from db.access_log import LoggedAction
 from db.collaboration import assignments
 from db.collaboration.assignments import AssignedDecision, ChangedSince, HeldByAnother
-from db.review_store import AsyncConnection
+from db.connection import Connection
 from review.access import Right
 from review.collaboration.panel import REVIEWERS
 from review.collaboration.requests import colleague_named, decision_of_path, refuse_held
@@ -47,7 +47,7 @@ async def undo(visit: Visit) -> Response:
 
 
 @asynccontextmanager
-async def _changing(visit: Visit, made: AssignedDecision) -> AsyncIterator[AsyncConnection]:
+async def _changing(visit: Visit, made: AssignedDecision) -> AsyncIterator[Connection]:
     try:
         async with visit.store.writing() as connection:
             await refuse_held(visit, connection, made.decision_id)
@@ -61,7 +61,7 @@ async def _changing(visit: Visit, made: AssignedDecision) -> AsyncIterator[Async
 
 
 async def _log(
-    visit: Visit, connection: AsyncConnection, made: AssignedDecision, detail: dict[str, object]
+    visit: Visit, connection: Connection, made: AssignedDecision, detail: dict[str, object]
 ) -> None:
     await visit.log(
         LoggedAction.ASSIGN,

@@ -11,7 +11,7 @@ from db.access_log import LoggedAction
 from db.collaboration import colleagues, comments
 from db.collaboration.assignments import AssignedDecision
 from db.collaboration.comments import COMMENT_CHARS, NewComment
-from db.review_store import AsyncConnection
+from db.connection import Connection
 from review.access import Right
 from review.collaboration.mentions import mentioned_logins
 from review.collaboration.panel import READERS
@@ -64,7 +64,7 @@ async def withdraw_comment(visit: Visit) -> Response:
     return redirect_to_decision(visit, made.decision_id, "comments")
 
 
-async def _with_notified(visit: Visit, connection: AsyncConnection, made: AssignedDecision, text: str) -> str:
+async def _with_notified(visit: Visit, connection: Connection, made: AssignedDecision, text: str) -> str:
     """The text, with the person of the field ``notify`` in front unless it mentions them."""
     login = visit.field("notify").strip()
     if not login:
@@ -74,7 +74,7 @@ async def _with_notified(visit: Visit, connection: AsyncConnection, made: Assign
 
 
 async def _log(
-    visit: Visit, connection: AsyncConnection, made: AssignedDecision, detail: dict[str, object]
+    visit: Visit, connection: Connection, made: AssignedDecision, detail: dict[str, object]
 ) -> None:
     await visit.log(
         LoggedAction.COMMENT,

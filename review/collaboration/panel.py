@@ -11,8 +11,8 @@ from db.collaboration.assignments import Assignment
 from db.collaboration.colleagues import Colleague
 from db.collaboration.comments import COMMENT_CHARS, Comment
 from db.collaboration.presence import BEAT_S
+from db.connection import Connection
 from db.people.records import Role
-from db.review_store import AsyncConnection
 from review.access import RIGHTS, Right
 from review.http.visit import Visit
 
@@ -55,7 +55,7 @@ class CollaborationPanel:
 
 
 async def load_collaboration(
-    visit: Visit, connection: AsyncConnection, decision_id: UUID, user_id: str, *, hidden: bool
+    visit: Visit, connection: Connection, decision_id: UUID, user_id: str, *, hidden: bool
 ) -> CollaborationPanel:
     """The panel of a decision that the person may see."""
     person_id = visit.person.person_id

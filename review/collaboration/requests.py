@@ -8,8 +8,8 @@ from uuid import UUID
 from db.collaboration import colleagues
 from db.collaboration.assignments import AssignedDecision
 from db.collaboration.colleagues import Colleague
+from db.connection import Connection
 from db.people.records import Role
-from db.review_store import AsyncConnection
 from db.reviews import queue_items
 from review.access import Right
 from review.decision.page import load_row
@@ -27,7 +27,7 @@ async def decision_of_path(visit: Visit, right: Right) -> AssignedDecision:
     )
 
 
-async def refuse_held(visit: Visit, connection: AsyncConnection, decision_id: UUID) -> None:
+async def refuse_held(visit: Visit, connection: Connection, decision_id: UUID) -> None:
     """Refuse (409) while the person holds the decision in a queue: its kind must not show."""
     if await queue_items.held_item(connection, decision_id, visit.person.person_id) is not None:
         text = _("You hold this decision in a queue. Answer, skip or release it first.")
@@ -35,7 +35,7 @@ async def refuse_held(visit: Visit, connection: AsyncConnection, decision_id: UU
 
 
 async def colleague_named(
-    connection: AsyncConnection, user_id: str, roles: tuple[Role, ...], login: str
+    connection: Connection, user_id: str, roles: tuple[Role, ...], login: str
 ) -> Colleague:
     """The person of a login with one of the roles; refused (422) alike for unknown people and strangers."""
     found = await colleagues.colleagues_named(connection, user_id, roles, (login.strip().lower(),))

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
+from db.connection import Connection
 from db.costs.report import load_spenders
 from db.figures import dashboard
 from db.figures.answers import OutcomeCount, answer_figures, in_total
@@ -18,7 +19,6 @@ from db.figures.parts import CountMeasure
 from db.figures.reach import FigureFilter
 from db.figures.rejections import RejectionCount, rejection_counts
 from db.people.records import EVERY_ACCOUNT
-from db.review_store import AsyncConnection
 from review.access import Right
 from review.dashboard import figure_counter, ranges, rates
 from review.dashboard.contributions import change_view, largest_change
@@ -211,7 +211,7 @@ async def load_outcomes(
     """Rejections by reason, and what became of the answers of people."""
 
     async def load(
-        connection: AsyncConnection,
+        connection: Connection,
     ) -> tuple[tuple[RejectionCount, ...], tuple[OutcomeCount, ...]]:
         rejections = await rejection_counts(connection, figures)
         return rejections, in_total(await answer_figures(connection, figures))

@@ -7,10 +7,10 @@ from typing import Final, TypeAlias
 
 from starlette.responses import Response
 
+from db.connection import Connection
 from db.people.first_steps import FirstSteps, load_account_steps, load_first_steps
 from db.people.records import EVERY_ACCOUNT
 from db.people.sample_data import SAMPLE_ACCOUNT
-from db.review_store import AsyncConnection
 from review.access import Right
 from review.http.visit import Visit, set_cookie
 from review.languages import mark
@@ -66,7 +66,7 @@ OF_INSTALLATION: Final = 2
 """The first steps of ``TEXTS`` that are no matter of one account."""
 
 
-async def load_checklist(visit: Visit, connection: AsyncConnection) -> tuple[FirstStep, ...]:
+async def load_checklist(visit: Visit, connection: Connection) -> tuple[FirstStep, ...]:
     """The steps for administrators of every account; empty when done, hidden, or nothing is new."""
     if visit.request.cookies.get(COOKIE) == HIDDEN or not visit.may(Right.ADMIN, EVERY_ACCOUNT):
         return ()
@@ -79,9 +79,7 @@ async def load_checklist(visit: Visit, connection: AsyncConnection) -> tuple[Fir
     return _steps(progress)
 
 
-async def load_account_checklist(
-    visit: Visit, connection: AsyncConnection, account: str
-) -> tuple[FirstStep, ...]:
+async def load_account_checklist(visit: Visit, connection: Connection, account: str) -> tuple[FirstStep, ...]:
     """The steps of one account for its administrators; empty when all are done, or hidden."""
     if visit.request.cookies.get(COOKIE) == HIDDEN or not visit.may(Right.ADMIN, account):
         return ()

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from db.connection import Connection
 from db.costs.report import CostFilter, CostKey, CostSum, load_costs
 from db.figures.goals import FigureGoal, GoalMeasure, load_goals
 from db.figures.notes import load_happenings
 from db.figures.parts import CountMeasure, PartCount, largest_parts
 from db.figures.people_figures import WaitingEscalations, count_answered, count_overturned, load_waiting
 from db.figures.reach import FigureFilter, FigureRow
-from db.review_store import AsyncConnection
 from db.reviews import queue_items
 from review.dashboard.events import NumberedEvent, number_events
 from review.http.visit import Visit
@@ -52,7 +52,7 @@ async def load_lead_figures(visit: Visit, figures: FigureFilter) -> LeadFigures:
     target = goals.get(GoalMeasure.ANSWERED_IN_TIME)
     within = timedelta(minutes=target.within_min or 0) if target else DEFAULT_WITHIN
 
-    async def read(replica: AsyncConnection) -> tuple[tuple[FigureRow, ...], tuple[FigureRow, ...]]:
+    async def read(replica: Connection) -> tuple[tuple[FigureRow, ...], tuple[FigureRow, ...]]:
         return (
             await count_overturned(replica, figures, hidden=hidden),
             await count_answered(replica, figures, within=within, now=visit.now),

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from db.audit import decision_list
 from db.audit.decision_context import DecisionRow
-from db.review_store import AsyncConnection
+from db.connection import Connection
 from db.reviews import queue_items
 from review.decision.review_panel import list_query
 from review.http.visit import Visit
@@ -42,7 +42,7 @@ class ListPosition:
         return self.newer if self.oldest_first else self.older
 
 
-async def load_position(visit: Visit, connection: AsyncConnection, row: DecisionRow) -> ListPosition:
+async def load_position(visit: Visit, connection: Connection, row: DecisionRow) -> ListPosition:
     """The next decisions by the filters of the list that the person came from, if these are valid."""
     query = _came_from(visit)
     if query is None:

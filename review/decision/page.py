@@ -14,9 +14,9 @@ from db.audit import decision_context, erased, settings_snapshot, similar
 from db.audit.conversation_confidence import of_newest_replies
 from db.audit.decision_context import DecisionRow, Sealed
 from db.candidates.shadow_results import StoredFinding, findings_of_decision
+from db.connection import Connection
 from db.conversation_owners import ConversationIds, OwnerRecord
 from db.escalations.listing import load_escalation
-from db.review_store import AsyncConnection
 from db.reviews import exchanges, queue_items
 from db.webhooks.of_reply import ReplyDelivery, deliveries_of_reply
 from review.access import Right
@@ -149,7 +149,7 @@ async def load_row(visit: Visit) -> DecisionRow:
         return await _load_row(visit, connection)
 
 
-async def _load_row(visit: Visit, connection: AsyncConnection) -> DecisionRow:
+async def _load_row(visit: Visit, connection: Connection) -> DecisionRow:
     """The decision of the path.
 
     Raises:
@@ -166,7 +166,7 @@ async def _load_row(visit: Visit, connection: AsyncConnection) -> DecisionRow:
 
 
 async def _load_record(
-    visit: Visit, connection: AsyncConnection, row: DecisionRow, panel: ReviewPanel
+    visit: Visit, connection: Connection, row: DecisionRow, panel: ReviewPanel
 ) -> DecisionRecord:
     snapshot, user_id = Snapshot.from_json(row["snapshot_json"]), row["user_id"]
     may_read_sealed = visit.may(Right.REVIEW, user_id)

@@ -11,7 +11,7 @@ from db.answers import held
 from db.answers.held import NOTHING_HELD, HeldTexts
 from db.audit import decision_context, prompt_parts
 from db.audit.decision_context import DecisionRow, ExchangeLine, StoredPassage
-from db.review_store import AsyncConnection
+from db.connection import Connection
 from db.reviews import queue_items
 from review.access import Right
 from review.content_covers import cover_reason
@@ -80,7 +80,7 @@ async def _load_kept(visit: Visit, row: DecisionRow, snapshot: Snapshot) -> Kept
 
 
 async def _stored_passages(
-    connection: AsyncConnection, row: DecisionRow, snapshot: Snapshot
+    connection: Connection, row: DecisionRow, snapshot: Snapshot
 ) -> dict[str, StoredPassage]:
     ids = [each.passage_id for each in snapshot.passages]
     return await decision_context.load_passages(connection, row["user_id"], ids)

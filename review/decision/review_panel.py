@@ -9,8 +9,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from db.candidates.golden_sets import set_names
+from db.connection import Connection
 from db.identifiers import uuid_at
-from db.review_store import AsyncConnection
 from db.reviews import exchanges, golden_answers, queue_items, queues, rulings
 from db.reviews.corrections import FITTING, FittingReason, outcome_of
 from db.reviews.exchanges import Exchange, ReviewSubject
@@ -140,7 +140,7 @@ def list_query(visit: Visit) -> str | None:
     return given if isinstance(given, str) and len(given) <= LONGEST_QUERY else None
 
 
-async def load_review_panel(visit: Visit, connection: AsyncConnection, subject: ReviewSubject) -> ReviewPanel:
+async def load_review_panel(visit: Visit, connection: Connection, subject: ReviewSubject) -> ReviewPanel:
     """What the review panel shows of a decision that this person may see."""
     person_id = visit.person.person_id
     reviewer = Reviewer(person_id=person_id, login=visit.person.login)
@@ -187,12 +187,12 @@ def _without_reviews(panel: ReviewPanel) -> ReviewPanel:
     )
 
 
-async def _list_hand_queues(connection: AsyncConnection, user_id: str) -> tuple[Queue, ...]:
+async def _list_hand_queues(connection: Connection, user_id: str) -> tuple[Queue, ...]:
     opened = await queues.list_open_queues(connection)
     return tuple(each for each in opened if each.kind is QueueKind.HAND and each.is_for((user_id,)))
 
 
-async def _finished_queue(visit: Visit, connection: AsyncConnection) -> str:
+async def _finished_queue(visit: Visit, connection: Connection) -> str:
     """The name of the queue that the address names as finished, if the person may know of it."""
     queue_id = query_id(visit, "finished")
     queue = None if queue_id is None else await queues.get_queue(connection, queue_id)

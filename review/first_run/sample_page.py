@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from db import accounts
 from db.access_log import LoggedAction
+from db.connection import Connection
 from db.documents import storage
 from db.people.sample_data import (
     SAMPLE_ACCOUNT,
@@ -21,7 +22,6 @@ from db.people.sample_data import (
     queue_samples,
     remove_samples,
 )
-from db.review_store import AsyncConnection
 from db.reviews import queues
 from db.reviews.queues import NewQueue, QueueKind
 from db.reviews.rulings import ReviewRejected
@@ -67,7 +67,7 @@ def may_use_samples(visit: Visit) -> bool:
     return visit.may(Right.ADMIN) and visit.accounts(Right.ADMIN) is None
 
 
-async def load_samples(visit: Visit, connection: AsyncConnection) -> SampleView | None:
+async def load_samples(visit: Visit, connection: Connection) -> SampleView | None:
     """The sample data, for those who may add and remove it; None for others."""
     if not may_use_samples(visit):
         return None

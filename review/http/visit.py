@@ -21,11 +21,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from db import access_log
 from db.access_log import LogEntry, LoggedAction
+from db.connection import Connection
 from db.costs.limit_figures import LoadAccountFigures
 from db.figures.kept_rows import KeptRows
 from db.people.api_tokens import UsedToken
 from db.people.records import Person
-from db.review_store import AsyncConnection, Store
+from db.review_store import Store
 from review.access import Right, accounts_with, may, may_somewhere, missing_right_message
 from review.auth.openid_provider import OpenIdProvider
 from review.dashboard.reused import ReusedFigures
@@ -230,7 +231,7 @@ class Visit:
         user_id: str | None = None,
         decision_id: UUID | None = None,
         detail: Mapping[str, Any] | None = None,
-        connection: AsyncConnection | None = None,
+        connection: Connection | None = None,
     ) -> None:
         """Write a line of the access log, in the transaction of the connection or in its own."""
         entry = self.entry(action, user_id=user_id, decision_id=decision_id, detail=detail)

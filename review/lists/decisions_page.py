@@ -13,8 +13,8 @@ from db.audit import decision_list
 from db.audit.cursor import NEWEST, OLDEST, CursorRejected
 from db.audit.decision_list import DecisionCount, DecisionPage
 from db.audit.filters import Filters
+from db.connection import Connection
 from db.people.list_layout import ListOrder
-from db.review_store import AsyncConnection
 from db.reviews import queue_items
 from review.access import Right
 from review.content_covers import cover_reason
@@ -101,7 +101,7 @@ async def _load_values(visit: Visit, query: ListQuery, cursor: str | None, *, li
 
 
 async def _load_page(
-    connection: AsyncConnection, filters: Filters, asked: AskedPage, *, covered: bool
+    connection: Connection, filters: Filters, asked: AskedPage, *, covered: bool
 ) -> tuple[DecisionPage, DecisionCount, dict[UUID, list[str]], dict[UUID, str]]:
     """A page, the number of all matching decisions, high scores for a person with covers, and replies."""
     load = decision_list.load_oldest_first if asked.oldest_first else decision_list.load_page

@@ -9,9 +9,10 @@ from typing import Any, Final
 from db import jobs
 from db.audit import decision_list, export_rows
 from db.audit.search import SearchRow
+from db.connection import Connection
 from db.jobs import Job, JobStep
 from db.people.records import Person
-from db.review_store import AsyncConnection, Store
+from db.review_store import Store
 from db.reviews import queue_items
 from review.access import Right, accounts_with
 from review.http.visit import Site
@@ -58,7 +59,7 @@ def check_right(job: Job, person: Person) -> None:
     )
 
 
-async def write_step(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
+async def write_step(site: Site, connection: Connection, job: Job, person: Person) -> JobStep:
     """Write the next piece."""
     check_right(job, person)
     accounts = None if job.params["accounts"] is None else tuple(job.params["accounts"])

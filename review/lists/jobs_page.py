@@ -12,9 +12,9 @@ from starlette.responses import Response, StreamingResponse
 from db import access_log, jobs
 from db.access_log import LogEntry, LoggedAction
 from db.audit import decision_list
+from db.connection import Connection
 from db.identifiers import uuid_at
 from db.jobs import Job, JobKind, JobState
-from db.review_store import AsyncConnection
 from db.reviews import queue_items
 from db.reviews.bulk_undo import BULK_UNDO_WINDOW
 from review.access import Right
@@ -60,7 +60,7 @@ async def start_export(visit: Visit) -> Response:
 
 async def add_job(
     visit: Visit,
-    connection: AsyncConnection,
+    connection: Connection,
     kind: JobKind,
     params: dict[str, Any],
     *,

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from db.audit import saved_views
 from db.audit.saved_views import SavedView, ViewRefused
+from db.connection import Connection
 from db.identifiers import uuid_at
-from db.review_store import AsyncConnection
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.languages import mark
@@ -33,7 +33,7 @@ async def list_views(visit: Visit) -> Response:
     return visit.render("views.html", views=views, fields=FIELDS, message=message)
 
 
-async def load_visible_views(visit: Visit, connection: AsyncConnection) -> tuple[SavedView, ...]:
+async def load_visible_views(visit: Visit, connection: Connection) -> tuple[SavedView, ...]:
     """The person's own views and the shared ones, without those on accounts the person may not see."""
     found = await saved_views.list_views(connection, visit.person.person_id, visit.accounts(Right.VIEW))
     accounts = {view.view_id: parse_qs(view.query).get("account", ()) for view in found}

@@ -19,11 +19,11 @@ from db.audit.decision_context import DecisionRow
 from db.audit.search import TooSlow
 from db.audit.sent_replies import newest_replies
 from db.audit.suggestions import Suggestion
+from db.connection import Connection
 from db.costs.report import Spender, load_spenders
 from db.figures import dashboard
 from db.figures.reach import FigureFilter, FigureRow
 from db.people.records import EVERY_ACCOUNT, Person, Role
-from db.review_store import AsyncConnection
 from db.reviews import queue_items
 from db.rows import Row
 from review.access import Right
@@ -185,7 +185,7 @@ async def _topics(visit: Visit, user_id: str) -> tuple[Suggestion, ...]:
     return tuple(each for each in found.topics if each.unanswered)[:SHOWN_TOPICS]
 
 
-async def _replies(connection: AsyncConnection, user_id: str, since: datetime) -> tuple[Row, ...]:
+async def _replies(connection: Connection, user_id: str, since: datetime) -> tuple[Row, ...]:
     """The newest replies; none when they cannot be read in time."""
     try:
         return await newest_replies(connection, user_id, since, SHOWN_REPLIES)
@@ -212,7 +212,7 @@ async def _figures(visit: Visit, user_id: str) -> tuple[tuple[FigureRow, ...], t
     return found.counts, tuple(row for row in found.counts if row["step"] == today)
 
 
-async def _waiting(visit: Visit, connection: AsyncConnection, user_id: str) -> tuple[list[WaitingCard], int]:
+async def _waiting(visit: Visit, connection: Connection, user_id: str) -> tuple[list[WaitingCard], int]:
     """The oldest messages that wait, and the number of all; none for people who may not answer."""
     if not visit.may(Right.REVIEW, user_id):
         return [], 0

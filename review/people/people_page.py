@@ -6,9 +6,9 @@ from starlette.responses import Response
 from uuid_utils.compat import uuid7
 
 from db.access_log import LoggedAction
+from db.connection import Connection
 from db.people import changes, invitations, records
 from db.people.records import Person, Role, RoleGrant
-from db.review_store import AsyncConnection
 from review.access import Right
 from review.auth import passwords
 from review.auth.credentials import LOGIN_CHARS, NAME_CHARS
@@ -76,7 +76,7 @@ async def invite_person(visit: Visit, login: str, grant: RoleGrant) -> Response:
 
 
 async def give_role(
-    visit: Visit, connection: AsyncConnection, person: Person, grant: RoleGrant, *, changed: str
+    visit: Visit, connection: Connection, person: Person, grant: RoleGrant, *, changed: str
 ) -> GrantResult:
     """Give a person a role, with its lines of the access log."""
     detail = {"changed": changed, "login": person.login, "role": grant.role.value}

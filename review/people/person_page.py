@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from db import access_log
 from db.access_log import LoggedAction
+from db.connection import Connection
 from db.people import api_tokens, changes, records, second_factors, sign_ins
 from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Person, Role, RoleGrant
-from db.review_store import AsyncConnection
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -19,7 +19,7 @@ from review.people import grant_limits, role_grants
 from review.people.people_page import give_role, grant_of_form, invite_person
 from review.people.role_grants import GrantResult
 
-PersonEdit: TypeAlias = Callable[[Visit, AsyncConnection, Person], Awaitable[dict[str, Any]]]
+PersonEdit: TypeAlias = Callable[[Visit, Connection, Person], Awaitable[dict[str, Any]]]
 
 
 async def show_person(visit: Visit) -> Response:
@@ -95,7 +95,7 @@ async def manage_person(visit: Visit) -> Response:
     return visit.redirect("person", "saved=1", person_id=person.person_id)
 
 
-async def _disable(visit: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+async def _disable(visit: Visit, connection: Connection, person: Person) -> dict[str, Any]:
     if person.person_id == visit.person.person_id:
         raise Refused(409, "That is you", "Another administrator has to disable you.")
     await _not_the_last(connection, person)
@@ -104,29 +104,27 @@ async def _disable(visit: Visit, connection: AsyncConnection, person: Person) ->
     return {"changed": "disabled"} | ended
 
 
-async def _enable(_: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+async def _enable(_: Visit, connection: Connection, person: Person) -> dict[str, Any]:
     await changes.enable_person(connection, person.person_id)
     return {"changed": "enabled"}
 
 
-async def _sign_out(visit: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+async def _sign_out(visit: Visit, connection: Connection, person: Person) -> dict[str, Any]:
     ended = await changes.revoke_access(connection, person.person_id, now=visit.now)
     return {"changed": "signed out"} | ended
 
 
-async def _unlock(_: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+async def _unlock(_: Visit, connection: Connection, person: Person) -> dict[str, Any]:
     return {"changed": "unlocked", "tries": await sign_ins.forget_tries(connection, person.login)}
 
 
-async def _remove_factor(_: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+async def _remove_factor(_: Visit, connection: Connection, person: Person) -> dict[str, Any]:
     if not await second_factors.remove_factor(connection, person.person_id):
         raise Refused(409, "No second factor", "The person has none, or it was removed already.")
     return {"changed": "second factor removed"}
 
 
-async def _needs_invitation(
-    visit: Visit, connection: AsyncConnection, person: Person, grant: RoleGrant
-) -> bool:
+async def _needs_invitation(visit: Visit, connection: Connection, person: Person, grant: RoleGrant) -> bool:
     """Whether only the person can accept: on a new account, or with a password a stranger may know."""
     if grant_limits.administers_every_account(visit.person):
         return False
@@ -135,7 +133,7 @@ async def _needs_invitation(
     return await role_grants.giver_lacks_account(connection, person, (grant.user_id,))
 
 
-async def _end_tokens(visit: Visit, connection: AsyncConnection, person: Person) -> None:
+async def _end_tokens(visit: Visit, connection: Connection, person: Person) -> None:
     """End API tokens, but none that reads other administrators' accounts; logged without an account."""
     if not grant_limits.may_grant_all_of(visit.person, person):
         return
@@ -144,7 +142,7 @@ async def _end_tokens(visit: Visit, connection: AsyncConnection, person: Person)
     await visit.log(LoggedAction.PEOPLE, connection=connection, detail=detail)
 
 
-async def _new_password(visit: Visit, connection: AsyncConnection, person: Person) -> GrantResult:
+async def _new_password(visit: Visit, connection: Connection, person: Person) -> GrantResult:
     given = GrantResult(password=role_grants.new_password())
     entry = visit.entry(LoggedAction.PEOPLE, detail={"changed": "password reset", "login": person.login})
     await role_grants.give_password(connection, person, given.password, entry=entry, now=visit.now)
@@ -160,14 +158,14 @@ CHANGES: Final[dict[str, PersonEdit]] = {
 }
 
 
-async def _not_the_last(connection: AsyncConnection, person: Person) -> None:
+async def _not_the_last(connection: Connection, person: Person) -> None:
     if await changes.list_admins(connection) == (person.person_id,):
         last = _("%(login)s is the last administrator of every account. Add another one first.")
         text = last % {"login": person.login}
         raise Refused(409, "The last administrator", text)
 
 
-async def _person(visit: Visit, connection: AsyncConnection) -> Person:
+async def _person(visit: Visit, connection: Connection) -> Person:
     missing = Refused(404, "Not found", "No person on your accounts has this address.")
     person = await records.get_person(connection, visit.path_id("person_id", missing))
     if person is None or not grant_limits.may_see(visit.person, person):

@@ -9,9 +9,9 @@ from datetime import datetime
 
 from db import access_log
 from db.access_log import LogEntry
+from db.connection import Connection
 from db.people import changes, records, sign_ins
 from db.people.records import Person, RoleGrant
-from db.review_store import AsyncConnection
 from review.auth import passwords
 from review.people import grant_limits
 
@@ -30,7 +30,7 @@ class GrantResult:
 
 
 async def give_roles(
-    connection: AsyncConnection,
+    connection: Connection,
     person: Person,
     grants: Sequence[RoleGrant],
     *,
@@ -61,7 +61,7 @@ def new_password() -> str:
 
 
 async def give_password(
-    connection: AsyncConnection, person: Person, password: str, *, entry: LogEntry, now: datetime
+    connection: Connection, person: Person, password: str, *, entry: LogEntry, now: datetime
 ) -> None:
     """Replace the password by a first password, or by none; sessions, API tokens and links end."""
     stored = await passwords.hash_password(password) if password else None
@@ -72,7 +72,7 @@ async def give_password(
     await access_log.append_entries_for_accounts(connection, entry, person.accounts)
 
 
-async def giver_lacks_account(connection: AsyncConnection, person: Person, accounts: Sequence[str]) -> bool:
+async def giver_lacks_account(connection: Connection, person: Person, accounts: Sequence[str]) -> bool:
     """Whether the giver of a person's password does not administer all of these accounts, now."""
     if person.password_given_by is None:
         return False

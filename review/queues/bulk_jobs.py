@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from db.connection import Connection
 from db.jobs import Job, JobStep
 from db.people.records import Person
-from db.review_store import AsyncConnection
 from db.reviews import bulk, bulk_undo, queue_items
 from db.reviews.rulings import Remedy, Reviewer, ReviewSource, Ruling, RulingReason
 from db.reviews.submission import Submission
@@ -73,7 +73,7 @@ def undo_progress_of(position: str | None) -> UndoProgress:
     return UndoProgress(undone=int(undone), kept=int(kept), last=last)
 
 
-async def review_step(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
+async def review_step(site: Site, connection: Connection, job: Job, person: Person) -> JobStep:
     """Review the next batch, in accounts that the job's owner still leads."""
     params, so_far = job.params, progress_of(job.position)
     asked_at = datetime.fromisoformat(params["asked_at"])
@@ -98,7 +98,7 @@ async def review_step(site: Site, connection: AsyncConnection, job: Job, person:
     return JobStep(done=after.reviewed + after.skipped, position=str(after), finished=done.cursor is None)
 
 
-async def undo_step(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
+async def undo_step(site: Site, connection: Connection, job: Job, person: Person) -> JobStep:
     """Withdraw the next reviews of a bulk review, in accounts that the job's owner still leads."""
     so_far = undo_progress_of(job.position)
     done = await bulk_undo.undo_batch(

@@ -15,8 +15,8 @@ from db import jobs
 from db.access_log import LoggedAction
 from db.audit import decision_list
 from db.audit.filters import Filters
+from db.connection import Connection
 from db.jobs import JobKind
-from db.review_store import AsyncConnection
 from db.reviews import bulk as bulk_reviews
 from db.reviews import queue_items
 from db.reviews.bulk import TriedReview
@@ -182,13 +182,13 @@ def _parse_filters(visit: Visit, selection: BulkSelection, at: datetime) -> List
     return found
 
 
-async def _count(visit: Visit, connection: AsyncConnection, filters: Filters) -> int:
+async def _count(visit: Visit, connection: Connection, filters: Filters) -> int:
     visible = await queue_items.with_hidden_reviews(connection, filters, visit.person.person_id)
     return await bulk_reviews.count_matching(connection, visible)
 
 
 async def _covers(
-    visit: Visit, connection: AsyncConnection, tried: tuple[TriedReview, ...]
+    visit: Visit, connection: Connection, tried: tuple[TriedReview, ...]
 ) -> Mapping[UUID, object]:
     """What hides the texts of these decisions from the person, by id."""
     if not (covered := visit.person.covered):

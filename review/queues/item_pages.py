@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from db import access_log
 from db.access_log import LoggedAction
+from db.connection import Connection
 from db.people import records
-from db.review_store import AsyncConnection
 from db.reviews import claims, exchanges, golden_answers, queue_items, queues
 from db.reviews.claims import ClaimLost
 from db.reviews.exchanges import ReviewSubject
@@ -65,7 +65,7 @@ async def add_to_queue(visit: Visit) -> Response:
         assignee = await records.get_credentials(connection, login) if login else None
         if login and (assignee is None or not may(assignee.person, Right.REVIEW, subject.user_id)):
             raise Refused(400, "Login", "Expected the login of a reviewer of this account, or nothing.")
-        queue = await _hand_queue(visit, subject.user_id)
+        queue = await _hand_queue(visit, connection, subject.user_id)
         await queues.add_decisions(
             connection,
             queue.id,
@@ -114,7 +114,7 @@ async def set_golden_answer(visit: Visit) -> Response:
     return review_pages.redirect_to_decision(visit, subject.id, "leads")
 
 
-async def _led_subject(visit: Visit, connection: AsyncConnection) -> ReviewSubject:
+async def _led_subject(visit: Visit, connection: Connection) -> ReviewSubject:
     """The decision of the path.
 
     Raises:
@@ -128,13 +128,12 @@ async def _led_subject(visit: Visit, connection: AsyncConnection) -> ReviewSubje
     return subject
 
 
-async def _hand_queue(visit: Visit, user_id: str) -> Queue:
+async def _hand_queue(visit: Visit, connection: Connection, user_id: str) -> Queue:
     try:
         queue_id = UUID(str(visit.form.get("queue", "")))
     except ValueError as error:
         raise Refused(400, "No such queue", "queue: expected a queue of the list.") from error
-    async with visit.store.reading() as connection:
-        found = await queues.get_queue(connection, queue_id)
+    found = await queues.get_queue(connection, queue_id)
     if found is None or found.closed_at or found.kind is not QueueKind.HAND or not found.is_for((user_id,)):
         raise Refused(
             409, "No such queue", "It is closed, or does not take decisions of this account by hand."
@@ -150,7 +149,7 @@ async def _end_claim(visit: Visit, end_claim: Callable[..., Awaitable[UUID]]) ->
         raise Refused(409, "No longer yours", CLAIM_LOST) from lost
 
 
-async def _held_item_id(visit: Visit, connection: AsyncConnection) -> int:
+async def _held_item_id(visit: Visit, connection: Connection) -> int:
     """The item that the person holds on the decision of the path.
 
     Addresses name decisions, because item numbers would disclose golden items, which are made when dealt.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from db.review_store import AsyncConnection
+from db.connection import Connection
 from db.reviews import queue_loads, queues
 from db.reviews.queue_loads import QueueLoad
 from db.reviews.queues import Queue
@@ -10,7 +10,7 @@ from review.access import Right
 from review.http.visit import Visit
 
 
-async def load_open_queues(visit: Visit, connection: AsyncConnection) -> tuple[tuple[Queue, QueueLoad], ...]:
+async def load_open_queues(visit: Visit, connection: Connection) -> tuple[tuple[Queue, QueueLoad], ...]:
     """The open queues for the accounts that the person reviews, each with its load in these accounts."""
     if not visit.may(Right.REVIEW):
         return ()

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from db import access_log
 from db.access_log import LoggedAction
-from db.review_store import AsyncConnection
+from db.connection import Connection
 from db.reviews import claims, queues, rulings
 from db.reviews.queue_loads import QueueLoad
 from db.reviews.queues import Drawn, NewQueue, Queue, QueueKind, Sample, Stratum
@@ -111,7 +111,7 @@ async def restore_skipped(visit: Visit) -> Response:
     return visit.redirect("queues")
 
 
-async def _closable(visit: Visit, connection: AsyncConnection) -> Queue:
+async def _closable(visit: Visit, connection: Connection) -> Queue:
     """The queue of the path, if this person may close it.
 
     Raises:
@@ -127,7 +127,7 @@ async def _closable(visit: Visit, connection: AsyncConnection) -> Queue:
     return queue
 
 
-async def _named_closed_queue(visit: Visit, connection: AsyncConnection) -> Queue | None:
+async def _named_closed_queue(visit: Visit, connection: Connection) -> Queue | None:
     """The queue that was just closed, named in the address."""
     queue_id = query_id(visit, "closed")
     queue = await queues.get_queue(connection, queue_id) if queue_id else None

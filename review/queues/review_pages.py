@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from db import access_log
 from db.access_log import LoggedAction
-from db.review_store import AsyncConnection
+from db.connection import Connection
 from db.reviews import claims, exchanges, queue_items, queues, rulings, withdrawal
 from db.reviews.remedies import RemedyImpossible, UndoTooLate
 from db.reviews.rulings import DecisionGone, Remedy, Review, ReviewRejected
@@ -73,7 +73,7 @@ async def undo_review(visit: Visit) -> Response:
 
 
 async def withdraw(
-    visit: Visit, connection: AsyncConnection, review_id: UUID, **detail: object
+    visit: Visit, connection: Connection, review_id: UUID, **detail: object
 ) -> tuple[Review, Review]:
     """Withdraw a review, with its line of the access log; the review and its withdrawal.
 
@@ -100,7 +100,7 @@ async def withdraw(
     return review, withdrawn
 
 
-async def _left_queue(visit: Visit, connection: AsyncConnection, review: Review) -> UUID | None:
+async def _left_queue(visit: Visit, connection: Connection, review: Review) -> UUID | None:
     """The queue of a withdrawn review, if its item is now another reviewer's."""
     held = await queue_items.held_item(connection, review.decision_id, visit.person.person_id)
     return None if held or review.item_id is None else await queue_items.queue_of(connection, review.item_id)

@@ -13,7 +13,7 @@ from db.audit.cursor import CursorRejected
 from db.audit.subject_figures import MOST_COUNTED
 from db.collaboration import subjects
 from db.collaboration.subjects import MOST_TAGS, NOTE_CHARS, TAG_CHARS, Subject, SubjectKind
-from db.review_store import AsyncConnection
+from db.connection import Connection
 from review.accounts.stored_versions import account_of_path
 from review.http.panels import feature_panels
 from review.http.visit import Refused, Visit
@@ -107,13 +107,13 @@ async def _change(visit: Visit, subject: Subject) -> Response:
     return visit.redirect(subject.kind.value, f"done={form}", **here)
 
 
-async def _add_note(visit: Visit, connection: AsyncConnection, subject: Subject) -> None:
+async def _add_note(visit: Visit, connection: Connection, subject: Subject) -> None:
     text = _typed(visit, "note", NOTE_CHARS)
     await subjects.add_note(connection, subject, text, person=visit.person.login, now=visit.now)
     await _log(visit, connection, subject, "note added")
 
 
-async def _change_tag(visit: Visit, connection: AsyncConnection, subject: Subject, *, add: bool) -> None:
+async def _change_tag(visit: Visit, connection: Connection, subject: Subject, *, add: bool) -> None:
     tag = " ".join(_typed(visit, "tag", TAG_CHARS).split())
     if not tag.isprintable():
         raise Refused(422, _("Tag"), _("tag: expected printable characters."))
@@ -137,6 +137,6 @@ def _typed(visit: Visit, field: str, most: int) -> str:
     return text
 
 
-async def _log(visit: Visit, connection: AsyncConnection, subject: Subject, change: str) -> None:
+async def _log(visit: Visit, connection: Connection, subject: Subject, change: str) -> None:
     detail = {subject.kind.value: subject.id, "change": change}
     await visit.log(LoggedAction.NOTE, user_id=subject.user_id, detail=detail, connection=connection)

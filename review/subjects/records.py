@@ -19,8 +19,8 @@ from db.audit.subject_figures import (
 )
 from db.collaboration import subjects
 from db.collaboration.subjects import Subject, SubjectKind, SubjectNote, SubjectTag
+from db.connection import Connection
 from db.conversation_owners import ConversationIds, OwnerRecord
-from db.review_store import AsyncConnection
 from db.reviews import queue_items
 from review.content_covers import cover_reason
 from review.http.visit import Visit
@@ -89,7 +89,7 @@ async def load_subject(visit: Visit, subject: Subject, cursor: str | None) -> Su
 
 
 async def _load_history(
-    visit: Visit, connection: AsyncConnection, subject: Subject, cursor: str | None
+    visit: Visit, connection: Connection, subject: Subject, cursor: str | None
 ) -> History:
     is_author = subject.kind is SubjectKind.AUTHOR
     filters = Filters(
@@ -113,9 +113,7 @@ async def _load_history(
     )
 
 
-async def _load_conversation(
-    visit: Visit, connection: AsyncConnection, subject: Subject
-) -> ConversationRecord:
+async def _load_conversation(visit: Visit, connection: Connection, subject: Subject) -> ConversationRecord:
     ids = ConversationIds(user_id=subject.user_id, conversation_id=subject.id)
     return ConversationRecord(
         owner=await conversation_owners.load_owner(visit.store.pool, ids),

@@ -13,7 +13,7 @@ from db.dead_letters import DeadLetter
 from db.pool import Pool
 from tasks.entries.deciding import Decider
 from tasks.entries.outcomes import OutcomeHooks
-from tasks.entries.patience import Patience
+from tasks.entries.persistence import Persistence
 from tasks.entries.received import Accepted, Rejected, edited_first, letter_of, poison, received
 from tasks.entries.rulebooks import Rulebooks
 from tasks.lanes.stream import EntryGrant
@@ -43,7 +43,7 @@ class EntryHandler:
     rulebooks: Rulebooks
     spending: Spending
     decider: Decider
-    patience: Patience
+    persistence: Persistence
     hooks: OutcomeHooks
     now: Callable[[], datetime]
     refresh_clock: Callable[[], Awaitable[None]]
@@ -56,13 +56,13 @@ class EntryHandler:
         if grant.starts > self.max_starts and not await self._has_last_run(grant):
             await self._bury_poison(grant, f"handed out {grant.starts} times without an outcome")
             return
-        while failure := await self.patience.failure(grant.entry_id, lambda: self._run(grant)):
-            if not await self.patience.gate.outlast(failure.kind):
+        while failure := await self.persistence.failure(grant.entry_id, lambda: self._run(grant)):
+            if not await self.persistence.gate.outlast(failure.kind):
                 await self._bury_poison(grant, failure.what)
                 return
 
     async def _run(self, grant: EntryGrant) -> None:
-        await self.patience.stored(self.refresh_clock)
+        await self.persistence.stored(self.refresh_clock)
         match self._received(grant):
             case Accepted(event=event):
                 await self._decide(event, grant.starts)
@@ -71,7 +71,7 @@ class EntryHandler:
 
     async def _decide(self, event: Event, starts: int) -> None:
         """Decide an event that has no outcome yet, store the decision, then call what follows it."""
-        stored = self.patience.stored
+        stored = self.persistence.stored
         known = await stored(lambda: load_event(self.pool, event, self.now()))
         if known.outcome is not None:
             self._seen(event, known.outcome)
@@ -91,15 +91,15 @@ class EntryHandler:
 
     async def _record(self, decision: Decision) -> tuple[Decision, Recorded]:
         """The decision as it was stored: without its reply where people took the conversation meanwhile."""
-        recorded = await self.patience.stored(lambda: decisions.record_decision(self.pool, decision))
+        recorded = await self.persistence.stored(lambda: decisions.record_decision(self.pool, decision))
         if recorded is Recorded.OVERTAKEN:
             decision = contract.without_reply(decision)
-            recorded = await self.patience.stored(lambda: decisions.record_decision(self.pool, decision))
+            recorded = await self.persistence.stored(lambda: decisions.record_decision(self.pool, decision))
         return decision, recorded
 
     async def _has_last_run(self, grant: EntryGrant) -> bool:
         """Whether an entry granted too often may run: its workers may have died without running it."""
-        await self.patience.gate.outlast("granted_too_often")
+        await self.persistence.gate.outlast("granted_too_often")
         return await self.begin_run(grant.entry_id) <= LAST_RUNS
 
     def _received(self, grant: EntryGrant) -> Accepted | Rejected:
@@ -110,7 +110,7 @@ class EntryHandler:
             hook(event, outcome)
 
     async def _bury(self, letter: DeadLetter) -> None:
-        await self.patience.stored(lambda: dead_letters.store_letter(self.pool, letter))
+        await self.persistence.stored(lambda: dead_letters.store_letter(self.pool, letter))
         for hook in self.hooks.buried:
             hook(letter)
 
@@ -124,7 +124,7 @@ class EntryHandler:
         if isinstance(entry, Rejected):
             await self._bury(letter)
             return
-        ended = await self.patience.stored(lambda: dead_letters.bury_event(self.pool, letter, entry.event))
+        ended = await self.persistence.stored(lambda: dead_letters.bury_event(self.pool, letter, entry.event))
         if ended is not Recorded.BURIED:
             self._seen(entry.event, ended)
             return

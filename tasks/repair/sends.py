@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final, cast
 from uuid import UUID
 
-from db.pool import PoolConnection
+from db.connection import Connection
 from db.repair import finding, fixing
 from db.repair.finding import SentReply
 from db.repair.model import Breach, FoundBreach
@@ -102,7 +102,7 @@ async def mark_all_sent(context: RepairContext, found: Sequence[FoundBreach]) ->
     named = {UUID(each.subject): each for each in found}
     done: set[UUID] = set()
 
-    async def recorded(connection: PoolConnection, decision_id: UUID) -> None:
+    async def recorded(connection: Connection, decision_id: UUID) -> None:
         await fixing.log_within(connection, named[decision_id], context.person)
 
     decisions = list(named)

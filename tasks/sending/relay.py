@@ -14,11 +14,12 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from db import outbox
+from db.connection import Connection
 from db.database_clock import DatabaseClock
 from db.outbox import WaitingReply, WereSent
 from db.outgoing.events import OutgoingEvent
 from db.outgoing.locked_batch import LockedBatch
-from db.pool import Pool, PoolConnection
+from db.pool import Pool
 from db.reviews.retractions import Retraction
 from db.webhooks import subscriptions
 from db.webhooks.subscriptions import WebhookEvent
@@ -154,7 +155,7 @@ async def mark_sent(
     stream: str,
     now: datetime,
     decisions: Sequence[UUID],
-    recorded: Callable[[PoolConnection, UUID], Awaitable[None]],
+    recorded: Callable[[Connection, UUID], Awaitable[None]],
 ) -> frozenset[UUID]:
     """Record the replies of these decisions that are on the stream as delivered, and send none.
 
@@ -209,7 +210,7 @@ async def send_waiting(
 
 
 async def _store_events(
-    connection: PoolConnection,
+    connection: Connection,
     webhook: WebhookType,
     rows: Sequence[Row],
     outgoing: Callable[[Row], Outgoing],

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import pytest
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit import decision_list, search
 from db.audit.cursor import OLDEST, CursorRejected, Direction, Position
 from db.audit.decision_list import DecisionCount, DecisionPage
 from db.audit.filters import Filters, ReviewFilter
 from db.audit.search import Patience
+from db.connection import Connection
 from db.figures.figure_sql import RunEvent
 from tests.support.auditing import ago, assessed, decided, queued, reviewed, staged, store
 from tests.support.reviewing import add_person
@@ -33,7 +33,7 @@ Value = TypeVar("Value")
 ROWS = 23
 
 
-def asked(url: str, call: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
+def asked(url: str, call: Callable[[Connection], Awaitable[Value]]) -> Value:
     """The result of a call with a read connection."""
 
     async def run() -> Value:

@@ -12,8 +12,8 @@ from uuid import UUID
 import psycopg
 import pytest
 from pydantic import SecretStr
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.people import records
 from db.people.records import Person, Role
 from db.review_store import Store
@@ -142,7 +142,7 @@ async def test_a_deleted_recipient_and_a_bug_delay_no_other_digest(  # noqa: PLR
     """The digests of the others are sent in the same round."""
     broken, load = calm, records.get_person
 
-    async def missing(connection: AsyncConnection, person_id: UUID) -> Person | None:
+    async def missing(connection: Connection, person_id: UUID) -> Person | None:
         return None if person_id == gone else await load(connection, person_id)
 
     async def counts(store: Store, person: Person, *times: datetime) -> DigestCounts:

@@ -13,11 +13,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 from redis import Redis
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.exit_codes import ExitCode
 from db import dead_letters, logins, outbox
 from db.commits.known import find_outcome
+from db.connection import Connection
 from db.dead_letters import DeadLetter
 from db.logins import Service
 from db.people.records import Role
@@ -97,7 +97,7 @@ def rule(url: str, decided: Decision, remedy: Remedy) -> StoredReview:
         remedy=remedy,
     )
 
-    async def change(connection: AsyncConnection) -> StoredReview:
+    async def change(connection: Connection) -> StoredReview:
         return await submission.submit_review(connection, given, datetime.now(UTC))
 
     return stored(url, change)

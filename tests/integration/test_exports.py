@@ -13,9 +13,9 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db import jobs
+from db.connection import Connection
 from db.identifiers import uuid_at
 from db.jobs import (
     Job,
@@ -83,7 +83,7 @@ async def test_an_export_is_whole_after_a_crash(
     person = await asyncio.to_thread(add_person, database_url, Role.LEAD)
     job_id = await ordered(site, person, Form.CSV, author="crash")
 
-    async def dying(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
+    async def dying(site: Site, connection: Connection, job: Job, person: Person) -> JobStep:
         step = await exports.write_step(site, connection, job, person)
         if job.done == 6:
             raise StorageUnavailable("gone", kind="Test")
@@ -193,7 +193,7 @@ async def test_a_decision_that_is_erased_leaves_an_export_under_way(
     person = await asyncio.to_thread(add_person, database_url, Role.LEAD)
     job_id = await ordered(site, person, Form.NDJSON, author=author)
 
-    async def disturbed(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
+    async def disturbed(site: Site, connection: Connection, job: Job, person: Person) -> JobStep:
         due = job.done == 3 * written_before
         if due and moment == "before":
             await asyncio.to_thread(erase, database_url, made[1])

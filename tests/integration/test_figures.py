@@ -11,19 +11,21 @@ from typing import Any
 import psycopg
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from psycopg_pool import AsyncConnectionPool
 
 from cli.stack import Stack
+from db.connection import Connection
 from db.figures import dashboard, hourly
 from db.figures.dashboard import DashboardFigures
 from db.figures.figure_sql import TIME_BIN
 from db.figures.histograms import PER_DOUBLING, TOP
 from db.figures.hourly import FilledSpan, Grain, fill_next
 from db.figures.reach import FigureFilter
-from db.sessions.driver import driver_url
+from db.pool import Pool
 from review.dashboard.summary import mean_confidences, summarise
 from tests.conftest import create_database, database_at
 from tests.support.review_rows import NUMBERS, decided, store
+from tests.support.statements_sent import sent_statements
 
 DAY = datetime(2026, 11, 20, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -39,33 +41,38 @@ def url(stack: Stack, template: str) -> str:
 
 
 @pytest.fixture
-async def engine(url: str) -> AsyncIterator[AsyncEngine]:
+async def source(url: str) -> AsyncIterator[Pool]:
     """Connections in the role of the review server."""
-    made = create_async_engine(driver_url(url))
 
-    @sa.event.listens_for(made.sync_engine, "connect")
-    def as_reviewer(connection: Any, _record: object) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("SET ROLE hushgate_reviewer")
-            cursor.execute("SET TIME ZONE 'Asia/Kolkata'")  # half an hour off: nothing may depend on it
-        connection.commit()
+    async def as_reviewer(connection: Connection) -> None:
+        await connection.execute("SET ROLE hushgate_reviewer")
+        await connection.execute("SET TIME ZONE 'Asia/Kolkata'")  # half an hour off: nothing may depend on it
 
-    yield made
-    await made.dispose()
+    made: Pool = AsyncConnectionPool(
+        url,
+        connection_class=Connection,
+        kwargs={"autocommit": True},
+        configure=as_reviewer,
+        min_size=1,
+        max_size=8,
+        open=False,
+    )
+    async with made:
+        yield made
 
 
-async def fill(engine: AsyncEngine, now: datetime) -> list[FilledSpan]:
+async def fill(source: Pool, now: datetime) -> list[FilledSpan]:
     """Everything that is due, counted."""
     filled: list[FilledSpan] = []
     while True:
-        async with engine.begin() as connection:
+        async with source.connection() as connection, connection.transaction():
             each = await fill_next(connection, now=now)
         if each is None:
             return filled
         filled.append(each)
 
 
-async def ask(engine: AsyncEngine, now: datetime, **changes: Any) -> DashboardFigures:
+async def ask(source: Pool, now: datetime, **changes: Any) -> DashboardFigures:
     """The figures of the last 24 hours, in hours."""
     values: dict[str, Any] = {
         "accounts": None,
@@ -76,7 +83,7 @@ async def ask(engine: AsyncEngine, now: datetime, **changes: Any) -> DashboardFi
         "step": HOUR,
         "back": 24 * HOUR,
     }
-    async with engine.connect() as connection:
+    async with source.connection() as connection:
         return await dashboard.load_figures(connection, FigureFilter(**values | changes), now=now)
 
 
@@ -88,7 +95,7 @@ def events(rows: tuple[dict[str, Any], ...], *names: str) -> dict[Any, int]:
     return dict(found)
 
 
-async def test_figures_are_those_counted_by_hand(url: str, engine: AsyncEngine) -> None:
+async def test_figures_are_those_counted_by_hand(url: str, source: Pool) -> None:
     """Sums per hour and reason, retries, tokens, rechecks: each decision once."""
     failed = [{"number": 1, "outcome": "timeout"}, {"number": 2, "outcome": "completed"}]
     store(
@@ -113,8 +120,8 @@ async def test_figures_are_those_counted_by_hand(url: str, engine: AsyncEngine) 
         ],
     )
     now = NOON + timedelta(minutes=30)
-    await fill(engine, now)
-    found = await ask(engine, now)
+    await fill(source, now)
+    found = await ask(source, now)
     reply = next(row for row in found.counts if row["reason_code"] == "REPLIED")
 
     assert events(found.counts, "step", "reason_code") == {
@@ -137,12 +144,12 @@ async def test_figures_are_those_counted_by_hand(url: str, engine: AsyncEngine) 
     assert found.missing == 0
 
 
-async def test_times_fall_into_the_bins_that_are_promised(engine: AsyncEngine) -> None:
+async def test_times_fall_into_the_bins_that_are_promised(source: Pool) -> None:
     """Bin n ends at ``2 ** (n / 8)`` ms, which belongs to it; the first and the last one have no bound."""
     ends = [2 ** (number / PER_DOUBLING) for number in range(0, TOP, 7)]
     times = [0.0, 1.0, 2.0, 1024.0, 1e15, *(end * 0.9999 for end in ends), *(end * 1.0001 for end in ends)]
     query = sa.text(f"SELECT ms, {TIME_BIN} FROM unnest(CAST(:times AS float8[])) AS ms")  # ours
-    async with engine.connect() as connection:
+    async with source.connection() as connection:
         rows = (await connection.execute(query, {"times": times})).all()
     found: dict[float, int] = {row[0]: row[1] for row in rows}
 
@@ -153,25 +160,20 @@ async def test_times_fall_into_the_bins_that_are_promised(engine: AsyncEngine) -
         assert number == 0 or ms > 2 ** ((number - 1) / PER_DOUBLING)
 
 
-async def test_totals_are_those_of_the_figures(url: str, engine: AsyncEngine) -> None:
+async def test_totals_are_those_of_the_figures(url: str, source: Pool) -> None:
     """Counted, open, not yet counted and before; nothing else is read for them."""
     now = NOON + timedelta(minutes=20)
     store(url, [decided(NOON - step * HOUR) for step in range(40)])
-    await fill(engine, now - timedelta(minutes=5))
+    await fill(source, now - timedelta(minutes=5))
     store(url, [decided(now - timedelta(minutes=1)), decided(now - timedelta(seconds=1), user_id="other")])
     question = FigureFilter(
         accounts=None, account=None, scope=None, since=NOON - 23 * HOUR, until=now, step=HOUR, back=24 * HOUR
     )
-    statements: list[str] = []
 
-    @sa.event.listens_for(engine.sync_engine, "before_cursor_execute")
-    def noted(_connection: Any, _cursor: Any, statement: str, *_more: object) -> None:
-        statements.append(statement)
-
-    async with engine.connect() as connection:
-        brief = await dashboard.load_totals(connection, question, now=now)
-    read = tuple(statements)
-    whole = await ask(engine, now)
+    async with source.connection() as connection:
+        with sent_statements() as read:
+            brief = await dashboard.load_totals(connection, question, now=now)
+    whole = await ask(source, now)
 
     assert (brief.counts, brief.before) == (whole.counts, whole.before)
     assert (brief.missing, brief.missing_before) == (whole.missing, whole.missing_before)
@@ -179,20 +181,20 @@ async def test_totals_are_those_of_the_figures(url: str, engine: AsyncEngine) ->
     assert not [each for each in read if "figure_spreads" in each]
 
 
-async def test_a_reader_sees_the_accounts_that_are_theirs(url: str, engine: AsyncEngine) -> None:
+async def test_a_reader_sees_the_accounts_that_are_theirs(url: str, source: Pool) -> None:
     """Before the filling as after it, and not by asking for another one by name."""
     store(url, [decided(NOON, user_id=each) for each in ("acme", "other", "third", "third")])
     now = NOON + timedelta(minutes=30)
     for _ in range(2):
-        mine = await ask(engine, now, accounts=("acme", "other"))
-        theirs = await ask(engine, now, accounts=("acme", "other"), account="third")
-        every = await ask(engine, now)
-        nobody = await ask(engine, now, accounts=())
+        mine = await ask(source, now, accounts=("acme", "other"))
+        theirs = await ask(source, now, accounts=("acme", "other"), account="third")
+        every = await ask(source, now)
+        nobody = await ask(source, now, accounts=())
         assert sum(events(mine.counts, "reason_code").values()) == 2
         assert theirs.counts == theirs.spreads == nobody.counts == nobody.spreads == ()
         assert sum(events(every.counts, "reason_code").values()) == 4
-        await fill(engine, now)
-    async with engine.connect() as connection:
+        await fill(source, now)
+    async with source.connection() as connection:
         question = FigureFilter(
             accounts=("acme", "other"),
             account=None,
@@ -207,14 +209,14 @@ async def test_a_reader_sees_the_accounts_that_are_theirs(url: str, engine: Asyn
     assert [(row["user_id"], row["events"]) for row in table] == [("acme", 1), ("other", 1)]
 
 
-async def test_what_came_after_the_last_count_is_counted_as_it_is_read(url: str, engine: AsyncEngine) -> None:
+async def test_what_came_after_the_last_count_is_counted_as_it_is_read(url: str, source: Pool) -> None:
     """The open hour is whole at every moment, each decision in it once."""
     store(url, [decided(NOON + timedelta(minutes=1), scope="comment")])
-    await fill(engine, NOON + timedelta(minutes=2))
+    await fill(source, NOON + timedelta(minutes=2))
     store(url, [decided(NOON + timedelta(minutes=3)), decided(NOON + timedelta(minutes=4), scope="comment")])
     now = NOON + timedelta(minutes=5)
-    found = await ask(engine, now)
-    comments = await ask(engine, now, scope="comment")
+    found = await ask(source, now)
+    comments = await ask(source, now, scope="comment")
 
     assert events(found.counts, "step", "open") == {(NOON, True): 3}
     assert events(found.spreads, "kind")["total_ms"] == 3
@@ -222,7 +224,7 @@ async def test_what_came_after_the_last_count_is_counted_as_it_is_read(url: str,
     assert events(comments.spreads, "kind")["total_ms"] == 2
 
 
-async def test_confidence_is_counted_of_assessed_drafts_alone(url: str, engine: AsyncEngine) -> None:
+async def test_confidence_is_counted_of_assessed_drafts_alone(url: str, source: Pool) -> None:
     """Whether the draft or a prepared text was sent; a greeting raises no mean and stands in no histogram."""
     measured = {"assessment": {"policy": "calibrated@1", "measured": True}}
     unmeasured = {"assessment": {"policy": "calibrated@1", "measured": False}}
@@ -238,15 +240,15 @@ async def test_confidence_is_counted_of_assessed_drafts_alone(url: str, engine: 
         ],
     )
     now = NOON + timedelta(minutes=30)
-    await fill(engine, now)
-    found = await ask(engine, now)
+    await fill(source, now)
+    found = await ask(source, now)
     bins = {row["bin"]: row["events"] for row in found.spreads if row["kind"] == "confidence"}
 
     assert summarise(found.counts).mean_confidence == pytest.approx(0.45)
     assert bins == {16: 1, 2: 1}
 
 
-async def test_the_mean_confidence_is_counted_by_policy(url: str, engine: AsyncEngine) -> None:
+async def test_the_mean_confidence_is_counted_by_policy(url: str, source: Pool) -> None:
     """Of counted hours and of what came since, by step; drafts that were not assessed change nothing."""
 
     def look(policy: str, *, measured: bool = True) -> dict[str, Any]:
@@ -262,10 +264,10 @@ async def test_the_mean_confidence_is_counted_by_policy(url: str, engine: AsyncE
         ],
     )
     now = NOON + timedelta(minutes=30)
-    await fill(engine, now)
+    await fill(source, now)
     store(url, [decided(NOON + timedelta(minutes=30), confidence=0.3, kept=look("safety@1"))])
     later = now + timedelta(minutes=1)
-    found = mean_confidences((await ask(engine, later)).trust)
+    found = mean_confidences((await ask(source, later)).trust)
 
     assert found == {
         (NOON - HOUR, "calibrated"): pytest.approx(0.6, abs=0.001),
@@ -274,7 +276,7 @@ async def test_the_mean_confidence_is_counted_by_policy(url: str, engine: AsyncE
     }
 
 
-async def test_the_mean_confidence_is_counted_by_label(url: str, engine: AsyncEngine) -> None:
+async def test_the_mean_confidence_is_counted_by_label(url: str, source: Pool) -> None:
     """Of the labels of events, for chosen accounts only; what is no label or too long changes nothing."""
 
     def look(labels: object, *, measured: bool = True) -> dict[str, Any]:
@@ -293,11 +295,11 @@ async def test_the_mean_confidence_is_counted_by_label(url: str, engine: AsyncEn
         ],
     )
     now = NOON + timedelta(minutes=30)
-    await fill(engine, now)
+    await fill(source, now)
     store(url, [decided(NOON + timedelta(minutes=30), confidence=0.3, kept=look({"subject": "tax"}))])
     later = now + timedelta(minutes=1)
-    chosen = await ask(engine, later, accounts=("acme",))
-    everything = await ask(engine, later)
+    chosen = await ask(source, later, accounts=("acme",))
+    everything = await ask(source, later)
 
     assert mean_confidences(chosen.labels, "label") == {
         (NOON - HOUR, "shop=north"): pytest.approx(0.8, abs=0.001),
@@ -307,7 +309,7 @@ async def test_the_mean_confidence_is_counted_by_label(url: str, engine: AsyncEn
     assert everything.labels == ()
 
 
-async def test_only_frequent_labels_are_counted(url: str, engine: AsyncEngine) -> None:
+async def test_only_frequent_labels_are_counted(url: str, source: Pool) -> None:
     """A label that names each order would fill the figures; the most frequent twenty of an hour are kept."""
 
     def look(label: str) -> dict[str, Any]:
@@ -315,8 +317,8 @@ async def test_only_frequent_labels_are_counted(url: str, engine: AsyncEngine) -
 
     rows = [decided(NOON - HOUR, confidence=0.5, kept=look(str(number))) for number in range(30)]
     store(url, [*rows, *(decided(NOON - HOUR, confidence=0.5, kept=look("7")) for _ in range(2))])
-    await fill(engine, NOON + timedelta(minutes=30))
-    found = await ask(engine, NOON + timedelta(minutes=31), accounts=("acme",))
+    await fill(source, NOON + timedelta(minutes=30))
+    found = await ask(source, NOON + timedelta(minutes=31), accounts=("acme",))
     with psycopg.connect(url) as connection:
         stored = "FROM figure_spreads WHERE starts_with(kind, 'label ') AND grain = 'hour'"
         kinds = connection.execute(f"SELECT count(DISTINCT kind) {stored}").fetchone()
@@ -326,34 +328,34 @@ async def test_only_frequent_labels_are_counted(url: str, engine: AsyncEngine) -
     assert "order=7" in {row["label"] for row in found.labels}
 
 
-async def test_a_row_that_comes_late_is_counted_on_a_later_round(url: str, engine: AsyncEngine) -> None:
+async def test_a_row_that_comes_late_is_counted_on_a_later_round(url: str, source: Pool) -> None:
     """A commit that an outage held up changes the figures of its hour and of its day, once."""
     store(url, [decided(DAY + step * HOUR) for step in range(24)])
     now = DAY + 24 * HOUR + timedelta(minutes=15)
-    await fill(engine, now)
+    await fill(source, now)
     store(url, [decided(DAY + 5 * HOUR)])
-    unchanged = await ask(engine, now, since=DAY, until=DAY + 24 * HOUR, step=24 * HOUR)
+    unchanged = await ask(source, now, since=DAY, until=DAY + 24 * HOUR, step=24 * HOUR)
     later = DAY + 31 * HOUR
-    refilled = await fill(engine, later)
-    found = await ask(engine, later, since=DAY, until=DAY + 24 * HOUR, step=24 * HOUR)
+    refilled = await fill(source, later)
+    found = await ask(source, later, since=DAY, until=DAY + 24 * HOUR, step=24 * HOUR)
 
     assert events(unchanged.counts, "step") == {DAY: 24}
     assert FilledSpan(grain=Grain.HOUR, start=DAY + 5 * HOUR, events=2) in refilled
     assert FilledSpan(grain=Grain.DAY, start=DAY, events=25) in refilled
     assert events(found.counts, "step") == {DAY: 25}
     assert events(found.spreads, "kind")["total_ms"] == 25
-    assert await fill(engine, later) == []
+    assert await fill(source, later) == []
 
 
-async def test_days_are_the_sum_of_their_hours(url: str, engine: AsyncEngine) -> None:
+async def test_days_are_the_sum_of_their_hours(url: str, source: Pool) -> None:
     """Whichever of them a question is answered from."""
     store(url, [decided(DAY - 24 * HOUR)])
     store(url, [decided(DAY + (step % 24) * HOUR, user_id=f"account-{step % 3}") for step in range(60)])
     now = DAY + 26 * HOUR
-    filled = await fill(engine, now)
+    filled = await fill(source, now)
     whole = {"since": DAY, "until": DAY + 24 * HOUR}
-    by_day = await ask(engine, now, **whole, step=24 * HOUR)
-    by_hour = await ask(engine, now, **whole, step=HOUR)
+    by_day = await ask(source, now, **whole, step=24 * HOUR)
+    by_hour = await ask(source, now, **whole, step=HOUR)
 
     assert [each for each in filled if each.grain is Grain.DAY and each.start == DAY]
     assert (
@@ -364,55 +366,55 @@ async def test_days_are_the_sum_of_their_hours(url: str, engine: AsyncEngine) ->
     assert len(by_hour.counts) == 24
 
 
-async def test_hours_go_with_their_decisions_and_days_stay(url: str, engine: AsyncEngine) -> None:
+async def test_hours_go_with_their_decisions_and_days_stay(url: str, source: Pool) -> None:
     """Sums of a month that retention took are known by day, and nothing is counted anew."""
     store(url, [decided(DAY - 24 * HOUR), decided(DAY + 50 * HOUR)])
     store(url, [decided(DAY + step * HOUR) for step in range(24)])
     now = DAY + 51 * HOUR
-    await fill(engine, now)
+    await fill(source, now)
     whole = {"since": DAY, "until": DAY + 24 * HOUR}
-    before = await ask(engine, now, **whole, step=24 * HOUR)
-    async with engine.begin() as connection:
+    before = await ask(source, now, **whole, step=24 * HOUR)
+    async with source.connection() as connection, connection.transaction():
         early = await hourly.sweep_next(connection)
-    with psycopg.connect(url) as connection:
-        connection.execute("SET LOCAL hushgate.erasing = on")
-        connection.execute("DELETE FROM ai_decisions WHERE created_at < %s", (DAY + 48 * HOUR,))
+    with psycopg.connect(url) as owner:
+        owner.execute("SET LOCAL hushgate.erasing = on")
+        owner.execute("DELETE FROM ai_decisions WHERE created_at < %s", (DAY + 48 * HOUR,))
     swept = []
     for _ in range(4):
-        async with engine.begin() as connection:
+        async with source.connection() as connection, connection.transaction():
             swept.append(await hourly.sweep_next(connection))
-    after = await ask(engine, now, **whole, step=24 * HOUR)
-    by_hour = await ask(engine, now, **whole, step=HOUR)
-    with psycopg.connect(url) as connection:
-        left = connection.execute("SELECT min(start) FROM figure_counts WHERE grain = 'hour'").fetchone()
+    after = await ask(source, now, **whole, step=24 * HOUR)
+    by_hour = await ask(source, now, **whole, step=HOUR)
+    with psycopg.connect(url) as owner:
+        left = owner.execute("SELECT min(start) FROM figure_counts WHERE grain = 'hour'").fetchone()
 
     assert early is None
     assert swept == [DAY - 24 * HOUR, DAY, DAY + 24 * HOUR, None]
     assert left == (DAY + 50 * HOUR,)
     assert (after.counts, after.missing) == (before.counts, 0)
     assert events(by_hour.counts, "step") == {DAY: 24}
-    assert await fill(engine, now) == []
+    assert await fill(source, now) == []
 
 
-async def test_the_range_before_is_of_the_same_whole_hours(url: str, engine: AsyncEngine) -> None:
+async def test_the_range_before_is_of_the_same_whole_hours(url: str, source: Pool) -> None:
     """The open hour is left out there, as it would be compared with a whole one."""
     now = NOON + timedelta(minutes=20)
     yesterday = NOON - 24 * HOUR
     store(url, [decided(yesterday - HOUR), decided(yesterday + timedelta(minutes=5)), decided(NOON - HOUR)])
     store(url, [decided(NOON + timedelta(minutes=5))])
-    await fill(engine, now)
-    found = await ask(engine, now)
+    await fill(source, now)
+    found = await ask(source, now)
 
     assert sum(row["events"] for row in found.before) == 1
     assert events(found.counts, "open") == {False: 1, True: 1}
 
 
-async def test_many_fillers_at_once_count_each_hour_once(url: str, engine: AsyncEngine) -> None:
+async def test_many_fillers_at_once_count_each_hour_once(url: str, source: Pool) -> None:
     """Eight of them, on one database; who finds another at work goes away."""
     store(url, [decided(NOON - step * HOUR) for step in range(30)])
     now = NOON + timedelta(minutes=15)
-    filled = [each for one in await asyncio.gather(*(fill(engine, now) for _ in range(8))) for each in one]
-    filled += await fill(engine, now)
+    filled = [each for one in await asyncio.gather(*(fill(source, now) for _ in range(8))) for each in one]
+    filled += await fill(source, now)
     hours = Counter(each.start for each in filled if each.grain is Grain.HOUR)
     with psycopg.connect(url) as connection:
         row = connection.execute(
@@ -424,35 +426,35 @@ async def test_many_fillers_at_once_count_each_hour_once(url: str, engine: Async
     assert row == (30,)
 
 
-async def test_uncounted_hours_are_reported(url: str, engine: AsyncEngine) -> None:
+async def test_uncounted_hours_are_reported(url: str, source: Pool) -> None:
     """A page never shows a part as if it were the whole."""
     store(url, [decided(NOON - step * HOUR) for step in range(10)])
     now = NOON + timedelta(minutes=15)
-    before = await ask(engine, now)
-    async with engine.begin() as connection:
+    before = await ask(source, now)
+    async with source.connection() as connection, connection.transaction():
         await fill_next(connection, now=now)
-    between = await ask(engine, now)
-    async with engine.connect() as connection:
+    between = await ask(source, now)
+    async with source.connection() as connection:
         left = await hourly.uncounted_hours(connection, now=now)
-    await fill(engine, now)
-    after = await ask(engine, now)
+    await fill(source, now)
+    after = await ask(source, now)
 
     assert (before.missing, between.missing, left, after.missing) == (10, 9, 9, 0)
 
 
-async def test_a_count_that_takes_too_long_leaves_nothing_behind(url: str, engine: AsyncEngine) -> None:
+async def test_a_count_that_takes_too_long_leaves_nothing_behind(url: str, source: Pool) -> None:
     """The server cancels it; the hour is due as before."""
     store(url, [decided(NOON) for _ in range(3000)])
     now = NOON + HOUR / 2
-    with pytest.raises(sa.exc.DBAPIError, match="statement timeout"):
-        async with engine.begin() as connection:
+    with pytest.raises(psycopg.errors.QueryCanceled, match="statement timeout"):
+        async with source.connection() as connection, connection.transaction():
             await fill_next(connection, now=now, most_s=0.001)
-    found = await fill(engine, now)
+    found = await fill(source, now)
 
     assert FilledSpan(grain=Grain.HOUR, start=NOON, events=3000) in found
 
 
-async def test_an_empty_audit_has_no_figures(engine: AsyncEngine) -> None:
+async def test_an_empty_audit_has_no_figures(source: Pool) -> None:
     """And nothing to fill."""
-    assert await fill(engine, NOON) == []
-    assert (await ask(engine, NOON)).missing == 0
+    assert await fill(source, NOON) == []
+    assert (await ask(source, NOON)).missing == 0

@@ -8,10 +8,10 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
 from db import jobs
+from db.connection import Connection
 from db.jobs import (
     Job,
     JobKind,
@@ -35,7 +35,7 @@ async def site(database_url: str) -> AsyncIterator[Site]:
         yield Site(settings=settings_at(database_url), store=store, templates=Templates())
 
 
-async def counting(_site: Site, connection: AsyncConnection, job: Job, _person: Person) -> JobStep:
+async def counting(_site: Site, connection: Connection, job: Job, _person: Person) -> JobStep:
     """Write one part a step, five in all."""
     await jobs.add_part(connection, job.job_id, job.done + 1, str(job.done).encode())
     return JobStep(done=job.done + 1, position=str(job.done + 1), finished=job.done == 4)
@@ -87,7 +87,7 @@ async def test_a_job_goes_on_where_a_dead_server_left_it(site: Site, database_ur
     """Every step is done once; the job of a living server is not taken over."""
     job_id = await asked(site, database_url)
 
-    async def dying(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
+    async def dying(site: Site, connection: Connection, job: Job, person: Person) -> JobStep:
         step = await counting(site, connection, job, person)
         if job.done == 2:
             raise StorageUnavailable("gone", kind="Test")
@@ -109,7 +109,7 @@ async def test_a_revived_server_does_not_repeat_its_heir_s_steps(site: Site, dat
     """Two servers hold the same job; the step of the slower one is not stored."""
     job_id = await asked(site, database_url)
 
-    async def overtaken(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
+    async def overtaken(site: Site, connection: Connection, job: Job, person: Person) -> JobStep:
         if job.done == 1:
             async with site.store.writing() as other:
                 await jobs.store_step(other, job, await counting(site, other, job, person))
@@ -127,7 +127,7 @@ async def test_an_end_can_be_asked_for(site: Site, database_url: str) -> None:
     """At once while it waits, after its step while it runs."""
     waiting, running = await asked(site, database_url), await asked(site, database_url)
 
-    async def cancelled(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
+    async def cancelled(site: Site, connection: Connection, job: Job, person: Person) -> JobStep:
         if job.done == 1:
             async with site.store.writing() as other:
                 await jobs.cancel_job(other, job.job_id)
@@ -167,7 +167,7 @@ async def test_a_job_that_cannot_go_on_says_so(
     """In words for its owner; a bug's own words stay in the log."""
     job_id = await asked(site, database_url)
 
-    async def failing(_site: Site, _connection: AsyncConnection, _job: Job, _person: Person) -> JobStep:
+    async def failing(_site: Site, _connection: Connection, _job: Job, _person: Person) -> JobStep:
         raise error
 
     assert await run_waiting(site, (JobRunnerKind(kind=JobKind.EXPORT, right=Right.EXPORT, step=failing),))

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.stack import Stack
+from db.connection import Connection
 from db.figures import dashboard
 from db.figures.figure_sql import COLUMNS, SUMS
 from db.figures.hourly import fill_next
@@ -95,7 +95,7 @@ def asked(now: datetime) -> tuple[FigureFilter, ...]:
 
 
 async def everything(
-    connection: AsyncConnection, chosen: FigureFilter, now: datetime, kept: KeptRows | None
+    connection: Connection, chosen: FigureFilter, now: datetime, kept: KeptRows | None
 ) -> list[Any]:
     """Figures, busiest accounts and parts; rows without an order are sorted."""
     found = await dashboard.load_figures(connection, chosen, now=now, kept=kept)

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from db import migrate
 from db.audit.decision_list import read_connection
+from db.connection import Connection
 from db.pool import create_pool, fetch_value
 from db.review_store import Store
 from db.sessions.pooler import require_session
@@ -74,7 +75,7 @@ async def test_clients_leave_no_state_in_shared_sessions(pooled_url: str) -> Non
             async with store.reading() as connection:
                 await connection.execute(sa.text("SELECT 1"))
     async with read_connection(pooled_url) as connection:
-        with pytest.raises(sa.exc.DBAPIError, match="read-only"):
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction, match="read-only"):
             await connection.execute(sa.text("DELETE FROM outbox"))
 
     for _ in range(2 * SIZE):
@@ -88,8 +89,8 @@ async def test_work_that_needs_one_session_is_refused(pooled_url: str, database_
     """Migrations and re-embedding hold a lock of their session: they name the pooler as the cause."""
     with pytest.raises(ConfigurationError, match="migrations need Postgres itself"):
         migrate.upgrade(pooled_url)
-    async with await psycopg.AsyncConnection.connect(pooled_url) as connection:
+    async with await Connection.connect(pooled_url) as connection:
         with pytest.raises(ConfigurationError, match="re-embedding needs Postgres itself"):
             await require_session(connection, "re-embedding")
-    async with await psycopg.AsyncConnection.connect(database_url) as connection:
+    async with await Connection.connect(database_url) as connection:
         await require_session(connection, "re-embedding")

@@ -12,8 +12,8 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.people.records import Role
 from db.review_store import Store
 from db.reviews import (
@@ -68,7 +68,7 @@ def queue(
 ) -> Queue:
     """A new queue with these decisions in it."""
 
-    async def change(connection: AsyncConnection) -> Queue:
+    async def change(connection: Connection) -> Queue:
         opening = NewQueue(**{"name": next(NAMES), "kind": kind} | more)
         queue_id = await queues.create_queue(connection, opening, created_by="lead", now=NOW)
         picked = {each.decision_id: each.decided_at for each in holding}
@@ -102,7 +102,7 @@ def answer(
 ) -> StoredReview:
     """Answer what one holds."""
 
-    async def change(connection: AsyncConnection) -> StoredReview:
+    async def change(connection: Connection) -> StoredReview:
         seen = await rulings.last_seen_review(connection, decision_id)
         reason = rulings.RulingReason.SHOULD_ESCALATE if word is Ruling.OVERTURN else None
         given = Submission(decision_id=decision_id, reviewer=by, ruling=word, seen=seen, reason=reason)
@@ -401,7 +401,7 @@ def test_escalations_are_all_filled_and_once(database_url: str) -> None:
 def refill(url: str, of: Queue, at: datetime = NOW) -> None:
     """Let a queue look at the audit."""
 
-    async def change(connection: AsyncConnection) -> None:
+    async def change(connection: Connection) -> None:
         await queue_filling.fill_queue(connection, of, at)
 
     stored(url, change)
@@ -427,7 +427,7 @@ def test_a_queue_that_is_being_filled_takes_decisions(database_url: str) -> None
     record(database_url, one)
     opened = queue(database_url, QueueKind.ESCALATIONS)
 
-    async def add_while_filling(filling: AsyncConnection) -> int:
+    async def add_while_filling(filling: Connection) -> int:
         await queue_filling.fill_queue(filling, opened, NOW - timedelta(days=1))
         async with Store(database_url, size=1) as store, store.writing() as connection:
             await connection.execute(sa.text("SET LOCAL lock_timeout = '5s'"))

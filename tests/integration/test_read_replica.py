@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from cli.doctor.replica import replica_checks
 from cli.main import command_line
+from db.connection import Connection
 from db.people.records import Role
 from db.review_store import Store
 from db.sessions import read_replica
@@ -44,7 +44,7 @@ def always_look(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_replica, "LOOK_S", 0.0)
 
 
-async def recovering(connection: AsyncConnection) -> bool:
+async def recovering(connection: Connection) -> bool:
     """Whether the connection is to a replica."""
     return bool((await connection.execute(RECOVERING)).scalar_one())
 
@@ -130,7 +130,7 @@ async def test_a_replica_that_fails_in_the_middle_is_followed_by_the_primary(
     """A read whose connection the replica ends is read again from the primary."""
     ended = []
 
-    async def read(connection: AsyncConnection) -> bool:
+    async def read(connection: Connection) -> bool:
         is_replica = await recovering(connection)
         if is_replica:
             ended.append(is_replica)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import psycopg
 import pytest
@@ -43,11 +44,12 @@ def test_a_single_statement_is_stored_at_once_and_a_reader_stores_nothing(databa
             async with store.single() as connection:
                 await connection.execute(sa.text("INSERT INTO access_log (action) VALUES ('list')"))
             async with store.reading() as connection:
-                with pytest.raises(sa.exc.InternalError, match="read-only"):
+                with pytest.raises(psycopg.errors.ReadOnlySqlTransaction, match="read-only"):
                     await connection.execute(sa.text("INSERT INTO access_log (action) VALUES ('list')"))
-            async with store.writing() as connection:
-                await connection.execute(sa.text("INSERT INTO access_log (action) VALUES ('list')"))
-                await connection.rollback()
+            with suppress(LookupError):
+                async with store.writing() as connection:
+                    await connection.execute(sa.text("INSERT INTO access_log (action) VALUES ('list')"))
+                    raise LookupError
             async with store.reading() as connection:
                 return str((await connection.execute(sa.text("SELECT count(*) FROM access_log"))).scalar())
 

@@ -11,8 +11,8 @@ from uuid import UUID, uuid4
 import orjson
 import pytest
 from redis.asyncio import Redis
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.connection import Connection
 from db.people.records import Person, Role
 from db.pool import create_pool
 from db.review_store import Store
@@ -59,7 +59,7 @@ def ruling(decided: Decision, by: Reviewer, word: Ruling = Ruling.AGREE, **more:
 def submit(url: str, given: Submission, at: datetime = NOW) -> StoredReview:
     """Store a review that has seen everything."""
 
-    async def change(connection: AsyncConnection) -> StoredReview:
+    async def change(connection: Connection) -> StoredReview:
         seen = given.seen or await rulings.last_seen_review(connection, given.decision_id)
         return await submission.submit_review(connection, replace(given, seen=seen), at)
 
@@ -187,7 +187,7 @@ def test_a_draft_that_was_never_sent_is_left_out_when_asked(database_url: str) -
     sealed = blocked(rejected_draft="Never said.", conversation_id="half")
     record(database_url, sealed)
 
-    async def look(connection: AsyncConnection) -> tuple[Remedy, ...]:
+    async def look(connection: Connection) -> tuple[Remedy, ...]:
         decided = await exchanges.load_subject(connection, sealed.decision_id)
         assert decided is not None
         place = await exchanges.load_exchange(connection, decided, NOW)

@@ -13,10 +13,11 @@ from redis.asyncio import Redis
 
 from cli.doctor.rights import session_settings
 from db import decisions, logins, outbox
+from db.connection import Connection
 from db.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.logins import LOGINS, Service
 from db.outgoing.locked_batch import begun
-from db.pool import Pool, PoolConnection, create_pool
+from db.pool import Pool, create_pool
 from db.review_store import Store
 from sandbox.server import SandboxHandle
 from tasks.lanes.stream import connect
@@ -96,7 +97,7 @@ async def test_a_takeover_after_the_relay_began_is_seen(
     async with create_pool(service_url, size=2, application="test") as source:
         await decisions.record_decision(source, replied(asked))
 
-        async def begun_before_takeover(connection: PoolConnection, lock: str) -> bool:
+        async def begun_before_takeover(connection: Connection, lock: str) -> bool:
             has_lock = await begun(connection, lock)
             await take_conversation(source, takeover(asked), CLOCK.now())
             return has_lock
@@ -143,11 +144,11 @@ async def test_pages_and_workers_have_the_same_settings(database_url: str) -> No
         async with create_pool(database_url, size=1, application="test") as source:
             worker = await _row(source, query)
         async with Store(database_url) as store, store.writing() as connection:
-            page = tuple((await connection.exec_driver_sql(query)).one())
-            isolation = (await connection.exec_driver_sql("SHOW transaction_isolation")).scalar_one()
+            page = await (await connection.execute(query)).fetchone()
+            isolation = await (await connection.execute("SHOW transaction_isolation")).fetchone()
 
     assert page == worker == ("0", "10min", "UTC", "ISO, MDY")
-    assert isolation == "read committed"
+    assert isolation == ("read committed",)
 
 
 async def _row(source: Pool, query: str) -> tuple[Any, ...]:

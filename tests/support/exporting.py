@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from db import jobs
+from db.connection import Connection
 from db.identifiers import uuid_at
 from db.jobs import Job, JobKind, JobState
 from db.people import sessions
@@ -36,10 +35,10 @@ def finished_export(url: str, person: Person, form: Form, **filters: str) -> UUI
     job_id = uuid_at(datetime.now(UTC))
     params = exports.job_params(urlencode({"since": "all"} | filters), Layout(form=form), None)
 
-    async def ask(connection: AsyncConnection) -> None:
+    async def ask(connection: Connection) -> None:
         await jobs.add_job(connection, job_id, person_id=person.person_id, kind=JobKind.EXPORT, params=params)
 
-    async def look(connection: AsyncConnection) -> Job | None:
+    async def look(connection: Connection) -> Job | None:
         return await jobs.get_job(connection, job_id)
 
     def done() -> bool:

@@ -11,10 +11,10 @@ from itertools import count
 from typing import Any, TypeVar
 
 from httpx2 import Response
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.testclient import TestClient
 from uuid_utils.compat import uuid7
 
+from db.connection import Connection
 from db.people import records
 from db.people.records import Person, Role, RoleGrant
 from db.review_store import Store
@@ -38,7 +38,7 @@ def settings_at(url: str, **environment: str) -> ReviewSettings:
     return ReviewSettings.model_validate(known | environment)
 
 
-def stored(url: str, change: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
+def stored(url: str, change: Callable[[Connection], Awaitable[Value]]) -> Value:
     """What a change gives, in one transaction in the role of the review pages."""
 
     async def run() -> Value:
@@ -62,7 +62,7 @@ def add_person(url: str, *roles: Role, account: str = records.EVERY_ACCOUNT, log
     """A person with these roles on one account, or on all; the password is ``PASSWORD``."""
     login = login or f"person-{next(NUMBERS)}"
 
-    async def change(connection: AsyncConnection) -> Person:
+    async def change(connection: Connection) -> Person:
         person_id = uuid7()
         await records.add_person(
             connection,

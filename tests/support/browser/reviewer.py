@@ -12,7 +12,7 @@ from uuid import UUID
 
 from playwright.sync_api import Page
 
-from db.review_store import AsyncConnection
+from db.connection import Connection
 from db.reviews import queues
 from db.reviews.queues import NewQueue, QueueKind
 from tests.support.reviewing import stored
@@ -95,7 +95,7 @@ def queue_of(url: str, name: str, decisions: Mapping[UUID, Any]) -> UUID:
     opening = NewQueue(name=name, kind=QueueKind.HAND, golden_share=0.0, second_share=0.0)
     now = datetime.now(UTC)
 
-    async def created(connection: AsyncConnection) -> UUID:
+    async def created(connection: Connection) -> UUID:
         queue_id = await queues.create_queue(connection, opening, created_by="t", now=now)
         await queues.add_decisions(connection, queue_id, dict(decisions), accounts=None, now=now)
         return queue_id

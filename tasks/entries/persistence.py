@@ -34,7 +34,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class Persistence:
     """Repeats what fails, while an outage or a bug may be the cause and not the entry."""
 
     gate: Gate
