@@ -40,7 +40,10 @@ def _commands() -> str:
     """Every command with the first sentence of its help."""
     commands: Mapping[str, object] = getattr(get_command(command_line()), "commands", {})
     helps = {name: str(getattr(command, "help", "")) for name, command in commands.items()}
-    first = {name: " ".join(text.split("\n\n")[0].split()) for name, text in helps.items()}
+    first = {
+        name: re.split(r"(?<=[.:;]) ", " ".join(text.split()))[0].rstrip(".:;")
+        for name, text in helps.items()
+    }
     return _rows(["command", "what it does"], [[f"`{name}`", text] for name, text in first.items()])
 
 
