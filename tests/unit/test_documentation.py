@@ -32,7 +32,10 @@ DATA: Final = (ROOT / "bench" / "conversations" / "docs", ROOT / "tests" / "fixt
 SUFFIXES: Final = {".md", ".py", ".lua", ".toml", ".yml", ".html", ".js", ".css"}
 LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
 CODE: Final = re.compile(r"```.*?```", re.DOTALL)
-FOLDERS: Final = r"(?:features|trials|compliance|worker|tasks|db|review|cli|sandbox|deploy|docs|tests|bench|tools|examples)"
+FOLDERS: Final = (
+    r"(?:features|trials|compliance|worker|tasks|db|review|cli"
+    r"|sandbox|deploy|docs|tests|bench|tools|examples)"
+)
 PATH: Final = re.compile(rf"`({FOLDERS}/[\w./-]+)`")
 TEST: Final = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
 MODULE: Final = re.compile(r"\bpython -m ((?:bench|chaos|fuzz|tests|tools)[\w.]*)")
