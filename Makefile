@@ -117,7 +117,7 @@ prometheus: $(READY)
 
 # Unpacked for the same reason.
 .PHONY: pgbouncer
-pgbouncer:
+pgbouncer: ## get the package pgbouncer for its tests
 	@[ -x "$${HUSHGATE_PGBOUNCER:-}" ] || command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || \
 	  [ -x out/pgbouncer/usr/sbin/pgbouncer ] || { \
 	  echo "unpacking the package pgbouncer for its tests (once) ..."; mkdir -p out/pgbouncer; \
