@@ -201,7 +201,7 @@ def test_commands_manage_endpoints(database_url: str, monkeypatch: pytest.Monkey
     assert '"state":"disabled"' in run("disable", identifier)[1]
     assert run("test", identifier)[0] == 5
     assert run("enable", identifier)[0] == 0
-    assert run("trials", "replay", "999999999")[0] == 1
+    assert run("replay", "999999999")[0] == 1
     assert run("remove", identifier)[0] == 0
     assert run("show", identifier)[0] == 1
     for account, url in (("shop", "http://example.org"), ("shop", "https://10.0.0.1"), ("", URL)):
