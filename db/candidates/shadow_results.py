@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 
 from db.candidates.shadow_queues import add_to_queues
 from db.candidates.shadows import Shadow
+from db.connection import Connection
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_rows
 
@@ -153,11 +154,10 @@ async def store_progress(source: Pool, shadow: Shadow, done: ShadowProgress, day
     return True
 
 
-async def findings_of_decision(source: Pool, decision_id: UUID) -> tuple[StoredFinding, ...]:
+async def findings_of_decision(connection: Connection, decision_id: UUID) -> tuple[StoredFinding, ...]:
     """What shadows would have done with a decision; ``reply`` is sealed."""
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(StoredFinding))
-        return tuple(await (await cursor.execute(OF_DECISION, (decision_id,))).fetchall())
+    cursor = connection.cursor(row_factory=class_row(StoredFinding))
+    return tuple(await (await cursor.execute(OF_DECISION, (decision_id,))).fetchall())
 
 
 def _finding_values(shadow: Shadow, findings: Sequence[ShadowFinding], at: datetime) -> dict[str, Any]:
