@@ -198,9 +198,6 @@ schema: $(READY) ## generate the schemas of the streams, docs/reasons.md, docs/s
 	@$(BIN)/hushgate config example > .env.example
 	@$(BIN)/hushgate accounts settings --markdown > docs/settings.md
 	@$(BIN)/hushgate metrics --names > docs/metrics.md
-	@$(BIN)/hushgate alerts rules > deploy/alerts/hushgate.yml
-	@for name in fleet decisions upstreams people; do \
-	  $(BIN)/hushgate metrics --dashboard $$name > deploy/dashboards/$$name.json || exit 1; done
 
 .PHONY: catalogues
 catalogues: $(READY) ## collect the page texts into review/languages and list what is not translated
@@ -208,9 +205,10 @@ catalogues: $(READY) ## collect the page texts into review/languages and list wh
 
 .PHONY: lock
 lock: $(READY) ## resolve the dependencies again and write the lock files
-	@$(COMPILE) pyproject.toml --extra traces --group dev -o requirements.lock
-	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/runtime.lock
-	@$(COMPILE) pyproject.toml --extra traces -c requirements.lock -o deploy/traces.lock
+	@$(COMPILE) pyproject.toml --all-extras --group dev -o requirements.lock
+	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/worker.lock
+	@$(COMPILE) pyproject.toml --extra review --extra documents -c requirements.lock -o deploy/review.lock
+	@$(COMPILE) pyproject.toml --extra sentry --extra traces -c requirements.lock -o deploy/observability.lock
 	@$(COMPILE) --group bench -c requirements.lock -o bench/bench.lock
 	@$(COMPILE) --group statistics -c requirements.lock -o tests/statistics.lock
 	@$(COMPILE) --group fuzz -c requirements.lock -o fuzz/fuzz.lock

@@ -18,12 +18,12 @@ from pathlib import Path
 import psycopg
 
 from cli.stack import Stack
+from compliance.audit_log.appending import append_new
+from compliance.audit_log.checkpoints import new_key, signer_of
+from compliance.audit_log.verifying import Keys, verify
 from db import decisions, migrate
 from db.identifiers import EPOCH
 from db.pool import create_pool
-from db.transparency.appending import append_new
-from db.transparency.checkpoints import new_key, signer_of
-from db.transparency.verifying import Keys, verify
 from tests.support.auditing import decided
 
 YARDSTICK = 500

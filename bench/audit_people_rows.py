@@ -140,9 +140,10 @@ INSERT INTO conversations (user_id, conversation_id, people_until, changed_at, c
     SELECT user_id, conversation_id, max(created_at) + interval '1 hour', max(created_at), 'bench',
         'command', 1
     FROM picked WHERE n % 5 = 3 GROUP BY 1, 2 ON CONFLICT DO NOTHING;
-INSERT INTO quarantine (user_id, conversation_id, message_id, decision_id, role, text, created_at, expires_at)
+INSERT INTO quarantine (user_id, conversation_id, message_id, decision_id, role, text, created_at, expires_at,
+        place)
     SELECT user_id, conversation_id, message_id, id, 'user', message_text, created_at,
-        created_at + interval '30 days' FROM picked WHERE reason_code LIKE '%FLAGGED%';
+        created_at + interval '30 days', n FROM picked WHERE reason_code LIKE '%FLAGGED%';
 INSERT INTO event_keys (user_id, event_id, entry_id, decision_id, created_at)
     SELECT user_id, event_id, n || '-0', id, created_at FROM picked ON CONFLICT DO NOTHING
 """

@@ -31,7 +31,7 @@ from db import migrate
 from db.documents.storage import add_text_document
 from db.pool import create_pool
 from sandbox.server import SandboxHandle, start
-from tasks.publish import publish_many
+from tasks.publishing.publish import publish_many
 
 STREAM = "hushgate:events"
 ENGINE_EVENTS = 40_000

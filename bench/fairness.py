@@ -35,7 +35,7 @@ from db import migrate
 from db.documents.storage import add_text_document
 from db.pool import create_pool
 from sandbox.server import SandboxHandle, start
-from tasks.publish import publish_many
+from tasks.publishing.publish import publish_many
 
 REPLIES = "hushgate:replies"
 MODERATION_S, COMPLETION_S = 0.05, 0.2

@@ -27,10 +27,10 @@ from rich.table import Table
 from bench.engine import STREAM, event, has_worker, pipeline_environment, seed, worker
 from cli.stack import Stack
 from sandbox.server import SandboxHandle, start
-from tasks.engine import Engine
-from tasks.lane_upkeep import EngineLimits
-from tasks.publish import publish_many
-from tasks.stream import EntryGrant, Lanes, connect
+from tasks.lanes.engine import Engine
+from tasks.lanes.stream import EntryGrant, Lanes, connect
+from tasks.lanes.upkeep import EngineLimits
+from tasks.publishing.publish import publish_many
 
 EVENTS = 300
 WARM_UP = 30

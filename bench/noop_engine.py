@@ -8,9 +8,9 @@ import signal
 
 import uvloop
 
-from tasks.engine import Engine
-from tasks.lane_upkeep import EngineLimits
-from tasks.stream import EntryGrant, Lanes, connect
+from tasks.lanes.engine import Engine
+from tasks.lanes.stream import EntryGrant, Lanes, connect
+from tasks.lanes.upkeep import EngineLimits
 
 
 async def ignore(_grant: EntryGrant) -> None:

@@ -36,7 +36,7 @@ from db import migrate
 from db.documents.storage import add_text_document
 from db.pool import create_pool
 from sandbox.server import SandboxHandle, start
-from tasks.publish import publish_many
+from tasks.publishing.publish import publish_many
 from worker.model import Shedding
 
 REPLIES: Final = "hushgate:replies"

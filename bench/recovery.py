@@ -28,7 +28,7 @@ from bench.engine import event
 from cli.stack import Stack
 from db import migrate
 from sandbox.server import SandboxHandle, start
-from tasks.publish import publish_many
+from tasks.publishing.publish import publish_many
 
 STREAM = "hushgate:events"
 KEYS = f"{{{STREAM}}}:"

@@ -27,7 +27,7 @@ from rich.table import Table
 from cli.stack import Stack
 from db import migrate
 from sandbox.server import start
-from tasks.publish import append, open_shards
+from tasks.publishing.publish import append, open_shards
 from tasks.shards.agreement import current_layout
 
 STREAM: Final = "hushgate:events"

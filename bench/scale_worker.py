@@ -9,12 +9,12 @@ from typing import Final
 
 import uvloop
 
-from tasks.engine import Engine
-from tasks.lane_upkeep import EngineLimits
-from tasks.places import Places
+from tasks.lanes.engine import Engine
+from tasks.lanes.stream import EntryGrant, Lanes, connect
+from tasks.lanes.upkeep import EngineLimits
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
-from tasks.stream import EntryGrant, Lanes, connect
+from worker.places import Places
 
 WAIT_S: Final = 2.0
 

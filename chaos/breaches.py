@@ -45,15 +45,16 @@ class Mutation:
 
 
 RECORDED: Final = (
-    "        recorded = await self._stored(lambda: decisions.record_decision(self._pool, decision))\n"
+    "        recorded = await self.patience.stored(lambda: decisions.record_decision(self.pool, decision))\n"
 )
 RECORD: Final = f"{RECORDED}        if recorded is Recorded.OVERTAKEN:"
 MUTATIONS: Final = (
     Mutation(
         law=Law.LOST,
-        file="tasks/handler.py",
+        file="tasks/entries/handler.py",
         right=RECORD,
-        wrong=f"        if decision.event.entry_id.endswith('-3'):\n            return\n{RECORD}",
+        wrong="        if decision.event.entry_id.endswith('-3'):\n"
+        f"            return decision, Recorded.NEW\n{RECORD}",
     ),
     Mutation(
         law=Law.TWICE,
@@ -70,19 +71,19 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.DEAD_LETTERS,
-        file="tasks/handler.py",
-        right="most_bytes=self._payload_bytes",
+        file="tasks/entries/handler.py",
+        right="most_bytes=self.payload_bytes",
         wrong="most_bytes=150",
     ),
     Mutation(
         law=Law.ORDER,
-        file="tasks/lua/prelude.lua",
+        file="tasks/lanes/lua/prelude.lua",
         right="return redis.sha1hex(account .. '\\0' .. conversation)",
         wrong="return redis.sha1hex(id)",
     ),
     Mutation(
         law=Law.NOT_SENT,
-        file="tasks/once_stream.py",
+        file="tasks/sending/once_stream.py",
         right="redis.call('EXISTS', KEYS[i]) == 0",
         wrong="redis.call('EXISTS', KEYS[i]) == 2",
     ),
@@ -118,7 +119,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.SENT_TWICE,
-        file="tasks/once_stream.py",
+        file="tasks/sending/once_stream.py",
         right="    redis.call('XADD', KEYS[1]",
         wrong="    redis.call('XADD', KEYS[1], '*', unpack(ARGV, at + 1, last))\n"
         "    redis.call('XADD', KEYS[1]",
@@ -156,19 +157,19 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.STUCK,
-        file="tasks/relay.py",
+        file="tasks/sending/relay.py",
         right="[row.row_id for row in sent]",
         wrong="[row.row_id for row in sent[1:]]",
     ),
     Mutation(
         law=Law.LEAK,
-        file="tasks/lua/finish.lua",
+        file="tasks/lanes/lua/finish.lua",
         right="forget_starts(id)\n",
         wrong="forget_starts(id)\nredis.call('ZADD', lane_key('of ' .. id), 0, id)\n",
     ),
     Mutation(
         law=Law.CRASH,
-        file="tasks/handler.py",
+        file="tasks/entries/handler.py",
         right=RECORD,
         wrong=f"{RECORDED}        if recorded is Recorded.NEW and decision.event.entry_id.endswith('-3'):\n"
         f"            __import__('os')._exit(3)\n        if recorded is Recorded.OVERTAKEN:",

@@ -28,7 +28,7 @@ from chaos.observing.recovery import Recoveries
 from chaos.plan import Plan
 from chaos.reports.commit import commit_of_the_code
 from chaos.reports.report import FaultCount, Report, recovery
-from cli.stack import loopback
+from cli.deployment import loopback
 
 START_S: Final = 180.0
 SERVERS_END_S: Final = 4.0

@@ -13,7 +13,9 @@ import typer
 from redis.exceptions import RedisError
 
 from cli.exit_codes import MEANINGS, ExitCode, code_of
+from cli.optional import PASSTHROUGH, add_command
 from cli.output import print_message
+from features.feature import merged
 from worker import __version__
 from worker.errors import HushgateError, StorageUnavailable
 
@@ -60,13 +62,9 @@ COMMANDS: Final = {
     "worker": "cli.deployment.serve:worker",
     "beat": "cli.deployment.serve:beat",
     "gateway": "cli.deployment.gateway:gateway",
-    "retention": "cli.governance.retention:app",
-    "holds": "cli.governance.holds:app",
-    "erasure": "cli.governance.erasure:app",
-    "statements": "cli.governance.statements:statements",
+    "retention": "cli.deployment.retention:app",
     "metrics": "cli.deployment.metrics:metrics",
     "alerts": "cli.alerts.commands:app",
-    "audit-log": "cli.audit_log.commands:app",
     "migrate": "cli.deployment.migrate:migrate",
     "backup": "cli.deployment.backup:backup",
     "restore": "cli.deployment.backup:restore",
@@ -74,10 +72,10 @@ COMMANDS: Final = {
     "doctor": "cli.doctor.command:doctor",
     "config": "cli.deployment.config:app",
     "schema": "cli.deployment.config:schema",
+    **merged("commands"),
 }
 """Where each command is defined: module and name. A module is imported when its command runs: a start that
 imports all of them takes five seconds of CPU."""
-PASSTHROUGH: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 FILTERED: Final = frozenset({"replay"})
 """Commands with an option for each filter of the audit."""
 CELERY: Final = frozenset({"worker", "beat"})
@@ -95,13 +93,9 @@ def command_line(names: Iterable[str] = COMMANDS) -> typer.Typer:
         rich_markup_mode="markdown",
     )
     for name in names:
-        module, _, attribute = COMMANDS[name].partition(":")
-        command = getattr(import_module(module), attribute)
-        if isinstance(command, typer.Typer):
-            line.add_typer(command, name=name)
-        else:
-            kind = import_module("cli.decisions.filter_options").FilteredCommand if name in FILTERED else None
-            line.command(name, cls=kind, context_settings=PASSTHROUGH if name in CELERY else None)(command)
+        kind = import_module("cli.decisions.filter_options").FilteredCommand if name in FILTERED else None
+        context = PASSTHROUGH if name in CELERY else None
+        add_command(line, name, COMMANDS[name], kind=kind, context_settings=context)
     line.callback()(_root)
     return line
 

@@ -69,6 +69,17 @@ def read_lists(read: Callable[[Connection], Awaitable[Value]]) -> Value:
     return asyncio.run(run())
 
 
+def with_pool(call: Callable[[Pool], Awaitable[Value]], url: str | None = None) -> Value:
+    """What ``call`` returns for connections to the database at ``url``, or to that of this shell."""
+    url = url or database_url()
+
+    async def run() -> Value:
+        async with own_connections(url) as source:
+            return await call(source)
+
+    return asyncio.run(run())
+
+
 @asynccontextmanager
 async def own_connections(url: str, *, application: str = "hushgate-cli") -> AsyncIterator[Pool]:
     """Two connections with the login's own role.

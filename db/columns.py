@@ -23,6 +23,13 @@ TRUE: Final = text("true")
 FALSE: Final = text("false")
 ZERO: Final = text("0")
 NOW: Final = func.now()
+VACUUMED_BY_COUNT: Final = {
+    "autovacuum_vacuum_scale_factor": 0,
+    "autovacuum_vacuum_threshold": 10_000,
+    "autovacuum_analyze_scale_factor": 0,
+    "autovacuum_analyze_threshold": 10_000,
+}
+"""Storage parameters of a table whose rows change after they are stored: vacuumed after so many changes."""
 
 
 def table(name: str, comment: str, *parts: SchemaItem, **options: Any) -> Table:

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import psycopg
 
+from db.commits.commit_sql import KEY, KEY_OF_BURIED, TOGETHER, change_of, commit_statement, is_flagged_edit
 from db.commits.known import Recorded, load_event
 from db.commits.rows import CommitRow, commit_row, rows_json
-from db.commits.statements import KEY, KEY_OF_BURIED, TOGETHER, change_of, commit_statement, is_flagged_edit
 from db.commits.values import commit_values
 from db.connection import Connection
 from db.escalations.closing import Closing, ClosingCause, close_escalation

@@ -1,4 +1,4 @@
-"""Migrate a database to the newest revision, and read its revision."""
+"""Create a database or migrate it to the newest revision, and read its revision."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from alembic.util import CommandError
 from psycopg.errors import LockNotAvailable
 from sqlalchemy.exc import OperationalError
 
+from db import baseline
+from db.sessions.driver import driver_url
 from db.sessions.pooler import BACKEND
 from worker.errors import ConfigurationError
 
@@ -38,16 +40,10 @@ def engine(url: str) -> sa.Engine:
     )
 
 
-def driver_url(url: str) -> str:
-    """The URL with the name of our driver, as SQLAlchemy requires it."""
-    scheme, separator, rest = url.partition("://")
-    return f"postgresql+psycopg{separator}{rest}" if scheme in ("postgres", "postgresql") else url
-
-
 def upgrade(url: str) -> tuple[str | None, str]:
-    """Apply missing migrations; the revisions before and after.
+    """Create an empty database or apply missing migrations; the revisions before and after.
 
-    Each is one transaction, and a migration that cannot lock a table is tried again for some minutes.
+    Each migration is one transaction. A migration that cannot lock a table is tried again for some minutes.
 
     Raises:
         ConfigurationError: the database is newer, is behind a pooler, or a transaction keeps a table locked.
@@ -79,6 +75,10 @@ def _upgrade(url: str) -> tuple[str | None, str]:
 def _apply(connection: sa.Connection) -> None:
     for left in reversed(range(TRIES)):
         try:
+            empty = current(connection) is None
+            connection.rollback()  # else Alembic takes part in our transaction, with all migrations at once
+            if empty:
+                _create(connection)
             command.upgrade(_config(connection), "head")
         except CommandError as error:
             raise ConfigurationError(
@@ -97,6 +97,13 @@ def _apply(connection: sa.Connection) -> None:
         else:
             connection.commit()
             return
+
+
+def _create(connection: sa.Connection) -> None:
+    """Make a new database, which has the newest revision at once."""
+    with connection.begin():
+        MigrationContext.configure(connection).stamp(_scripts(), "head")
+        baseline.create(connection)
 
 
 @contextmanager
@@ -122,9 +129,13 @@ def current(connection: sa.Connection) -> str | None:
 
 def head() -> str:
     """The newest revision of this release."""
-    revision = ScriptDirectory.from_config(_config(None)).get_current_head()
+    revision = _scripts().get_current_head()
     assert revision is not None  # the folder is part of the package
     return revision
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config(None))
 
 
 def _config(connection: sa.Connection | None) -> Config:

@@ -87,19 +87,12 @@ KEEP: Final = """
     )
     INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
                              created_at, not_before)
-    SELECT decision_id, CASE WHEN place > 1 OR EXISTS (
-            SELECT FROM retractions r WHERE r.review_id = retraction_id) THEN gen_random_uuid()
-        ELSE retraction_id END, user_id, event_id, conversation_id, message_id, scope, requested_at,
+    SELECT decision_id, retraction_id, user_id, event_id, conversation_id, message_id, scope, requested_at,
         retract_from
-    FROM (SELECT *, row_number() OVER (PARTITION BY retraction_id ORDER BY id) AS place
-          FROM kept WHERE retraction_id IS NOT NULL) AS asked
-    ORDER BY id
+    FROM kept WHERE retraction_id IS NOT NULL ORDER BY id
     ON CONFLICT DO NOTHING
 """
-"""A reply whose cancelling came after a relay had sent it; it is retracted where that was asked for.
-
-Rows of releases before 0035 may have the retraction id of another reply; a conflict must not stop the relays.
-"""
+"""A reply whose cancelling came after a relay had sent it; it is retracted where that was asked for."""
 REPLIES: Final = f"""
     SELECT id AS row_id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
            sources, metadata, draft IS NOT NULL AS ai_generated, origin = 'handoff' AS handoff,
@@ -141,7 +134,7 @@ class WaitingReply:
 
     Attributes:
         sources: its cited passages in the form of ``worker.model.Source.shape``.
-        metadata: as ``reply_metadata`` made it; empty in rows of releases before 0026.
+        metadata: as ``reply_metadata`` made it.
         disclosure: the text to send before the reply, or None when the conversation had one.
         ai_generated: whether a model wrote ``text``; False for a fallback text.
         handoff: whether it is the account's text at a handoff.

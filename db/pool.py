@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import IsolationLevel
-from psycopg.rows import TupleRow, dict_row
+from psycopg.rows import TupleRow, class_row, dict_row
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
 
@@ -41,6 +41,7 @@ STATEMENT_S: Final = 30
 
 Pool: TypeAlias = "AsyncConnectionPool[Connection]"
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
+Shape = TypeVar("Shape")
 
 
 def create_pool(
@@ -135,6 +136,12 @@ async def fetch_dicts(source: Pool, statement: str, values: Values = ()) -> list
     """All rows of one statement by column name; raises what ``checkout`` raises."""
     async with checkout(source) as connection:
         return await (await connection.cursor(row_factory=dict_row).execute(statement, values)).fetchall()
+
+
+async def fetch_as(source: Pool, shape: type[Shape], statement: str, values: Values = ()) -> list[Shape]:
+    """All rows of one statement, each as a ``shape`` whose fields are the columns; raises as ``checkout``."""
+    async with checkout(source) as connection, connection.cursor(row_factory=class_row(shape)) as cursor:
+        return await (await cursor.execute(statement, values)).fetchall()
 
 
 async def fetch_value(source: Pool, statement: str, values: Values = ()) -> Any:

@@ -13,6 +13,7 @@ from db.columns import (
     FALSE,
     NOW,
     TRUE,
+    VACUUMED_BY_COUNT,
     Timestamp,
     index,
     key,
@@ -27,11 +28,8 @@ RARE_STAGES: Final = (
     """ && (@.stage starts with "moderation" || @.stage == "rules_reply"))'::jsonpath)"""
 )
 """A stage failed or was skipped, or moderation or the reply's rules flagged."""
-TOPICS_OF: Final = (
-    "coalesce(snapshot_json #> '{assessment,learning_suggestions}',"
-    " snapshot_json #> '{assessment,diagnostics,learning_suggestions}')"
-)
-"""The topics that documents lack; the record of `validators` had them alone in earlier releases."""
+TOPICS_OF: Final = "(snapshot_json #> '{assessment,learning_suggestions}')"
+"""The topics that documents lack."""
 HAS_TOPICS: Final = f"jsonb_typeof({TOPICS_OF}) = 'array' AND {TOPICS_OF} <> '[]'"
 
 HANDOFF_SETTINGS: Final = {
@@ -197,7 +195,7 @@ ai_rules: Final = table(
         "statement_grounds",
         JSONB,
         server_default=EMPTY_OBJECT,
-        comment="reason code -> what a statement of reasons says, see worker/statements.py",
+        comment="reason code -> what a statement of reasons says, see worker/statement_grounds.py",
     ),
     sa.CheckConstraint(
         "jsonb_typeof(statement_grounds) = 'object' AND NOT jsonb_path_exists(statement_grounds,"
@@ -339,7 +337,7 @@ event_keys: Final = table(
     required("entry_id", sa.Text, comment="the stream entry that was decided or buried"),
     sa.Column("decision_id", sa.Uuid, comment="NULL: the entry is a dead letter"),
     required("created_at", Timestamp),
-    sa.Column("conversation_id", sa.Text, comment="NULL: of an earlier release, or a dead letter"),
+    sa.Column("conversation_id", sa.Text, comment="NULL: a dead letter, or erased"),
     sa.Column("message_id", sa.Text, comment="the platform's id: one message is answered once"),
     sa.Column("type", sa.Text, comment="message, agent_message, message_edited or message_deleted"),
     sa.Column("written_at", Timestamp, comment="the event's own time: newer edits win, in any order"),
@@ -406,6 +404,7 @@ conversations: Final = table(
     sa.Column("agent_entry", sa.ARRAY(sa.Numeric), comment="newest stream entry of an agent that took it"),
     sa.CheckConstraint("cause IN ('escalation', 'agent_message', 'command', 'release')", name="cause_known"),
     index("ix_conversations_people_until", "people_until"),
+    postgresql_with=VACUUMED_BY_COUNT,
 )
 
 quarantine: Final = table(
@@ -417,11 +416,7 @@ quarantine: Final = table(
     *required_texts("role", "text"),
     required("created_at", Timestamp),
     required("expires_at", Timestamp, comment="swept after this"),
-    sa.Column(
-        "place",
-        sa.BigInteger,
-        comment="its id in messages, before and after; null: of an earlier release",
-    ),
+    required("place", sa.BigInteger, comment="its id in messages, before and after"),
     index("ix_quarantine_decision_id", "decision_id"),
     index("ix_quarantine_expires_at", "expires_at"),
 )
@@ -449,7 +444,7 @@ outbox: Final = table(
     ),
     sa.Column("retraction_id", sa.Uuid, comment="of the retraction to make if it was sent before"),
     sa.Column("retract_from", Timestamp, comment="when that retraction may be sent"),
-    sa.Column("changes", sa.Integer, comment="conversations.changes at the decision; null: an older release"),
+    sa.Column("changes", sa.Integer, comment="conversations.changes at the decision; null: a person"),
     sa.Column("draft", sa.Text, comment="as assessed, with its citation marks"),
     required(
         "sources", JSONB, server_default=sa.text("'[]'::jsonb"), comment="the passages that the draft cites"
@@ -471,6 +466,7 @@ outbox: Final = table(
     index("ix_outbox_created_at", "created_at", postgresql_using="brin"),  # small: rows are in this order
     index("ix_outbox_cancelled", "user_id", "event_id", where="cancelled_at IS NOT NULL"),
     index("ix_outbox_waiting", "id", where="delivered_at IS NULL AND NOT cancel_settled"),
+    postgresql_with=VACUUMED_BY_COUNT,
 )
 
 

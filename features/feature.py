@@ -2,7 +2,7 @@
 
 The core never imports a feature. It asks ``parts("pages")`` and gets the objects that the features in force
 declare for that hook, in the order of ``FEATURES``. A feature that ``HUSHGATE_FEATURES`` leaves out adds only
-its tables: they stay, so that switching it on again finds its rows.
+what ``ALWAYS`` names: its tables and their rules stay, so that switching it on again finds its rows.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Final
 
-FEATURES: Final[tuple[str, ...]] = ()
+FEATURES: Final[tuple[str, ...]] = ("compliance",)
 VARIABLE: Final = "HUSHGATE_FEATURES"
+ALWAYS: Final = frozenset({"tables", "retention", "undone"})
+"""Hooks of every installed feature, in force or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,10 +24,15 @@ class Feature:
     """One feature. Each hook names an object as ``module:attribute``; an empty name adds nothing there."""
 
     name: str
-    tables: str = ""  # sqlalchemy.MetaData-bound tables module; always loaded, in force or not
-    pages: str = ""  # Sequence[review.http.routing.Page]: pages and API, each with its right
-    menu: str = ""  # Sequence of navigation entries
-    panels: str = ""  # Mapping of place (decision, account, home) to functions that render a fragment
+    tables: str = ""  # module whose import adds tables to ``db.columns.metadata``
+    retention: str = ""  # Sequence[db.retention.kept.TableRetention]: how long its tables are kept
+    undone: str = ""  # function of (connection, review id), in the transaction that withdraws a review
+    pages: str = ""  # Sequence[review.http.page_routes.PageRoute]: pages and API, each with its right
+    templates: str = ""  # Path of the folder with its templates
+    template_filters: str = ""  # Mapping of name to function
+    menu: str = ""  # Sequence[review.shell.navigation.NavigationLink]
+    account_tabs: str = ""  # Sequence[review.shell.account_tabs.AccountTab]
+    panels: str = ""  # Mapping of place (decision, subject) to a function that renders a fragment
     filters: str = ""  # Sequence of fields for lists, exports, API and command line
     tasks: str = ""  # module of Celery tasks
     schedule: str = ""  # Mapping for Celery beat
@@ -58,8 +65,18 @@ def parts(hook: str) -> Sequence[Any]:
     """The objects that the features declare for ``hook``, a field of ``Feature``."""
     if hook not in {field.name for field in fields(Feature)}:
         raise ValueError(f"hook: expected a field of Feature, got {hook!r}")
-    features = declared() if hook == "tables" else in_force()
+    features = declared() if hook in ALWAYS else in_force()
     return tuple(_named(name) for feature in features if (name := getattr(feature, hook)))
+
+
+def items(hook: str) -> Sequence[Any]:
+    """The items of the sequences that the features declare for ``hook``, one after another."""
+    return tuple(item for part in parts(hook) for item in part)
+
+
+def merged(hook: str) -> dict[str, Any]:
+    """The mappings that the features declare for ``hook``, as one."""
+    return {key: value for part in parts(hook) for key, value in part.items()}
 
 
 def _named(name: str) -> Any:

@@ -20,7 +20,6 @@ from gateway.intake import Intake
 from review.access import Right
 from review.api import openapi, shapes
 from review.app import guarded_route
-from review.http.concurrency_limit import ConcurrencyLimit
 from review.http.error_handlers import ANSWERS, OTHER, refusal_json
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute, get
@@ -28,6 +27,7 @@ from review.http.templating import Templates
 from review.http.too_large import TooLargeProblem
 from review.http.visit import Refused, Site, Visit
 from worker.errors import StorageUnavailable
+from worker.places import PlacesByKey
 from worker.settings import GatewaySettings
 
 log = structlog.get_logger(__name__)
@@ -44,7 +44,7 @@ def build_gateway(settings: GatewaySettings) -> Starlette:
         settings=settings,
         store=Store(settings.database_url.get_secret_value()),
         templates=Templates(),
-        requests=ConcurrencyLimit(at_once=AT_ONCE, waiting=WAITING),
+        requests=PlacesByKey(AT_ONCE, most_waiting=WAITING),
     )
 
     @asynccontextmanager

@@ -10,7 +10,7 @@ from typing import Final
 
 from review.http.field_problems import FieldProblem
 from review.http.visit import Refused
-from tasks.publish import CheckedEvent, checked_event
+from tasks.publishing.publish import CheckedEvent, checked_event
 from worker.errors import PayloadRejected
 from worker.payload import PAYLOAD_BYTES
 

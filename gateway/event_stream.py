@@ -12,9 +12,9 @@ from gateway.intake import RETRY_S, not_replicated, redis_full
 from review.first_run.services import EventPlace
 from review.http.visit import Refused
 from review.languages import gettext as _
-from tasks.entry_lookup import locate_entry
-from tasks.publish import publish
-from tasks.replicated import Replication
+from tasks.entries.lookup import locate_entry
+from tasks.publishing.publish import publish
+from tasks.publishing.replicated import Replication
 from tasks.shards.clients import connect_sync
 from worker.errors import NotReplicated, PayloadRejected, StreamFull, StreamSealed
 from worker.settings import IngestSettings

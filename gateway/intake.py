@@ -16,13 +16,13 @@ from starlette.responses import Response
 
 from gateway import batch
 from gateway.batch import Batch
-from gateway.rates import RateLimits
+from gateway.rates import PublishRates
 from review.access import Right
 from review.http.field_problems import FieldProblem
 from review.http.page_routes import PageRoute
 from review.http.visit import Refused, Visit
-from tasks.publish import append, open_shards
-from tasks.replicated import Replication
+from tasks.publishing.publish import append, open_shards
+from tasks.publishing.replicated import Replication
 from tasks.shards.clients import connect_sync
 from worker.errors import NotReplicated, StreamFull, StreamSealed
 from worker.payload import EventPayload
@@ -64,7 +64,7 @@ class Intake:
         self.redis = connect_sync(settings.redis_url.get_secret_value(), timeout_s=ANSWER_S)
         self._settings = settings
         self._agreed = False
-        self._rates = RateLimits(
+        self._rates = PublishRates(
             self.redis,
             stream=settings.stream,
             most_events=settings.ingest_events,

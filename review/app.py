@@ -34,7 +34,6 @@ from review.care.organisation_covers import with_organisation_covers
 from review.dashboard.reused import ReusedFigures
 from review.first_run.services import FirstRunServices
 from review.http import form_guards
-from review.http.concurrency_limit import TooManyRequests
 from review.http.error_handlers import error_page, refusal_json
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute
@@ -59,6 +58,7 @@ from review.languages.reader import load_languages
 from review.languages.times import load_formats
 from review.routes import PAGES
 from worker.errors import StorageUnavailable
+from worker.places import NoPlace
 from worker.restarting import JobFailed, unreported
 from worker.settings import ReviewSettings
 
@@ -196,7 +196,7 @@ async def _request_slot(visit: Visit) -> AsyncIterator[None]:
     try:
         async with visit.site.requests.of(visit.someone.person_id):
             yield
-    except TooManyRequests as error:
+    except NoPlace as error:
         text = _("You have sent too many requests at the same time. Wait for them to end.")
         raise Refused(429, _("Too many at once"), text, retry_after_s=5) from error
 

@@ -9,21 +9,6 @@ from db.jobs import JobKind, JobState
 from review.languages import gettext, mark
 from worker.model import EventType, Scope
 
-SUBJECT_KINDS: Final[Mapping[str, str]] = {
-    "account": mark("account"),
-    "author": mark("author"),
-    "conversation": mark("conversation"),
-    "decision": mark("decision"),
-}
-"""On what a legal hold or an erasure is; total over ``HoldKind`` and ``ErasureKind``."""
-ERASURE_PHASES: Final[Mapping[str, str]] = {
-    "requested": mark("requested"),
-    "previewed": mark("counted, waits for a person"),
-    "waiting": mark("waiting"),
-    "finished": mark("finished"),
-    "cancelled": mark("cancelled"),
-}
-RUNNING: Final = mark("running")
 DELIVERY_STATES: Final[Mapping[str, str]] = {
     "waiting": mark("waiting"),
     "succeeded": mark("succeeded"),
@@ -105,16 +90,6 @@ FIRST_QUEUES: Final = frozenset(
 """Names that Hushgate gives to queues; people give all others."""
 
 
-def subject_kind(kind: str) -> str:
-    """On what a hold or an erasure is."""
-    return gettext(SUBJECT_KINDS[kind]) if kind in SUBJECT_KINDS else kind
-
-
-def erasure_phase(phase: str) -> str:
-    """How far an erasure is: every phase between confirmation and end is running."""
-    return gettext(ERASURE_PHASES.get(phase, RUNNING))
-
-
 def delivery_state(state: str) -> str:
     """What became of a delivery; a state of another release as stored."""
     return gettext(DELIVERY_STATES[state]) if state in DELIVERY_STATES else state.replace("_", " ")
@@ -135,9 +110,9 @@ def closing_wording(cause: str) -> str:
     return gettext(CLOSING_CAUSES.get(cause, cause))
 
 
-def cancel_wording(reason: str | None, *, late: bool) -> str:
-    """Why a reply was cancelled; ``late`` tells for rows that older releases cancelled without a reason."""
-    return gettext(CANCEL_REASONS.get("too_late" if reason is None and late else reason, str(reason)))
+def cancel_wording(reason: str | None) -> str:
+    """Why a reply was cancelled; None: a reviewer withdrew it."""
+    return gettext(CANCEL_REASONS.get(reason, str(reason)))
 
 
 def answer_outcome(outcome: str) -> str:

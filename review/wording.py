@@ -9,6 +9,7 @@ import orjson
 
 from review.languages import gettext, mark, ngettext
 from review.languages.numbers import localized
+from worker.assessment.policies.designs import DESIGNS
 from worker.model import DecisionKind, Tier
 from worker.reasons import Reason
 from worker.rules.model import MatchMethod
@@ -90,12 +91,7 @@ DRAFT_PROBLEMS: Final[Mapping[str, str]] = {
     "irrelevant": mark("it does not answer the question"),
     "unsure": mark("the judge is not sure enough"),
     "uncited": mark("it cites no passage"),
-    "TOOL_FAILURE": mark("a tool failed, or it says so (TOOL_FAILURE)"),
-    "TIMEOUT": mark("a time limit was reached, or it says so (TIMEOUT)"),
-    "TECHNICAL_LIMITATION": mark("it names a technical limitation (TECHNICAL_LIMITATION)"),
-    "INSUFFICIENT_INFO": mark("it says that information is missing (INSUFFICIENT_INFO)"),
-    "AMBIGUOUS_QUERY": mark("it calls the question ambiguous (AMBIGUOUS_QUERY)"),
-    "UNCERTAINTY": mark("it sounds uncertain (UNCERTAINTY)"),
+    **{name: text for design in DESIGNS.values() for name, text in design.problems.items()},
 }
 """Problems of a draft, by the names that policies give them."""
 MOST_CHARS: Final = 80

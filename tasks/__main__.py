@@ -1,16 +1,20 @@
-"""``python -P -m tasks worker``: Celery with our application, also beside a ``tasks.py`` of the host.
+"""``python -P -m tasks worker`` or ``beat``: Celery with our application, also beside a host's ``tasks.py``.
 
-``celery -A tasks.app`` looks in the current folder first.
+``celery -A tasks.app`` looks in the current folder first, and loads every command of Celery with its shell:
+10 MB that a worker never needs.
 """
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
-from celery.__main__ import main
+from celery.bin.base import CLIContext
 
-import tasks.app  # noqa: F401  # Celery finds the application among the loaded modules
+from tasks.app import app
 
 if __name__ == "__main__":
-    sys.argv[1:1] = ["-A", "tasks.app"]
-    main()
+    name = sys.argv[1]
+    command = getattr(import_module(f"celery.bin.{name}"), name)
+    context = CLIContext(app=app, no_color=False, workdir=None)
+    command.main(sys.argv[2:], obj=context, prog_name=f"hushgate {name}", auto_envvar_prefix="CELERY")

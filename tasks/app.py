@@ -7,19 +7,19 @@ from typing import Final
 from celery import Celery
 from celery.signals import beat_init, setup_logging, task_failure
 
-from tasks import consumer, logs, telemetry
-from tasks.alerts.watch import AlertWatch
+from features.feature import merged, parts
+from tasks import consumer
 from tasks.broker import use_losable_channels
-from tasks.fleet.beats import sign_beat
-from tasks.garbage import collect_garbage_on_a_thread
 from tasks.maintenance import SCHEDULE
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.process import ProcessMetrics
-from tasks.replays.shadow_watch import ShadowWatch
+from tasks.process import logs, telemetry
+from tasks.process.garbage import collect_garbage_on_a_thread
 from worker import __version__
 from worker.settings import FleetSettings, Settings, load
 
 QUEUE: Final = "hushgate"
+TASKS: Final = ("tasks.maintenance", "tasks.publishing.celery_task")
 
 
 def application(settings: Settings) -> Celery:
@@ -28,7 +28,7 @@ def application(settings: Settings) -> Celery:
     Every task is idempotent and short; the hot path does not use the broker.
     """
     use_losable_channels()
-    celery = Celery("hushgate", include=["tasks.maintenance", "tasks.publish_task"])
+    celery = Celery("hushgate", include=[*TASKS, *(module.__name__ for module in parts("tasks"))])
     celery.conf.update(
         broker_url=(settings.broker_url or settings.redis_url).get_secret_value(),
         broker_connection_retry_on_startup=True,
@@ -44,7 +44,7 @@ def application(settings: Settings) -> Celery:
         worker_concurrency=4,
         worker_hijack_root_logger=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,
-        beat_schedule=SCHEDULE,
+        beat_schedule=SCHEDULE | merged("schedule"),
         beat_schedule_filename=settings.beat_file,
         beat_sync_every=1,  # tasks.health checks the age of its file
         enable_utc=True,
@@ -62,14 +62,20 @@ def _configure_logging(**_signal: object) -> None:
 
 @beat_init.connect(weak=False)
 def _start_beat(**_signal: object) -> None:
+    from tasks.fleet.beats import sign_beat  # noqa: PLC0415  # only beat needs it
+
     settings = app.hushgate_settings
     collect_garbage_on_a_thread()
     sign_beat(settings.redis_url.get_secret_value(), settings.stream)
     if settings.metrics_port is not None:
         serve_metrics(ProcessMetrics("beat").registry, settings)
     if settings.alerts_every_s:
+        from tasks.alerts.watch import AlertWatch  # noqa: PLC0415  # only beat needs it
+
         AlertWatch(load(FleetSettings)).start()
     if settings.shadow_every_s:
+        from tasks.replays.shadow_watch import ShadowWatch  # noqa: PLC0415  # only beat needs it
+
         ShadowWatch(settings).start()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tasks.outgoing import DRAFT, OUTGOING, OutgoingType
+from tasks.sending.outgoing import DRAFT, OUTGOING, OutgoingType
 from worker import __version__
 from worker.payload import EventPayload
 from worker.settings import StreamSettings
@@ -22,6 +22,10 @@ EVENT_ABOUT: Final = (
 KEY: Final = {
     "type": "string",
     "description": "`account/event_id`, of an escalation with `/` and its type after it; for deduplication.",
+}
+SIGNATURE: Final = {
+    "type": "string",
+    "description": "`v1,` and the HMAC-SHA256 of the entry in base64, where HUSHGATE_STREAM_KEY is set.",
 }
 ATTRIBUTES: Final = {
     "ce_specversion": "CloudEvents version.",
@@ -133,5 +137,5 @@ def _headers(each: OutgoingType) -> dict[str, Any]:
     return {
         "type": "object",
         "required": ["key", *ATTRIBUTES],
-        "properties": {"key": KEY, **attributes},
+        "properties": {"key": KEY, "signature": SIGNATURE, **attributes},
     }

@@ -8,7 +8,7 @@ import structlog
 from celery import bootsteps
 from celery.worker import state
 
-from tasks import telemetry
+from tasks.process import telemetry
 from tasks.runtime import Runtime
 
 log = structlog.get_logger(__name__)

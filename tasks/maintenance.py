@@ -8,22 +8,18 @@ import structlog
 from celery import shared_task
 
 from db import upkeep
-from db.appeals.settling import settle_outcomes
 from db.escalations.closing import close_due_escalations
 from tasks.fleet.beats import sign_tasks
-from tasks.governance import sweep as retention
-from tasks.governance.erasure import ErasureParts, run_erasures, signing_key
-from tasks.governance.sweep import SweepPace
 from tasks.replays.rollout_guard import CheckRests, watch_rollouts
+from tasks.retention import sweep as retention
+from tasks.retention.sweep import SweepPace
 from tasks.runtime import Runtime
 from tasks.stream_upkeep.sweep import sweep_streams
 
 log = structlog.get_logger(__name__)
 
 SCHEDULE: Final = {
-    "appeals": {"task": "hushgate.appeals", "schedule": 30.0, "options": {"expires": 30}},
     "deliver": {"task": "hushgate.deliver", "schedule": 10.0, "options": {"expires": 10}},
-    "erasures": {"task": "hushgate.erasures", "schedule": 10.0, "options": {"expires": 10}},
     "escalations": {"task": "hushgate.escalations", "schedule": 30.0, "options": {"expires": 30}},
     "partitions": {"task": "hushgate.partitions", "schedule": 3600.0, "options": {"expires": 3600}},
     "rollouts": {"task": "hushgate.rollouts", "schedule": 15.0, "options": {"expires": 15}},
@@ -32,7 +28,8 @@ SCHEDULE: Final = {
 }
 
 
-def _runtime(task: Any) -> Runtime:
+def runtime_of(task: Any) -> Runtime:
+    """The runtime of the worker that runs the task. Raises RuntimeError outside a worker."""
     runtime: Runtime | None = getattr(task.app, "hushgate_runtime", None)
     if runtime is None:
         raise RuntimeError("this task runs inside a Hushgate worker only")
@@ -42,23 +39,15 @@ def _runtime(task: Any) -> Runtime:
 @shared_task(name="hushgate.deliver", bind=True)
 def deliver(task: Any) -> None:
     """Look for replies whose nudge was lost."""
-    runtime = _runtime(task)
+    runtime = runtime_of(task)
     runtime.nudge()
     runtime.call(sign_tasks(runtime.parts.redis, task.app.hushgate_settings.stream))
-
-
-@shared_task(name="hushgate.appeals", bind=True)
-def appeals(task: Any) -> None:
-    """Report the outcomes of appeals that can no longer be undone."""
-    runtime = _runtime(task)
-    if settled := runtime.call(settle_outcomes(runtime.parts.pool, runtime.now())):
-        log.info("appeals_settled", appeals=settled)
 
 
 @shared_task(name="hushgate.escalations", bind=True)
 def escalations(task: Any) -> None:
     """Close escalations whose idle time is over, or that a reviewer overturned."""
-    runtime = _runtime(task)
+    runtime = runtime_of(task)
     if closed := runtime.call(close_due_escalations(runtime.parts.pool, runtime.now())):
         log.info("escalations_closed", escalations=closed)
 
@@ -66,7 +55,7 @@ def escalations(task: Any) -> None:
 @shared_task(name="hushgate.rollouts", bind=True)
 def rollouts(task: Any) -> None:
     """Return rollouts whose candidate left its bounds."""
-    runtime = _runtime(task)
+    runtime = runtime_of(task)
     rests = CheckRests(redis=runtime.parts.redis, stream=task.app.hushgate_settings.stream)
     runtime.call(watch_rollouts(runtime.parts.pool, runtime.now(), rests))
 
@@ -74,7 +63,7 @@ def rollouts(task: Any) -> None:
 @shared_task(name="hushgate.partitions", bind=True)
 def partitions(task: Any) -> None:
     """Create the audit's partitions of this month and the next three."""
-    runtime = _runtime(task)
+    runtime = runtime_of(task)
     made = runtime.call(upkeep.ensure_partitions(runtime.parts.pool, runtime.now().date()))
     log.info("partitions_ensured", made=made)
 
@@ -82,24 +71,14 @@ def partitions(task: Any) -> None:
 @shared_task(name="hushgate.sweep", bind=True)
 def sweep(task: Any) -> None:
     """Delete rows that are older than the settings keep them, in small steps."""
-    runtime, settings = _runtime(task), task.app.hushgate_settings
+    runtime, settings = runtime_of(task), task.app.hushgate_settings
     pace = SweepPace(deleted=runtime.retention_deleted)
     deleted = runtime.call(retention.sweep(runtime.parts.pool, settings, runtime.now(), pace=pace))
     log.info("swept", **deleted)
 
 
-@shared_task(name="hushgate.erasures", bind=True)
-def erasures(task: Any) -> None:
-    """Count what requested erasures are about, and run the confirmed ones."""
-    runtime, settings = _runtime(task), task.app.hushgate_settings
-    parts = ErasureParts(
-        pool=runtime.parts.pool, redis=runtime.parts.redis, streams=settings, key=signing_key(settings)
-    )
-    runtime.call(run_erasures(parts))
-
-
 @shared_task(name="hushgate.streams", bind=True)
 def streams(task: Any) -> None:
     """Delete entries of the outgoing streams that every consumer group has read, and warn of long streams."""
-    runtime = _runtime(task)
+    runtime = runtime_of(task)
     runtime.call(sweep_streams(runtime.parts.redis, task.app.hushgate_settings))

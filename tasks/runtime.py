@@ -16,11 +16,11 @@ import uvloop
 
 from db.pool import Pool
 from db.rights import session_login
-from tasks import telemetry
-from tasks.garbage import collect_garbage, spare_the_collector
-from tasks.heartbeat_file import keep_files
 from tasks.metrics.endpoint import MetricsEndpoint, serve_metrics
 from tasks.metrics.process import ProcessMetrics, WorkerMetrics
+from tasks.process import telemetry
+from tasks.process.garbage import collect_garbage, spare_the_collector
+from tasks.process.heartbeat_file import keep_files
 from tasks.shards.clients import close
 from tasks.tracing.start import start_traces
 from tasks.wiring import WorkerParts, build_worker, worker_id

@@ -6,75 +6,59 @@ import asyncio
 import os
 import secrets
 import socket
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
-from pydantic import SecretStr
 from redis.asyncio import Redis
 
 from db import accounts
 from db.candidates.rollouts import running_rollouts
 from db.compiled_rules import CompiledSets
-from db.conversations import PostgresConversations
 from db.database_clock import DatabaseClock
-from db.documents.retrieval import PostgresRetriever
 from db.pool import Pool, create_pool
 from db.probe import probe
-from tasks import telemetry
-from tasks.accounts import Rulebooks
-from tasks.arrivals import LaneArrivals
-from tasks.engine import Engine
-from tasks.escalations.relay import EscalationRelay
+from tasks.entries.deciding import Decider
+from tasks.entries.gate import Gate
+from tasks.entries.handler import EntryHandler
+from tasks.entries.outcomes import outcome_hooks
+from tasks.entries.persistence import Persistence
+from tasks.entries.rulebooks import Rulebooks
 from tasks.fairness.admission import Admission
 from tasks.fairness.brake import Brake, busy_s
 from tasks.fairness.overload import Overload, load_backlog
-from tasks.gate import Gate
-from tasks.handler import EntryHandler
-from tasks.lane_upkeep import EngineLimits
+from tasks.lanes.arrivals import LaneArrivals
+from tasks.lanes.engine import Engine
+from tasks.lanes.stream import Lanes, connect
+from tasks.lanes.takeovers import EarlyTakeovers
+from tasks.lanes.upkeep import EngineLimits
 from tasks.limits.board import Board
 from tasks.limits.fleet_limits import FleetLimits
-from tasks.limits.guards import Guards, connections
+from tasks.limits.guards import Guards
 from tasks.limits.spending import Spending
 from tasks.metrics import names
 from tasks.metrics.process import WorkerMetrics
-from tasks.places import Places
-from tasks.relay import Relay, fleet_relay
-from tasks.retractor import Retractor, fleet_retractor
+from tasks.sending.escalation_relay import EscalationRelay
+from tasks.sending.relay import Relay, fleet_relay
+from tasks.sending.retractor import Retractor, fleet_retractor
 from tasks.shards.clients import is_cluster
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
-from tasks.stream import Lanes, connect
-from tasks.takeovers import EarlyTakeovers
 from tasks.tracing.start import Traces
+from tasks.upstreams import Endpoints, build_ports, compile_patterns, open_endpoints, policy_defaults
 from tasks.webhooks.poller import WebhookPoller, fleet_poller
-from worker.adapters import openai_client
 from worker.adapters.boot_clock import seconds_since_boot
-from worker.adapters.chat_classifier import ChatClassifier
-from worker.adapters.model_judge import ModelJudge
-from worker.adapters.openai_chat import OpenAIChat
-from worker.adapters.openai_client import Watch
-from worker.adapters.openai_embeddings import OpenAIEmbedder
-from worker.adapters.openai_http import ApiClient
-from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock, machine_now
-from worker.assessment.non_answers import recogniser as non_answers
-from worker.assessment.promises import recogniser as promises
-from worker.assessment.reading import facts
-from worker.holds import Holds
-from worker.injections import find_injection
-from worker.model import Json
-from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
+from worker.moderation_holds import Holds
+from worker.places import Places
+from worker.ports import Ports
 from worker.rules.build_id import build_id
-from worker.settings import Settings, embedding_endpoint
-from worker.settings.calls import UpstreamKind
+from worker.settings import Settings
 from worker.settings.prices import price_table
+from worker.settings.retention import key_bytes
 
 HELD_BY_ACCOUNT: Final = 4
 """One account may have a fourth of the held events."""
-SPARE_CONNECTIONS: Final = 50
-JUDGE_TOKENS: Final = 2048
-"""Longest reading: 20 sentences of about 100 tokens, each with its verdict and quotes."""
 
 
 def worker_id() -> str:
@@ -82,154 +66,250 @@ def worker_id() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class WorkerParts:
-    """The parts of one worker inside its event loop."""
+    """The parts of one worker inside its event loop, each built where it is first used.
 
-    engine: ShardEngines
-    handler: EntryHandler
-    relay: Relay
-    retractor: Retractor
-    webhooks: WebhookPoller
-    escalation_relay: EscalationRelay
-    rulebooks: Rulebooks
-    gate: Gate
-    board: Board
-    limits: FleetLimits
-    pool: Pool
-    redis: Redis
-    endpoints: Endpoints
-    clock: SystemClock
-    fleet_clock: DatabaseClock
+    Attributes:
+        worker: its name.
+        metrics: None where no metrics are served.
+        traces: None where no traces are sent.
+    """
 
+    settings: Settings
+    worker: str
+    metrics: WorkerMetrics | None = None
+    traces: Traces | None = None
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoints:
-    """Clients of the configured model servers; None for one that is switched off."""
-
-    moderation: ApiClient | None
-    model: ApiClient
-    embedding: ApiClient | None
-    classifiers: Mapping[str, ApiClient]
-
-    def prepare(self) -> None:
-        """Read certificates now: they take 0.1 s a client, which the first call would have to wait."""
-        for client in self._clients():
-            client.opened()
-
-    async def close(self) -> None:
-        """Close their connections."""
-        for client in self._clients():
-            await client.close()
-
-    def _clients(self) -> tuple[ApiClient, ...]:
-        every = (self.moderation, self.model, self.embedding, *self.classifiers.values())
-        return tuple(client for client in every if client is not None)
-
-
-def open_endpoints(settings: Settings, metrics: WorkerMetrics | None = None) -> Endpoints:
-    """The clients of the configured servers."""
-
-    def client(upstream: str, url: str, key: SecretStr | str | None) -> ApiClient:
-        def observe(outcome: str, duration_s: float) -> None:
-            if metrics is not None:
-                metrics.requested(upstream, outcome, duration_s)
-
-        secret, most = key.get_secret_value() if isinstance(key, SecretStr) else key, connections(settings)
-        return openai_client.client(url, secret, connections=most + SPARE_CONNECTIONS, observe=observe)
-
-    moderated, embedded = settings.openai_moderation_enabled, embedding_endpoint(settings)
-    return Endpoints(
-        moderation=client("moderation", settings.openai_base_url, settings.openai_api_key)
-        if moderated
-        else None,
-        model=client("model", settings.openrouter_base_url, settings.openrouter_api_key),
-        embedding=client("embedding", embedded.url, embedded.key) if embedded else None,
-        classifiers={
-            name: client(f"classifier {name}", each.base_url, settings.classifier_keys.get(name))
-            for name, each in settings.classifiers.items()
-        },
-    )
-
-
-def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clock, guards: Guards) -> Ports:
-    """The configured adapters, each with its guard."""
-    moderator = embedder = None
-    guarded = guards.guard
-    if endpoints.moderation is not None:
-        moderator = OpenAIModerator(
-            endpoints.moderation,
-            model=settings.moderation_model,
-            timeout_s=settings.moderation_timeout_s,
-            watch=Watch("moderation", telemetry.report),
-            most_texts=settings.moderation_batch,
-            reuse_s=settings.moderation_reuse_s,
-            guard=guarded(UpstreamKind.MODERATION, "moderation", settings.moderation_model),
-        )
-    if endpoints.embedding is not None:
-        watch = Watch("embedding", telemetry.report)
-        place = embedding_endpoint(settings)
-        model = place.model or place.default_model if place else ""
-        guard = guarded(UpstreamKind.EMBEDDING, "embedding", model)
-        embedder = OpenAIEmbedder(
-            endpoints.embedding, timeout_s=settings.embedding_timeout_s, watch=watch, guard=guard
+    @cached_property
+    def pool(self) -> Pool:
+        """Connections to Postgres."""
+        return create_pool(
+            self.settings.database_url.get_secret_value(),
+            size=self.settings.db_pool,
+            application=self.worker,
+            lost=lambda: self.gate.doubt("ConnectionFailed"),
         )
 
-    def chat(name: str, model: str, max_tokens: int) -> OpenAIChat:
-        watch = Watch(name, telemetry.report)
-        kind = UpstreamKind.JUDGE if name == "judge" else UpstreamKind.MODEL
-        guard = guarded(kind, name, model)
-        return OpenAIChat(endpoints.model, model=model, max_tokens=max_tokens, watch=watch, guard=guard)
+    @cached_property
+    def redis(self) -> Redis:
+        """Connections to Redis."""
+        return connect(self.settings.redis_url.get_secret_value())
 
-    classifiers = {
-        name: ChatClassifier(
-            client,
-            name=name,
-            endpoint=settings.classifiers[name],
-            watch=Watch(f"classifier {name}", telemetry.report),
-            guard=guarded(UpstreamKind.CLASSIFIER, f"classifier {name}", settings.classifiers[name].model),
+    @cached_property
+    def fleet_clock(self) -> DatabaseClock:
+        """The clock of Postgres."""
+        return DatabaseClock(self.pool, seconds=seconds_since_boot, unread=machine_now)
+
+    @cached_property
+    def clock(self) -> SystemClock:
+        """The clock of the engine's ports."""
+        return SystemClock(self.fleet_clock.now)
+
+    @cached_property
+    def gate(self) -> Gate:
+        """Whether decisions can be stored."""
+        url = self.settings.database_url.get_secret_value()
+        return Gate(probe=lambda: probe(url, self.clock.now()), reopened=self.pool.check)
+
+    @cached_property
+    def limits(self) -> FleetLimits:
+        """Limits over the whole fleet."""
+        return FleetLimits(self.redis, self.settings, worker=self.worker, clock=self.clock)
+
+    @cached_property
+    def guards(self) -> Guards:
+        """Breakers, limits and places of each upstream."""
+        return Guards(self.settings, self.metrics, self.limits.of)
+
+    @cached_property
+    def endpoints(self) -> Endpoints:
+        """Clients of model servers."""
+        return open_endpoints(self.settings, self.metrics)
+
+    @cached_property
+    def lanes(self) -> ShardedLanes:
+        """The queues of conversations."""
+        url = self.settings.redis_url.get_secret_value()
+        return ShardedLanes(
+            self.redis,
+            stream=self.settings.stream,
+            worker=self.worker,
+            keep_bytes=self.settings.payload_bytes,
+            another=(lambda: connect(url)) if is_cluster(url) else None,
         )
-        for name, client in endpoints.classifiers.items()
-    }
-    judge = chat("judge", settings.judge_model or settings.llm_model, JUDGE_TOKENS)
-    return Ports(
-        clock=clock,
-        moderator=moderator,
-        classifiers=classifiers,
-        model=chat("model", settings.llm_model, settings.llm_max_tokens),
-        models={
-            name: chat(f"model {name}", model, settings.llm_max_tokens)
-            for name, model in settings.llm_models.items()
-        },
-        judge=ModelJudge(judge, timeout_s=settings.llm_timeout_s) if settings.judge_enabled else None,
-        retriever=PostgresRetriever(pool, embedder),
-        conversations=PostgresConversations(pool),
-        retry=RetryPolicy(
-            attempts=settings.llm_attempts,
-            first_wait_s=settings.llm_first_wait_s,
-            longest_wait_s=settings.llm_longest_wait_s,
-        ),
-        limits=ModelLimits(
-            timeout_s=settings.llm_timeout_s,
-            tool_rounds=settings.llm_tool_rounds,
-            context_tokens=settings.llm_context_tokens,
-            answer_tokens=settings.llm_max_tokens,
-        ),
-    )
 
+    @cached_property
+    def places(self) -> Places:
+        """Events in flight."""
+        return Places(self.settings.in_flight)
 
-def policy_defaults(settings: Settings) -> dict[str, dict[str, Json]]:
-    """The deployment's defaults of confidence policies, by policy and field."""
-    enabled, threshold = settings.validators_enabled, settings.validator_evidence_threshold
-    return {"validators": {"enabled": enabled, "evidence_threshold": threshold}}
+    @cached_property
+    def holds(self) -> Holds:
+        """Events that wait without a place."""
+        most = self.settings.in_flight
+        return Holds(
+            most=most,
+            most_of_account=-(-most // HELD_BY_ACCOUNT),
+            left=self.places.give_back,
+            returned=self.places.take,
+        )
 
+    @cached_property
+    def ports(self) -> Ports:
+        """What the pipeline calls."""
+        arrivals = LaneArrivals(
+            self.lanes, self.pool, now=self.clock.now, payload_bytes=self.settings.payload_bytes
+        )
+        ports = build_ports(self.settings, self.endpoints, self.pool, self.clock, self.guards)
+        return replace(ports, arrivals=arrivals, holds=self.holds)
 
-def compile_patterns() -> None:
-    """Compile now what takes about a second: the first event must not wait for it, nor the event loop."""
-    find_injection("")
-    non_answers.prepare()
-    promises.prepare()
-    facts.prepare()
+    @cached_property
+    def rulebooks(self) -> Rulebooks:
+        """Accounts with their compiled rules."""
+        return Rulebooks(
+            lambda user_id: accounts.current_account(self.pool, user_id),
+            lambda ids: accounts.current_versions(self.pool, ids),
+            CompiledSets(self.pool, build_id()),
+            policy_defaults=policy_defaults(self.settings),
+            rollouts=lambda ids: running_rollouts(self.pool, ids),
+        )
+
+    @cached_property
+    def stream_key(self) -> bytes | None:
+        """Signs entries of the outgoing streams; None: they are not signed."""
+        key = self.settings.stream_key
+        return None if key is None else key_bytes(key.get_secret_value())
+
+    @cached_property
+    def relay(self) -> Relay:
+        """Sends replies."""
+        delivered = None if self.metrics is None else self.metrics.delivered
+        return fleet_relay(
+            self.pool,
+            self.redis,
+            stream=self.settings.reply_stream,
+            delivered=delivered,
+            signing_key=self.stream_key,
+        )
+
+    @cached_property
+    def retractor(self) -> Retractor:
+        """Takes replies back."""
+        stream = self.settings.retraction_stream
+        return fleet_retractor(self.pool, self.redis, stream=stream, signing_key=self.stream_key)
+
+    @cached_property
+    def escalation_relay(self) -> EscalationRelay:
+        """Sends escalations."""
+        return EscalationRelay(
+            self.pool,
+            self.redis,
+            stream=self.settings.escalation_stream,
+            pages=self.settings.review_url,
+            now=self.clock.now,
+            signing_key=self.stream_key,
+        )
+
+    @cached_property
+    def webhooks(self) -> WebhookPoller:
+        """Sends webhooks."""
+        return fleet_poller(
+            self.pool,
+            loopback=self.settings.webhook_loopback,
+            pages=self.settings.review_url,
+            attempted=None if self.metrics is None else self.metrics.webhook_attempted,
+        )
+
+    @cached_property
+    def board(self) -> Board:
+        """Reports upstreams to the fleet."""
+        stream, ahead_s = self.settings.stream, self.ahead_s
+        return Board(self.redis, stream=stream, worker=self.worker, guards=self.guards, ahead_s=ahead_s)
+
+    @cached_property
+    def spending(self) -> Spending:
+        """Costs and budgets."""
+        return Spending(self.pool, self.clock, price_table(self.settings))
+
+    @cached_property
+    def decider(self) -> Decider:
+        """Decides events."""
+        return Decider(
+            gate=self.gate,
+            ports=self.ports,
+            limits=self.limits.accounts,
+            spending=self.spending,
+            overload=Overload(
+                self.clock, lambda user_id: load_backlog(self.redis, self.lanes.layout, user_id)
+            ),
+            policy_defaults=policy_defaults(self.settings),
+            metrics=self.metrics,
+            traces=self.traces,
+        )
+
+    @cached_property
+    def handler(self) -> EntryHandler:
+        """Runs entries."""
+        replied, escalated = self.relay.nudge, self.escalation_relay.nudge
+        return EntryHandler(
+            pool=self.pool,
+            rulebooks=self.rulebooks,
+            spending=self.spending,
+            decider=self.decider,
+            persistence=Persistence(gate=self.gate, clock=self.clock),
+            hooks=outcome_hooks(self.metrics, self.traces, replied=replied, escalated=escalated),
+            now=self.clock.now,
+            refresh_clock=self.fleet_clock.refresh,
+            max_starts=self.settings.max_starts,
+            begin_run=self.lanes.begin_run,
+            payload_bytes=self.settings.payload_bytes,
+        )
+
+    @cached_property
+    def admission(self) -> Admission:
+        """Shares the places by account."""
+        return Admission(
+            self.places,
+            read_ahead=self.settings.read_ahead,
+            open_lanes=lambda: self.holds.open_lanes(self.clock.monotonic()),
+            brake=Brake(self.settings.in_flight, busy_s=busy_s, now_s=self.clock.monotonic),
+        )
+
+    @cached_property
+    def takeovers(self) -> EarlyTakeovers:
+        """Takes conversations when people write."""
+        return EarlyTakeovers(
+            self.pool,
+            self.rulebooks,
+            now=self.clock.now,
+            refresh_clock=self.fleet_clock.refresh,
+            payload_bytes=self.settings.payload_bytes,
+        )
+
+    @cached_property
+    def engine(self) -> ShardEngines:
+        """Runs the lanes of all shards."""
+        return ShardEngines(self.lanes, self.places, self._open_engine, shards=self.settings.shards)
+
+    def _open_engine(self, of_shard: Lanes) -> Engine:
+        settings = self.settings
+        limits = EngineLimits(
+            in_flight=settings.in_flight, heartbeat_ttl_s=settings.heartbeat_ttl_s, drain_s=settings.drain_s
+        )
+        return Engine(
+            of_shard,
+            self.handler,
+            limits,
+            lambda: self.gate.is_open,
+            agent_wrote=self.takeovers.start,
+            places=self.places,
+            admission=self.admission,
+        )
+
+    def ahead_s(self) -> float:
+        """Seconds by which the clock of the machine is ahead of Postgres."""
+        return (machine_now() - self.fleet_clock.now()).total_seconds()
 
 
 async def build_worker(
@@ -237,131 +317,16 @@ async def build_worker(
 ) -> WorkerParts:
     """Build one worker; only the pool connects yet."""
     await asyncio.to_thread(compile_patterns)
-    url = settings.database_url.get_secret_value()
-
-    pool = create_pool(
-        url, size=settings.db_pool, application=worker, lost=lambda: gate.doubt("ConnectionFailed")
-    )
-    fleet_clock = DatabaseClock(pool, seconds=seconds_since_boot, unread=machine_now)
-    clock = SystemClock(fleet_clock.now)
-
-    def ahead_s() -> float:
-        return (machine_now() - fleet_clock.now()).total_seconds()
-
-    gate = Gate(probe=lambda: probe(url, clock.now()), reopened=pool.check)
-    await pool.open()
-    redis_url = settings.redis_url.get_secret_value()
-    redis = connect(redis_url)
-    endpoints = open_endpoints(settings, metrics)
-    endpoints.prepare()
-    fleet_limits = FleetLimits(redis, settings, worker=worker, clock=clock)
-    guards = Guards(settings, metrics, fleet_limits.of)
-    rulebooks = Rulebooks(
-        lambda user_id: accounts.current_account(pool, user_id),
-        lambda ids: accounts.current_versions(pool, ids),
-        CompiledSets(pool, build_id()),
-        policy_defaults=policy_defaults(settings),
-        rollouts=lambda ids: running_rollouts(pool, ids),
-    )
-    delivered = None if metrics is None else metrics.delivered
-    relay = fleet_relay(pool, redis, stream=settings.reply_stream, delivered=delivered)
-    escalation_relay = EscalationRelay(
-        pool, redis, stream=settings.escalation_stream, pages=settings.review_url, now=clock.now
-    )
-
-    lanes = ShardedLanes(
-        redis,
-        stream=settings.stream,
-        worker=worker,
-        keep_bytes=settings.payload_bytes,
-        another=(lambda: connect(redis_url)) if is_cluster(redis_url) else None,
-    )
-    arrivals = LaneArrivals(lanes, pool, now=clock.now, payload_bytes=settings.payload_bytes)
-    places = Places(settings.in_flight)
-    holds = Holds(
-        most=settings.in_flight,
-        most_of_account=-(-settings.in_flight // HELD_BY_ACCOUNT),
-        left=places.give_back,
-        returned=places.take,
-    )
-    ports = replace(build_ports(settings, endpoints, pool, clock, guards), arrivals=arrivals, holds=holds)
-    admission = Admission(
-        places,
-        read_ahead=settings.read_ahead,
-        open_lanes=lambda: holds.open_lanes(clock.monotonic()),
-        brake=Brake(settings.in_flight, busy_s=busy_s, now_s=clock.monotonic),
-    )
-    handler = EntryHandler(
-        pool=pool,
-        rulebooks=rulebooks,
-        ports=ports,
-        gate=gate,
-        replied=relay.nudge,
-        escalated=escalation_relay.nudge,
-        max_starts=settings.max_starts,
-        begin_run=lanes.begin_run,
-        payload_bytes=settings.payload_bytes,
-        limits=fleet_limits.accounts,
-        spending=Spending(pool, clock, price_table(settings)),
-        overload=Overload(clock, lambda user_id: load_backlog(redis, lanes.layout, user_id)),
-        metrics=metrics,
-        traces=traces,
-        refresh_clock=fleet_clock.refresh,
-    )
-    limits = EngineLimits(
-        in_flight=settings.in_flight, heartbeat_ttl_s=settings.heartbeat_ttl_s, drain_s=settings.drain_s
-    )
-    takeovers = EarlyTakeovers(
-        pool,
-        rulebooks,
-        now=clock.now,
-        refresh_clock=fleet_clock.refresh,
-        payload_bytes=settings.payload_bytes,
-    )
-
-    def open_engine(of_shard: Lanes) -> Engine:
-        return Engine(
-            of_shard,
-            handler,
-            limits,
-            lambda: gate.is_open,
-            agent_wrote=takeovers.start,
-            places=places,
-            admission=admission,
-        )
-
-    engine = ShardEngines(lanes, places, open_engine, shards=settings.shards)
+    parts = WorkerParts(settings=settings, worker=worker, metrics=metrics, traces=traces)
+    await parts.pool.open()
+    parts.endpoints.prepare()
+    for name, part in vars(WorkerParts).items():
+        if isinstance(part, cached_property):
+            getattr(parts, name)  # a part that cannot be built fails now
     if metrics is not None:
-        metrics.show(names.IN_FLIGHT, lambda: engine.in_flight - holds.events)
+        metrics.show(names.IN_FLIGHT, lambda: parts.engine.in_flight - parts.holds.events)
         metrics.show(names.IN_FLIGHT_LIMIT, lambda: settings.in_flight)
-        metrics.show(names.HELD, lambda: ports.holds.count)
-        metrics.show(names.STORAGE_OPEN, lambda: gate.is_open)
-        metrics.show(names.CLOCK_AHEAD, ahead_s)
-    return WorkerParts(
-        engine=engine,
-        handler=handler,
-        relay=relay,
-        retractor=fleet_retractor(pool, redis, stream=settings.retraction_stream),
-        escalation_relay=escalation_relay,
-        webhooks=fleet_poller(
-            pool,
-            loopback=settings.webhook_loopback,
-            pages=settings.review_url,
-            attempted=None if metrics is None else metrics.webhook_attempted,
-        ),
-        rulebooks=rulebooks,
-        gate=gate,
-        board=Board(
-            redis,
-            stream=settings.stream,
-            worker=worker,
-            guards=guards,
-            ahead_s=ahead_s,
-        ),
-        limits=fleet_limits,
-        pool=pool,
-        redis=redis,
-        endpoints=endpoints,
-        clock=clock,
-        fleet_clock=fleet_clock,
-    )
+        metrics.show(names.HELD, lambda: parts.holds.count)
+        metrics.show(names.STORAGE_OPEN, lambda: parts.gate.is_open)
+        metrics.show(names.CLOCK_AHEAD, parts.ahead_s)
+    return parts

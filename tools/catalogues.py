@@ -18,11 +18,12 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import write_po
 
+from features.feature import FEATURES
 from review.languages import declared
 from review.languages.catalogues import LANGUAGES, catalogue_path, fits, forms_of, read_catalogue
 
 ROOT: Final = Path(__file__).parent.parent
-REVIEW: Final = ROOT / "review"
+FOLDERS: Final = (ROOT / "review", *(ROOT / name for name in FEATURES))
 METHODS: Final = [("**.py", "python"), ("templates/**.html", "jinja2.ext:babel_extract")]
 KEYWORDS: Final = {
     "_": None,
@@ -41,16 +42,23 @@ REFUSALS: Final = frozenset({"Refused", "UploadProblem"})
 def collect() -> Catalog:
     """Every text of templates, Python modules and declarations, without translations."""
     found = Catalog()
-    for file, _, message, comments, context in extract_from_dir(
-        REVIEW, METHODS, OPTIONS, keywords=KEYWORDS, comment_tags=("Translators:",), strip_comment_tags=True
-    ):
-        found.add(message, locations=[(f"review/{file}", 0)], auto_comments=comments, context=context)
-    for path in sorted(set(REVIEW.rglob("*.py")) - set(REVIEW.glob("api/**/*.py"))):  # programs read English
-        for text in _refusal_texts(path):
-            found.add(text, locations=[(str(path.relative_to(ROOT)), 0)])
+    for folder in FOLDERS:
+        _collect_folder(found, folder)
     for text, source in declared.texts():
         found.add(text, locations=[(source, 0)])
     return found
+
+
+def _collect_folder(found: Catalog, folder: Path) -> None:
+    for file, _, message, comments, context in extract_from_dir(
+        folder, METHODS, OPTIONS, keywords=KEYWORDS, comment_tags=("Translators:",), strip_comment_tags=True
+    ):
+        locations = [(f"{folder.name}/{file}", 0)]
+        found.add(message, locations=locations, auto_comments=comments, context=context)
+    programs = {*folder.rglob("api/**/*.py"), *folder.rglob("api.py")}  # programs read English
+    for path in sorted(set(folder.rglob("*.py")) - programs):
+        for text in _refusal_texts(path):
+            found.add(text, locations=[(str(path.relative_to(ROOT)), 0)])
 
 
 def _refusal_texts(path: Path) -> Iterator[str]:

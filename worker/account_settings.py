@@ -64,7 +64,7 @@ from worker.setting import (
     warn_unmasked,
     warn_unmoderated,
 )
-from worker.statements import checked_country, checked_grounds
+from worker.statement_grounds import checked_country, checked_grounds
 
 
 def _known_country(value: str) -> str:

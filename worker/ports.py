@@ -10,8 +10,8 @@ from uuid import UUID
 
 from worker.assessment.reading.asking import Judge
 from worker.classifiers.prompts import ClassifierQuestion
-from worker.holds import Holds
 from worker.model import Completion, Event, Message, ModerationScores, NewerEvent, Prompt, Retrieved
+from worker.moderation_holds import Holds
 
 
 class Clock(Protocol):

@@ -199,7 +199,7 @@ class Snapshot:
     Attributes:
         received_at: None only where the stored value is missing or unreadable; ``created_at`` likewise.
         other_attachments: attachments that are no usable URL of an image, or beyond the 16th.
-        type: of the event; earlier releases knew messages only and stored none.
+        type: of the event.
         notes: what of the payload was left out or changed when it was read.
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
         masked: number of different values by kind that vendors got placeholders for.

@@ -18,7 +18,7 @@ from db import migrate
 from db.documents.storage import add_text_document
 from db.pool import create_pool
 from sandbox.server import SandboxHandle
-from tasks.publish import publish
+from tasks.publishing.publish import publish
 
 REPLIES = "hushgate:replies"
 PATIENCE_MS = 60_000

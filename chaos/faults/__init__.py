@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chaos.faults import network, processes, review_jobs, servers, upstream
+from chaos.faults import failover, network, processes, receivers, review_jobs, servers, upstream
 from chaos.faults.injection import Fault, Injection
 from chaos.kinds import FaultKind
 
@@ -13,7 +13,9 @@ FAULTS: Final[dict[FaultKind, Fault]] = {
     **review_jobs.FAULTS,
     **network.FAULTS,
     **servers.FAULTS,
+    **failover.FAULTS,
     **upstream.FAULTS,
+    **receivers.FAULTS,
 }
 
 __all__ = ["FAULTS", "Fault", "Injection"]

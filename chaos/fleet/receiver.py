@@ -1,4 +1,4 @@
-"""The receiver of webhooks: keeps what it took, and loses the answer to one request in a hundred."""
+"""The receiver of webhooks: keeps what it took, loses some answers, and hangs while a fault says so."""
 
 from __future__ import annotations
 
@@ -15,17 +15,37 @@ import orjson
 from chaos.laws.observations import SeenWebhook
 
 LOSE_EVERY: Final = 100
+HANG_EVERY: Final = 3
+"""One request in so many hangs during the fault; the others are answered."""
 
 
 @dataclass(slots=True)
 class Receiver:
-    """What arrived; ``again`` counts requests with an id that had come before."""
+    """What arrived.
+
+    Attributes:
+        again: requests with an id that had come before.
+        hung: requests that hung until the end of a fault, and then had no answer.
+    """
 
     url: str = ""
     taken: dict[str, SeenWebhook] = field(default_factory=dict)
     requests: int = 0
     again: int = 0
+    hung: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+    answers: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        """Answer until a fault begins."""
+        self.answers.set()
+
+    def hangs(self) -> bool:
+        """Wait while the fault lasts, for one request in ``HANG_EVERY``; True when this one did."""
+        with self.lock:
+            chosen = not self.answers.is_set() and self.requests % HANG_EVERY == 0
+            self.hung += chosen
+        return chosen and self.answers.wait()
 
     def take(self, identifier: str, body: bytes) -> bool:
         """Keep a request; False when its answer is to be lost."""
@@ -60,7 +80,8 @@ def receiving() -> Iterator[Receiver]:
         def do_POST(self) -> None:  # as http.server calls it
             """Take one event."""
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            if found.take(self.headers.get("webhook-id", ""), body):
+            taken = found.take(self.headers.get("webhook-id", ""), body)
+            if taken and not found.hangs():
                 self.send_response(204)
                 self.end_headers()
             else:
@@ -76,5 +97,6 @@ def receiving() -> Iterator[Receiver]:
     try:
         yield found
     finally:
+        found.answers.set()
         server.shutdown()
         server.server_close()

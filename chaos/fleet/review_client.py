@@ -14,7 +14,7 @@ import orjson
 from chaos.fleet.world import World
 from chaos.kinds import Role
 from chaos.laws.observations import JobKind, SeenJob
-from cli.stack import loopback
+from cli.deployment import loopback
 from review.http.visit import SESSION_COOKIE, csrf_token
 
 ANSWER_S: Final = 20.0

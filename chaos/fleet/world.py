@@ -23,12 +23,13 @@ from chaos.fleet.proxy import Link, Network, Target
 from chaos.fleet.receiver import Receiver, receiving
 from chaos.kinds import Role
 from chaos.plan import Plan
-from cli.stack import Stack, loopback
+from cli.deployment import loopback
+from cli.stack import Stack
 from db import logins, migrate
 from db.logins import Service
 from sandbox.server import SandboxHandle
 from sandbox.server import start as start_sandbox
-from tasks.publish import open_shards
+from tasks.publishing.publish import open_shards
 from tasks.shards.layout import ShardLayout
 
 Value = TypeVar("Value")

@@ -25,7 +25,7 @@ SURVIVABLE: Final = (
     *(FaultKind.WORKER_STOP, FaultKind.DELIVERER_STOP, FaultKind.GATEWAY_STOP, FaultKind.REVIEW_STOP),
     *(FaultKind.RESET, FaultKind.LOST_ANSWERS, FaultKind.FROZEN, FaultKind.LATENCY, FaultKind.HALF_OPEN),
     *(FaultKind.PARTITION, FaultKind.UPSTREAM_429, FaultKind.UPSTREAM_500, FaultKind.UPSTREAM_HANG),
-    *(FaultKind.UPSTREAM_HALF, FaultKind.CLOCK_JUMP, FaultKind.READ_ONLY),
+    *(FaultKind.UPSTREAM_HALF, FaultKind.RECEIVER_HANG, FaultKind.CLOCK_JUMP, FaultKind.READ_ONLY),
 )
 """Faults that every process survives, so that what it gathers stays to be seen."""
 WARM_SHARE: Final = 1 / 8

@@ -10,11 +10,10 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import emit
-from tasks import logs, telemetry
-from tasks.alerts.declared import ALERTS
-from tasks.alerts.rules_file import rules_file
+from tasks.alerts.declared import ALERTS, rules_file
 from tasks.alerts.situation import Situation, load_situation
 from tasks.alerts.watch import AlertWatch
+from tasks.process import logs, telemetry
 from worker import __version__
 from worker.settings import FleetSettings
 

@@ -58,7 +58,7 @@ A row is one JSON object on a line of a .jsonl or .jsonl.gz file:
 - "history": the turns before the question, oldest first: objects with "role" (author or reply) and "text",
   or bare texts in turn, the author's first. A follow-up question is read with them.
 
-- "drafts": what other models answered, as a list of texts; for the policy consensus.
+- "drafts": what other models answered, as a list of texts; for a policy that compares them.
 
 - "label": the human label, 1 or true for a reply that is not grounded. Another field: --label NAME.
 

@@ -25,11 +25,11 @@ from cli.assess.cases import (
     table_row,
     with_required_labels,
 )
-from cli.assess.conversations import conversations
 from cli.assess.figures import PolicyOutcome, policy_figures, risk_coverage
 from cli.assess.plot import risk_coverage_svg
 from cli.assess.row_format import AssessmentRow
 from cli.assess.rows import read_cases, read_readings, read_rows
+from cli.optional import add_command
 from cli.options import settings_of
 from cli.output import emit, errors, fail, stdout_is_terminal
 from cli.output_file import Force, output_file, refuse_existing
@@ -37,7 +37,7 @@ from worker.adapters import openai_client
 from worker.adapters.model_judge import ModelJudge
 from worker.adapters.openai_chat import OpenAIChat
 from worker.assessment import Policy
-from worker.assessment.policies.designs import DESIGNS, design_name
+from worker.assessment.policies.designs import DEFAULT_DESIGN, DESIGNS, design_name
 from worker.model import Action
 from worker.settings import Settings
 
@@ -61,7 +61,7 @@ REPORT_COLUMNS = (
 )  # fmt: skip
 
 
-app.command("conversations")(conversations)
+add_command(app, "conversations", "cli.assess.conversations:conversations")
 app.command("metrics")(metrics.metrics)
 app.command("suggestions")(suggestions.suggestions)
 
@@ -72,7 +72,7 @@ def assess_cases(
     cases: Annotated[Path | None, typer.Option(help="The rows, .jsonl or .jsonl.gz.")] = None,
     policy: Annotated[
         str, typer.Option(help="A design's name, or a file with a policy as JSON.")
-    ] = "calibrated",
+    ] = DEFAULT_DESIGN,
     label: Annotated[str, typer.Option(help="The field of the human label, where a row has one.")] = "label",
     required_label: Annotated[
         list[str] | None,

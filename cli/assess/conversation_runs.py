@@ -17,7 +17,7 @@ from cli.stack.fleet import Fleet
 from db.conversation_sets import PastMessage, QuestionEnding, count_decided, load_endings, store_history
 from db.pool import Pool
 from sandbox.cases import Case, Writes
-from tasks.publish import append
+from tasks.publishing.publish import append
 from worker.errors import ConfigurationError
 from worker.model import Message, MessageRole
 

@@ -18,7 +18,7 @@ from redis import Redis
 
 from cli.demo import events, sample_reviewers
 from cli.demo.receiver import Receiver
-from cli.stack import loopback
+from cli.deployment import loopback
 from cli.stack.fleet import Fleet
 from db.access_log import LogEntry, LoggedAction
 from db.people import api_tokens
@@ -27,7 +27,7 @@ from db.review_store import Store
 from db.webhooks import deliveries, endpoints
 from db.webhooks.endpoints import NewEndpoint
 from review.auth.api_tokens import PREFIX, SHOWN_CHARS
-from tasks.publish import append
+from tasks.publishing.publish import append
 from worker.reasons import Reason
 from worker.webhooks.signing import decode_secret
 from worker.webhooks.types import WebhookType

@@ -13,7 +13,7 @@ from db.audit import run_figures
 from db.audit.run_figures import RunFigures
 from db.connection import Connection
 from db.conservation import Balance
-from tasks.stream import backlog
+from tasks.lanes.stream import backlog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,14 +24,14 @@ from cli.demo.answers import OPTIONS, answer_figures
 from cli.demo.receiver import Receiver, receiver
 from cli.demo.report import Report, report
 from cli.demo.view import progress
+from cli.deployment import loopback
 from cli.exit_codes import ExitCode
 from cli.output import emit_json, errors, screen, stdout_is_terminal, table
-from cli.stack import loopback
 from cli.stack.fleet import REVIEW, Fleet, fleet
 from cli.stack.start_watch import await_workers
 from db.audit import decision_list
-from tasks.publish import append
-from tasks.stream import backlog, connect
+from tasks.lanes.stream import backlog, connect
+from tasks.publishing.publish import append
 from worker.webhooks.signing import encode_secret
 
 WORKERS: Final = 2

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail
 from tasks.asyncapi import asyncapi_document, event_schema
-from tasks.outgoing import OUTGOING
+from tasks.sending.outgoing import OUTGOING
 from tasks.webhooks.bodies import webhook_schema
 from worker.errors import ConfigurationError
 from worker.reasons import reasons_table

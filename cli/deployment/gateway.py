@@ -6,11 +6,11 @@ from typing import Annotated, Final
 
 import typer
 
+from cli.deployment.loopback import require_free
+from cli.deployment.web_server import LOOPBACK, serve_application
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import fail
-from cli.stack.loopback import require_free
-from cli.stack.web_server import LOOPBACK, serve_application
 from gateway.app import build_gateway
 from worker.settings import GatewaySettings
 

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import signal
 import threading
+from importlib.resources import files
 from typing import Annotated, Final
 
-import orjson
 import typer
 from prometheus_client import generate_latest
 
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import fail
-from tasks import logs
-from tasks.dashboards.declared import DASHBOARDS
-from tasks.dashboards.grafana import grafana_json
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.fleet import FleetCollector, fleet_collector
 from tasks.metrics.names import metrics_table
 from tasks.metrics.process import ProcessMetrics
+from tasks.process import logs
 from worker.settings import FleetSettings
 
 PORT: Final = 9109
-BY_NAME: Final = {each.name: each for each in DASHBOARDS}
+DASHBOARDS: Final = ("fleet", "decisions", "upstreams", "people")
 HEAD: Final = (
     "# Metrics\n\nMade by `hushgate metrics --names` from [tasks/metrics/names.py](../tasks/metrics/names.py)"
     ". [The runbook](../deploy/runbook.md#metrics) says how to collect them.\n\n"
@@ -34,7 +32,8 @@ def metrics(
     serve: Annotated[bool, typer.Option("--serve", help="Serve /metrics until Ctrl-C.")] = False,
     names: Annotated[bool, typer.Option("--names", help="Print docs/metrics.md: every metric.")] = False,
     dashboard: Annotated[
-        str | None, typer.Option("--dashboard", help=f"Print a dashboard for Grafana: {', '.join(BY_NAME)}.")
+        str | None,
+        typer.Option("--dashboard", help=f"Print a dashboard for Grafana: {', '.join(DASHBOARDS)}."),
     ] = None,
 ) -> None:
     """Print the figures of the whole fleet in the format of Prometheus, or serve them: one per deployment.
@@ -53,9 +52,10 @@ def metrics(
         typer.echo(HEAD + metrics_table())
         return
     if dashboard is not None:
-        if dashboard not in BY_NAME:
-            raise fail(f"--dashboard: expected one of {', '.join(BY_NAME)}, got {dashboard!r}")
-        typer.echo(orjson.dumps(grafana_json(BY_NAME[dashboard]), option=orjson.OPT_INDENT_2).decode())
+        if dashboard not in DASHBOARDS:
+            raise fail(f"--dashboard: expected one of {', '.join(DASHBOARDS)}, got {dashboard!r}")
+        text = files("tasks.metrics").joinpath("dashboards", f"{dashboard}.json").read_text(encoding="utf-8")
+        typer.echo(text, nl=False)
         return
     known = settings_of(FleetSettings)
     collector = fleet_collector(known, known.database_url.get_secret_value())

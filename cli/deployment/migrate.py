@@ -10,7 +10,7 @@ from cli.deployment import logins
 from cli.options import database_url, settings_of
 from cli.output import emit
 from db import migrate as migrations
-from db.governance.limits import store_limits
+from db.retention.limits import store_limits
 from worker.settings import RetentionSettings
 
 

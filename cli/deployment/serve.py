@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from worker import extras
 from worker.settings import Settings, load
 
 
@@ -58,6 +59,7 @@ def sandbox(
         hushgate sandbox --port 8090
         hushgate sandbox --as mistral
     """
+    extras.load("sandbox", needed_by="hushgate sandbox")
     given = {
         "--as": vendor,
         "--conversations": conversations,

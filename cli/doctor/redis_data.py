@@ -10,10 +10,10 @@ from typing import Final
 from cli.doctor.check import DoctorCheck, passed, warned
 from cli.events.repair import emptied_words
 from cli.options import own_connections
-from tasks.once_stream import begun_key
 from tasks.repair.context import RepairContext
 from tasks.repair.marks import Emptied
 from tasks.repair.sends import lost_replies
+from tasks.sending.once_stream import begun_key
 from tasks.shards.clients import connect
 from worker.settings import Settings
 

@@ -18,9 +18,9 @@ from db.audit.decision_list import read_connection
 from db.fitness import fitness
 from db.pool import WORKER_ROLE
 from tasks.alerts.situation import MOST_SKEW_S
-from tasks.memory import WARN_SHARE, from_info
 from tasks.shards.backlog import backlog
 from tasks.shards.clients import connect, connect_sync, is_cluster_client
+from tasks.stream_upkeep.redis_memory import WARN_SHARE, from_info
 from worker.settings import Settings
 
 LEAST_POSTGRES: Final = 150000

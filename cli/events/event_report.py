@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from db.audit.event_records import EventLetter, EventOutcome, EventReply, StoredExchange
-from tasks.entry_lookup import FoundEntry
+from tasks.entries.lookup import FoundEntry
 
 
 class EventState(StrEnum):
@@ -146,15 +146,12 @@ def combine(
 
 
 def reply_state(reply: EventReply) -> ReplyState:
-    """Where a reply is; older releases gave no reason, there ``send_before`` tells that it was too late."""
+    """Where a reply is."""
     if reply.delivered_at is not None:
         return ReplyState.DELIVERED
     if reply.cancelled_at is None:
         return ReplyState.WAITING
-    if reply.cancel_reason is not None:
-        return ReplyState.HELD_BACK if reply.cancel_reason == "too_late" else ReplyState.CANCELLED
-    late = reply.send_before is not None and reply.cancelled_at > reply.send_before
-    return ReplyState.HELD_BACK if late else ReplyState.CANCELLED
+    return ReplyState.HELD_BACK if reply.cancel_reason == "too_late" else ReplyState.CANCELLED
 
 
 def exchange_state(outcome: EventOutcome, exchange: StoredExchange) -> ExchangeState:

@@ -18,7 +18,7 @@ from cli.options import read_audit, stream_settings
 from cli.output import emit_json, printable, progress_bar, screen, stdout_is_terminal
 from db.audit import event_outcomes
 from db.audit.event_records import EventOutcomes
-from tasks.entry_lookup import FoundEntry, find_entries
+from tasks.entries.lookup import FoundEntry, find_entries
 from tasks.shards.clients import connect_sync
 from worker.settings import StreamSettings
 

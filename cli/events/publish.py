@@ -16,8 +16,8 @@ from rich.progress import TimeElapsedColumn
 from cli.exit_codes import ExitCode, code_of
 from cli.options import stream_settings
 from cli.output import emit, fail, print_message, progress_bar
-from tasks.publish import append, checked, open_shards
-from tasks.replicated import Replication
+from tasks.publishing.publish import append, checked, open_shards
+from tasks.publishing.replicated import Replication
 from tasks.shards.agreement import current_layout
 from tasks.shards.clients import connect_sync
 from worker.errors import NotReplicated, PayloadRejected, StreamFull, StreamSealed

@@ -16,7 +16,7 @@ from db.audit.event_records import (
     EventReply,
     StoredExchange,
 )
-from tasks.entry_lookup import EntryState, FoundEntry
+from tasks.entries.lookup import EntryState, FoundEntry
 from worker.model import Owner
 
 

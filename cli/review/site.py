@@ -7,13 +7,13 @@ from urllib.parse import urlsplit
 
 import typer
 
+from cli.deployment.loopback import require_free
+from cli.deployment.web_server import LOOPBACK, JobFailures, serve_application
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import fail
 from cli.review import people
 from cli.review.first_run import services_of
-from cli.stack.loopback import require_free
-from cli.stack.web_server import LOOPBACK, JobFailures, serve_application
 from gateway.intake import Intake
 from review.app import build_app
 from tasks.limits.account_figures import figures_of

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from cli.stack import loopback
+from cli.deployment import loopback
 from cli.stack.environment import EMBEDDING, ENDPOINTS, KEYS, STAND_INS, completed
 from cli.stack.servers import Stack
 from db import logins, migrate
-from db.governance.limits import store_limits
 from db.logins import Service
+from db.retention.limits import store_limits
 from sandbox import server
 from sandbox.server import SandboxHandle
 from worker.errors import ConfigurationError

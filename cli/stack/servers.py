@@ -80,7 +80,7 @@ class Stack:
 
     def start_redis(self) -> None:
         """Start Valkey, or start it again on the same files and port."""
-        data = self._folder / "valkey"
+        data = self.redis_folder
         data.mkdir(mode=0o700, exist_ok=True)  # its append-only file holds what users wrote
         users = data / "users.acl"
         users.write_text(REDIS_USERS.format(digest=hashlib.sha256(self._redis_password.encode()).hexdigest()))
@@ -104,6 +104,11 @@ class Stack:
         """Process id of our Valkey, or None when it is not ours."""
         process = self._valkey._process if self._valkey else None  # noqa: SLF001  # the library has no accessor
         return int(process.pid) if process else None
+
+    @property
+    def redis_folder(self) -> Path:
+        """The files of our Valkey."""
+        return self._folder / "valkey"
 
     def kill_redis(self) -> None:
         """SIGKILL our Valkey, to test an outage; ``start_redis`` starts it again."""

@@ -18,7 +18,7 @@ from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, messages,
 
 DecisionRow: TypeAlias = dict[str, Any]
 """So that pages can say what they hand down."""
-UNLISTED: Final = frozenset({"reply_cancelled_at", "reply_created_at", "reply_send_before"})
+UNLISTED: Final = frozenset({"reply_cancelled_at", "reply_created_at"})
 Join: TypeAlias = tuple[sa.Table, sa.ColumnElement[bool]]
 NEAR: Final = timedelta(days=31)
 """Range of a conversation in either direction: a few partitions, never all of them."""
@@ -36,7 +36,6 @@ _REPLY: Final = (
     outbox.c.draft.label("reply_draft"),
     outbox.c.sources.label("reply_sources"),
     outbox.c.metadata["sentences"].label("reply_sentences"),
-    outbox.c.send_before.label("reply_send_before"),
 )
 _KEY: Final = (ai_decisions.c.created_at, ai_decisions.c.id)
 _WITH_REPLY: Final = ai_decisions.join(

@@ -16,8 +16,8 @@ from db.audit import snapshot_filters
 from db.audit.snapshot_filters import Condition
 from db.candidates.shadow_tables import shadow_results
 from db.collaboration.tables import decision_assignments as assigned
-from db.figures import statements
-from db.figures.statements import RunEvent
+from db.figures import figure_sql
+from db.figures.figure_sql import RunEvent
 from db.identifiers import uuid_time_bounds
 from db.people.tables import people
 from db.review_tables import queue_items, review_states
@@ -29,11 +29,11 @@ RULES_VERSION: Final[sa.ColumnElement[int]] = sa.literal_column(
 )
 """The same expression as in its index."""
 COUNTED: Final = sa.literal_column(
-    statements.confidence_counts("(ai_decisions.snapshot_json -> 'assessment')"), sa.Boolean
+    figure_sql.confidence_counts("(ai_decisions.snapshot_json -> 'assessment')"), sa.Boolean
 )
 """Whether the confidence counts in means and rates."""
 ASSESSED: Final = sa.literal_column(
-    statements.assessed("(ai_decisions.snapshot_json -> 'assessment')"), sa.Boolean
+    figure_sql.assessed("(ai_decisions.snapshot_json -> 'assessment')"), sa.Boolean
 )
 """Whether a draft was assessed, so that the confidence is its assessment."""
 _PARTS: Final = {name: f"(ai_decisions.snapshot_json -> '{name}')" for name in ("attempts", "rechecked")}
@@ -234,7 +234,7 @@ def _trace(filters: Filters) -> Iterator[Condition]:
     else:
         yield from snapshot_filters.scan_conditions(*marks)
     if filters.ran is not None:
-        yield sa.literal_column(statements.run_condition(filters.ran, **_PARTS), sa.Boolean)
+        yield sa.literal_column(figure_sql.run_condition(filters.ran, **_PARTS), sa.Boolean)
 
 
 def _shadow(filters: Filters) -> Iterator[Condition]:

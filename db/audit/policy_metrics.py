@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from db.audit.filters import COUNTED, Filters, account_conditions, filter_condit
 from db.connection import Connection
 from db.rows import all_rows
 from db.tables import ai_decisions
-from worker.assessment.policies.validator_metrics import ValidatorCounts, metrics_from_counts
+from worker.assessment.policies.designs import DESIGNS
 from worker.model import Action
 
 
@@ -87,8 +87,7 @@ def _count(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
 
 def _figures(row: dict[str, Any], rejections: Mapping[str, int]) -> dict[str, Any]:
     rechecks, replies = row["rechecks"], row["replies"]
-    counts = ValidatorCounts(**{name: row[name] for name in ValidatorCounts.__slots__})
-    seven = asdict(metrics_from_counts(counts)) if row["policy"] == "validators" and replies else {}
+    design = DESIGNS.get(row["policy"])
     rejected = sum(rejections.values())
     return {
         "policy": row["policy"],
@@ -105,5 +104,5 @@ def _figures(row: dict[str, Any], rejections: Mapping[str, int]) -> dict[str, An
         "rejections_by_reason": {
             reason: {"count": number, "share": number / rejected} for reason, number in rejections.items()
         },
-        **seven,
+        **(design.metrics(row) if design else {}),
     }

@@ -23,7 +23,7 @@ NO_TRACE: Final[dict[str, Json]] = dict.fromkeys(TRACE_FIELDS)
 
 
 def commit_values(decision: Decision) -> dict[str, Any]:
-    """Parameter -> value, of every part of ``db.commits.statements``."""
+    """Parameter -> value, of every part of ``db.commits.commit_sql``."""
     event = decision.event
     is_agent = event.type is EventType.AGENT_MESSAGE
     return {

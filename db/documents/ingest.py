@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
-
 from db.documents import embedding_models, storage, vector_index
 from db.documents.account_screening import AccountScreening
 from db.documents.storage import Embedded, StoredDocument, Upload, UploadOutcome
@@ -20,11 +18,11 @@ from worker.documents import reading
 from worker.documents.model import WARNINGS, Chunk, DocumentFormat, Note
 from worker.documents.notes import note_text
 from worker.errors import ConfigurationError, DocumentRejected, EmbeddingRejected, RetrievalUnavailable
-from worker.ports import Embedder
+from worker.ports import Embedder, RetryPolicy
 
 MOST_BYTES: Final = 50 * 1024 * 1024
 TOO_LARGE: Final = f"is larger than {MOST_BYTES // 1024**2} MiB: split it"
-ATTEMPTS: Final = 5
+RETRIES: Final = RetryPolicy(attempts=5, first_wait_s=1.0, longest_wait_s=float("inf"))
 PIPE: Final = "-"
 """The source of a document from standard input."""
 
@@ -203,15 +201,15 @@ async def embed_texts(model: EmbeddingModel, texts: Sequence[str]) -> tuple[tupl
         RetrievalUnavailable: the last attempt failed.
         EmbeddingRejected: the server refuses the request.
     """
-    async for attempt in AsyncRetrying(
-        retry=retry_if_exception_type(RetrievalUnavailable),
-        stop=stop_after_attempt(ATTEMPTS),
-        wait=_wait_s,
-        reraise=True,
-    ):
-        with attempt:
+    attempt = 1
+    while True:
+        try:
             return await model.embedder.embed(texts, model=model.name, dimensions=model.dimensions)
-    raise AssertionError  # reraise=True: the loop returns or raises
+        except RetrievalUnavailable as error:
+            if (wait_s := RETRIES.wait_s(attempt, error.retry_after_s)) is None:
+                raise
+        await asyncio.sleep(wait_s)
+        attempt += 1
 
 
 def refused_row(name: str, error: DocumentRejected) -> dict[str, Any]:
@@ -234,9 +232,3 @@ def _row(
     left_out = [note_text(note) for note in notes if note.code not in WARNINGS]
     read = {"chunks": None if flags is None else len(flags), "warnings": warnings, "left_out": left_out}
     return row | read | {"flagged": flagged, "reason": reason}
-
-
-def _wait_s(state: RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    asked_s = error.retry_after_s if isinstance(error, RetrievalUnavailable) else None
-    return max(asked_s or 0.0, 0.5 * 2.0**state.attempt_number)

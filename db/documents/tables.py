@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, TSVECTOR
+from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 from sqlalchemy.dialects.postgresql.base import ischema_names
 from sqlalchemy.types import UserDefinedType
 
@@ -34,6 +34,9 @@ class HalfVector(UserDefinedType[str]):
 
 
 ischema_names["halfvec"] = HalfVector  # for reflection
+
+UNCOMPRESSED: Final = {"toast_tuple_target": 8160}
+"""Rows of chunks are stored as they are: each test of their words would unpack them otherwise."""
 
 documents: Final = table(
     "documents",
@@ -85,6 +88,7 @@ chunks: Final = table(
         ["document_id", "user_id"], ["documents.id", "documents.user_id"], ondelete="CASCADE"
     ),
     index("ix_chunks_lexemes", "user_id", "lexemes", postgresql_using="gin"),
+    postgresql_with=UNCOMPRESSED,
 )
 
 account_words: Final = table(
@@ -102,8 +106,6 @@ account_words: Final = table(
     ),
 )
 
-UNUSED: Final = "unused; the previous release reads it"
-
 embedders: Final = table(
     "embedders",
     "models whose vectors are stored; searches use the active one",
@@ -112,9 +114,6 @@ embedders: Final = table(
     required("dimensions", sa.Integer, comment="numbers in a vector"),
     required("asked_dimensions", sa.Integer, comment="sent in requests; 0: not sent"),
     required("state", sa.Text, comment="building, active (at most one) or retired"),
-    sa.Column("quantiles", sa.ARRAY(DOUBLE_PRECISION), comment=UNUSED),
-    required("pairs", sa.Integer, server_default=ZERO, comment=UNUSED),
-    required("calibrated_chunks", sa.BigInteger, server_default=ZERO, comment=UNUSED),
     required("created_at", Timestamp, server_default=NOW),
     sa.Column("activated_at", Timestamp),
     sa.UniqueConstraint("model", "dimensions"),

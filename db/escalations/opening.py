@@ -39,7 +39,7 @@ OPEN: Final = f""", opened AS (
     FROM notice, (SELECT count(*) FROM stored) AS before  -- after the author's message
     WHERE %(remember)s
 )"""
-"""Parts of the commit in ``db.commits.statements``, after its parts ``key``, ``stored`` and ``handed``."""
+"""Parts of the commit in ``db.commits.commit_sql``, after its parts ``key``, ``stored`` and ``handed``."""
 
 
 FOLLOW_UP: Final = f""", unheard AS (

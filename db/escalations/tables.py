@@ -6,7 +6,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from db.columns import Timestamp, index, key, required, required_texts, table
+from db.columns import VACUUMED_BY_COUNT, Timestamp, index, key, required, required_texts, table
 
 escalations: Final = table(
     "escalations",
@@ -28,4 +28,5 @@ escalations: Final = table(
     index("ix_escalations_waiting", "opened_at", "decision_id", where="closed_at IS NULL"),
     index("ix_escalations_conversation", "user_id", "conversation_id", "opened_at"),
     index("ix_escalations_opened_at", "opened_at"),
+    postgresql_with=VACUUMED_BY_COUNT,
 )

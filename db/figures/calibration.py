@@ -12,7 +12,7 @@ from db.connection import Connection
 from db.figures.agreement import STANDING, Basis, selection_values
 from db.figures.dimensions import EXPRESSIONS, SampleDimension
 from db.figures.error_rates import ErrorSelection
-from db.figures.statements import assessed
+from db.figures.figure_sql import assessed
 from db.rows import Row, all_rows
 from worker.model import DecisionKind
 from worker.proposals import MEASURED, ReviewedMeasure

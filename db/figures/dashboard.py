@@ -11,7 +11,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.figures import statements
+from db.figures import figure_sql
 from db.figures.histograms import LABEL, POLICY, POLICY_BINS, SpreadKind
 from db.figures.hourly import HOUR, Grain
 from db.figures.kept_rows import CountedFigures, KeptRows, counted_figures
@@ -64,7 +64,7 @@ async def load_totals(
 ) -> DashboardFigures:
     """The counts only, without times, confidence and days: half the statements of ``load_figures``."""
     reach = await load_reach(connection, filters, now, kept)
-    live = await _live(connection, statements.LIVE_COUNTS, filters, reach.steps, now)
+    live = await _live(connection, figure_sql.LIVE_COUNTS, filters, reach.steps, now)
     return await _totals(filters, reach, live, now)
 
 
@@ -74,22 +74,22 @@ async def load_figures(
     """The figures of a range and of the previous one; ``kept`` has the rows that are counted already."""
     reach = await load_reach(connection, filters, now, kept)
     counted = reach.figures
-    live = await _live(connection, statements.LIVE_COUNTS, filters, reach.steps, now)
+    live = await _live(connection, figure_sql.LIVE_COUNTS, filters, reach.steps, now)
     live_spreads = tuple(
         {**row, "bin": number, "events": events}
-        for row in await _live(connection, statements.LIVE_SPREADS, filters, reach.steps, now)
+        for row in await _live(connection, figure_sql.LIVE_SPREADS, filters, reach.steps, now)
         for number, events in zip(row["bins"], row["counts"], strict=True)
     )
     today = {"day": hour_of(now).replace(hour=0)}
     return replace(
         await _totals(filters, reach, live, now),
-        spreads=await counted_rows(counted, statements.SPREAD, filters, reach.whole) + live_spreads,
+        spreads=await counted_rows(counted, figure_sql.SPREAD, filters, reach.whole) + live_spreads,
         paces=await _paces(reach, filters, live_spreads, now),
-        trust=await counted_rows(counted, statements.TRUST, filters, reach.steps)
+        trust=await counted_rows(counted, figure_sql.TRUST, filters, reach.steps)
         + tuple(_live_means(live_spreads, filters.newest(now), POLICY, "policy")),
         labels=await _labels(counted, filters, reach.steps, live_spreads, filters.newest(now)),
-        before_spreads=await counted_rows(counted, statements.SPREAD, filters, reach.before),
-        days=await counted_rows(counted, statements.BLOCKED_DAYS, filters, reach.week, reasons=list(BLOCKED))
+        before_spreads=await counted_rows(counted, figure_sql.SPREAD, filters, reach.before),
+        days=await counted_rows(counted, figure_sql.BLOCKED_DAYS, filters, reach.week, reasons=list(BLOCKED))
         + tuple(row | today for row in live if row["reason_code"] in BLOCKED),
     )
 
@@ -101,9 +101,9 @@ async def _totals(
     newest: FigureRow = {"step": filters.newest(now), "open": True}
     in_one: FigureRow = values | {"step": 100 * filters.back}
     return DashboardFigures(
-        counts=await counted_rows(reach.figures, statements.COUNTED, filters, reach.steps, **values)
+        counts=await counted_rows(reach.figures, figure_sql.COUNTED, filters, reach.steps, **values)
         + tuple(row | newest for row in live),
-        before=await counted_rows(reach.figures, statements.COUNTED, filters, reach.before, **in_one),
+        before=await counted_rows(reach.figures, figure_sql.COUNTED, filters, reach.before, **in_one),
         missing=reach.steps.missing,
         missing_before=reach.before.missing,
     )
@@ -118,7 +118,7 @@ async def busiest_accounts(
     covered = covering_spans(spans, filters.since, filters.until, Grain.DAY, None)
     users = None if filters.users == [""] else filters.users
     values = {"most": most, "blocked": list(BLOCKED), "failed": list(FAILED)}
-    return await counted_rows(figures, statements.ACCOUNTS, filters, covered, users=users, **values)
+    return await counted_rows(figures, figure_sql.ACCOUNTS, filters, covered, users=users, **values)
 
 
 async def _paces(
@@ -134,11 +134,11 @@ async def _paces(
         )
         for before in (True, False)
     )
-    values = statement_values(statements.PACES, filters, last, _columns(live, filters, now))
-    rows = await counted_rows(reach.figures, statements.PACES, filters, closed, **_columns((), filters, now))
+    values = statement_values(figure_sql.PACES, filters, last, _columns(live, filters, now))
+    rows = await counted_rows(reach.figures, figure_sql.PACES, filters, closed, **_columns((), filters, now))
     if not (last.hours or last.days or live):
         return rows
-    return rows + await all_rows(reach.figures.connection, statements.PACES, values)
+    return rows + await all_rows(reach.figures.connection, figure_sql.PACES, values)
 
 
 async def _live(
@@ -172,7 +172,7 @@ async def _labels(
     newest: datetime,
 ) -> tuple[FigureRow, ...]:
     """The labels with most assessed drafts, counted ones and those of the current hour."""
-    counted = await counted_rows(figures, statements.LABELS, filters, covered, most=MOST_LINES)
+    counted = await counted_rows(figures, figure_sql.LABELS, filters, covered, most=MOST_LINES)
     rows = (*counted, *_live_means(live, newest, LABEL, "label"))
     sums: Counter[str] = Counter()
     for row in rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from db.figures.statements import assessed
+from db.figures.figure_sql import assessed
 
 CONFIDENCE_BANDS: Final = 10
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.figures.statements import COLUMNS, COUNTS, DECIDED, PARTS, SPREADS, SUMS
+from db.figures.figure_sql import COLUMNS, COUNTS, DECIDED, PARTS, SPREADS, SUMS
 
 LOCK: Final = 0x46494755  # "FIGU": one filler at a time per database
 HOUR: Final = timedelta(hours=1)

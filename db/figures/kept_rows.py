@@ -21,7 +21,7 @@ MOST_ROWS: Final = 20_000
 """Rows that are kept, 10 MB by tracemalloc; a dashboard of a month with all of its tables has some 3,000."""
 HOUR: Final = timedelta(hours=1)
 Key: TypeAlias = tuple[object, ...]
-Rows: TypeAlias = tuple[Row, ...]
+FoundRows: TypeAlias = tuple[Row, ...]
 
 _STAMP: Final = sa.text("""
     SELECT count(*) AS spans, sum(extract(epoch FROM filled_at)) AS filled,
@@ -36,15 +36,15 @@ class KeptRows:
 
     most: int = MOST_ROWS
     rows: int = 0
-    _found: OrderedDict[Key, Rows] = field(default_factory=OrderedDict)
+    _found: OrderedDict[Key, FoundRows] = field(default_factory=OrderedDict)
 
-    def get(self, key: Key) -> Rows | None:
+    def get(self, key: Key) -> FoundRows | None:
         """The kept rows of a key."""
         if key in self._found:
             self._found.move_to_end(key)
         return self._found.get(key)
 
-    def keep(self, key: Key, rows: Rows) -> None:
+    def keep(self, key: Key, rows: FoundRows) -> None:
         """Keep rows in place of those that were not used for longest."""
         self.rows += len(rows) + 1 - self._weight(self._found.pop(key, None))
         self._found[key] = rows
@@ -52,7 +52,7 @@ class KeptRows:
             self.rows -= self._weight(self._found.popitem(last=False)[1])
 
     @staticmethod
-    def _weight(rows: Rows | None) -> int:
+    def _weight(rows: FoundRows | None) -> int:
         return 0 if rows is None else len(rows) + 1
 
 
@@ -65,7 +65,7 @@ class CountedFigures:
     first: datetime | None
     kept: KeptRows
 
-    async def rows(self, statement: sa.TextClause, values: Mapping[str, Any]) -> Rows:
+    async def rows(self, statement: sa.TextClause, values: Mapping[str, Any]) -> FoundRows:
         """The rows of a statement on tables of figures alone; callers must not change them."""
         frozen = (tuple(each) if isinstance(each, list) else each for each in values.values())
         key = (self.stamp, statement.text, *frozen)

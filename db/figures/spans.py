@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeAlias
 
-from db.figures import statements
+from db.figures import figure_sql
 from db.figures.hourly import DAY, HOUR, Grain
 from db.figures.kept_rows import CountedFigures, whole_hour
 
@@ -42,7 +42,7 @@ async def counted_spans(figures: CountedFigures, since: datetime, until: datetim
     values = {"day": since.replace(hour=0), "until": whole_hour(until)}
     return tuple(
         FigureSpan(**row, midnight=row["start"].astimezone(UTC).replace(hour=0))
-        for row in await figures.rows(statements.SPANS, values)
+        for row in await figures.rows(figure_sql.SPANS, values)
     )
 
 

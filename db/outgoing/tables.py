@@ -7,7 +7,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from db.columns import Timestamp, index, key, required, required_texts, table
+from db.columns import VACUUMED_BY_COUNT, Timestamp, index, key, required, required_texts, table
 
 outgoing_events: Final = table(
     "outgoing_events",
@@ -16,7 +16,7 @@ outgoing_events: Final = table(
     *required_texts("user_id", "conversation_id"),
     required("type", sa.Text, comment="such as escalation.opened"),
     required("key", sa.Text, comment="unique within account and type, such as the decision's id"),
-    required("body", JSONB, comment="the fields of the type's schema, see tasks/outgoing.py"),
+    required("body", JSONB, comment="the fields of the type's schema, see tasks/sending/outgoing.py"),
     required("created_at", Timestamp),
     sa.Column("streamed_at", Timestamp, comment="put on its stream; at once for a type without a stream"),
     sa.Column("fanned_out_at", Timestamp, comment="webhook deliveries were made from it"),
@@ -25,4 +25,5 @@ outgoing_events: Final = table(
     index("ix_outgoing_events_to_stream", "id", where="streamed_at IS NULL"),
     index("ix_outgoing_events_to_fan_out", "id", where="fanned_out_at IS NULL"),
     index("ix_outgoing_events_created_at", "created_at"),
+    postgresql_with=VACUUMED_BY_COUNT,
 )

@@ -21,7 +21,7 @@ class SecondFactor:
     """A person's code generator.
 
     Attributes:
-        secret: the shared key of RFC 6238.
+        secret: the shared key of RFC 6238 as the review pages store it, sealed or not.
         confirmed: True once a code of it was entered; only then it counts.
         codes_left: recovery codes that were not used.
     """

@@ -250,14 +250,13 @@ def _definition(sample: Sample | None) -> dict[str, Any]:
     if sample is None:
         return {}
     amount = {"share": sample.share} if sample.share else {"each": sample.each}
-    # left out where it is as before: a page of the previous release knows only samples of silent decisions
-    drawn = {} if sample.drawn is Drawn.SILENT else {"drawn": str(sample.drawn)}
-    return {**amount, **drawn, "per": str(sample.per), "most": sample.most, "seed": sample.seed}
+    drawn, per = str(sample.drawn), str(sample.per)
+    return {**amount, "drawn": drawn, "per": per, "most": sample.most, "seed": sample.seed}
 
 
 def parse_sample(definition: Mapping[str, Any]) -> Sample:
     """How a queue of kind sample is drawn, from its stored definition without accounts."""
-    kinds = {"per": Stratum(definition.get("per", "")), "drawn": Drawn(definition.get("drawn", "silent"))}
+    kinds = {"per": Stratum(definition["per"]), "drawn": Drawn(definition["drawn"])}
     return Sample(**{**definition, **kinds})
 
 

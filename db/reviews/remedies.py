@@ -29,7 +29,7 @@ UNSEAL: Final = sa.text(f"""
         RETURNING id, {LINE}, expires_at, place
     ), inserted AS (
         INSERT INTO messages (id, {LINE}) OVERRIDING SYSTEM VALUE
-        SELECT coalesce(place, nextval('messages_id_seq')), {LINE} FROM moved ORDER BY id
+        SELECT place, {LINE} FROM moved ORDER BY id
     )
     SELECT min(expires_at) FROM moved
 """)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from db.connection import Connection
 from db.identifiers import uuid_at
-from db.reviews import appealed, exchanges, queue_items, remedies, rulings
+from db.reviews import exchanges, queue_items, remedies, rulings
 from db.reviews.appended_reviews import append_review, lock_review_state, review_columns, update_review_state
 from db.reviews.exchanges import ReviewSubject
 from db.reviews.remedies import UndoTooLate
@@ -22,6 +22,7 @@ from db.reviews.rulings import (
     ReviewSource,
     Ruling,
 )
+from features.feature import parts
 
 
 async def withdraw_review(
@@ -75,7 +76,8 @@ async def _append_withdrawal(
 ) -> None:
     """Undo the effect, append the withdrawal, and reopen what the review had closed; the state is locked."""
     now: datetime = row["created_at"]
-    await appealed.reopen_appeal(connection, review.id)
+    for undone in parts("undone"):
+        await undone(connection, review.id)
     effect = await remedies.undo_remedy(connection, subject, review, now)
     change = {"ruling": Ruling.WITHDRAWN, "effect": effect, "source": review.source, "withdraws": review.id}
     await append_review(connection, row | change)

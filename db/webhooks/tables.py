@@ -7,7 +7,18 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 
-from db.columns import FALSE, NOW, ZERO, Timestamp, index, key, required, required_texts, table
+from db.columns import (
+    FALSE,
+    NOW,
+    VACUUMED_BY_COUNT,
+    ZERO,
+    Timestamp,
+    index,
+    key,
+    required,
+    required_texts,
+    table,
+)
 
 webhook_endpoints: Final = table(
     "webhook_endpoints",
@@ -94,4 +105,5 @@ webhook_deliveries: Final = table(
     ),
     index("ix_webhook_deliveries_list", "endpoint_id", "id"),
     index("ix_webhook_deliveries_event", "event_row"),
+    postgresql_with=VACUUMED_BY_COUNT,
 )

@@ -11,6 +11,9 @@ was under way.
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import json
 import logging
 import math
@@ -35,6 +38,8 @@ REPLIES: Final = os.environ.get("HUSHGATE_REPLY_STREAM", "hushgate:replies")
 RETRACTIONS: Final = os.environ.get("HUSHGATE_RETRACTION_STREAM", "hushgate:retractions")
 ESCALATIONS: Final = os.environ.get("HUSHGATE_ESCALATION_STREAM", "hushgate:escalations")
 BLOCK_S: Final = min(1.0, LEASE_S / 4)
+KEYS: Final = [base64.b64decode(key) for key in os.environ.get("HUSHGATE_STREAM_KEY", "").split(",") if key]
+"""Keys of which one must have signed each entry; two, separated by a comma, while the key is changed."""
 GIVE_UP_S: Final = float(os.environ.get("GIVE_UP_S", "900"))
 """How long an entry is tried again, from its first failure, before it is kept aside."""
 LIMIT_S: Final = max(GIVE_UP_S, 25 * 3600.0)
@@ -125,6 +130,7 @@ class Consumer:
         """Do what an entry asks for, then acknowledge it. While the channel is away the entry stays ours."""
         try:
             body = json.loads(fields["data"]) if fields else {}  # none: it was trimmed unread
+            check_signature(stream, fields)
             if self.is_ours(body):
                 self.handlers[stream](fields, body)
         except LeaseLost:
@@ -233,6 +239,19 @@ class Consumer:
 
     def _failing(self, stream: str, entry_id: str) -> str:
         return f"{self.group}:failing:{stream}:{entry_id}"
+
+
+def check_signature(stream: str, fields: Mapping[str, str]) -> None:
+    """Refuse an entry that none of ``KEYS`` signed: others can write to the streams too."""
+    if not fields or not KEYS:
+        return
+    digest = hashlib.sha256(fields["data"].encode()).hexdigest()
+    names = ("ce_id", "ce_type", "ce_source", "ce_time")
+    signed = "\n".join((stream, *(fields.get(name, "") for name in names), digest, fields.get("key", "")))
+    macs = [hmac.digest(key, signed.encode(), hashlib.sha256) for key in KEYS]
+    given = fields.get("signature", "")
+    if not any(hmac.compare_digest(given, "v1," + base64.b64encode(mac).decode()) for mac in macs):
+        raise SendRefused("signature: expected one of HUSHGATE_STREAM_KEY")
 
 
 def main() -> None:

@@ -16,9 +16,9 @@ from db.audit.cursor import CursorRejected, parse_cursor
 from db.audit.search import matching_query
 from fuzz.target import Target, as_text, require, require_storable
 from review.access_log import filters as access_log
-from review.api import answers, escalations
+from review.api import answers, decisions
 from review.http.visit import Refused
-from review.lists.export_file import ExportOutdated, Written
+from review.lists.export_file import Written
 from review.lists.filters import FIELDS_BY_NAME, ListQuery, ParseContext, parse_query, parse_stored_query
 
 CONTEXT: Final = ParseContext(now=datetime(2026, 11, 21, 10, tzinfo=UTC), login="kim")
@@ -68,7 +68,7 @@ def _check_others(text: str) -> None:
     for read, given in (
         (answers._parse_cursor, text),
         (answers._parse_cursor, encoded),
-        (escalations._cursor, text),
+        (decisions.parse_id_cursor, text),
         (access_log._cursor, text),
     ):
         try:
@@ -77,7 +77,7 @@ def _check_others(text: str) -> None:
             require(refused.status == 400, "another status", refused.status)
     try:
         written = Written.read(text)
-    except ExportOutdated:
+    except ValueError:
         return
     require(Written.read(str(written)) == written, "another position of an export", text)
 

@@ -15,7 +15,7 @@ from examples.channels import CHANNELS
 from examples.channels.receiver import Receiver
 from examples.channels.recipe import Inbound, Setup, SignatureError
 from fuzz.target import Target, require
-from tasks.publish import checked
+from tasks.publishing.publish import checked
 from worker.errors import PayloadRejected
 
 SETUP: Final = Setup(account="shop", own_id="7", people=frozenset({"8"}))

@@ -15,7 +15,6 @@ from db.documents.retrieval import PostgresRetriever
 from review.access import Right
 from review.accounts.reading_notes import shown_notes
 from review.accounts.stored_versions import account_of_path, require_known_account, version_in_force
-from review.http.concurrency_limit import TooManyRequests
 from review.http.numbers import page_of, whole_number
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -25,6 +24,7 @@ from worker.documents.model import TITLE_CHARS, DocumentFormat
 from worker.documents.reading import SUFFIXES
 from worker.errors import ConfigurationError, EmbeddingRejected, RetrievalUnavailable
 from worker.model import Retrieved
+from worker.places import NoPlace
 
 MOST_BYTES: Final = 20 * 1024 * 1024
 """Largest upload; the command line takes documents up to 50 MiB."""
@@ -100,7 +100,7 @@ async def store_upload(
     try:
         async with visit.site.uploads.of(user_id):
             row = await _ingest(visit, options, file)
-    except TooManyRequests as error:
+    except NoPlace as error:
         busy = _("Other documents of %(account)s are being read. Nothing was stored: wait for them to end.")
         message = busy % {"account": user_id}
         raise Refused(429, "Too many at once", message, retry_after_s=10) from error

@@ -9,7 +9,7 @@ from typing import Final
 from starlette.datastructures import FormData
 
 from review.languages import gettext as _
-from worker.statements import EXAMPLE
+from worker.statement_grounds import EXAMPLE
 
 ROWS: Final[Mapping[str, str]] = {
     "fallback_texts": "fallback",

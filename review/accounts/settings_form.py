@@ -20,6 +20,7 @@ from review.languages import mark
 from review.typed_numbers import typed_number
 from worker.account_settings import SETTINGS, AccountRejected, AccountSettings, changed, kind_of
 from worker.assessment import parse_policy
+from worker.assessment.policies.designs import DEFAULT_DESIGN, DESIGNS
 from worker.classifiers.endpoints import ClassifierEndpoint
 from worker.errors import PolicyRejected
 from worker.model import Account
@@ -50,18 +51,7 @@ NO_CATEGORY: Final = mark(
     "%(category)s: OpenAI's moderation model has no such category; the threshold has no effect unless your"
     " endpoint has it."
 )
-DESIGNS: Final[Mapping[str, str]] = {
-    "calibrated": mark("a measured probability that the passages support the reply; the default"),
-    "failsafe": mark(
-        "words of doubt and of errors lower a score; a judge model is asked when the score is low"
-    ),
-    "guardrail": mark("three tiers, with a second search between them"),
-    "validators": mark("compares the words with the passages, without a judge model"),
-    "safety": mark("five checks of passages, citations and overlap; one failed check stops the reply"),
-    "consensus": mark(
-        "asks several models, and sends the draft that the others confirm; costs as many calls"
-    ),
-}
+SUMMARIES: Final = {name: design.summary for name, design in DESIGNS.items()}
 COEFFICIENTS: Final = re.compile(
     r"model\.(kinds\.[a-z]+\.|relevance\.)?(weights|intercept|record|background)"
 )
@@ -101,7 +91,7 @@ def form_of_account(account: Account) -> SettingsForm:
         "other_thresholds": "\n".join(
             f"{name} = {_number(value)}" for name, value in thresholds.items() if name not in KNOWN
         ),
-        "policy_name": str(policy.pop("name", "calibrated")),
+        "policy_name": str(policy.pop("name", DEFAULT_DESIGN)),
         "policy_settings": json.dumps(policy, ensure_ascii=False, indent=2) if policy else "",
     }
     fields |= {name: mapping_fields.lines_text(getattr(account, name)) for name in mapping_fields.LINES}
@@ -213,7 +203,7 @@ def _policy(typed: SettingsForm, *, named: bool) -> dict[str, Any]:
         }
         return {}
     # the default needs no name: storing the form unchanged adds no version
-    return settings if name == "calibrated" and not named else {"name": name} | settings
+    return settings if name == DEFAULT_DESIGN and not named else {"name": name} | settings
 
 
 def _typed_number(typed: SettingsForm, name: str, text: str) -> float:

@@ -14,7 +14,7 @@ from review.access import Right
 from review.accounts import mapping_fields, moderator_fields, settings_form
 from review.accounts.account_changes import change_warnings, difference
 from review.accounts.rule_texts import version_in
-from review.accounts.settings_form import DESIGNS, KNOWN, SettingsForm
+from review.accounts.settings_form import KNOWN, SUMMARIES, SettingsForm
 from review.accounts.stored_versions import store_change, version_in_force
 from review.http.visit import Visit
 from review.learn.change_preview import preview_change
@@ -91,7 +91,7 @@ def _page(
         typed=typed,
         warnings=typed.warnings(visit.site.settings.classifiers),
         categories=KNOWN,
-        designs=DESIGNS,
+        designs=SUMMARIES,
         moderator_rows=moderator_fields.ROWS,
         filled_rows=moderator_fields.filled_rows(typed.fields),
         moderator_parts=MODERATOR_PARTS,

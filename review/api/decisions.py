@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
+from uuid import UUID
 
 import orjson
 from starlette.responses import Response
@@ -21,6 +23,21 @@ from review.lists.visit_query import parse_url_query
 
 MAX_LIMIT: Final = 500
 DEFAULT_LIMIT: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPlace:
+    """One page of a list: ``limit`` rows after the row ``after``.
+
+    Attributes:
+        account: the chosen account, if any.
+        accounts: all accounts of the list; None: every account.
+    """
+
+    limit: int
+    after: UUID | None
+    account: str | None
+    accounts: tuple[str, ...] | None
 
 
 async def list_decisions(visit: Visit) -> Response:
@@ -98,6 +115,29 @@ async def get_decision(visit: Visit) -> Response:
 
 def _row_dict(row: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): value for name, value in row.items()}  # SQLAlchemy's names are a subclass of str
+
+
+def parse_place(visit: Visit, right: Right) -> ListPlace:
+    """The page of a list that the query asks for.
+
+    Raises:
+        Refused: 400, limit or cursor cannot be used; 403 or 404, the right is missing on the chosen account.
+    """
+    parameters = visit.request.query_params
+    limit, account = parse_limit(parameters.get("limit", str(DEFAULT_LIMIT))), parameters.get("account")
+    after = parse_id_cursor(parameters.get("cursor"))
+    if account:
+        visit.require(right, account)
+    accounts = (account,) if account else visit.accounts(right)
+    return ListPlace(limit=limit, after=after, account=account or None, accounts=accounts)
+
+
+def parse_id_cursor(text: str | None) -> UUID | None:
+    """The id of the last row of the page before; None for the first page."""
+    try:
+        return UUID(text) if text else None
+    except ValueError:
+        raise Refused(400, "The cursor cannot be used", "cursor: expected the value of next") from None
 
 
 def parse_limit(text: str) -> int:

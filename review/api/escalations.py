@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any, Final
-from uuid import UUID
 
 import orjson
 from starlette.responses import Response
@@ -13,7 +12,7 @@ from db.access_log import LoggedAction
 from db.escalations.listing import EscalationFilters, EscalationState, list_escalations
 from db.reviews import queue_items
 from review.access import Right
-from review.api.decisions import DEFAULT_LIMIT, parse_limit
+from review.api.decisions import parse_place
 from review.http.visit import Refused, Visit
 
 ALL: Final = "all"
@@ -32,27 +31,23 @@ async def list_open(visit: Visit) -> Response:
     A closed escalation of a decision that the person reads blind is left out: its end may be a ruling.
     """
     parameters = visit.request.query_params
-    limit, after = parse_limit(parameters.get("limit", str(DEFAULT_LIMIT))), _cursor(parameters.get("cursor"))
-    account, accounts = parameters.get("account"), visit.accounts(Right.VIEW)
-    if account:
-        visit.require(Right.VIEW, account)
-        accounts = (account,)
+    place = parse_place(visit, Right.VIEW)
     filters = EscalationFilters(
-        accounts=accounts,
+        accounts=place.accounts,
         state=_state(parameters.get("state", EscalationState.OPEN)),
         queue=parameters.get("queue"),
         reason_code=parameters.get("reason"),
         conversation_id=parameters.get("conversation"),
     )
-    found = await list_escalations(visit.store.pool, filters, limit=limit, after=after)
+    found = await list_escalations(visit.store.pool, filters, limit=place.limit, after=place.after)
     async with visit.store.reading() as connection:
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
     shown = [each for each in found if each.closed_at is None or each.decision_id not in hidden]
     detail = {"escalations": len(shown), "api": True}
-    await visit.log(LoggedAction.LIST, user_id=account or None, detail=detail)
+    await visit.log(LoggedAction.LIST, user_id=place.account, detail=detail)
     body: dict[str, Any] = {
         "escalations": [asdict(each) | {"state": each.state.value} for each in shown],
-        "next": found[-1].decision_id if len(found) == limit else None,
+        "next": found[-1].decision_id if len(found) == place.limit else None,
     }
     return Response(orjson.dumps(body, option=orjson.OPT_UTC_Z), media_type="application/json")
 
@@ -63,10 +58,3 @@ def _state(text: str) -> EscalationState | None:
     if text not in frozenset(EscalationState):
         raise Refused(400, "A filter cannot be used", f"state: expected {FIELDS['state']}, got {text[:20]!r}")
     return EscalationState(text)
-
-
-def _cursor(text: str | None) -> UUID | None:
-    try:
-        return UUID(text) if text else None
-    except ValueError:
-        raise Refused(400, "The cursor cannot be used", "cursor: expected the value of next") from None

@@ -19,12 +19,15 @@ from review.auth.session_start import START, local_path, start_session
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from worker.errors import IdentityRejected, IdentityUnavailable
+from worker.rates import RateLimit
 
 log = structlog.get_logger(__name__)
 
 BACK: Final = "/sign-in/oidc/back"
 LOGOUT: Final = "/sign-in/oidc/logout"
 """Registered at the provider as the back-channel logout URI."""
+BEGUN_SIGN_INS: Final = RateLimit(per_minute=120, burst=120)
+"""Sign-ins that one address may begin at the identity provider; an office may share an address."""
 NOT_STORED: Final = {"Cache-Control": "no-store"}
 VALID_FOR: Final = timedelta(minutes=10)
 MOST_IN_PROGRESS: Final = 2000
@@ -34,7 +37,7 @@ MOST_IN_PROGRESS: Final = 2000
 async def start_oidc(visit: Visit) -> Response:
     """Send the browser to the provider."""
     provider = _provider(visit)
-    if wait_s := visit.site.begun_sign_ins.wait_s(visit.address, visit.now):
+    if wait_s := visit.wait_s(BEGUN_SIGN_INS, visit.address):
         raise Refused(429, "Wait a little", "Too many sign-ins are in progress.", retry_after_s=wait_s)
     kept = form_replay.read_form(visit.request, visit.form.get("carried"))
     try:

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from db.connection import Connection
 from db.people import second_factors
 from db.people.second_factors import SecondFactor
+from review.auth.factor_seal import opened
 from review.http.visit import Visit
 
 SECRET_BYTES: Final = 20
@@ -73,7 +74,8 @@ async def use_code(
 
     A right code is used up.
     """
-    step = matching_step(factor.secret, code, visit.now)
+    secret = opened(factor.secret, person_id, visit.site.settings)
+    step = matching_step(secret, code, visit.now)
     if step is not None:
         return "code" if await second_factors.use_step(connection, person_id, step) else ""
     plain = code.strip().lower().replace(" ", "-")

@@ -10,6 +10,7 @@ from db.access_log import LoggedAction
 from db.people import records, second_factors, sessions
 from db.people.second_factors import SecondFactor
 from review.auth import credentials, second_factor
+from review.auth.factor_seal import opened, sealed
 from review.auth.sign_in_code import CODE_CHARS, check_code
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -43,8 +44,9 @@ async def _begin(visit: Visit) -> Response:
     if problem := await _password_problem(visit):
         return await _page(visit, problem=problem)
     async with visit.store.writing() as connection:
-        secret = second_factor.new_secret()
-        if not await second_factors.propose_factor(connection, visit.person.person_id, secret):
+        person_id = visit.person.person_id
+        stored = sealed(second_factor.new_secret(), person_id, visit.site.settings)
+        if not await second_factors.propose_factor(connection, person_id, stored):
             raise Refused(409, "Set up already", "Remove the second factor before you set up another one.")
         detail = {"changed": "second factor proposed"}
         await visit.log(LoggedAction.PEOPLE, connection=connection, detail=detail)
@@ -57,7 +59,8 @@ async def _confirm(visit: Visit) -> Response:
         factor = await second_factors.get_factor(connection, person_id)
         if factor is None or factor.confirmed:
             raise Refused(409, "Changed meanwhile", "The second factor was set up or removed meanwhile.")
-        step = second_factor.matching_step(factor.secret, visit.field("code")[:CODE_CHARS], visit.now)
+        secret = opened(factor.secret, person_id, visit.site.settings)
+        step = second_factor.matching_step(secret, visit.field("code")[:CODE_CHARS], visit.now)
         confirmed = step is not None and await second_factors.confirm_factor(
             connection,
             person_id,
@@ -118,13 +121,14 @@ async def _page(visit: Visit, *, problem: str = "", codes: tuple[str, ...] = ())
     async with visit.store.reading() as connection:
         factor = await second_factors.get_factor(connection, visit.person.person_id)
     waits: SecondFactor | None = factor if factor is not None and not factor.confirmed else None
+    secret = opened(waits.secret, visit.person.person_id, visit.site.settings) if waits else b""
     return visit.render(
         "auth/second_factor.html",
         status=400 if problem else 200,
         problem=problem,
         factor=factor if factor is not None and factor.confirmed else None,
-        key=second_factor.key_text(waits.secret) if waits else "",
-        image=second_factor.key_image(waits.secret, visit.person.login) if waits else "",
+        key=second_factor.key_text(secret) if waits else "",
+        image=second_factor.key_image(secret, visit.person.login) if waits else "",
         codes=codes,
         demanded=visit.must_have_factor,
     )

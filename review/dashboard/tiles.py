@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from db.figures.statements import RunEvent
+from db.figures.figure_sql import RunEvent
 from review.dashboard.ranges import Range, range_link
 from review.dashboard.scales import compact, duration
 from review.dashboard.summary import FigureSummary

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from review.decision.margin import Margin
-from review.decision.policy_margins import policy_margins
 from review.languages import gettext, mark
 from review.wording import DRAFT_PROBLEMS
 from worker.assessment import Policy, parse_policy, with_thresholds
 from worker.assessment.policies.designs import design_name, design_of
-from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.vetoes import Veto
 from worker.errors import PolicyRejected
 from worker.model import Json, Stage
@@ -57,11 +55,35 @@ def assessment_margins(snapshot: Snapshot, settings: Mapping[str, Json] | None) 
         policy = None if settings is None else parse_policy(dict(settings))
     except PolicyRejected:  # of another release
         return ()
-    if assessment and isinstance(policy, FailsafePolicy) and "failsafe" in assessment.passed_checks:
-        policy = policy.guardrail
-    if not assessment or policy is None or assessment.policy.partition("@")[0] != design_name(policy):
+    if not assessment or policy is None:
         return ()
-    return tuple(policy_margins(assessment, snapshot, _as_used(policy, assessment)))
+    wanted = assessment.policy.partition("@")[0]
+    chain = (policy, design_of(policy).following(policy))
+    used = next((each for each in chain if each is not None and design_name(each) == wanted), None)
+    return () if used is None else tuple(_policy_margins(snapshot, assessment, _as_used(used, assessment)))
+
+
+def _policy_margins(snapshot: Snapshot, assessment: SnapshotAssessment, policy: Policy) -> Iterator[Margin]:
+    """The limits of the policy with what was measured, those that decided first."""
+    measured = {
+        "confidence": assessment.confidence,
+        "support": assessment.support,
+        "relevance": assessment.relevance,
+        "best_similarity": max((each.similarity for each in snapshot.passages), default=0.0),
+    }
+    limits = sorted(design_of(policy).limits, key=lambda each: each.category != assessment.category)
+    for limit in limits:
+        score = measured.get(limit.value, assessment.signals.get(limit.value))
+        if score is not None:
+            threshold = assessment.diagnostic(limit.threshold, getattr(policy, limit.threshold))
+            yield Margin(
+                subject=limit.subject,
+                measure=limit.measure,
+                score=score,
+                threshold=threshold,
+                effect=limit.effect,
+                sends=limit.sends,
+            )
 
 
 def _as_used(policy: Policy, assessment: SnapshotAssessment) -> Policy:

@@ -26,6 +26,7 @@ from review.decision.measure_bars import measure_bars
 from review.decision.panels import PANELS, PanelSubject, load_panels, log_detail, rounds, wanted_panels
 from review.decision.review_panel import ReviewReads, finished_queue, list_query, review_panel
 from review.decision.view import build_view, decision_record
+from review.http.panels import feature_panels
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import ngettext
@@ -132,8 +133,14 @@ async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -
         answering = values["answering"]
         drafts = {"drafts": len(answering.held.texts)} if answering and answering.held.texts else {}
         await _log(connection, action, subject, drafts | log_detail(loaded))
-    panels = {"loaded": wanted if whole else (), "waiting": () if whole else rounds(wanted)}
-    return NOTHING_LOADED | values | loaded | panels
+    return {
+        **NOTHING_LOADED,
+        **values,
+        **loaded,
+        "loaded": wanted if whole else (),
+        "waiting": () if whole else rounds(wanted),
+        "panels": await feature_panels(visit, "decision", read.row),
+    }
 
 
 async def _load_frame(

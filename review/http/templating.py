@@ -12,14 +12,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from features.feature import merged, parts
 from review import access, content_covers, ruling_labels, state_wording, wording
-from review.appeals import wording as appeal_wording
 from review.decision import trace_wording
 from review.http.static_files import static_url
 from review.languages import gettext, ngettext, numbers, pgettext, times
 from review.languages.catalogues import LANGUAGES
 from review.languages.reader import reader
 from review.lists.choice_wording import choice_label
+from review.shell.account_tabs import TABS
 from review.shell.icons import icon
 from worker.webhooks.types import CANCEL_REASONS
 
@@ -38,7 +39,7 @@ class Templates:
 def _environment() -> Environment:
     """One for the process: a template is compiled once, however many applications are built."""
     environment = Environment(
-        loader=FileSystemLoader(PACKAGE / "templates"),
+        loader=FileSystemLoader([PACKAGE / "templates", *parts("templates")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -50,15 +51,13 @@ def _environment() -> Environment:
         gettext, ngettext, newstyle=True, pgettext=pgettext
     )
     environment.globals |= {"static": static_url, "icon": icon, "reader": reader.get, "languages": LANGUAGES}
-    environment.globals["problems"] = wording.DRAFT_PROBLEMS
+    environment.globals |= {"problems": wording.DRAFT_PROBLEMS, "account_tabs": TABS}
     filters: dict[str, Callable[..., object]] = {
         "when": times.time_element,
         "when_clock": times.clock_time_element,
         "when_exact": times.exact_time_element,
         "translated": gettext,
         "role_name": access.role_name,
-        "subject_kind": state_wording.subject_kind,
-        "erasure_phase": state_wording.erasure_phase,
         "delivery_state": state_wording.delivery_state,
         "localized": numbers.localized,
         "words": breakable_code,
@@ -95,8 +94,7 @@ def _environment() -> Environment:
         "ruling_reason": ruling_labels.ruling_reason,
         "ruling_effect": ruling_labels.ruling_effect,
         "closing_cause": state_wording.closing_wording,
-        "appeal_outcome": appeal_wording.outcome_label,
-        "appeal_source": appeal_wording.source_label,
+        **merged("template_filters"),
     }
     environment.filters |= {name: _at_rendering(filters[name]) for name in filters}
     return environment

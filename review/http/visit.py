@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
+from markupsafe import Markup
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -30,15 +32,15 @@ from review.auth.openid_provider import OpenIdProvider
 from review.dashboard.reused import ReusedFigures
 from review.dashboard.rounds import Rounds
 from review.first_run.services import FirstRunServices
-from review.http.concurrency_limit import ConcurrencyLimit
 from review.http.field_problems import FieldProblem
 from review.http.log_intervals import FollowLog, ReportCounter
 from review.http.named_routes import page_path
-from review.http.request_rate import RequestRate
 from review.http.templating import Templates
 from review.http.undeclared_proxy import UndeclaredProxy
 from review.languages import gettext as _
 from review.shell.frame import page_frame
+from worker.places import PlacesByKey
+from worker.rates import LocalRates, RateLimit
 from worker.restarting import JobFailed, unreported
 from worker.settings import ReviewSettings
 from worker.settings.review import SecondFactorDemand
@@ -46,11 +48,13 @@ from worker.settings.review import SecondFactorDemand
 SESSION_COOKIE: Final = "__Host-hushgate"
 BODY_BYTES: Final = 4_194_304
 """Largest form: a document of a few hundred pages as text."""
+AT_ONCE: Final = 3
+"""Concurrent requests of one person; the store has eight connections."""
+WAITING: Final = 30
+"""Queued requests of one person: more than a browser opens."""
 READERS: Final = 2
 """Concurrent document readers: each takes up to 1 GiB. The memory limit of the service counts them."""
 FORM_COOKIE: Final = "__Host-hushgate-form"
-BEGUN_A_MINUTE: Final = 120
-"""Sign-ins that one address may begin at the identity provider; an office may share an address."""
 """Carries the CSRF token before there is a session, so that the sign-in form is protected too."""
 
 
@@ -93,11 +97,11 @@ class Site:
     limit_figures: LoadAccountFigures | None = None
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(READERS))
-    uploads: ConcurrencyLimit = field(default_factory=lambda: ConcurrencyLimit(at_once=1, waiting=4))
+    uploads: PlacesByKey = field(default_factory=lambda: PlacesByKey(1, most_waiting=4))
     """Uploads by account, one at a time, so that no account takes all readers."""
     followed: FollowLog = field(default_factory=FollowLog)
     csp_reports: ReportCounter = field(default_factory=ReportCounter)
-    requests: ConcurrencyLimit = field(default_factory=ConcurrencyLimit)
+    requests: PlacesByKey = field(default_factory=lambda: PlacesByKey(AT_ONCE, most_waiting=WAITING))
     rounds: Rounds = field(default_factory=Rounds)
     first_run: FirstRunServices = field(default_factory=FirstRunServices)
     kept_figures: KeptRows = field(default_factory=KeptRows)
@@ -105,10 +109,8 @@ class Site:
     job_failed: JobFailed = unreported
     """Called with a bug in a background task; the program that serves the pages counts and reports it."""
     undeclared_proxy: UndeclaredProxy = field(default_factory=lambda: UndeclaredProxy(""))
-    begun_sign_ins: RequestRate = field(default_factory=lambda: RequestRate(most=BEGUN_A_MINUTE))
-    """At the identity provider, by address."""
-    link_visits: RequestRate = field(default_factory=RequestRate)
-    """Of signed links, by address and by what they name."""
+    rates: LocalRates = field(default_factory=LocalRates)
+    """Requests of pages without a session."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -157,6 +159,10 @@ class Visit:
     def partial(self) -> bool:
         """True when htmx asks for a part of the page."""
         return self.request.headers.get("HX-Request") == "true"
+
+    def wait_s(self, rate: RateLimit, key: str) -> int:
+        """Count a request with this key; whole seconds until the next one is answered, 0 for now."""
+        return math.ceil(self.site.rates.take((rate, key), rate, self.now.timestamp()).wait_s)
 
     def field(self, name: str) -> str:
         """The text in a field of the form; empty without it."""
@@ -207,6 +213,11 @@ class Visit:
         shared = {"visit": self, "Right": Right} | page_frame(self.may, self.request)
         body = self.site.templates.render(template, shared | values)
         return HTMLResponse(body, status_code=status)
+
+    def fragment(self, template: str, /, **values: object) -> Markup:
+        """A part of a page, for the template of the page to insert."""
+        text = self.site.templates.render(template, {"visit": self, "Right": Right} | values)
+        return Markup(text)  # noqa: S704  # rendered with escaping
 
     def redirect(self, name: str, /, query: str = "", **parameters: object) -> Response:
         """A redirect to another page, by GET."""

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from db.reviews.rulings import RulingReason
 from review.lists.filter_fields import FIELDS
 from worker.account_settings import SETTINGS
+from worker.assessment.policies.designs import DESIGNS
 from worker.moderator_settings import MODERATOR_PARTS
 from worker.reasons import Reason
 from worker.setting import RiskText, Section
-from worker.statements import CAUTION
 from worker.webhooks.types import CANCEL_REASONS
 
 
@@ -33,7 +33,7 @@ def texts() -> Iterator[tuple[str, str]]:
         yield ruling_reason.label, "db/reviews/rulings.py"
     for text in CANCEL_REASONS.values():
         yield text, "worker/webhooks/types.py"
-    yield CAUTION, "worker/statements.py"
+    yield from _of_policies()
     yield from _of_filters()
 
 
@@ -42,3 +42,10 @@ def _of_filters() -> Iterator[tuple[str, str]]:
         yield field.title, "review/lists/filter_fields.py"
         if " " in field.example:  # the others are values
             yield field.example, "review/lists/filter_fields.py"
+
+
+def _of_policies() -> Iterator[tuple[str, str]]:
+    for design in DESIGNS.values():
+        of_limits = (text for each in design.limits for text in (each.measure, each.effect, each.subject))
+        for text in (design.summary, *design.problems.values(), *of_limits):
+            yield text, "worker/assessment/policies"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from db.figures.statements import RunEvent
+from db.figures.figure_sql import RunEvent
 from review import state_wording, wording
 from review.languages import gettext, mark
 

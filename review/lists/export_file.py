@@ -25,10 +25,6 @@ class ExportRefused(Exception):
     """The person cannot have this export; the text gives the reason."""
 
 
-class ExportOutdated(ExportRefused):
-    """An earlier release wrote the file, in another format."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
     """How far a file is written.
@@ -47,18 +43,11 @@ class Written:
 
     @classmethod
     def read(cls, position: str | None) -> Self:
-        """The value of a job's stored position.
-
-        Raises:
-            ExportOutdated: the position has the format of an earlier release.
-        """
+        """The value of a job's stored position; raises ValueError."""
         if position is None:
             return cls()
         *numbers, cursor = position.split(":", 3)
-        try:
-            parts, checksum, size_bytes = map(int, numbers)
-        except ValueError as error:
-            raise ExportOutdated("An earlier release wrote this export. Request a new export.") from error
+        parts, checksum, size_bytes = map(int, numbers)
         return cls(parts=parts, checksum=checksum, size_bytes=size_bytes, cursor=cursor)
 
     def __str__(self) -> str:

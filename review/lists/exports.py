@@ -81,11 +81,7 @@ async def write_step(site: Site, connection: Connection, job: Job, person: Perso
 
 
 async def length(store: Store, job: Job, *, packed: bool) -> int:
-    """Bytes of the file as ``pieces`` gives it: a client that gets fewer knows that the file is not whole.
-
-    Raises:
-        ExportOutdated: an earlier release wrote the file.
-    """
+    """Bytes of the file as ``pieces`` gives it: a client that gets fewer knows that the file is not whole."""
     written = Written.read(job.position)
     if not packed:
         return written.size_bytes

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from db.audit.filters import ReviewFilter
-from db.figures.statements import RunEvent
+from db.figures.figure_sql import RunEvent
 from review import reason_labels
 from review.lists import filter_parsers
 from review.lists.filter_parsers import Parser
-from worker.assessment.policies.failsafe_policy import ErrorKind
-from worker.assessment.policies.safety_checks import RejectionReason
-from worker.assessment.policies.validators import ValidatorFault
+from worker.assessment.policies.designs import DESIGNS
 from worker.assessment.values import ReplyKind, UnusableReason
 from worker.model import DecisionKind, Scope, Tier
 
@@ -72,7 +70,11 @@ STAGE_OUTCOMES: Final = (
     "*:failed", "moderation:failed", "moderation_reply:failed", "generation:failed", "retrieval:failed",
     "evidence:flagged", "assessment:flagged",
 )  # fmt: skip
-REJECTIONS: Final = (*RejectionReason, *ErrorKind, *ValidatorFault, *UnusableReason, ReplyKind.REFUSAL)
+REJECTIONS: Final = (
+    *(reason for design in DESIGNS.values() for reason in design.rejections),
+    *UnusableReason,
+    ReplyKind.REFUSAL,
+)
 """The published reasons of the policies; filters take any other as well."""
 FIELDS: Final = (
     _filter(

@@ -21,7 +21,7 @@ from review.access import Right
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.lists import exports
-from review.lists.export_file import ExportOutdated, ExportRefused, accepts_gzip
+from review.lists.export_file import ExportRefused, accepts_gzip
 from review.lists.export_layout import Form, Layout
 from review.lists.visit_query import parse_visit_query
 
@@ -116,8 +116,6 @@ async def download_export(visit: Visit) -> Response:
     try:
         exports.check_right(job, visit.person)
         length = await exports.length(visit.store, job, packed=packed)
-    except ExportOutdated as outdated:
-        raise Refused(410, "The file cannot be read", str(outdated)) from outdated
     except ExportRefused as refused:
         raise Refused(403, "No longer allowed", str(refused)) from refused
     await visit.log(LoggedAction.DOWNLOAD, detail={"job": str(job.job_id), "rows": job.done})

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from review.languages import mark
+from worker.assessment.policies.designs import DEFAULT_DESIGN, default_name
 from worker.model import Account, FailurePolicy, ReplyMode
 
 
@@ -85,7 +86,7 @@ def preset_changes(name: PresetName, account: Account) -> dict[str, Any]:
 def with_policy_fields(account: Account, fields: Mapping[str, float | None]) -> dict[str, Any]:
     """The account's confidence policy with these fields; None removes one, another design is left alone."""
     policy = dict(account.assessment_policy)
-    if policy.get("name", "calibrated") != "calibrated":
+    if default_name(policy) != DEFAULT_DESIGN:
         return policy
     kept = {name: value for name, value in policy.items() if name not in fields}
     return kept | {name: value for name, value in fields.items() if value is not None}

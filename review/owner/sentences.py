@@ -15,6 +15,7 @@ from review.owner.durations import as_number_and_unit, duration_in_unit, duratio
 from review.owner.presets import with_policy_fields
 from review.typed_numbers import typed_number
 from worker.account_settings import AccountRejected, changed
+from worker.assessment.policies.designs import DEFAULT_DESIGN, default_name
 from worker.model import Account, ReplyMode, Weekday
 
 SWITCHES: Final = ("ai_control_enabled", "ai_enabled_for_chats", "ai_enabled_for_comments")
@@ -84,7 +85,7 @@ def account_from_sentences(typed: SentenceForm, current: Account) -> Account | N
 
 def is_calibrated(account: Account) -> bool:
     """Whether the account's confidence policy is the one that the form can set."""
-    return account.assessment_policy.get("name", "calibrated") == "calibrated"
+    return default_name(account.assessment_policy) == DEFAULT_DESIGN
 
 
 def typed_share(typed: SentenceForm, name: str) -> float | None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
+from features.feature import items
+from review.http.page_routes import PageRoute
 from review.routes.accounts import ACCOUNTS
 from review.routes.answers import ANSWERS_API
 from review.routes.api import API
 from review.routes.api_changes import API_CHANGES
-from review.routes.appeals import APPEALS, APPEALS_API
 from review.routes.auth import SIGNING_IN
 from review.routes.collaboration import COLLABORATION
 from review.routes.conversations import CONVERSATIONS
 from review.routes.dashboard import FIGURES
 from review.routes.decisions import DECISIONS
 from review.routes.first_run import FIRST_RUN
-from review.routes.governance import GOVERNANCE, GOVERNANCE_API
 from review.routes.learn_backtests import LEARN_BACKTESTS
 from review.routes.learn_figures import LEARN_FIGURES
 from review.routes.learn_golden import LEARN_GOLDEN
@@ -28,7 +28,7 @@ from review.routes.shell import SHELL
 from review.routes.subjects import SUBJECTS
 from review.routes.webhooks import WEBHOOKS, WEBHOOKS_API
 
-PAGES: Final = (
+PAGES: Final[tuple[PageRoute, ...]] = (
     *SIGNING_IN,
     *OWN,
     *SHELL,
@@ -39,10 +39,9 @@ PAGES: Final = (
     *SUBJECTS,
     *FIGURES,
     *WEBHOOKS,
-    *GOVERNANCE,
     *OWNER,
     *FIRST_RUN,
-    *APPEALS,
+    *items("pages"),
     *LEARN_FIGURES,
     *LEARN_ROLLOUTS,
     *LEARN_BACKTESTS,
@@ -53,6 +52,4 @@ PAGES: Final = (
     *API,
     *ANSWERS_API,
     *API_CHANGES,
-    *GOVERNANCE_API,
-    *APPEALS_API,
 )

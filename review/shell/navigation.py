@@ -4,45 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import groupby
 from typing import Final
 
+from features.feature import items
 from review.access import Right
 from review.languages import mark
+from review.shell.links import NavigationGroup, NavigationLink
 
 IN_BAR: Final = 4
 """Links in the bar of a narrow screen; the fifth entry opens the rest."""
 
 
-class NavigationGroup(StrEnum):
-    """A heading of the navigation."""
-
-    REVIEWING = mark("Reviewing")
-    INSIGHT = mark("Insight")
-    ADMINISTRATION = mark("Administration")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NavigationLink:
-    """One link of the navigation, for people with the right on any account.
-
-    Attributes:
-        key: typed after ``g``, it opens the page.
-        icon: its name in the sprite.
-        related_paths: first parts of paths of pages that belong to this one.
-    """
-
-    title: str
-    path: str
-    right: Right
-    group: NavigationGroup
-    icon: str
-    key: str
-    related_paths: tuple[str, ...] = ()
-
-
-LINKS: Final[tuple[NavigationLink, ...]] = (
+CORE: Final = (
     NavigationLink(
         title=mark("Home"),
         path="/",
@@ -75,14 +49,6 @@ LINKS: Final[tuple[NavigationLink, ...]] = (
         group=NavigationGroup.REVIEWING,
         icon="inbox",
         key="q",
-    ),
-    NavigationLink(
-        title=mark("Appeals"),
-        path="/appeals",
-        right=Right.REVIEW,
-        group=NavigationGroup.REVIEWING,
-        icon="flag",
-        key="f",
     ),
     NavigationLink(
         title=mark("Conversations"),
@@ -133,7 +99,10 @@ LINKS: Final[tuple[NavigationLink, ...]] = (
         key="l",
     ),
 )
-"""In display order."""
+LINKS: Final[tuple[NavigationLink, ...]] = tuple(
+    sorted((*CORE, *items("menu")), key=lambda link: list(NavigationGroup).index(link.group))
+)
+"""In display order; the links of features end their groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,9 @@
     if (open) show(document.querySelector("[data-row][aria-current=true]") || document.querySelector("[data-row]"));
   }
 
+  for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
+    document.addEventListener(failure, (event) => { if (event.detail.target === pane) shown = ""; });
+  }
   button.hidden = !wide.matches;
   wide.addEventListener("change", () => { button.hidden = !wide.matches; set(localStorage.getItem(KEPT) === "on"); });
   button.addEventListener("click", () => {

@@ -1,4 +1,4 @@
-"""The page of an author or a conversation: history, figures, notes, tags, holds and erasures."""
+"""The page of an author or a conversation: history, figures, notes and tags."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from db.collaboration import subjects
 from db.collaboration.subjects import MOST_TAGS, NOTE_CHARS, TAG_CHARS, Subject, SubjectKind
 from db.connection import Connection
 from review.accounts.stored_versions import account_of_path
+from review.http.panels import feature_panels
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.subjects.records import load_subject
@@ -81,6 +82,7 @@ async def _show(visit: Visit, subject: Subject) -> Response:
         "subjects/page.html",
         subject=subject,
         record=record,
+        panels=await feature_panels(visit, "subject", subject),
         address=subject_address(visit, subject),
         listed=urlencode(listed),
         most_counted=MOST_COUNTED,

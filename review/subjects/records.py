@@ -21,9 +21,6 @@ from db.collaboration import subjects
 from db.collaboration.subjects import Subject, SubjectKind, SubjectNote, SubjectTag
 from db.connection import Connection
 from db.conversation_owners import ConversationIds, OwnerRecord
-from db.governance import erasures, holds
-from db.governance.erasures import Erasure, hash_subject
-from db.governance.holds import LegalHold
 from db.reviews import queue_items
 from review.content_covers import cover_reason
 from review.http.visit import Visit
@@ -47,14 +44,6 @@ class History:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Governance:
-    """Legal holds in force and erasures of exactly this author or conversation, newest first."""
-
-    holds: tuple[LegalHold, ...]
-    erasures: tuple[Erasure, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationRecord:
     """What people did in a conversation; ``owner`` None: people never had it."""
 
@@ -71,7 +60,6 @@ class SubjectRecord:
     counts: SubjectCounts | None
     notes: tuple[SubjectNote, ...]
     tags: tuple[SubjectTag, ...]
-    governance: Governance
     conversation: ConversationRecord | None
 
 
@@ -103,7 +91,6 @@ async def load_subject(visit: Visit, subject: Subject, cursor: str | None) -> Su
         counts=counts,
         notes=notes,
         tags=tags,
-        governance=await _load_governance(visit, subject),
         conversation=conversation,
     )
 
@@ -130,20 +117,4 @@ async def _load_history(
             row["id"]: cover_reason(covered, {**row, "hot_categories": scores.get(row["id"])})
             for row in page.rows
         },
-    )
-
-
-async def _load_governance(visit: Visit, subject: Subject) -> Governance:
-    """An erasure that has ended is recognised by its salted hash alone."""
-    pool, account, kind = visit.store.pool, (subject.user_id,), subject.kind.value
-    held = await holds.list_holds(pool, account)
-    requested = await erasures.list_erasures(pool, account)
-    return Governance(
-        holds=tuple(each for each in held if each.kind == kind and each.subject == subject.id),
-        erasures=tuple(
-            each
-            for each in requested
-            if each.kind == kind
-            and (each.subject == subject.id or hash_subject(each.salt, subject.id) == each.subject_hash)
-        ),
     )

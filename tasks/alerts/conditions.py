@@ -182,3 +182,27 @@ def _spike(now: Situation, reasons: tuple[Reason, ...], what: str) -> Iterator[s
 def _late(what: str, oldest: datetime | None, at: datetime, limit_s: float) -> Iterator[str]:
     if age_s(oldest, at) > limit_s:
         yield f"the oldest {what} has waited for {age_s(oldest, at):.0f} s, the limit is {limit_s:.0f} s"
+
+
+CHECKS: Final = {
+    "HushgateServerAway": server_away,
+    "HushgateNothingDecided": nothing_decided,
+    "HushgateEntryTooOld": entry_too_old,
+    "HushgateWorkersMissing": workers_missing,
+    "HushgateTasksNotRun": tasks_not_run,
+    "HushgateOutboxLate": outbox_late,
+    "HushgateWebhooksLate": webhooks_late,
+    "HushgateEventsLost": events_lost,
+    "HushgatePartitionsShort": partitions_short,
+    "HushgateDegraded": degraded,
+    "HushgateModelErrors": model_errors,
+    "HushgateSilentFailures": silent_failures,
+    "HushgateFrequentBlocks": frequent_blocks,
+    "HushgateReviewLate": review_late,
+    "HushgateUpstreamNotCalled": upstream_not_called,
+    "HushgateClockWrong": clock_wrong,
+    "HushgateBudgetSpent": budget_spent,
+    "HushgateRolloutReturned": rollout_returned,
+    "HushgateShadowFailed": shadow_failed,
+}
+"""Alert of ``rules.yml`` -> its condition."""

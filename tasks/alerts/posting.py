@@ -10,9 +10,8 @@ from typing import Any, Final
 import orjson
 import structlog
 
-from tasks import telemetry
 from tasks.alerts.changes import AlertChange
-from tasks.alerts.rules_file import runbook_section
+from tasks.process import telemetry
 from worker import __version__
 from worker.settings import FleetSettings
 
@@ -24,7 +23,6 @@ REACH_S: Final = 10.0
 def alert_body(change: AlertChange, *, stream: str, at: datetime) -> dict[str, Any]:
     """What the webhook gets; ``text`` is the whole of it for chats, ``key`` is the same for begin and end."""
     alert, state = change.alert, "firing" if change.firing else "resolved"
-    section = runbook_section(alert)
     return {
         "key": f"hushgate/{stream}/{alert.name}",
         "alert": alert.name,
@@ -34,8 +32,8 @@ def alert_body(change: AlertChange, *, stream: str, at: datetime) -> dict[str, A
         "found": list(change.found),
         "since": change.since.isoformat(),
         "at": at.isoformat(),
-        "section": section,
-        "text": f"[{state}] {alert.name}: {'; '.join(change.found) or alert.summary} ({section})",
+        "section": alert.section,
+        "text": f"[{state}] {alert.name}: {'; '.join(change.found) or alert.summary} ({alert.section})",
     }
 
 

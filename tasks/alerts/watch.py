@@ -10,12 +10,12 @@ from typing import Final
 import structlog
 from redis.exceptions import RedisError
 
-from tasks import telemetry
 from tasks.alerts.changes import AlertState, checked_alerts
 from tasks.alerts.declared import ALERTS
 from tasks.alerts.known import keep_known, load_known
 from tasks.alerts.posting import post_alert
 from tasks.alerts.situation import Situation, load_situation
+from tasks.process import telemetry
 from worker.settings import FleetSettings
 
 log = structlog.get_logger(__name__)

@@ -16,7 +16,7 @@ import orjson
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from tasks.once_stream import MARK_TTL_S, marks_of
+from tasks.sending.once_stream import MARK_TTL_S, marks_of
 from tasks.shards.agreement import NOTICE, current_layout
 from tasks.shards.layout import ShardLayout, layout_key
 from tasks.stream_upkeep.figures import stream_names

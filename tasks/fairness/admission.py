@@ -7,7 +7,7 @@ from typing import Final
 
 from tasks.fairness.brake import Brake
 from tasks.fairness.shares import ReadPlan, account_key, few_lanes, kept_free
-from tasks.places import Places
+from worker.places import Places
 
 AHEAD_BATCH: Final = 500
 """Entries read ahead in one call: 14 ms of Redis. Other accounts wait until a burst is read."""

@@ -12,8 +12,8 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tasks.fairness.shares import account_key
+from tasks.lanes.stream import GROUP
 from tasks.shards.layout import ShardLayout
-from tasks.stream import GROUP
 from worker.model import AttemptOutcome, Decision, Shedding
 from worker.ports import Clock
 from worker.reasons import Reason

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from tasks.stream import Lanes
+from tasks.lanes.stream import Lanes
 from worker.cancellation import cancel_all
 
 

@@ -12,7 +12,7 @@ from celery.signals import after_task_publish
 from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import RedisError
 
-from tasks.shards.clients import connect_sync
+from tasks.shards.clients import LuaScript, connect_sync
 
 log = structlog.get_logger(__name__)
 
@@ -57,7 +57,7 @@ def sign_beat(url: str, stream: str) -> None:
     def sign(**_signal: Any) -> None:
         try:
             redis.set(beat_key(stream), 1, ex=KEPT_S)
-            redis.eval(SIGN, 1, beats_key(stream), name, KEPT_S)
+            LuaScript(redis, SIGN).run(keys=[beats_key(stream)], args=[name, KEPT_S])
         except RedisError as error:  # the next task is sent within 10 s
             log.warning("beat_not_signed", error=type(error).__name__)
 
@@ -75,8 +75,7 @@ async def sign_tasks(redis: AsyncRedis, stream: str) -> None:
 
 async def load_beats(redis: AsyncRedis, stream: str) -> tuple[str, ...]:
     """The beats that sent a task within ``SEEN_S``: host, process and a random part of each."""
-    asked: Any = redis  # its methods are typed for both colours at once
-    found = await asked.eval(LATELY, 1, beats_key(stream), SEEN_S)
+    found = await LuaScript(redis, LATELY)(keys=[beats_key(stream)], args=[SEEN_S])
     return tuple(bytes(each).decode() for each in found)
 
 

@@ -16,7 +16,7 @@ from db.fleet.figures import StoredFigures, load_stored_figures
 from db.fleet.reading import figures_connection
 from tasks.fleet.beats import load_ages, load_beats
 from tasks.shards.backlog import load_layout
-from tasks.shards.clients import connect
+from tasks.shards.clients import LuaScript, connect
 from tasks.shards.layout import ShardStream
 from worker.errors import StorageUnavailable
 from worker.settings import StreamSettings
@@ -148,8 +148,8 @@ async def _answering_shard(redis: Redis, place: ShardStream) -> ShardState:
 
 async def _now_s(redis: Redis, place: ShardStream) -> float:
     """The clock of the server that gave the entries their ids."""
-    asked: Any = redis  # its methods are typed for both colours at once
-    seconds, microseconds = await asked.eval(NOW, 1, place.key)  # a cluster sends TIME to any node
+    # a cluster sends TIME to any node
+    seconds, microseconds = await LuaScript(redis, NOW)(keys=[place.key], args=[])
     return int(seconds) + int(microseconds) / 1e6
 
 

@@ -12,9 +12,9 @@ from db.accounts import current_account
 from db.costs.budgets import load_spent
 from db.costs.limit_figures import AccountFigures, FiguresUnknown, LimitFigure, LoadAccountFigures
 from db.pool import Pool
-from tasks.limits.account_limits import account_bucket
-from tasks.limits.buckets import FleetBuckets
+from tasks.limits.account_limits import account_rate
 from tasks.limits.fleet_limits import limit_prefix
+from tasks.limits.rates import FleetRates
 from tasks.limits.slots import slots_key
 from tasks.shards.clients import connect
 from worker.model import Account
@@ -31,7 +31,7 @@ def figures_of(settings: StreamSettings) -> LoadAccountFigures:
     async def load(source: Pool, user_id: str) -> AccountFigures:
         try:
             async with connect(settings.redis_url.get_secret_value(), timeout_s=ANSWER_S) as redis:
-                await redis.ping()  # buckets count for themselves without Redis
+                await redis.ping()  # rates count for themselves without Redis
                 return await load_account_figures(source, redis, settings.stream, user_id)
         except (RedisError, OSError) as error:
             raise FiguresUnknown(type(error).__name__) from error
@@ -57,15 +57,15 @@ async def load_account_figures(source: Pool, redis: Redis, stream: str, user_id:
 
 
 async def _rates(account: Account, redis: Redis, stream: str) -> tuple[LimitFigure, ...]:
-    buckets, found = FleetBuckets(redis, prefix=limit_prefix(stream)), []
+    shared, found = FleetRates(redis, prefix=limit_prefix(stream)), []
     rates = (
         ("requests_per_min", Resource.REQUESTS, account.requests_per_min),
         ("tokens_per_min", Resource.TOKENS, account.tokens_per_min),
     )
     for name, resource, most in rates:
         if most is not None:
-            bucket = account_bucket(account.user_id, resource)
-            used = (await buckets.take(bucket, most, wanted=0, least=0)).used
+            name_of_rate = account_rate(account.user_id, resource)
+            used = (await shared.take(name_of_rate, most, wanted=0, least=0)).used
             left = max(0, most - used)
             lasts_s = round(left / used * 60, 1) if used else None
             found.append(LimitFigure(limit=name, most=most, used=used, left=left, lasts_s=lasts_s))

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from tasks.limits.buckets import Bucket, FleetBuckets
+from tasks.limits.rates import FleetRates, SharedRate
 from tasks.limits.slots import Slots
 from worker import scope
 from worker.adapters.call_guard import seconds_left, until
@@ -17,8 +17,8 @@ from worker.adapters.model_judge import ModelJudge
 from worker.cancellation import cancel_all
 from worker.errors import ModelUnavailable
 from worker.generation import estimated_tokens
-from worker.holds import Holds
 from worker.model import Account, AttemptOutcome, Completion, Event, EventType, Prompt
+from worker.moderation_holds import Holds
 from worker.ports import Clock, LanguageModel, Ports
 from worker.settings.calls import Resource
 
@@ -30,11 +30,11 @@ IN_PLACE_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AccountBuckets:
-    """The buckets of one account; None for one that it does not limit."""
+class AccountRates:
+    """The rates of one account; None for one that it does not limit."""
 
-    requests: Bucket | None
-    tokens: Bucket | None
+    requests: SharedRate | None
+    tokens: SharedRate | None
 
     @property
     def limited(self) -> bool:
@@ -98,7 +98,7 @@ class LimitedModel:
     """A language model that waits for its account's limits, until the event is too late."""
 
     model: LanguageModel
-    buckets: AccountBuckets
+    rates: AccountRates
     waits: LimitWaits
 
     async def complete(self, prompt: Prompt, timeout_s: float) -> Completion:
@@ -110,7 +110,7 @@ class LimitedModel:
         estimate = estimated_tokens(prompt)
         try:
             async with asyncio.timeout(seconds_left()):
-                await self.waits.wait(self.buckets.acquire(estimate))
+                await self.waits.wait(self.rates.acquire(estimate))
         except TimeoutError as error:
             raise ModelUnavailable(
                 "waited for the account's limit of calls until the message was too old for a reply",
@@ -122,29 +122,29 @@ class LimitedModel:
             completion = await self.model.complete(prompt, timeout_s)
         except ModelUnavailable as error:
             if error.kind in NOT_SENT:
-                self.buckets.give_back(estimate)
+                self.rates.give_back(estimate)
             raise
-        if self.buckets.tokens is not None:
-            self.buckets.tokens.correct(estimate, completion.tokens.prompt + completion.tokens.completion)
+        if self.rates.tokens is not None:
+            self.rates.tokens.correct(estimate, completion.tokens.prompt + completion.tokens.completion)
         return completion
 
 
 class AccountLimits:
     """The limits of all accounts in this process."""
 
-    def __init__(self, buckets: FleetBuckets, slots: Slots, clock: Clock) -> None:
-        self._buckets = buckets
+    def __init__(self, rates: FleetRates, slots: Slots, clock: Clock) -> None:
+        self._rates = rates
         self._slots = slots
         self._clock = clock
-        self._accounts: OrderedDict[tuple[str, int | None, int | None], AccountBuckets] = OrderedDict()
+        self._accounts: OrderedDict[tuple[str, int | None, int | None], AccountRates] = OrderedDict()
 
     @asynccontextmanager
     async def ports(self, event: Event, account: Account, ports: Ports) -> AsyncIterator[Ports]:
         """The ports for one event: its calls wait for limits, at most until it is too late for a reply."""
         left_s = (scope.last_moment(event, account) - self._clock.now()).total_seconds()
         with until(self._clock.monotonic() + max(0.0, left_s)):
-            buckets, waits = self.of(account), LimitWaits(event=event, holds=ports.holds, clock=self._clock)
-            limited = _limited(ports, buckets, waits) if buckets.limited else ports
+            rates, waits = self.of(account), LimitWaits(event=event, holds=ports.holds, clock=self._clock)
+            limited = _limited(ports, rates, waits) if rates.limited else ports
             if account.concurrent_events is None or event.type is not EventType.MESSAGE:
                 yield limited
                 return
@@ -154,34 +154,34 @@ class AccountLimits:
                 with ports.holds.with_slot(event, slot):
                     yield limited
 
-    def of(self, account: Account) -> AccountBuckets:
-        """The buckets of an account; a changed limit has new ones, which take from the same place."""
+    def of(self, account: Account) -> AccountRates:
+        """The rates of an account; a changed limit has new ones, which take from the same place."""
         key = (account.user_id, account.requests_per_min, account.tokens_per_min)
         found = self._accounts.get(key)
         if found is None:
-            found = self._accounts[key] = AccountBuckets(
-                requests=self._bucket(account.user_id, Resource.REQUESTS, account.requests_per_min),
-                tokens=self._bucket(account.user_id, Resource.TOKENS, account.tokens_per_min),
+            found = self._accounts[key] = AccountRates(
+                requests=self._rate(account.user_id, Resource.REQUESTS, account.requests_per_min),
+                tokens=self._rate(account.user_id, Resource.TOKENS, account.tokens_per_min),
             )
         self._accounts.move_to_end(key)
         while len(self._accounts) > MOST_ACCOUNTS:
             self._accounts.popitem(last=False)
         return found
 
-    def _bucket(self, user_id: str, resource: Resource, per_minute: int | None) -> Bucket | None:
+    def _rate(self, user_id: str, resource: Resource, per_minute: int | None) -> SharedRate | None:
         if per_minute is None:
             return None
-        return Bucket(self._buckets, account_bucket(user_id, resource), per_minute, sleep=self._clock.sleep)
+        return SharedRate(self._rates, account_rate(user_id, resource), per_minute, sleep=self._clock.sleep)
 
 
-def account_bucket(user_id: str, resource: Resource) -> str:
-    """The name of an account's bucket."""
+def account_rate(user_id: str, resource: Resource) -> str:
+    """The name of an account's rate."""
     return f"account:{resource}:{user_id}"
 
 
-def _limited(ports: Ports, buckets: AccountBuckets, waits: LimitWaits) -> Ports:
+def _limited(ports: Ports, rates: AccountRates, waits: LimitWaits) -> Ports:
     def limited(model: LanguageModel) -> LanguageModel:
-        return LimitedModel(model=model, buckets=buckets, waits=waits)
+        return LimitedModel(model=model, rates=rates, waits=waits)
 
     judge = ports.judge
     if isinstance(judge, ModelJudge):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
 
 import orjson
 import structlog
@@ -16,6 +16,7 @@ from tasks.limits.quotas import QuotaReport
 from tasks.limits.upstream_limits import UpstreamLimits
 from worker.adapters.call_guard import CallGuard
 from worker.settings.calls import Resource
+from worker.stored_json import object_writer, read_object
 
 log = structlog.get_logger(__name__)
 
@@ -61,9 +62,6 @@ class WorkerReport:
     ahead_s: float = 0.0
 
 
-Report = TypeVar("Report", UpstreamReport, QuotaReport)
-
-
 def report_of(guard: CallGuard) -> UpstreamReport:
     """The report of an upstream now."""
     return UpstreamReport(
@@ -71,9 +69,9 @@ def report_of(guard: CallGuard) -> UpstreamReport:
         account=guard.upstream.account,
         state=guard.breaker.state,
         times_opened=guard.breaker.times_opened,
-        under_way=guard.bulkhead.in_use,
-        most=guard.bulkhead.most,
-        waiting=guard.bulkhead.waiting,
+        under_way=guard.places.taken,
+        most=guard.places.limit,
+        waiting=guard.places.waiting,
     )
 
 
@@ -89,17 +87,17 @@ async def _quota(sharing: list[CallGuard], resource: Resource) -> QuotaReport:
     """One resource of the upstreams that share an account."""
     limits = sharing[0].limits
     assert isinstance(limits, UpstreamLimits)  # every guard of a worker has its limits
-    bucket = limits.buckets.get(resource)
-    if bucket is not None:
-        bucket.used = (await bucket.look()).used
+    rate = limits.rates.get(resource)
+    if rate is not None:
+        rate.used = (await rate.look()).used
     return QuotaReport(
         account=sharing[0].upstream.account,
         upstreams=", ".join(guard.upstream.name for guard in sharing),
         resource=resource,
-        per_minute=bucket.per_minute if bucket else None,
+        per_minute=rate.per_minute if rate else None,
         used=limits.used[resource].last_minute,
         left=limits.left(resource),
-        waiting=bucket.waiting if bucket else 0,
+        waiting=rate.waiting if rate else 0,
         paused_s=round(limits.pause_left_s, 1),
     )
 
@@ -133,14 +131,15 @@ class Board:
 
     async def report(self) -> None:
         """Report once."""
-        quotas = await quotas_of(self._guards)
-        found = {
-            "upstreams": [asdict(report_of(guard)) for guard in self._guards],
-            "quotas": [asdict(each) for each in quotas],
-            "ahead_s": round(self._ahead_s(), 3),
-        }
+        found = WorkerReport(
+            worker=self._worker,
+            upstreams=tuple(report_of(guard) for guard in self._guards),
+            quotas=await quotas_of(self._guards),
+            ahead_s=round(self._ahead_s(), 3),
+        )
+        written = orjson.dumps(object_writer(WorkerReport)(found))
         async with self._redis.pipeline(transaction=False) as pipe:
-            pipe.set(_key(self._stream, self._worker), orjson.dumps(found), ex=KEPT_S)
+            pipe.set(_key(self._stream, self._worker), written, ex=KEPT_S)
             pipe.sadd(_names(self._stream), self._worker)
             await pipe.execute()
 
@@ -159,27 +158,7 @@ async def load_reports(redis: Redis, stream: str) -> tuple[WorkerReport, ...]:
     gone = [worker for worker, data in zip(workers, stored, strict=True) if data is None]
     if gone:
         await redis.srem(_names(stream), *gone)
-    return tuple(
-        _report(worker, orjson.loads(data))
-        for worker, data in zip(workers, stored, strict=True)
-        if data is not None
-    )
-
-
-def _report(worker: str, stored: Any) -> WorkerReport:
-    return WorkerReport(
-        worker=worker,
-        upstreams=tuple(_read(UpstreamReport, stored["upstreams"])),
-        quotas=tuple(_read(QuotaReport, stored["quotas"])),
-        ahead_s=float(stored.get("ahead_s", 0.0)),
-    )
-
-
-def _read(kind: type[Report], stored: Iterable[dict[str, Any]]) -> Iterator[Report]:
-    known = {each.name for each in fields(kind)}
-    for each in stored:
-        if known <= each.keys():  # a worker of another release may report more or less
-            yield kind(**{name: each[name] for name in known})
+    return tuple(read_object(WorkerReport, orjson.loads(data), "", []) for data in stored if data is not None)
 
 
 def _names(stream: str) -> str:

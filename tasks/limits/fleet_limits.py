@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tasks.limits.account_limits import AccountLimits
-from tasks.limits.buckets import Bucket, FleetBuckets
+from tasks.limits.rates import FleetRates, SharedRate
 from tasks.limits.slots import Slots
 from tasks.limits.upstream_limits import UpstreamLimits
 from worker.adapters.call_guard import Upstream
@@ -33,8 +33,8 @@ def limit_prefix(stream: str) -> str:
     return f"{{{stream}}}:limit"
 
 
-def upstream_bucket(account: str, resource: Resource) -> str:
-    """The name of the bucket of an upstream's account."""
+def upstream_rate(account: str, resource: Resource) -> str:
+    """The name of the rate of an upstream's account."""
     return f"upstream:{resource}:{account}"
 
 
@@ -47,11 +47,11 @@ class FleetLimits:
         self._settings = settings
         self._clock = clock
         self._prefix = prefix
-        self._buckets = FleetBuckets(redis, prefix=prefix)
+        self._rates = FleetRates(redis, prefix=prefix)
         self._slots = Slots(redis, prefix=prefix, worker=worker, sleep=clock.sleep)
         self._upstreams: dict[str, UpstreamLimits] = {}
         self._sharing: set[asyncio.Task[None]] = set()
-        self.accounts = AccountLimits(self._buckets, self._slots, clock)
+        self.accounts = AccountLimits(self._rates, self._slots, clock)
 
     def of(self, kind: UpstreamKind, upstream: Upstream) -> UpstreamLimits:
         """The limits of an upstream; those of one account are shared, and the lowest declared one counts."""
@@ -65,10 +65,10 @@ class FleetLimits:
                 paused=lambda seconds: self._share(account, seconds),
             )
         for resource, per_minute in declared.by_resource() if declared else ():
-            known = found.buckets.get(resource)
+            known = found.rates.get(resource)
             if known is None or per_minute < known.per_minute:
-                name = upstream_bucket(account, resource)
-                found.buckets[resource] = Bucket(self._buckets, name, per_minute, sleep=self._clock.sleep)
+                name = upstream_rate(account, resource)
+                found.rates[resource] = SharedRate(self._rates, name, per_minute, sleep=self._clock.sleep)
         return found
 
     async def run(self) -> None:

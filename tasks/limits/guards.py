@@ -11,10 +11,10 @@ from pydantic import SecretStr
 from tasks.limits.upstream_limits import UpstreamLimits
 from tasks.metrics import names
 from tasks.metrics.process import WorkerMetrics
-from worker.adapters.bulkhead import Bulkhead
 from worker.adapters.call_guard import CallGuard, CallLimits, Upstream, key_id, log_state
 from worker.adapters.circuit_breaker import BreakerLimits, BreakerState, CircuitBreaker
 from worker.adapters.vendor_failures import kind_of
+from worker.places import Places
 from worker.settings import Settings, classifier_key, embedding_endpoint
 from worker.settings.calls import Resource, UpstreamKind
 
@@ -76,8 +76,8 @@ class Guards:
             first_pause_s=settings.breaker_pause_s,
             longest_pause_s=max(settings.breaker_pause_s, settings.breaker_longest_pause_s),
         )
-        self._bulkheads = {
-            kind: Bulkhead(most_calls(settings, kind), wait_s=OPTIONAL_WAIT_S if kind in OPTIONAL else None)
+        self._places = {
+            kind: Places(most_calls(settings, kind), wait_s=OPTIONAL_WAIT_S if kind in OPTIONAL else None)
             for kind in UpstreamKind
         }
         self._settings = settings
@@ -102,7 +102,7 @@ class Guards:
         guard = CallGuard(
             upstream,
             breaker=CircuitBreaker(self._limits, changed=changed),
-            bulkhead=self._bulkheads[kind],
+            places=self._places[kind],
             kind_of=kind_of,
             limits=self._limits_of(kind, upstream),
             shared=kind is UpstreamKind.MODERATION,
@@ -112,7 +112,7 @@ class Guards:
         if metrics is not None:
             metrics.show_upstream(names.BREAKER_STATE, name, lambda: STATES.index(guard.breaker.state))
             self._show_quotas(metrics, guard)
-            metrics.show_upstream(names.CALLS_UNDER_WAY, name, lambda: guard.bulkhead.in_use)
+            metrics.show_upstream(names.CALLS_UNDER_WAY, name, lambda: guard.places.taken)
         return guard
 
     def _show_quotas(self, metrics: WorkerMetrics, guard: CallGuard) -> None:

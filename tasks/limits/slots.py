@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import resources
@@ -14,6 +14,8 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from tasks.shards.clients import LuaScript
+
 log = structlog.get_logger(__name__)
 
 LEASE_S: Final = 15.0
@@ -22,6 +24,7 @@ RENEW_S: Final = 4.0
 LOOK_S: Final = 0.25
 """Pause between two looks for a slot that another worker may have freed; one look for all that wait."""
 ANSWER_S: Final = 1.0
+LEASE: Final = (resources.files("tasks") / "limits" / "lua" / "lease.lua").read_text()
 
 
 @dataclass(slots=True)
@@ -92,9 +95,7 @@ class Slots:
         self, redis: Redis, *, prefix: str, worker: str, sleep: Callable[[float], Awaitable[None]]
     ) -> None:
         self._redis = redis
-        scripts = resources.files("tasks") / "limits" / "lua"
-        self._script = redis.register_script((scripts / "slot.lua").read_text())
-        self._renewal = redis.register_script((scripts / "renew_slots.lua").read_text())
+        self._leases = LuaScript(redis, LEASE)
         self._prefix = prefix
         self._worker = worker
         self._sleep = sleep
@@ -149,11 +150,8 @@ class Slots:
         if not held:
             return
         try:
-            async with asyncio.timeout(ANSWER_S), self._redis.pipeline(transaction=False) as pipe:
-                for user_id, members in held.items():
-                    values: list[str | int] = [int(LEASE_S * 1000), *members]
-                    await self._renewal(keys=[self._key(user_id)], args=values, client=pipe)
-                await pipe.execute()
+            async with asyncio.timeout(ANSWER_S):
+                await self._lease(held, most=0)
         except (RedisError, OSError) as error:
             log.debug("slots_not_renewed", error=type(error).__name__)
 
@@ -190,14 +188,19 @@ class Slots:
 
     async def _call(self, user_id: str, member: str, most: int) -> bool:
         """Whether the member has a slot; while Redis does not answer every event has one."""
-        values: list[str | int] = [member, most, int(LEASE_S * 1000)]
         try:
             async with asyncio.timeout(ANSWER_S):
-                found: Any = await self._script(keys=[self._key(user_id)], args=values)
+                return await self._lease({user_id: [member]}, most=most) > 0
         except (RedisError, OSError) as error:
             log.debug("slots_not_counted", error=type(error).__name__)
             return True
-        return bool(found)
+
+    async def _lease(self, members: Mapping[str, Sequence[str]], *, most: int) -> int:
+        """Take or renew leases of accounts' members; how many of them have one. ``most`` 0 only renews."""
+        values: list[str | int] = [int(LEASE_S * 1000), most]
+        for each in members.values():
+            values += [len(each), *each]
+        return int(await self._leases(keys=[self._key(user_id) for user_id in members], args=values))
 
     def _key(self, user_id: str) -> str:
         return slots_key(self._prefix, user_id)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tasks.limits.buckets import Bucket
 from tasks.limits.learned import Quota, pause_s, quotas
 from tasks.limits.quotas import MinuteCount
+from tasks.limits.rates import SharedRate
 from worker.adapters.call_guard import NotCalled
 from worker.model import AttemptOutcome
 from worker.ports import Clock
@@ -37,7 +37,7 @@ class UpstreamLimits:
     """Implements ``worker.adapters.call_guard.CallLimits``.
 
     Args:
-        buckets: the configured limits, by resource; a resource without a limit has none.
+        rates: the configured limits, by resource; a resource without a limit has none.
         longest_pause_s: a longer pause of the server is not waited for: the call fails as the server says.
         paused: called with the seconds of a pause that this process learned, for the other workers.
     """
@@ -45,12 +45,12 @@ class UpstreamLimits:
     def __init__(
         self,
         clock: Clock,
-        buckets: Mapping[Resource, Bucket],
+        rates: Mapping[Resource, SharedRate],
         *,
         longest_pause_s: float,
         paused: Callable[[float], None] = lambda _: None,
     ) -> None:
-        self.buckets = dict(buckets)
+        self.rates = dict(rates)
         self.learned_quotas: dict[Resource, LearnedQuota] = {}
         self._clock = clock
         self._longest_pause_s = longest_pause_s
@@ -75,11 +75,11 @@ class UpstreamLimits:
                 raise NotCalled(message, kind=AttemptOutcome.RATE_LIMITED, retry_after_s=left_s)
             spread_s = random.uniform(0, min(MOST_SPREAD_S, left_s * SPREAD_SHARE))  # noqa: S311
             await self._clock.sleep(left_s + spread_s)
-        if (requests := self.buckets.get(Resource.REQUESTS)) is not None:
+        if (requests := self.rates.get(Resource.REQUESTS)) is not None:
             await requests.acquire(1)
-        if tokens and (bucket := self.buckets.get(Resource.TOKENS)) is not None:
+        if tokens and (rate := self.rates.get(Resource.TOKENS)) is not None:
             try:
-                await bucket.acquire(tokens)
+                await rate.acquire(tokens)
             except BaseException:  # the wait was ended: the request is not made
                 if requests is not None:
                     requests.correct(1, 0)
@@ -102,20 +102,20 @@ class UpstreamLimits:
     def spent(self, estimated: int, tokens: int) -> None:
         """Correct the estimate of a call by what it used."""
         self.used[Resource.TOKENS].add(tokens)
-        if (bucket := self.buckets.get(Resource.TOKENS)) is not None:
-            bucket.correct(estimated, tokens)
+        if (rate := self.rates.get(Resource.TOKENS)) is not None:
+            rate.correct(estimated, tokens)
 
     def not_sent(self, tokens: int) -> None:
         """Give back what ``wait`` counted for a call that was not made."""
         self.used[Resource.REQUESTS].add(-1)
         for resource, amount in ((Resource.REQUESTS, 1), (Resource.TOKENS, tokens)):
-            if (bucket := self.buckets.get(resource)) is not None:
-                bucket.correct(amount, 0)
+            if (rate := self.rates.get(resource)) is not None:
+                rate.correct(amount, 0)
 
     def left(self, resource: Resource) -> int | None:
         """What is left of a resource: the server's figure, or the configured limit less the last minute."""
         known = self.learned_quotas.get(resource)
-        bucket = self.buckets.get(resource)
+        rate = self.rates.get(resource)
         figures = []
         if known is not None:
             is_over = known.quota.reset_s is not None and time.monotonic() - known.at_s >= known.quota.reset_s
@@ -123,6 +123,6 @@ class UpstreamLimits:
                 figures.append(known.quota.left)
             elif known.quota.limit is not None:
                 figures.append(known.quota.limit)
-        if bucket is not None:
-            figures.append(max(0, bucket.per_minute - bucket.used))
+        if rate is not None:
+            figures.append(max(0, rate.per_minute - rate.used))
         return min(figures, default=None)

@@ -8,11 +8,11 @@ from typing import Any, Final, cast
 from redis.exceptions import ResponseError
 
 from db.repair.model import Breach, FoundBreach
+from tasks.lanes.stream import GROUP, script
 from tasks.repair.context import RepairContext
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import LuaScript
 from tasks.shards.layout import ShardStream
-from tasks.stream import GROUP, script
 
 ME: Final = "repair"
 """The consumer that holds restored entries until a worker finishes them."""

@@ -10,8 +10,8 @@ from typing import Final, Protocol, TypeVar
 from redis.asyncio import Redis
 
 from db.repair.finding import Window
-from tasks.once_stream import MARK_TTL_S, begun_key
 from tasks.repair.context import RepairContext
+from tasks.sending.once_stream import MARK_TTL_S, begun_key
 
 PAGE: Final = 500
 MARGIN: Final = timedelta(hours=12)

@@ -8,10 +8,10 @@ from db.outgoing.events import OutgoingEventType
 from db.repair import finding, fixing
 from db.repair.finding import SentEvent
 from db.repair.model import Breach, FoundBreach
-from tasks.escalations.entries import entry_mark
-from tasks.once_stream import marks_of
 from tasks.repair import marks
 from tasks.repair.context import RepairContext
+from tasks.sending.escalation_entries import entry_mark
+from tasks.sending.once_stream import marks_of
 from worker.webhooks.types import WebhookType
 
 

@@ -10,11 +10,11 @@ from db.connection import Connection
 from db.repair import finding, fixing
 from db.repair.finding import SentReply
 from db.repair.model import Breach, FoundBreach
-from tasks.once_stream import marks_of
-from tasks.relay import mark_sent
 from tasks.repair import marks, retry
 from tasks.repair.context import RepairContext
 from tasks.repair.marks import PAGE, Emptied
+from tasks.sending.once_stream import marks_of
+from tasks.sending.relay import mark_sent
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import LuaScript
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from db.pool import Pool
 from tasks.replays.live import live_ports
-from tasks.wiring import policy_defaults
-from worker.assessment import ConsensusPolicy
+from tasks.upstreams import policy_defaults
+from worker.assessment import design_name, drafting_models
 from worker.evaluation.deciding import decide_item
 from worker.evaluation.figures import EvaluationFigures, ItemResult, figures_json, figures_of
 from worker.evaluation.items import GoldenItem, GoldenRejected
@@ -140,9 +140,10 @@ async def evaluate_arm(
     """
     chosen = model_settings(settings, arm.model)
     version = await asyncio.to_thread(compiled_version, arm.account, policy_defaults(chosen))
-    if arm.model != settings.llm_model and isinstance(version.policy, ConsensusPolicy):
+    if arm.model != settings.llm_model and drafting_models(version.policy):
         raise GoldenRejected(
-            "model: expected settings whose policy asks the deployment's model, got the policy consensus"
+            "model: expected settings whose policy asks the deployment's model, got the policy"
+            f" {design_name(version.policy)}"
         )
     results: list[ItemResult] = []
     waiting = iter(items)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from db.pool import Pool
 from tasks.limits.guards import Guards
-from tasks.wiring import build_ports, open_endpoints
+from tasks.upstreams import build_ports, open_endpoints
 from worker.adapters.system_clock import SystemClock
 from worker.model import NANO, Decision
 from worker.ports import Ports

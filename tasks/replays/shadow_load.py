@@ -8,8 +8,8 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from tasks.lanes.stream import GROUP
 from tasks.shards.backlog import load_layout
-from tasks.stream import GROUP
 
 log = structlog.get_logger(__name__)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from tasks.replays.shadow_batch import ShadowFound, ShadowWork, decide_batch
-from tasks.wiring import compile_patterns
+from tasks.upstreams import compile_patterns
 from worker.errors import StorageUnavailable
 
 LOWEST_PRIORITY: Final = 19

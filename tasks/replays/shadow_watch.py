@@ -11,7 +11,7 @@ import structlog
 
 from db.candidates.shadows import may_run_shadows
 from db.pool import create_pool
-from tasks import telemetry
+from tasks.process import telemetry
 from tasks.replays.shadow_load import is_loaded
 from tasks.replays.shadow_process import ChildNotStarted, ShadowProcess
 from tasks.replays.shadow_run import ShadowLimits, ShadowRunner

@@ -10,7 +10,7 @@ from typing import Any, Final
 from redis import Redis
 from redis.exceptions import RedisError
 
-from tasks.shards.clients import is_cluster_client
+from tasks.shards.clients import LuaScript, ScriptWords, is_cluster_client
 from tasks.shards.layout import Shard, ShardLayout, layout_key, layout_of, require
 from worker.errors import ConfigurationError
 
@@ -62,15 +62,15 @@ return ARGV[2]
 """
 
 
-def sealing(shard: Shard) -> tuple[str, int, str, str, str]:
-    """The words of the EVAL that seals a shard, if it is not, and answers how many entries it has."""
-    return SEAL, 2, shard.name, shard.sealed, NOTICE
+def sealing(shard: Shard) -> ScriptWords:
+    """Keys and arguments of SEAL, which seals a shard, if it is not, and answers how many entries it has."""
+    return {"keys": [shard.name, shard.sealed], "args": [NOTICE]}
 
 
-def agreement(stream: str, shards: int | None) -> tuple[str, int, str, str, str, str]:
-    """The words of the EVAL that answers the layout; it makes one where no event was ever published."""
+def agreement(stream: str, shards: int | None) -> ScriptWords:
+    """Keys and arguments of AGREE: the layout, made where no event was ever published."""
     wanted = "" if shards is None else str(shards)
-    return AGREE, 2, stream, layout_key(stream), wanted, NOTICE
+    return {"keys": [stream, layout_key(stream)], "args": [wanted, NOTICE]}
 
 
 def agree(redis: Redis, stream: str, shards: int | None) -> ShardLayout:
@@ -79,7 +79,7 @@ def agree(redis: Redis, stream: str, shards: int | None) -> ShardLayout:
     Raises:
         ConfigurationError: it was made with another number.
     """
-    stored: Any = redis.eval(*agreement(stream, shards))
+    stored: Any = LuaScript(redis, AGREE).run(**agreement(stream, shards))
     return require(layout_of(stream, stored), shards)
 
 
@@ -91,7 +91,8 @@ def current_layout(redis: Redis, stream: str) -> ShardLayout:
 
 def unfinished(redis: Redis, layout: ShardLayout) -> dict[Shard, int]:
     """Entries of sealed shards that are not decided yet, by shard; none of those that are empty."""
-    counts: dict[Shard, Any] = {shard: redis.eval(*sealing(shard)) for shard in layout.sealed()}
+    seal = LuaScript(redis, SEAL)
+    counts: dict[Shard, Any] = {shard: seal.run(**sealing(shard)) for shard in layout.sealed()}
     return {shard: int(count) for shard, count in counts.items() if count}
 
 
@@ -111,10 +112,10 @@ def double(redis: Redis, stream: str) -> ShardLayout:
         raise ConfigurationError(f"shards: expected at most {MOST_SHARDS}, got {2 * layout.shards}")
     until = time.monotonic() + WAITS_S
     for shard in layout.current():
-        redis.eval(*sealing(shard))
+        LuaScript(redis, SEAL).run(**sealing(shard))
         _wait_for_replica(redis, shard, min(WAIT_MS, int((until - time.monotonic()) * 1000)))
     before, after = (",".join(map(str, each)) for each in _epochs(layout))
-    stored: Any = redis.eval(SWITCH, 1, layout_key(stream), before, after)
+    stored: Any = LuaScript(redis, SWITCH).run(keys=[layout_key(stream)], args=[before, after])
     return layout_of(stream, stored)
 
 

@@ -48,7 +48,7 @@ async def shard_backlog(redis: Redis, found: ShardStream) -> ShardBacklog:
     return ShardBacklog(
         accepted=int(info["entries-added"]),
         unfinished=int(info["length"]),
-        ready_lanes=int(await redis.zcard(f"{prefix}queue")) + int(await redis.scard(f"{prefix}ready")),
+        ready_lanes=int(await redis.zcard(f"{prefix}queue")),
         workers=int(await redis.scard(f"{prefix}workers")),
         vanished=int(await redis.get(f"{prefix}vanished") or 0),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, TypedDict, cast
 
 from redis import Redis as SyncRedis
 from redis.asyncio import Redis
@@ -107,6 +107,13 @@ async def close(redis: Redis) -> None:
     await asked.aclose()
 
 
+class ScriptWords(TypedDict):
+    """Keys and arguments of one call of a script."""
+
+    keys: Sequence[str]
+    args: Sequence[str | bytes | float]
+
+
 class LuaScript:
     """A script by its hash; a node that does not know it gets its text.
 
@@ -114,15 +121,23 @@ class LuaScript:
     them is down.
     """
 
-    def __init__(self, redis: Redis, text: str) -> None:
+    def __init__(self, redis: Redis | SyncRedis, text: str) -> None:
         self.text = text
         self.sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
         self._redis = redis
 
     async def __call__(self, *, keys: Sequence[str], args: Sequence[str | bytes | float]) -> Any:
-        """The script's answer."""
+        """The script's answer, from a client of asyncio."""
         redis: Any = self._redis  # its methods are typed for both colours at once
         try:
             return await redis.evalsha(self.sha, len(keys), *keys, *args)
         except NoScriptError:
             return await redis.eval(self.text, len(keys), *keys, *args)
+
+    def run(self, *, keys: Sequence[str], args: Sequence[str | bytes | float]) -> Any:
+        """The script's answer, from a client for threads and commands."""
+        redis: Any = self._redis
+        try:
+            return redis.evalsha(self.sha, len(keys), *keys, *args)
+        except NoScriptError:
+            return redis.eval(self.text, len(keys), *keys, *args)

@@ -9,12 +9,12 @@ from typing import Final
 import structlog
 from redis.exceptions import RedisError
 
-from tasks.engine import Engine
-from tasks.places import Places
+from tasks.lanes.engine import Engine
+from tasks.lanes.stream import Lanes
 from tasks.shards.lanes import ShardedLanes
 from tasks.shards.layout import Shard
-from tasks.stream import Lanes
 from worker.cancellation import cancel_all
+from worker.places import Places
 
 log = structlog.get_logger(__name__)
 

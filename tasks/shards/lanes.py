@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from redis.asyncio import Redis
 
-from tasks.shards.agreement import agreement, sealing
+from tasks.lanes.stream import Lanes, NewerEntry
+from tasks.shards.agreement import AGREE, SEAL, agreement, sealing
 from tasks.shards.backlog import load_layout
-from tasks.shards.clients import close
+from tasks.shards.clients import LuaScript, close
 from tasks.shards.layout import Shard, ShardLayout, layout_of, require, shard_number
-from tasks.stream import Lanes, NewerEntry
 from worker.cancellation import all_of
 from worker.errors import PayloadRejected
 from worker.model import Event
@@ -54,8 +53,7 @@ class ShardedLanes:
             RedisError: Redis did not answer.
         """
         stream = self.layout.stream
-        redis: Any = self.redis  # its methods are typed for both colours at once
-        stored = await redis.eval(*agreement(stream, shards))
+        stored = await LuaScript(self.redis, AGREE)(**agreement(stream, shards))
         self.layout = require(layout_of(stream, stored), shards)
 
     async def look(self) -> ShardLayout:
@@ -92,8 +90,7 @@ class ShardedLanes:
         Raises:
             RedisError: Redis did not answer.
         """
-        redis: Any = self.redis  # its methods are typed for both colours at once
-        return int(await redis.eval(*sealing(shard)))
+        return int(await LuaScript(self.redis, SEAL)(**sealing(shard)))
 
     async def begin_run(self, entry_id: str) -> int:
         """``Lanes.begin_run`` of the entry's shard."""

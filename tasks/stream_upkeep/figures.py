@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from tasks.outgoing import OUTGOING
+from tasks.sending.outgoing import OUTGOING
 from tasks.stream_upkeep.trimming import text_of, trimmed_key
 from worker.settings import OutgoingStreamSettings
 

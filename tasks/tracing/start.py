@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Protocol, cast
 
-from worker.errors import ConfigurationError
+from worker import extras
 from worker.model import Decision, TraceContext
 from worker.settings import Settings
 
@@ -36,10 +35,5 @@ def start_traces(settings: Settings) -> Traces | None:
     """
     if settings.traces_url is None:
         return None
-    try:
-        implementation = importlib.import_module(IMPLEMENTATION)
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"HUSHGATE_TRACES_URL: expected the extra hushgate[traces], got no module {error.name}"
-        ) from error
+    implementation = extras.load(IMPLEMENTATION, needed_by="HUSHGATE_TRACES_URL")
     return cast("Traces", implementation.OtlpTraces(settings))

@@ -7,13 +7,12 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from db.appeals.records import AppealOutcome, AppealSource
 from db.conversation_owners import OwnerCause
 from db.outgoing.events import OutgoingEvent
-from db.reviews.rulings import Effect
 from db.webhooks.queue import ClaimedDelivery
-from tasks.escalations.entries import closed_entry, opened_entry
-from tasks.outgoing import (
+from features.feature import merged
+from tasks.sending.escalation_entries import closed_entry, opened_entry
+from tasks.sending.outgoing import (
     DRAFT,
     ESCALATION_CLOSED,
     ESCALATION_OPENED,
@@ -59,23 +58,6 @@ class OwnerEntry(BaseModel):
     )
 
 
-class AppealDecidedEntry(Body):
-    """The outcome of an appeal against a decision, sent once, when it can no longer be undone."""
-
-    appeal_id: Uuid = Field(description="The appeal.")
-    author_id: str = Field(description="Who wrote the message.")
-    source: AppealSource = Field(description="How the appeal came in: `api`, `link` or `page`.")
-    outcome: AppealOutcome = Field(
-        description="`upheld`: the decision stands; `restored`: it was wrong, undo what followed from it."
-    )
-    statement: str = Field(description="The reasons, written for the author.")
-    effect: Effect = Field(
-        description="`restored` where the message came back into the history, else `none`."
-    )
-    received_at: Time = Field(description="When the appeal came in.")
-    decided_at: Time = Field(description="When it was decided.")
-
-
 class RolloutReturnedEntry(BaseModel):
     """A rollout left its bounds: the settings in force decide every conversation again."""
 
@@ -105,7 +87,7 @@ BODIES: Final[Mapping[str, type[BaseModel]]] = {
     WebhookType.DECISION_MADE: DecisionEntry,
     WebhookType.CONVERSATION_TAKEN: OwnerEntry,
     WebhookType.CONVERSATION_RELEASED: OwnerEntry,
-    WebhookType.APPEAL_DECIDED: AppealDecidedEntry,
+    **merged("outgoing"),
     WebhookType.ROLLOUT_RETURNED: RolloutReturnedEntry,
     TEST_TYPE: TestEntry,
 }

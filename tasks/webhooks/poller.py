@@ -16,7 +16,7 @@ from db.database_clock import DatabaseClock
 from db.pool import Pool
 from db.webhooks import endings, queue
 from db.webhooks.queue import ClaimedDelivery, QueueLimits
-from tasks import telemetry
+from tasks.process import telemetry
 from tasks.webhooks.bodies import event_data
 from worker.adapters.boot_clock import seconds_since_boot
 from worker.adapters.webhook_sender import WebhookSender

@@ -24,8 +24,8 @@ from redis.exceptions import RedisError
 
 from cli.stack import Stack
 from sandbox.server import SandboxHandle
-from tasks.publish import append
-from tasks.stream import GROUP
+from tasks.lanes.stream import GROUP
+from tasks.publishing.publish import append
 from tests.support.seeding import seed_document
 
 Value = TypeVar("Value")

@@ -15,7 +15,13 @@ MOST_UNSEEN = 6
 """A busy machine may leave a fault without a demonstration: nothing was sent over its link meanwhile."""
 CERTAIN = {
     *PROCESS_SIGNALS,
-    *(FaultKind.VALKEY_KILL, FaultKind.POSTGRES_KILL, FaultKind.READ_ONLY, FaultKind.MEMORY_FULL),
+    *(
+        FaultKind.VALKEY_KILL,
+        FaultKind.FAILOVER,
+        FaultKind.POSTGRES_KILL,
+        FaultKind.READ_ONLY,
+        FaultKind.MEMORY_FULL,
+    ),
 }
 
 

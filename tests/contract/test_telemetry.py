@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 from sentry_sdk.data_collection import _resolve_data_collection
 
-from tasks.telemetry import DATA_COLLECTION, SENT, allowed
+from tasks.process.telemetry import DATA_COLLECTION, SENT, allowed
 
 OFF: Final[Any] = {"mode": "off"}
 

@@ -17,9 +17,9 @@ from redis import Redis
 
 from db import logins
 from db.logins import LOGINS, Service
-from tasks import telemetry
 from tasks.alerts.known import alerts_key
 from tasks.alerts.watch import AlertWatch
+from tasks.process import telemetry
 from tests.support.fleet_signs import STREAM, sign_fleet
 from tests.support.running import eventually
 from tests.support.terminal import Shell
@@ -169,6 +169,7 @@ def test_sentry_gets_the_name_of_an_alert_only(
 ) -> None:
     """Its sentences name accounts and rules."""
     sent: list[Any] = []
+    monkeypatch.setattr(telemetry, "_sdk", sentry_sdk)
     monkeypatch.setattr(
         sentry_sdk, "capture_event", lambda event: sent.append(telemetry.allowed(event, None))
     )

@@ -9,8 +9,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from tasks.alerts.declared import ALERTS
-from tasks.alerts.rules_file import rules_file
+from tasks.alerts.declared import ALERTS, rules_file
 from tests.support.promtool import promtool
 
 SERIES: Final = yaml.safe_load((Path(__file__).parents[1] / "fixtures" / "alert_series.yml").read_text())

@@ -16,7 +16,7 @@ from db.audit.decision_list import DecisionCount, DecisionPage
 from db.audit.filters import Filters, ReviewFilter
 from db.audit.search import Patience
 from db.connection import Connection
-from db.figures.statements import RunEvent
+from db.figures.figure_sql import RunEvent
 from tests.support.auditing import ago, assessed, decided, queued, reviewed, staged, store
 from tests.support.reviewing import add_person
 from worker.model import (

@@ -13,10 +13,10 @@ from psycopg.types.json import Jsonb
 from selectolax.lexbor import LexborHTMLParser
 from uuid_utils.compat import uuid7
 
+from compliance.erasure.records import ErasureKind
 from db.candidates.backtest_examples import changed_settings, examples_with
 from db.candidates.backtests import Backtest, begin_backtest, get_backtest
 from db.candidates.replaying import ReplayState
-from db.governance.erasures import ErasureKind
 from db.people.records import Person, Role
 from db.pool import create_pool
 from sandbox.server import SandboxHandle

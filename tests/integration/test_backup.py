@@ -16,8 +16,8 @@ from redis.exceptions import AuthenticationError
 from cli.stack import Stack
 from sandbox.server import SandboxHandle
 from tasks.backup.streams import load_streams, save_streams
-from tasks.once_stream import marks_of
-from tasks.publish import append
+from tasks.publishing.publish import append
+from tasks.sending.once_stream import marks_of
 from tasks.shards.agreement import current_layout, double
 from tests.conftest import create_database, database_at
 from tests.support.fleet_signs import STREAM

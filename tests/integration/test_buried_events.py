@@ -17,14 +17,14 @@ from psycopg.rows import dict_row
 from cli.stack import Stack
 from db import conservation, dead_letters, decisions
 from db.audit.decision_list import read_connection
+from db.commits.commit_sql import KEY, commit_statement
 from db.commits.known import Recorded, find_outcome
-from db.commits.statements import KEY, commit_statement
 from db.commits.values import commit_values
 from db.dead_letters import DeadLetter
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle
-from tasks.governance.sweep import sweep
-from tasks.stream import EntryGrant
+from tasks.lanes.stream import EntryGrant
+from tasks.retention.sweep import sweep
 from tests.conftest import create_database, database_at
 from tests.support.retention import keeping
 from tests.support.running import Running, eventually, running
@@ -246,7 +246,7 @@ async def test_retention_keeps_the_balance_of_buried_events(source: Pool, owner:
     await decisions.record_decision(source, decision(decided, at=old))
     young = entry_of("young")
     await dead_letters.bury_event(source, letter(young), young)
-    owner.execute("SELECT hushgate_sweep_before('dead_letters', now() - interval '1 day')")
+    owner.execute("SELECT hushgate_sweep_rows('dead_letters', now() - interval '1 day', NULL, 9)")
     between = await holds(url, accepted=5)
     gone = await sweep(source, keeping(HUSHGATE_KEEP_KEYS_DAYS=1, HUSHGATE_KEEP_DEAD_LETTERS_DAYS=1), NOW)
 

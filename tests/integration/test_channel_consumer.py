@@ -62,6 +62,31 @@ def test_a_killed_consumer_sends_nothing_twice_and_loses_nothing(
     assert [path.split("?")[0] for path, _ in channel.calls].count("/conversations.replies") == 3
 
 
+def test_entries_that_hushgate_did_not_sign_are_kept_aside(
+    redis: Redis, channel: FakeChannel, consumer: Consumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the key, a forged, changed or moved entry is never sent; an earlier key may still sign."""
+    keys = [bytes([number]) * 32 for number in range(3)]
+    monkeypatch.setattr("examples.channels.consumer.KEYS", keys[:2])
+    put_reply(redis, 0, signing_key=keys[0])
+    put_reply(redis, 1)
+    put_reply(redis, 2, signing_key=keys[2])
+    put_reply(redis, 3, signing_key=keys[1])
+    good = dict(cast("Any", redis.xrange(REPLIES))[0][1])
+    changed = good | {b"data": good[b"data"].replace(b"reply 0", b"reply 9")}
+    other_key = good | {b"key": b"shop/e9"}
+    for fields in (changed, other_key):
+        redis.xadd(REPLIES, cast("Any", fields))
+    redis.xadd(RETRACTIONS, cast("Any", good))
+    for _ in range(8):
+        consumer.step()
+
+    assert channel.texts() == ["reply 0", "reply 3"]
+    refused = [fields for _, fields in cast("Any", redis.xrange(f"{GROUP}:refused"))]
+    assert len(refused) == 5
+    assert {fields[b"error"] for fields in refused} == {b"signature: expected one of HUSHGATE_STREAM_KEY"}
+
+
 def test_a_consumer_ends_after_the_request_under_way(
     redis: Redis, redis_url: str, channel: FakeChannel
 ) -> None:

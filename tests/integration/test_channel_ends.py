@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from redis import Redis
 
-from cli.stack.loopback import free_address, status
+from cli.deployment.loopback import free_address, status
 from db.people.api_tokens import TokenScope
 from sandbox.server import SandboxHandle
 from tests.support.channel_programs import channel_program

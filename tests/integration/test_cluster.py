@@ -19,24 +19,24 @@ from redis.exceptions import RedisError
 from cli.doctor.cluster import cluster_checks
 from cli.events import repair
 from tasks.backup.streams import load_streams, require_empty, save_streams, saved_entry_ids
-from tasks.engine import Engine
 from tasks.fleet.state import load_stream_state
-from tasks.lane_upkeep import EngineLimits
-from tasks.memory import memory
-from tasks.once_stream import OnceStream, Outgoing, marks_of
-from tasks.places import Places
-from tasks.publish import append, open_shards
+from tasks.lanes.engine import Engine
+from tasks.lanes.stream import EntryGrant, Lanes
+from tasks.lanes.upkeep import EngineLimits
+from tasks.publishing.publish import append, open_shards
 from tasks.repair.marks import existing
+from tasks.sending.once_stream import OnceStream, Outgoing, marks_of
 from tasks.shards.agreement import current_layout, double
 from tasks.shards.clients import close, connect, connect_sync
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
-from tasks.stream import EntryGrant, Lanes
 from tasks.stream_upkeep.figures import load_figures
+from tasks.stream_upkeep.redis_memory import memory
 from tasks.stream_upkeep.trimming import Keep, trim
 from tests.support.cluster import Cluster
 from tests.support.running import eventually
 from tests.support.terminal import Shell
+from worker.places import Places
 from worker.settings import OutgoingStreamSettings
 
 STREAM = "hushgate:events"

@@ -11,7 +11,7 @@ import psycopg
 
 from db.compiled_rules import CompiledSets
 from db.pool import Pool, create_pool
-from tasks.accounts import LARGE_SET, Rulebooks
+from tasks.entries.rulebooks import LARGE_SET, Rulebooks
 from worker.model import Account
 from worker.rules.build_id import build_id
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from typing import Any, TypeVar
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from psycopg.rows import dict_row
 
 from cli.stack import Stack
+from compliance import tables as compliance_tables  # noqa: F401
 from db import (
     accounts,
+    baseline,
     conservation,
     decisions,
     migrate,
@@ -31,10 +33,9 @@ from db.columns import metadata
 from db.commits.known import Recorded
 from db.conversations import PostgresConversations
 from db.figures import tables  # noqa: F401
-from db.governance import tables as governance_tables  # noqa: F401
-from db.governance.declared import RETENTION
 from db.pool import Pool, create_pool
-from tasks.governance.sweep import sweep
+from db.retention.declared import RETENTION
+from tasks.retention.sweep import sweep
 from tests.conftest import create_database, database_at
 from tests.support.retention import keeping
 from tests.support.samples import account, event
@@ -55,6 +56,7 @@ from worker.reasons import Reason
 
 Value = TypeVar("Value")
 NUMBERS = count(1)
+FILES = (*baseline.BEFORE_TABLES, *baseline.AFTER_TABLES)
 NOW = datetime.now(UTC)
 Rows = psycopg.Connection[dict[str, Any]]
 
@@ -121,7 +123,7 @@ def differences(url: str) -> list[Any]:
         return list(compare_metadata(context, metadata))
 
 
-def test_migrations_make_what_the_code_knows(database_url: str) -> None:
+def test_a_new_database_has_what_the_code_knows(database_url: str) -> None:
     """Columns, types, defaults, indexes, comments: nothing is left to change."""
     assert differences(database_url) == []
 
@@ -152,66 +154,38 @@ def test_tables_whose_rows_change_are_vacuumed_by_count(owner: Rows) -> None:
     )
 
 
-def test_down_and_up_again(empty_url: str) -> None:
-    """A downgrade leaves nothing behind, and the way up is open again."""
-    assert migrate.upgrade(empty_url) == (None, migrate.head())
-    with migrate.engine(empty_url).connect() as connection:
-        command.downgrade(migrate._config(connection), "base")
-        connection.commit()
-        left = connection.execute(
-            sa.text("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace")
-        ).scalars()
-        assert set(left) <= {"alembic_version", "alembic_version_pkc"}
-        functions = "SELECT count(*) FROM pg_proc WHERE proname LIKE 'hushgate%'"
-        assert connection.execute(sa.text(functions)).scalar_one() == 0
+def test_every_function_is_that_of_its_file(owner: Rows) -> None:
+    """A function that a migration changed without its file, or a file without a migration, is found."""
+    installed = owner.execute("SELECT prosrc FROM pg_proc WHERE proname LIKE 'hushgate%'").fetchall()
+    files = "".join(baseline.statements(name, "public") for name in FILES)
+    written = re.findall(r"AS \$\$(.*?)\$\$;", files, re.DOTALL)
+
+    assert sorted(row["prosrc"] for row in installed) == sorted(written)
+
+
+def test_the_files_can_be_run_again(database_url: str) -> None:
+    """A migration runs those that changed; bodies are checked, because all that they name exists."""
+    with migrate.engine(database_url).begin() as connection:
+        baseline.run(connection, *(name for name in FILES if name != "first_queues"))
+
+    assert differences(database_url) == []
+
+
+def test_the_tables_may_be_in_another_schema(empty_url: str) -> None:
+    """The current one: functions with the owner's rights search it, and partitions are created in it."""
+    with psycopg.connect(empty_url, autocommit=True) as connection:
+        connection.execute('CREATE SCHEMA "Shop"')
+        database = connection.info.dbname
+        connection.execute(f'ALTER DATABASE "{database}" SET search_path = "Shop", public'.encode())
     migrate.upgrade(empty_url)
+    with psycopg.connect(empty_url, autocommit=True) as connection:
+        made = connection.execute("SELECT hushgate_ensure_partitions(current_date, 4)").fetchone()
+        found = connection.execute(
+            "SELECT DISTINCT relnamespace::regnamespace::text FROM pg_class WHERE relname ~ '^ai_decisions'"
+        ).fetchall()
 
-    assert differences(empty_url) == []
-
-
-def test_who_added_somebody_counts_as_who_gave_their_password(empty_url: str) -> None:
-    """Also before migration 0008; who signs in elsewhere, or came by the command line, has no giver."""
-    with migrate.engine(empty_url).connect() as connection:
-        command.upgrade(migrate._config(connection), "0007")
-        add = sa.text(
-            "INSERT INTO people (id, login, password_hash, created_by) VALUES (:id, :login, :hash, :by)"
-        )
-        for login, hashed, by in (
-            ("admin", "x", "root (command line)"),
-            ("added", "x", "admin"),
-            ("linked", None, "admin"),
-        ):
-            connection.execute(add, {"id": uuid4(), "login": login, "hash": hashed, "by": by})
-        connection.commit()
-        command.upgrade(migrate._config(connection), "head")
-        connection.commit()
-        given = "SELECT p.login FROM people p JOIN people g ON g.id = p.password_given_by"
-        found = connection.execute(sa.text(f"{given} WHERE g.login = 'admin'"))
-
-        assert found.scalars().all() == ["added"]
-
-
-def test_queued_bulk_reviews_keep_their_ruling(empty_url: str) -> None:
-    """Migration 0018 renames the parameter of stored jobs, and a downgrade renames it back."""
-    found = sa.text("SELECT params FROM jobs")
-    with migrate.engine(empty_url).connect() as connection:
-        command.upgrade(migrate._config(connection), "0017")
-        connection.execute(sa.text("INSERT INTO people (id, login) VALUES (gen_random_uuid(), 'lead')"))
-        connection.execute(
-            sa.text("""
-                INSERT INTO jobs (id, person_id, kind, params)
-                SELECT gen_random_uuid(), id, 'bulk_review', '{"verdict": "agree", "reason": "OTHER"}'
-                FROM people
-            """)
-        )
-        command.upgrade(migrate._config(connection), "0018")
-        after = connection.execute(found).scalar_one()
-        command.downgrade(migrate._config(connection), "0017")
-        before = connection.execute(found).scalar_one()
-        connection.commit()
-
-    assert after == {"ruling": "agree", "reason": "OTHER"}
-    assert before == {"verdict": "agree", "reason": "OTHER"}
+        assert made == (1,)
+        assert found == [('"Shop"',)]
 
 
 def test_migrating_twice_changes_nothing(database_url: str) -> None:
@@ -495,11 +469,10 @@ def test_retention_never_takes_what_is_young(worker: Rows) -> None:
     """The worker's login cannot erase the recent audit."""
     for call in (
         "hushgate_drop_partitions(current_date)",
-        "hushgate_sweep_before('event_keys', now())",
-        "hushgate_sweep_outgoing(now())",
-        "hushgate_sweep_escalations(now())",
-        "hushgate_sweep_answers(now())",
-        "hushgate_sweep_outbox(now())",
+        *(
+            f"hushgate_sweep_rows('{table}', now(), NULL, 9)"
+            for table in ("event_keys", "outgoing_events", "escalations", "answers", "outbox")
+        ),
     ):
         with pytest.raises(psycopg.errors.RaiseException, match=r"retention: expected a .* days? ago"):
             worker.execute(f"SELECT {call}".encode())
@@ -507,9 +480,9 @@ def test_retention_never_takes_what_is_young(worker: Rows) -> None:
 
 def test_retention_knows_its_tables_only(worker: Rows) -> None:
     """The function runs with the owner's rights; its argument must not choose what they reach."""
-    for table in ("ai_decisions", "outbox", "event_keys; DROP TABLE outbox"):
+    for table in ("ai_rules", "event_keys; DROP TABLE outbox"):
         with pytest.raises(psycopg.errors.RaiseException, match="does not know"):
-            worker.execute("SELECT hushgate_sweep_before(%s, now())", (table,))
+            worker.execute("SELECT hushgate_sweep_rows(%s, now(), NULL, 9)", (table,))
 
 
 SEED = """

@@ -17,20 +17,17 @@ from tests.conftest import create_database, database_at
 Rows = psycopg.Connection[dict[str, Any]]
 LOGIN = "hushgate_test_intruder"
 CALLS = (
-    "hushgate_sweep_quarantine(now())",
-    "hushgate_sweep_held_drafts(now())",
     "hushgate_expire_held_drafts('a', 'c', 'm', now())",
-    "hushgate_sweep_before('event_keys', now() - interval '2 days')",
-    "hushgate_sweep_before('duplicates', now() - interval '2 days')",
-    "hushgate_sweep_before('dead_letters', now() - interval '2 days')",
-    "hushgate_sweep_outgoing(now() - interval '7 days')",
-    "hushgate_sweep_escalations(now() - interval '29 days')",
-    "hushgate_sweep_answers(now() - interval '29 days')",
-    "hushgate_sweep_outbox(now() - interval '29 days')",
     "hushgate_drop_partitions('1990-01-01')",
-    "hushgate_sweep_rows('event_keys', now() - interval '2 days', NULL, 9)",
-    "hushgate_sweep_rows('messages', now() - interval '2 days', NULL, 9)",
-    "hushgate_sweep_rows('legal_holds', now() - interval '29 days', NULL, 9)",
+    *(
+        f"hushgate_sweep_rows('{table}', now() - interval '{age}', NULL, 9)"
+        for age, tables in (
+            ("0 days", ("quarantine", "held_drafts")),
+            ("2 days", ("event_keys", "duplicates", "dead_letters", "messages")),
+            ("29 days", ("outgoing_events", "escalations", "answers", "outbox", "legal_holds")),
+        )
+        for table in tables
+    ),
     "hushgate_retention_due('ai_decisions', now(), 9)",
     "hushgate_ensure_partitions(current_date, 0)",
     "hushgate_return_rollout(gen_random_uuid(), 'a bound', NULL, now())",
@@ -94,7 +91,7 @@ def test_a_worker_login_cannot_run_code_as_the_owner(intruder: Rows, owner: Rows
     intruder.execute(
         "CREATE TRIGGER planted BEFORE DELETE ON quarantine FOR EACH ROW EXECUTE FUNCTION pg_temp.as_whom()"
     )
-    intruder.execute("SELECT hushgate_sweep_quarantine(now())")
+    intruder.execute("SELECT hushgate_sweep_rows('quarantine', now(), NULL, 9)")
 
     assert intruder.execute("SELECT name FROM pg_temp.seen").fetchall() == []
     assert intruder.execute("SELECT count(*) AS left FROM pg_temp.quarantine").fetchone() == {"left": 1}
@@ -162,7 +159,7 @@ def test_every_function_of_the_owner_and_every_trigger_has_a_fixed_path(owner: R
 def test_the_quarantine_is_swept_up_to_now_and_no_further(owner: Rows) -> None:
     """A worker login cannot empty the quarantine before its time; a minute of clock skew is allowed."""
     owner.execute("SET ROLE hushgate_worker")
-    sweep = "SELECT hushgate_sweep_quarantine(now() + %s::interval)"
+    sweep = "SELECT hushgate_sweep_rows('quarantine', now() + %s::interval, NULL, 9)"
     owner.execute(sweep, ("59 seconds",))
     for ahead in ("61 seconds", "10 years"):
         with pytest.raises(psycopg.errors.RaiseException, match="not after now"):

@@ -99,23 +99,6 @@ async def test_a_reply_that_a_takeover_found_unrecorded_is_retracted(shop: Shop)
     assert shop.retracted(made) == [made.decision_id]
 
 
-async def test_replies_with_one_retraction_id_stop_no_relay(shop: Shop) -> None:
-    """Rows of an earlier release: a deletion gave its own id to every reply."""
-    made = await shop.escalated()
-    await shop.relay()
-    answer_id = await shop.answer(made)
-    await shop.send_and_die()
-    deletion = await shop.delete(made)
-    shop.rows("UPDATE outbox SET retraction_id = %s WHERE decision_id = %s", deletion.decision_id, answer_id)
-    shop.rows(
-        "UPDATE retractions SET review_id = %s WHERE decision_id = %s", deletion.decision_id, made.decision_id
-    )
-    await shop.relay()
-    await shop.relay()
-
-    assert shop.retracted(made) == [made.decision_id, answer_id]
-
-
 async def test_a_deletion_closes_the_escalation_of_its_message_only(shop: Shop) -> None:
     """Its held drafts expire; other messages of the account keep both."""
     made, other = await shop.escalated(), await shop.escalated()

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from cli.demo.run import STAYS
-from cli.stack.loopback import status
+from cli.deployment.loopback import status
 from tests.support.terminal import HUSHGATE
 
 EVERYTHING_EMBEDDED: Final = {

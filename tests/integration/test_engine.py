@@ -12,16 +12,16 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from tasks.engine import Engine, Handler
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
-from tasks.lane_upkeep import EngineLimits
-from tasks.stream import (
+from tasks.lanes.engine import Engine, Handler
+from tasks.lanes.stream import (
     GROUP,
     EntryGrant,
     Lanes,
     ReadResult,
     connect,
 )
+from tasks.lanes.upkeep import EngineLimits
 
 STREAM = "test:events"
 PATIENCE_S = 60.0
@@ -117,7 +117,7 @@ class CountedReads(Lanes):
 
 async def test_a_lonely_event_takes_one_read(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     """The READ that grants it also says that nothing else is there."""
-    monkeypatch.setattr("tasks.engine.IDLE_BLOCK_MS", 5_000)
+    monkeypatch.setattr("tasks.lanes.engine.IDLE_BLOCK_MS", 5_000)
     handled = asyncio.Queue[EntryGrant]()
     lanes = CountedReads(redis, stream=STREAM, worker="a", keep_bytes=4096)
     engine = Engine(lanes, handled.put, limits())

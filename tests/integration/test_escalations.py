@@ -31,10 +31,10 @@ from db.escalations.closing import (
 )
 from db.pool import WORKER_ROLE, Pool, create_pool
 from db.review_store import Store
-from tasks.escalations.relay import EscalationRelay
-from tasks.outgoing import ESCALATION_CLOSED, ESCALATION_OPENED
-from tasks.relay import Relay
-from tasks.stream import connect
+from tasks.lanes.stream import connect
+from tasks.sending.escalation_relay import EscalationRelay
+from tasks.sending.outgoing import ESCALATION_CLOSED, ESCALATION_OPENED
+from tasks.sending.relay import Relay
 from tests.support.relays import stream_entries
 from tests.support.samples import assessment, event, passage
 from worker.adapters.system_clock import SystemClock

@@ -25,9 +25,9 @@ from db.pool import create_pool
 from db.reviews import submission
 from db.reviews.rulings import Remedy, Reviewer, Ruling, RulingReason
 from db.reviews.submission import StoredReview, Submission
-from tasks import entry_lookup
-from tasks.publish import append
-from tasks.stream import Lanes, connect
+from tasks.entries import lookup as entry_lookup
+from tasks.lanes.stream import Lanes, connect
+from tasks.publishing.publish import append
 from tests.support.audited import blocked, ignored, record, replied, rows
 from tests.support.relays import none_sent
 from tests.support.reviewing import add_person, stored

@@ -131,18 +131,6 @@ def test_httpx_raises_when_a_download_is_cut(pages: Pages) -> None:
         httpx2.get(url, headers={"Cookie": pages.cookie}, trust_env=False)
 
 
-def test_an_export_in_the_format_of_an_earlier_release_is_refused(pages: Pages) -> None:
-    """The page asks for a new export; no byte of the old file is sent."""
-    url = pages.export(Form.NDJSON)
-    with psycopg.connect(pages.database_url) as connection:
-        connection.execute(
-            "UPDATE jobs SET position = '3:' WHERE id::text = %s", (urlsplit(url).path.split("/")[2],)
-        )
-    refused = httpx2.get(url, headers={"Cookie": pages.cookie}, trust_env=False)
-
-    assert (refused.status_code, "Request a new export." in refused.text) == (410, True)
-
-
 def download(url: str, cookie: str, *, version: int, encoding: str) -> bytes:
     """What a client that takes this encoding gets over HTTP/1.0 or 1.1, as it was sent.
 

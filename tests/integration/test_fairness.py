@@ -5,21 +5,18 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import orjson
 import pytest
 from redis.asyncio import Redis
 
-from tasks import stream
 from tasks.fairness.shares import ReadPlan, account_key
-from tasks.shards.clients import LuaScript
-from tasks.stream import GROUP, EntryGrant, FinishRequest, Lanes, backlog, connect
+from tasks.lanes import stream
+from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes, backlog, connect
 
 STREAM: Final = "test:events"
 KEYS: Final = f"{{{STREAM}}}:"
-BEFORE: Final = Path(__file__).parents[1] / "fixtures" / "lanes_before_queues"
 AHEAD: Final = ReadPlan(batch=500, most_admitted=10_000)
 NewWorker = Callable[[str], Awaitable[Lanes]]
 
@@ -240,103 +237,8 @@ async def test_a_person_s_message_is_named_while_its_account_has_no_place(
     assert [each.entry_id for each in result.agents] == [entry]
 
 
-class EarlierWorker(Lanes):
-    """A worker of the release before queues by account."""
-
-    def __init__(self, redis: Redis, *, worker: str) -> None:
-        super().__init__(redis, stream=STREAM, worker=worker, keep_bytes=4096)
-        prelude = (BEFORE / "prelude.lua").read_text()
-        for name in ("read", "finish", "reap", "release", "repair"):
-            script = LuaScript(redis, prelude + (BEFORE / f"{name}.lua").read_text())
-            setattr(self, f"_{name}", script)
-        for name in ("heartbeat", "leave"):
-            setattr(self, f"_{name}", LuaScript(redis, (BEFORE / f"{name}.lua").read_text()))
-
-    async def read(self, limit: int, plan: ReadPlan = AHEAD) -> stream.ReadResult:
-        """READ as it was: no plan, and no accounts in the reply."""
-        args: list[Any] = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes]
-        rows, entries, last, _ = await self._read(keys=[STREAM], args=args)
-        grants = tuple(self._grant(row) for row in rows)
-        return stream.ReadResult(grants=grants, entries_read=int(entries), last_id=last.decode())
-
-
-async def test_nothing_is_read_ahead_while_an_earlier_release_lives(redis: Redis, worker: NewWorker) -> None:
-    """Its workers do not read the queue: new workers would take the whole stream away from them."""
-    old, new = EarlierWorker(redis, worker="old"), await worker("new")
-    await old.heartbeat(60_000)
-    await new.heartbeat(60_000)
-    await publish(redis, "x", *numbered(40))
-    taken = len((await new.read(4, AHEAD)).grants), len((await old.read(5)).grants)
-    queued = await redis.zcard(f"{KEYS}queue")
-    await old.leave()
-    await new.heartbeat(60_000)
-    ahead = (await new.read(0, AHEAD)).entries_read
-
-    assert (taken, queued, ahead) == ((4, 5), 0, 31)
-
-
-async def test_a_dead_worker_of_an_earlier_release_counts_until_it_is_reaped(
-    redis: Redis, worker: NewWorker
-) -> None:
-    """A missing heartbeat proves nothing by itself."""
-    old, new = EarlierWorker(redis, worker="old"), await worker("new")
-    await old.heartbeat(60_000)
-    await publish(redis, "x", *numbered(5))
-    await redis.delete(f"{KEYS}hb:old")
-    await redis.set(f"{KEYS}reap_from", 0, px=60_000)
-    await new.heartbeat(60_000)
-    before = (await new.read(0, AHEAD)).entries_read
-    await new.reap()
-    await new.heartbeat(60_000)
-
-    assert (before, (await new.read(0, AHEAD)).entries_read) == (0, 5)
-
-
-async def test_after_a_rollback_queued_lanes_are_found_at_once(
-    redis: Redis, worker: NewWorker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The last worker that reads the queue returns its lanes to `ready`, in steps; others keep it."""
-    monkeypatch.setattr(stream, "LEAVE_BATCH", 7)
-    a, b, killed = await worker("a"), await worker("b"), await worker("killed")
-    await redis.delete(f"{KEYS}hb:{killed.worker}")
-    ids = await publish(redis, "x", *numbered(30)) + [
-        cast("bytes", await redis.xadd(STREAM, {"data": b"{bad"})).decode()
-    ]
-    await a.read(3, AHEAD)
-    await a.leave()
-    kept = await redis.zcard(f"{KEYS}queue")
-    await b.leave()
-    old = EarlierWorker(redis, worker="old")
-    await old.heartbeat(60_000)
-    grants = (await old.read(100)).grants
-
-    assert kept == 31
-    assert sorted(grant.entry_id for grant in grants) == sorted(ids)
-    assert await redis.exists(f"{KEYS}queue", f"{KEYS}waiting", f"{KEYS}ready") == 0
-
-
-async def test_lanes_that_an_earlier_release_left_are_taken_over(redis: Redis, worker: NewWorker) -> None:
-    """Its ready lanes join the queue of their accounts, and so do those of its dead workers."""
-    old = EarlierWorker(redis, worker="old")
-    await old.prepare()
-    await old.heartbeat(60_000)
-    await publish(redis, "heavy", *numbered(8))
-    await old.release((await old.read(5)).grants)
-    held = (await old.read(2)).grants
-    await redis.delete(f"{KEYS}hb:old")
-    await redis.set(f"{KEYS}reap_from", 0, px=60_000)
-    new = await worker("new")
-    await publish(redis, "light", "0")
-
-    assert await new.reap() == (len(held), ("old",))
-    await new.heartbeat(60_000)
-    assert sorted(await accounts_of(new, 2)) == ["heavy", "light"]
-    assert len((await new.read(100, AHEAD)).grants) == 7
-    assert (await backlog(redis, STREAM))["ready_lanes"] == 0
-
-
 async def broken_invariants(redis: Redis) -> list[str]:
-    """What does not hold between the keys of the lanes, in a fleet of this release."""
+    """What does not hold between the keys of the lanes."""
     owner = cast("dict[bytes, bytes]", await redis.hgetall(f"{KEYS}owner"))
     place = cast("dict[bytes, bytes]", await redis.hgetall(f"{KEYS}place"))
     running = cast("dict[bytes, bytes]", await redis.hgetall(f"{KEYS}running"))
@@ -452,34 +354,4 @@ async def test_random_work_with_kills_keeps_order_and_every_count(
 
     assert walk.done == walk.published
     left = {key.decode().removeprefix(KEYS) for key in cast("list[bytes]", await redis.keys("*"))}
-    assert not left & {"queue", "waiting", "running", "place", "owner", "ready", "starts"}
-
-
-@pytest.mark.parametrize("seed", range(6, 10))
-async def test_workers_of_two_releases_share_a_stream(
-    redis: Redis, worker: NewWorker, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """During an upgrade each release takes over what the other left, in order, and nothing stays counted."""
-    monkeypatch.setattr(stream, "IDLE_BEFORE_REPAIR_MS", 0)
-
-    async def either(name: str) -> Lanes:
-        if int(name[1:]) % 2:
-            return await worker(name)
-        old = EarlierWorker(redis, worker=name)
-        await old.heartbeat(60_000)
-        return old
-
-    walk = Walk(redis, either, seed)
-    for _ in range(4):
-        await walk.start()
-    for _ in range(300):
-        await walk.step()
-    await walk.drain()
-    newest = await worker("newest")
-    for _ in range(20):
-        await newest.reap()
-    await newest.read(1, AHEAD)
-    left: Any = [await redis.exists(f"{KEYS}{name}") for name in ("queue", "waiting", "running", "place")]
-
-    assert walk.done == walk.published
-    assert left == [0, 0, 0, 0]
+    assert not left & {"queue", "waiting", "running", "place", "owner", "starts"}

@@ -17,10 +17,10 @@ from cli.stack import Stack
 from db.connection import Connection
 from db.figures import dashboard, hourly
 from db.figures.dashboard import DashboardFigures
+from db.figures.figure_sql import TIME_BIN
 from db.figures.histograms import PER_DOUBLING, TOP
 from db.figures.hourly import FilledSpan, Grain, fill_next
 from db.figures.reach import FigureFilter
-from db.figures.statements import TIME_BIN
 from db.pool import Pool
 from review.dashboard.summary import mean_confidences, summarise
 from tests.conftest import create_database, database_at

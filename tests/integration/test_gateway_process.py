@@ -19,9 +19,9 @@ import pytest
 from redis import Redis
 from typer.testing import CliRunner
 
+from cli.deployment.loopback import free_address, status
 from cli.exit_codes import ExitCode
 from cli.main import command_line
-from cli.stack.loopback import free_address, status
 from db.people.api_tokens import TokenScope
 from sandbox.server import SandboxHandle
 from tests.support.publishing import Publisher, gateway_at, new_event, on_stream, token

@@ -28,7 +28,7 @@ TABLES = sql.SQL("""
     SELECT c.relname FROM pg_class c
     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
 """)
-SAMPLE = '{"share": 1.0, "per": "", "most": 500, "seed": 1}'
+SAMPLE = '{"share": 1.0, "drawn": "silent", "per": "", "most": 500, "seed": 1}'
 DIGEST = sql.SQL("SELECT count(*), md5(string_agg(t::text, '|' ORDER BY t::text)) FROM {} AS t")
 
 

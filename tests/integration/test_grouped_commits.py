@@ -14,9 +14,9 @@ import psycopg
 import pytest
 
 from db import dead_letters, decisions
+from db.commits.commit_sql import KEY, commit_statement
 from db.commits.known import Recorded
 from db.commits.rows import PARAMETER, TYPES
-from db.commits.statements import KEY, commit_statement
 from db.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.conversations import PostgresConversations
 from db.costs.ledger import LEDGER

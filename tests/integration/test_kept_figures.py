@@ -9,10 +9,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from cli.stack import Stack
 from db.connection import Connection
 from db.figures import dashboard
+from db.figures.figure_sql import COLUMNS, SUMS
 from db.figures.hourly import fill_next
 from db.figures.kept_rows import KeptRows
 from db.figures.parts import CountMeasure, Dimension, PartCount, largest_parts
@@ -125,6 +127,22 @@ async def test_kept_rows_equal_those_that_are_read(url: str, opened: Store) -> N
             assert read == first
             assert read == again
     assert hits > 0
+
+
+async def test_sums_do_not_depend_on_the_order_of_rows(opened: Store) -> None:
+    """A changed plan of the same statement gives the same last digit."""
+    names = COLUMNS.split(", ")[4:]
+    values = [f"({', '.join('1' * (len(names) - 1))}, {share}::float8)" for share in (0.1, 0.2, 0.3)]
+    statement = "SELECT {} FROM (VALUES {}) AS rows ({})"
+    async with opened.reading() as connection:
+        sums = {
+            (
+                await connection.execute(sa.text(statement.format(SUMS, ", ".join(rows), ", ".join(names))))
+            ).one()
+            for rows in (values, values[::-1], values[1:] + values[:1])
+        }
+
+    assert len(sums) == 1
 
 
 def by_hand(rows: Iterable[dict[str, Any]], now: datetime) -> dict[tuple[str, str], int]:

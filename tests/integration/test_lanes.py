@@ -1,4 +1,4 @@
-"""The lanes on a real server: every promise of ``tasks/stream.py`` and its scripts."""
+"""The lanes on a real server: every promise of ``tasks/lanes/stream.py`` and its scripts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from redis import Redis as PlainRedis
 from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError, ResponseError
 
-from tasks import stream
-from tasks.publish import append
-from tasks.stream import (
+from tasks.lanes import stream
+from tasks.lanes.stream import (
     GROUP,
     EntryGrant,
     FinishRequest,
@@ -26,6 +25,7 @@ from tasks.stream import (
     backlog,
     connect,
 )
+from tasks.publishing.publish import append
 from worker.errors import PayloadRejected
 from worker.payload import Arrival, parse, received_at
 
@@ -102,9 +102,7 @@ async def only_grant(lanes: Lanes) -> EntryGrant:
 async def is_empty(redis: Redis) -> bool:
     """True when nothing is left but counters and the signs of life of workers."""
     left = {text(key).removeprefix(KEYS) for key in await redis.keys("*")} - {STREAM}
-    lasting = {
-        key for key in left if key in ("token", "vanished", "workers", "reads_queue", "departed", "reap_from")
-    }
+    lasting = {key for key in left if key in ("token", "vanished", "workers", "departed", "reap_from")}
     lasting |= {key for key in left if key.startswith("hb:")}
     pending = await redis.xpending(STREAM, GROUP)
     return left == lasting and pending["pending"] == 0 and await redis.xlen(STREAM) == 0
@@ -517,7 +515,7 @@ async def test_a_lane_of_deleted_entries_only_is_given_up(redis: Redis, worker: 
 
 
 LOST = (
-    *("lane:*", "owner", "ready", "owned:*", "starts", "*"),
+    *("lane:*", "owner", "owned:*", "starts", "*"),
     *("queue", "waiting", "running", "place"),
 )
 

@@ -13,7 +13,7 @@ import pytest
 from redis.asyncio import Redis
 
 from sandbox.server import SandboxHandle
-from tasks.limits.buckets import Bucket, FleetBuckets, burst
+from tasks.limits.rates import FleetRates, SharedRate, rate_of
 from tasks.limits.slots import Slots, slots_key
 from tasks.limits.upstream_limits import UpstreamLimits
 from tests.support.running import Running, eventually, running
@@ -33,6 +33,11 @@ def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterato
         yield found
 
 
+def burst(per_minute: int) -> int:
+    """Calls that a limit lets pass at once."""
+    return rate_of(per_minute).burst
+
+
 def shell_of(engine: Running, folder: Path) -> Shell:
     """A shell with the servers of an engine."""
     settings = engine.runtime._settings
@@ -48,11 +53,11 @@ def shell_of(engine: Running, folder: Path) -> Shell:
 
 
 async def test_processes_together_keep_a_limit_and_serve_in_order(redis_url: str) -> None:
-    """Three processes take from one bucket; what they got never exceeds the burst and the refill."""
+    """Three processes take from one rate; what they got never exceeds the burst and the refill."""
     per_minute, taken = 1200, list[tuple[str, int]]()
     async with Redis.from_url(redis_url) as redis:
         processes = [
-            Bucket(FleetBuckets(redis, prefix="{t}:limit"), "b", per_minute, sleep=asyncio.sleep)
+            SharedRate(FleetRates(redis, prefix="{t}:limit"), "b", per_minute, sleep=asyncio.sleep)
             for _ in range(3)
         ]
 
@@ -82,24 +87,24 @@ async def test_what_a_call_did_not_use_is_given_back(redis_url: str) -> None:
             waited.append(seconds)
             await asyncio.sleep(seconds)
 
-        bucket = Bucket(FleetBuckets(redis, prefix="{t}:limit"), "tokens", 6000, sleep=sleep)
-        await bucket.acquire(1000)
-        bucket.correct(1000, 100)
-        await bucket.acquire(800)
+        rate = SharedRate(FleetRates(redis, prefix="{t}:limit"), "tokens", 6000, sleep=sleep)
+        await rate.acquire(1000)
+        rate.correct(1000, 100)
+        await rate.acquire(800)
         before = list(waited)
-        bucket.correct(800, 850)
-        await bucket.acquire(100)
+        rate.correct(800, 850)
+        await rate.acquire(100)
 
     assert before == []
     assert waited
 
 
-async def test_a_call_larger_than_the_bucket_waits_for_a_full_one(redis_url: str) -> None:
+async def test_a_call_larger_than_the_rate_waits_for_a_full_one(redis_url: str) -> None:
     """It passes, and the next one waits until the debt is paid."""
     async with Redis.from_url(redis_url) as redis:
-        buckets = FleetBuckets(redis, prefix="{t}:limit")
-        first = await buckets.take("large", 60, wanted=30, least=30)
-        second = await buckets.take("large", 60, wanted=1, least=1)
+        rates = FleetRates(redis, prefix="{t}:limit")
+        first = await rates.take("large", 60, wanted=30, least=30)
+        second = await rates.take("large", 60, wanted=1, least=1)
 
     assert (first.amount, first.left) == (30, -20)
     assert second.amount == 0
@@ -107,10 +112,10 @@ async def test_a_call_larger_than_the_bucket_waits_for_a_full_one(redis_url: str
 
 
 async def test_without_redis_each_process_counts_for_itself() -> None:
-    """No call fails or is stopped: the bucket of the process has the same size."""
+    """No call fails or is stopped: the rate of the process has the same size."""
     async with Redis.from_url(NOWHERE) as redis:
-        buckets = FleetBuckets(redis, prefix="{t}:limit", now_s=lambda: 100.0)
-        found = [await buckets.take("b", 60, wanted=1, least=1) for _ in range(burst(60) + 1)]
+        rates = FleetRates(redis, prefix="{t}:limit", now_s=lambda: 100.0)
+        found = [await rates.take("b", 60, wanted=1, least=1) for _ in range(burst(60) + 1)]
         slots = Slots(redis, prefix="{t}:limit", worker="w", sleep=asyncio.sleep)
         async with slots.slot("shop", 1, 5.0), slots.slot("shop", 1, 5.0):
             pass
@@ -182,9 +187,9 @@ async def test_calls_that_were_not_made_use_up_no_limit(redis_url: str) -> None:
         await asyncio.sleep(seconds)
 
     async with Redis.from_url(redis_url) as redis:
-        buckets = FleetBuckets(redis, prefix="{t}:limit")
+        rates = FleetRates(redis, prefix="{t}:limit")
         made = {
-            resource: Bucket(buckets, f"unsent:{resource}", 60, sleep=sleep, now_s=lambda: now_s)
+            resource: SharedRate(rates, f"unsent:{resource}", 60, sleep=sleep, now_s=lambda: now_s)
             for resource in Resource
         }
         limits = UpstreamLimits(SystemClock(), made, longest_pause_s=1.0)
@@ -201,8 +206,8 @@ async def test_calls_that_were_not_made_use_up_no_limit(redis_url: str) -> None:
 async def test_a_wait_for_tokens_that_ends_early_gives_its_request_back(redis_url: str) -> None:
     """An event that became too late while it waited for tokens has used no request."""
     async with Redis.from_url(redis_url) as redis:
-        buckets = FleetBuckets(redis, prefix="{t}:limit")
-        made = {each: Bucket(buckets, f"early:{each}", 60, sleep=asyncio.sleep) for each in Resource}
+        rates = FleetRates(redis, prefix="{t}:limit")
+        made = {each: SharedRate(rates, f"early:{each}", 60, sleep=asyncio.sleep) for each in Resource}
         limits = UpstreamLimits(SystemClock(), made, longest_pause_s=1.0)
         await limits.wait(600)
         for _ in range(burst(60)):

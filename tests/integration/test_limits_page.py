@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 from db.people.records import Role
 from review.app import build_app
 from tasks.limits.account_figures import figures_of
-from tasks.limits.account_limits import account_bucket
-from tasks.limits.buckets import FleetBuckets
+from tasks.limits.account_limits import account_rate
 from tasks.limits.fleet_limits import limit_prefix
+from tasks.limits.rates import FleetRates
 from tests.support.reviewing import ADDRESS, Visitor, add_person, settings_at
 from worker.settings import StreamSettings
 from worker.settings.calls import Resource
@@ -35,9 +35,9 @@ def seen(database_url: str, redis_url: str) -> tuple[str, dict[str, Any]]:
 
 async def _use(redis_url: str, requests: int) -> None:
     async with Redis.from_url(redis_url) as redis:
-        buckets = FleetBuckets(redis, prefix=limit_prefix("hushgate:events"))
-        bucket = account_bucket("limited", Resource.REQUESTS)
-        await buckets.take(bucket, 600, wanted=requests, least=requests)
+        rates = FleetRates(redis, prefix=limit_prefix("hushgate:events"))
+        rate = account_rate("limited", Resource.REQUESTS)
+        await rates.take(rate, 600, wanted=requests, least=requests)
 
 
 def test_the_use_of_limits_is_shown_and_unknown_without_redis(database_url: str, redis_url: str) -> None:

@@ -25,8 +25,8 @@ from db.conversation_owners import (
     take_conversation,
 )
 from db.pool import WORKER_ROLE, Pool, create_pool
-from tasks.relay import Relay
-from tasks.stream import connect
+from tasks.lanes.stream import connect
+from tasks.sending.relay import Relay
 from tests.support.samples import event
 from worker import contract
 from worker.adapters.system_clock import SystemClock
@@ -104,7 +104,7 @@ def ids(of: Event) -> ConversationIds:
 
 
 async def decide(source: Pool, asked: Event, at: Callable[[str], Awaitable[None]]) -> str:
-    """What a worker does with an event, as ``tasks.handler`` does it; the reason code of its decision."""
+    """What ``tasks.entries.handler`` does with an event; the reason code of its decision."""
     await at("before_turn")
     stored = await load_event(source, asked, CLOCK.now())
     await at("at_turn")

@@ -18,8 +18,8 @@ from redis import Redis
 from cli.stack import Stack
 from db.pool import Pool, checkout, create_pool
 from sandbox.server import SandboxHandle
-from tasks import handler
-from tasks.publish import publish
+from tasks.entries import persistence
+from tasks.publishing.publish import publish
 from tests.conftest import create_database, database_at
 from tests.support.running import Running, eventually, running
 from worker.errors import StorageUnavailable
@@ -162,7 +162,7 @@ def test_an_event_that_alone_always_fails_ends_as_poison(
     engine: Running, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its own fault soon, an unclear one after ``LONGEST_OWN_FAILURE_S``; others are decided meanwhile."""
-    monkeypatch.setattr(handler, "LONGEST_OWN_FAILURE_S", 1.0, raising=False)
+    monkeypatch.setattr(persistence, "LONGEST_OWN_FAILURE_S", 1.0, raising=False)
     user_id = engine.account(ai_control_enabled=False)
     refuse(engine.url, code, when="NEW.message_text = 'the cause'")
     engine.publish(user_id, "the cause", event_id=f"cause-{code}")
@@ -180,7 +180,7 @@ def test_an_event_that_fails_for_the_server_s_fault_alone_is_never_buried(
     engine: Running, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No input can cause these, so it waits as long as it takes."""
-    monkeypatch.setattr(handler, "LONGEST_OWN_FAILURE_S", 0.0, raising=False)
+    monkeypatch.setattr(persistence, "LONGEST_OWN_FAILURE_S", 0.0, raising=False)
     user_id = engine.account(ai_control_enabled=False)
     refuse(engine.url, code, when="NEW.message_text = 'the cause'")
     with structlog.testing.capture_logs() as lines:

@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from db.people.records import EVERY_ACCOUNT, Role
+from features.feature import parts
 from review.accounts import settings_form
 from review.http.page_routes import PageRoute
 from review.http.templating import PACKAGE
@@ -25,13 +26,16 @@ from tests.support.reviewing import site
 from tests.support.visible_text import content_texts, english_words, shown_texts
 
 DATA = "資料"
-TEMPLATES = PACKAGE / "templates"
+TEMPLATES = (PACKAGE / "templates", *parts("templates"))
 Walked = tuple[World, TestClient, UUID]
 PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 POSTED = [page for page in PAGES if page.methods == ("POST",) and not page.api]
 FIELD = re.compile(r'name="(\w+)"')
 FORM_FIELDS = frozenset(
-    name for template in TEMPLATES.rglob("*.html") for name in FIELD.findall(template.read_text())
+    name
+    for folder in TEMPLATES
+    for template in folder.rglob("*.html")
+    for name in FIELD.findall(template.read_text())
 ) | {*sentences.FIELDS, *settings_form.PLAIN, *settings_form.PARTS}
 """Of every form of every page."""
 SENTENCE = re.compile(f"{START}[^{START}{END}]*{END}")

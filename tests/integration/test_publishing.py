@@ -14,8 +14,8 @@ from celery.exceptions import Reject
 from kombu.utils import json as kombu_json
 from redis import Redis
 
-from tasks import publish_task
-from tasks.publish import append, open_shards, publish, publish_many
+from tasks.publishing import celery_task as publish_task
+from tasks.publishing.publish import append, open_shards, publish, publish_many
 from tasks.shards.agreement import SEAL, double
 from tasks.shards.layout import Shard
 from worker.errors import PayloadRejected
@@ -232,7 +232,7 @@ def test_a_task_that_cannot_publish_goes_back_to_the_broker(
     redis_url: str, redis: Redis, trouble: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Celery acknowledges a task that fails, and its event would be lost."""
-    monkeypatch.setattr("tasks.publish.SEALED_S", 0.01)
+    monkeypatch.setattr("tasks.publishing.publish.SEALED_S", 0.01)
     monkeypatch.setattr(publish_task, "PAUSES_S", (0.0, 0.0))
     one = Shard(stream="hushgate:events")
     if trouble == "sealed":

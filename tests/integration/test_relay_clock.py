@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tasks.relay import fleet_relay
+from tasks.sending.relay import fleet_relay
 from tests.support.shop import REPLIES, Shop, opened
 from worker.adapters.system_clock import SystemClock
 

@@ -17,7 +17,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from db.governance.erasures import ErasureKind
+from compliance.erasure.records import ErasureKind
 from db.identifiers import uuid_at
 from db.people.records import Role
 from sandbox.routes import CHAT_MODEL

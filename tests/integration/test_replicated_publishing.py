@@ -20,9 +20,9 @@ from redis.retry import Retry
 
 from bench.failover_valkey import Pair
 from db.people.api_tokens import TokenScope
-from tasks import publish_task
-from tasks.publish import append, publish
-from tasks.replicated import Replication
+from tasks.publishing import celery_task as publish_task
+from tasks.publishing.publish import append, publish
+from tasks.publishing.replicated import Replication
 from tasks.shards.clients import connect_sync
 from tests.integration.test_publishing import GOOD, eager_task
 from tests.support.cluster import Cluster

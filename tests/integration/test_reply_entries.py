@@ -19,10 +19,10 @@ from redis.asyncio import Redis
 from db import decisions
 from db.pool import WORKER_ROLE, Pool, create_pool
 from tasks.asyncapi import asyncapi_document
-from tasks.outgoing import REPLY, RETRACTION
-from tasks.relay import Relay
-from tasks.retractor import Retractor
-from tasks.stream import connect
+from tasks.lanes.stream import connect
+from tasks.sending.outgoing import REPLY, RETRACTION
+from tasks.sending.relay import Relay
+from tasks.sending.retractor import Retractor
 from tests.support.relays import stream_entries
 from tests.support.samples import assessment, event
 from worker.adapters.system_clock import SystemClock
@@ -30,6 +30,7 @@ from worker.model import Decision, DecisionKind, Source, TraceContext
 
 CLOCK = SystemClock()
 NUMBERS = count(1)
+SIGNING_KEY = bytes(32)
 TRACE = TraceContext(trace_id="4b" * 16, span_id="7c" * 8, flags=1, state="v=1")
 NOTICE = "An AI answers here."
 STREAMS = {"reply": "test:replies", "retraction": "test:retractions"}
@@ -57,7 +58,7 @@ async def redis(redis_url: str) -> AsyncIterator[Redis]:
 
 def relay(source: Pool, redis: Redis) -> Relay:
     """A relay onto the test's stream."""
-    return Relay(source, redis, stream=STREAMS["reply"], now=CLOCK.now)
+    return Relay(source, redis, stream=STREAMS["reply"], now=CLOCK.now, signing_key=SIGNING_KEY)
 
 
 async def entries(redis: Redis, name: str = "reply") -> list[dict[str, Any]]:
@@ -112,7 +113,8 @@ async def test_entries_match_their_schemas_and_have_cloudevents_attributes(
     await relay(source, redis).deliver_batch()
     with psycopg.connect(database_url, autocommit=True) as owner:
         owner.execute(RETRACT, (review, made.decision_id))
-    await Retractor(source, redis, stream=STREAMS["retraction"], now=CLOCK.now).deliver_batch()
+    retractor = Retractor(source, redis, stream=STREAMS["retraction"], now=CLOCK.now, signing_key=SIGNING_KEY)
+    await retractor.deliver_batch()
     messages = asyncapi_document()["components"]["messages"]
     marks = {"reply": made.decision_id, "retraction": review}
 

@@ -13,12 +13,13 @@ from psycopg.rows import dict_row
 
 from db import conservation, upkeep
 from db.audit.decision_list import read_connection
-from db.governance.declared import RETENTION, STREAM_RETENTION, KeptBy
-from db.governance.retention import rows_due, sweep_step
 from db.identifiers import uuid_at
 from db.pool import Pool, create_pool
-from tasks.governance.sweep import SweepPace, sweep
-from tasks.outgoing import OUTGOING
+from db.retention.declared import RETENTION, STREAM_RETENTION
+from db.retention.kept import KeptBy
+from db.retention.steps import rows_due, sweep_step
+from tasks.retention.sweep import SweepPace, sweep
+from tasks.sending.outgoing import OUTGOING
 from tests.support.retention import SWEPT, keeping
 from worker.settings import RetentionSettings
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from tasks.retractor import fleet_retractor
+from tasks.sending.retractor import fleet_retractor
 from tests.support.shop import RETRACTIONS, Shop, opened
 from worker.adapters.system_clock import SystemClock
 

@@ -29,8 +29,8 @@ from db.reviews.rulings import (
     RulingReason,
 )
 from db.reviews.submission import StaleReview, StoredReview, Submission
-from tasks.relay import Relay
-from tasks.retractor import Retractor
+from tasks.sending.relay import Relay
+from tasks.sending.retractor import Retractor
 from tests.support.audited import blocked, history, ignored, record, replied, rows
 from tests.support.relays import none_sent, send_and_die
 from tests.support.reviewing import add_person, stored

@@ -26,7 +26,7 @@ from db.candidates.rollout_figures import PLACE, load_figures
 from db.candidates.rollout_records import Author, Plan, Rollout, RolloutRefused
 from db.pool import WORKER_ROLE, Pool, create_pool
 from sandbox.server import SandboxHandle
-from tasks.accounts import Rulebook
+from tasks.entries.rulebooks import Rulebook
 from tasks.replays import rollout_guard
 from tasks.replays.rollout_guard import CheckRests, watch_rollouts
 from tasks.shards.clients import connect

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import html
 import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from cryptography.hazmat.primitives.hashes import SHA1
@@ -15,14 +17,20 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from db.people import second_factors
 from db.people.records import Person, Role
+from review.auth.factor_seal import opened, sealed
 from review.auth.second_factor import STEP_S
 from review.auth.sign_in_code import VALID_S
+from review.http.visit import Refused
 from tests.support.reviewing import PASSWORD, Visitor, add_person, site, stored
 from worker.settings.breached_passwords import BreachedPasswords
+from worker.settings.review import ReviewSettings
 
 Visitors = Callable[[], Visitor]
 PAGE = "/profile/second-factor"
 BREACHED = "correct horse battery"
+SEALING_KEY = base64.b64encode(bytes(range(32))).decode()
+DATABASE = {"DATABASE_URL": "postgresql://127.0.0.1/none"}
+SEALING = ReviewSettings.model_validate(DATABASE | {"HUSHGATE_SECOND_FACTOR_KEY": SEALING_KEY})
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +48,7 @@ def visitor(database_url: str, list_file: Path) -> Iterator[Visitors]:
     """Visitors of a site that asks administrators for a second factor."""
     demands = {
         "HUSHGATE_REVIEW_SECOND_FACTOR": "administrators",
+        "HUSHGATE_SECOND_FACTOR_KEY": SEALING_KEY,
         "HUSHGATE_REVIEW_BREACHED_PASSWORDS": str(list_file),
     }
     with site(database_url, **demands) as running:
@@ -51,7 +60,8 @@ def code_at(url: str, person: Person, step: int = 0) -> str:
     factor = stored(url, lambda each: second_factors.get_factor(each, person.person_id))
     assert factor is not None
     seconds = (int(time.time()) // STEP_S + step) * STEP_S
-    return TOTP(factor.secret, 6, SHA1(), STEP_S).generate(seconds).decode()
+    secret = opened(factor.secret, person.person_id, SEALING)
+    return TOTP(secret, 6, SHA1(), STEP_S).generate(seconds).decode()
 
 
 def set_up(url: str, person: Person, guest: Visitor) -> list[str]:
@@ -94,6 +104,32 @@ def test_a_password_alone_does_not_sign_in(database_url: str, visitor: Visitors)
     assert done.headers["location"] == "/decisions"
     assert guest.get("/profile").status_code == 200
     assert again.post("/sign-in/code", code=code, **enter_password(again, person)).status_code == 401
+
+
+def test_a_copy_of_the_database_holds_no_usable_key(database_url: str, visitor: Visitors) -> None:
+    """The stored key opens with the server's key alone, and only for the person who set it up."""
+    (person, _), (other, _) = ready(database_url, visitor), ready(database_url, visitor)
+    factor = stored(database_url, lambda each: second_factors.get_factor(each, person.person_id))
+    assert factor is not None
+    secret = opened(factor.secret, person.person_id, SEALING)
+    other_key = {"HUSHGATE_SECOND_FACTOR_KEY": base64.b64encode(bytes(32)).decode()}
+
+    assert secret not in factor.secret
+    for person_id, settings in (
+        (other.person_id, SEALING),
+        (person.person_id, ReviewSettings.model_validate(DATABASE | other_key)),
+        (person.person_id, ReviewSettings.model_validate(DATABASE)),
+    ):
+        with pytest.raises(Refused, match="not readable"):
+            opened(factor.secret, person_id, settings)
+
+
+def test_keys_stored_before_the_server_had_a_key_still_work() -> None:
+    """An unsealed key is its own stored form, with and without HUSHGATE_SECOND_FACTOR_KEY."""
+    secret, person_id, without = b"k" * 20, uuid4(), ReviewSettings.model_validate(DATABASE)
+
+    assert sealed(secret, person_id, without) == secret
+    assert opened(secret, person_id, SEALING) == opened(secret, person_id, without) == secret
 
 
 def test_switching_it_on_signs_out_the_other_devices(database_url: str, visitor: Visitors) -> None:

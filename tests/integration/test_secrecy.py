@@ -32,7 +32,7 @@ from db.documents.storage import add_text_document
 from db.pool import create_pool
 from sandbox.server import SandboxHandle
 from sandbox.server import start as start_sandbox
-from tasks.publish import append, publish_many
+from tasks.publishing.publish import append, publish_many
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 WORD: Final = "zqxplanted"

@@ -20,8 +20,8 @@ from db.outgoing.locked_batch import begun
 from db.pool import Pool, create_pool
 from db.review_store import Store
 from sandbox.server import SandboxHandle
-from tasks.relay import Relay
-from tasks.stream import connect
+from tasks.lanes.stream import connect
+from tasks.sending.relay import Relay
 from tests.support.pgbouncer import pooled
 from tests.support.running import settings_of
 from tests.support.samples import event

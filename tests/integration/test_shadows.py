@@ -16,11 +16,11 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from compliance.erasure.records import ErasureKind
 from db.candidates import shadow_results, shadows
 from db.candidates.candidates import CandidateSource, add_candidate, withdraw_candidate
 from db.candidates.recordings import load_decisions
 from db.candidates.shadows import Shadow, ShadowRefused, ShadowStep
-from db.governance.erasures import ErasureKind
 from db.pool import WORKER_ROLE, Pool, create_pool, fetch_rows
 from db.review_store import REVIEWER_ROLE
 from sandbox.server import SandboxHandle

@@ -14,19 +14,19 @@ from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import ResponseError
 
 from sandbox.server import SandboxHandle
-from tasks.engine import Engine
-from tasks.entry_lookup import EntryState, find_entries
+from tasks.entries.lookup import EntryState, find_entries
 from tasks.fleet.state import load_fleet, load_stream_state
-from tasks.lane_upkeep import EngineLimits
-from tasks.places import Places
-from tasks.publish import append, open_shards
+from tasks.lanes.engine import Engine
+from tasks.lanes.stream import EntryGrant, Lanes, backlog, connect
+from tasks.lanes.upkeep import EngineLimits
+from tasks.publishing.publish import append, open_shards
 from tasks.shards.agreement import SEAL, agree, current_layout, double, unfinished
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
 from tasks.shards.layout import Shard, ShardLayout
-from tasks.stream import EntryGrant, Lanes, backlog, connect
 from tests.support.running import Running, eventually, running
 from worker.errors import ConfigurationError, StreamSealed
+from worker.places import Places
 from worker.settings import StreamSettings
 
 STREAM = "hushgate:events"
@@ -171,7 +171,7 @@ def test_an_interrupted_doubling_stops_publishers_until_it_is_repeated(
     redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between seal and switch nothing can be published out of order; the same command ends that."""
-    monkeypatch.setattr("tasks.publish.SEALED_S", 0.05)
+    monkeypatch.setattr("tasks.publishing.publish.SEALED_S", 0.05)
     append(redis, [payload("c", 0)])
     one = Shard(stream=STREAM)
     redis.eval(SEAL, 2, one.name, one.sealed, "notice")

@@ -13,7 +13,7 @@ from cli.stack import Stack
 from db.people.records import Role
 from review.auth import invitation_page
 from review.routes import PAGES
-from tasks.logs import secret_values
+from tasks.process.logs import secret_values
 from tests.conftest import create_database, database_at
 from tests.support.reviewing import ADDRESS, PASSWORD, Visitor, add_person, settings_at, site
 

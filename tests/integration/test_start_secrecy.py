@@ -13,7 +13,7 @@ import pytest
 from psycopg_pool import PoolTimeout
 
 from db.pool import create_pool
-from tasks import logs
+from tasks.process import logs
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PASSWORD: Final = "zqxdbpass"

@@ -20,9 +20,9 @@ from db import decisions, outbox
 from db.commits.known import Recorded, find_outcome
 from db.pool import Pool, create_pool
 from db.reviews import remedies
-from tasks import once_stream
-from tasks.relay import Relay
-from tasks.stream import connect
+from tasks.lanes.stream import connect
+from tasks.sending import once_stream
+from tasks.sending.relay import Relay
 from tests.support.relays import none_sent
 from worker.adapters.system_clock import SystemClock
 from worker.errors import StorageUnavailable

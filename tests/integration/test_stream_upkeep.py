@@ -22,7 +22,7 @@ from cli.doctor.streams import stream_checks
 from cli.main import command_line
 from sandbox.server import SandboxHandle
 from tasks import maintenance
-from tasks.outgoing import OUTGOING
+from tasks.sending.outgoing import OUTGOING
 from tasks.stream_upkeep.figures import StreamFigures, load_figures
 from tasks.stream_upkeep.sweep import sweep_streams
 from tasks.stream_upkeep.trimming import Keep, Trimmed, plan, trim

@@ -12,7 +12,6 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from psycopg.types.json import Jsonb
 
 from db import decisions
 from db.audit.suggestions import topic_key
@@ -161,21 +160,3 @@ def test_an_unusable_range_is_named(database_url: str, visitor: Callable[[], Vis
 
     assert answer.status_code == 400
     assert "range: expected one of" in answer.text
-
-
-def test_suggestions_of_releases_that_stored_them_in_the_record(
-    database_url: str, visitor: Callable[[], Visitor]
-) -> None:
-    """Decisions of `validators` had them only in `diagnostics`."""
-    account = "earlier"
-    made = decided(database_url, account, ())
-    look = {"policy": "validators@1", "diagnostics": {"learning_suggestions": ["rings"]}}
-    with psycopg.connect(database_url) as owner:
-        owner.execute("SET LOCAL hushgate.erasing = on")
-        owner.execute(
-            "UPDATE ai_decisions SET snapshot_json = jsonb_set(snapshot_json, '{assessment}', %s)"
-            " WHERE id = %s",
-            (Jsonb(look), made),
-        )
-
-    assert "<bdi>rings" in reader(database_url, visitor).get(f"/accounts/{account}/suggestions").text

@@ -15,9 +15,9 @@ import structlog
 
 from db.conversation_owners import ConversationIds, OwnerCause, load_owner
 from db.pool import WORKER_ROLE, Pool, checkout, create_pool
-from tasks.accounts import Rulebooks
-from tasks.stream import AgentEntry
-from tasks.takeovers import EarlyTakeovers
+from tasks.entries.rulebooks import Rulebooks
+from tasks.lanes.stream import AgentEntry
+from tasks.lanes.takeovers import EarlyTakeovers
 from tests.support.samples import NOW, account, event
 from worker.contract import FOR_EVER
 from worker.errors import StorageUnavailable

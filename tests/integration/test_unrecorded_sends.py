@@ -15,8 +15,8 @@ from redis.asyncio import Redis
 from db import decisions
 from db.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.pool import WORKER_ROLE, Pool, create_pool
-from tasks.relay import Relay
-from tasks.stream import connect
+from tasks.lanes.stream import connect
+from tasks.sending.relay import Relay
 from tests.support.relays import send_and_die
 from tests.support.samples import event
 from tests.support.webhooks import add_endpoint

@@ -21,9 +21,9 @@ from psycopg.rows import dict_row
 from cli.demo import seed
 from cli.demo.review_access import await_pages
 from cli.demo.seed import Origin
+from cli.deployment.loopback import free_address
 from cli.stack import Stack, start_watch
 from cli.stack.fleet import MOST_FAILED_STARTS, REVIEW, Fleet, fleet
-from cli.stack.loopback import free_address
 from db import accounts
 from db.pool import create_pool
 from tests.conftest import create_database, database_at

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from alembic import command
 
 from cli.stack import Stack
 from db import migrate
+from db.backup.dump import restore_database
+from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
-from tests.support.migration_rules import problems, reason, watched
+from tests.support.migration_rules import VERSIONS, problems, reason, watched
+from tests.support.record_release import save
 from tests.support.release_statements import RELEASES, repeat, worker_statements
 from tests.support.running import eventually
+from tests.support.schema import schema_of
 
-FILES = sorted(RELEASES.glob("*.json"))
+STORED = sorted(RELEASES.glob("*.json"))
+NOW = "this_commit"
 FILLED = (
     "ai_decisions",
     "event_keys",
@@ -34,17 +40,19 @@ FILLED = (
 """Where workers insert rows."""
 COUNTS = ", ".join(f"(SELECT count(*) FROM {name})" for name in FILLED)
 TABLES = "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace"
+LATER = """
+from alembic import op
+
+revision, down_revision = {revision!r}, {before!r}
 
 
-def database_of(stack: Stack, revision: str) -> str:
-    """A database as a release left it."""
-    name = f"hushgate_release_{revision}"
-    create_database(stack.database_url, name)
-    url = database_at(stack.database_url, name)
-    with migrate.engine(url).connect() as connection:
-        command.upgrade(migrate._config(connection), revision)
-        connection.commit()
-    return url
+def upgrade():
+    op.execute({statement!r})
+"""
+NEEDS_WRITERS_GONE = (
+    "CREATE TRIGGER later AFTER DELETE ON ai_decisions FOR EACH ROW EXECUTE FUNCTION hushgate_end_exports()"
+)
+NEEDS_READERS_GONE = "ALTER TABLE ai_decisions ADD COLUMN later text"
 
 
 def rows(url: str, query: str) -> list[Any]:
@@ -53,18 +61,30 @@ def rows(url: str, query: str) -> list[Any]:
         return connection.execute(query).fetchall()
 
 
-def test_the_newest_releases_are_recorded() -> None:
-    """Recordings are part of the repository, so that a clone without history can test an upgrade."""
-    assert FILES
+@pytest.fixture(scope="module")
+def recorded(
+    stack: Stack, sandbox_process: SandboxHandle, template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """What the workers of this commit say to Postgres, and the database before that."""
+    create_database(stack.database_url, "hushgate_recorded", template)
+    url = database_at(stack.database_url, "hushgate_recorded")
+    return save(tmp_path_factory.mktemp("releases") / "now.json", url, stack.redis_url, sandbox_process)
 
 
-@pytest.mark.parametrize("file", FILES[-2:], ids=lambda path: path.stem)
-def test_workers_of_an_earlier_release_work_on_after_the_migrations(stack: Stack, file: Path) -> None:
+@pytest.mark.parametrize("name", [*(file.stem for file in STORED[-2:]), NOW])
+def test_workers_of_an_earlier_release_work_on_after_the_migrations(
+    stack: Stack, template: str, recorded: Path, name: str
+) -> None:
     """All that they say to Postgres still succeeds, with a worker's rights, and stores the same rows.
 
-    Migrations since then only expand, and block nobody for longer than a moment.
+    Migrations since then only expand, and their locks are short. They leave what a new database has.
+    The recording of this commit shows that a recording can be repeated; releases are stored.
     """
-    url = database_of(stack, file.stem)
+    file = recorded if name == NOW else RELEASES / f"{name}.json"
+    create_database(stack.database_url, f"hushgate_release_{name}")
+    url = database_at(stack.database_url, f"hushgate_release_{name}")
+    restore_database(url, file.with_suffix(".dump"))
+    rows(url, "SELECT hushgate_ensure_partitions(current_date, 3)")
     executed = repeat(url, file, run=1)
     (before,) = rows(url, f"SELECT {COUNTS}")
     existing = frozenset(name for (name,) in rows(url, TABLES))
@@ -77,19 +97,41 @@ def test_workers_of_an_earlier_release_work_on_after_the_migrations(stack: Stack
         for revision, statements in migrated.statements.items()
         if (found := problems(statements, existing)) and reason(revision) is None
     }
+    made_new = schema_of(database_at(stack.database_url, template))
 
     assert worker_statements(executed) > 70
     assert all(before), f"a table that the recording does not fill: {before}"
     assert after == tuple(2 * count for count in before)
     assert narrowed == {}, "see the recipe 'A migration' in CONTRIBUTING.md"
+    assert schema_of(url) - made_new == made_new - schema_of(url) == Counter()
 
 
-def test_a_migration_neither_waits_for_readers_nor_lets_writers_wait_for_long(stack: Stack) -> None:
+@pytest.fixture
+def later_migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two migrations after ours; the second waits for readers of the audit."""
+    before, config = migrate.head(), migrate._config
+    for revision, statement in (("later", NEEDS_WRITERS_GONE), ("latest", NEEDS_READERS_GONE)):
+        text = LATER.format(revision=revision, before=before, statement=statement)
+        (tmp_path / f"{revision}.py").write_text(text)
+        before = revision
+
+    def with_later(connection: Any) -> Any:
+        found = config(connection)
+        found.set_main_option("path_separator", "os")
+        found.set_main_option("version_locations", os.pathsep.join((str(VERSIONS), str(tmp_path))))
+        return found
+
+    monkeypatch.setattr(migrate, "_config", with_later)
+
+
+def test_a_migration_neither_waits_for_readers_nor_lets_writers_wait_for_long(
+    database_url: str, later_migrations: None
+) -> None:
     """It gives up a lock that it does not get, lets the others pass, and tries again.
 
     Only a new column of a table waits for its readers, and it lets writers pass too.
     """
-    url = database_of(stack, "0044")
+    url, old = database_url, rows(database_url, "SELECT version_num FROM alembic_version")
     waits = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'ai_decisions'::regclass"
     write = "DELETE FROM ai_decisions WHERE false"
     with psycopg.connect(url) as reader, psycopg.connect(url, autocommit=True) as other:
@@ -104,17 +146,15 @@ def test_a_migration_neither_waits_for_readers_nor_lets_writers_wait_for_long(st
         other.execute(write)
         assert migration.is_alive()
         writer.close()
-        last = [("0064",)]
+        last = [("later",)]
         eventually(lambda: rows(url, "SELECT version_num FROM alembic_version") == last, "all but the column")
-        eventually(
-            lambda: other.execute(waits).fetchone(), "the column of 0065, which needs every reader gone"
-        )
+        eventually(lambda: other.execute(waits).fetchone(), "the column, which needs every reader gone")
         other.execute(write)
         reader.rollback()
         migration.join()
 
-        assert before == [("0046",)], "no earlier one waited for the reader"
-        assert rows(url, "SELECT version_num FROM alembic_version") == [(migrate.head(),)]
+        assert before == old
+        assert rows(url, "SELECT version_num FROM alembic_version") == [("latest",)]
 
 
 @pytest.mark.parametrize(

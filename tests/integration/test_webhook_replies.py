@@ -28,9 +28,9 @@ from db.conversation_owners import (
 from db.outbox import LOCK_CONVERSATION
 from db.pool import WORKER_ROLE, Pool, checkout, create_pool
 from db.webhooks import deliveries
-from tasks.relay import Relay
-from tasks.retractor import Retractor
-from tasks.stream import connect
+from tasks.lanes.stream import connect
+from tasks.sending.relay import Relay
+from tasks.sending.retractor import Retractor
 from tasks.webhooks.bodies import webhook_schema
 from tasks.webhooks.poller import WebhookPoller
 from tests.support.samples import assessment, event

@@ -18,7 +18,7 @@ from db.pool import WORKER_ROLE, Pool, checkout, create_pool
 from db.webhooks import deliveries, endpoints
 from db.webhooks.deliveries import WebhookDelivery
 from db.webhooks.queue import QueueLimits
-from tasks.governance.sweep import sweep
+from tasks.retention.sweep import sweep
 from tasks.webhooks.poller import PollerLimits, WebhookPoller
 from tests.support.retention import keeping
 from tests.support.webhooks import (

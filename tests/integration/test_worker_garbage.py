@@ -7,7 +7,7 @@ import time
 import pytest
 
 from sandbox.server import SandboxHandle
-from tasks import garbage
+from tasks.process import garbage
 from tests.support.garbage import old_garbage
 from tests.support.running import running
 

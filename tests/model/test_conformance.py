@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from redis.asyncio import Redis
 
-from tasks import stream
-from tasks.stream import connect
+from tasks.lanes import stream
+from tasks.lanes.stream import connect
 from tests.model.kinds import Kind, Step
 from tests.model.real_lanes import ACCOUNTS, RealLanes, seen
 from tests.model.states import Run, State, start

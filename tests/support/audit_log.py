@@ -11,12 +11,12 @@ from uuid import UUID
 
 import psycopg
 
-from db.governance.limits import store_limits
-from db.governance.receipts import public_key
+from compliance.audit_log.appending import Appended, append_new
+from compliance.audit_log.checkpoints import new_key, signer_of
+from compliance.audit_log.verifying import Keys, Verification, verify
+from compliance.erasure.receipts import public_key
 from db.pool import AUDIT_ROLE, create_pool
-from db.transparency.appending import Appended, append_new
-from db.transparency.checkpoints import new_key, signer_of
-from db.transparency.verifying import Keys, Verification, verify
+from db.retention.limits import store_limits
 from tests.conftest import create_database, database_at
 from tests.support.auditing import ago, decided, store
 from tests.support.erasing import KEY

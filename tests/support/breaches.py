@@ -14,10 +14,10 @@ from db import dead_letters
 from db.dead_letters import DeadLetter
 from db.pool import create_pool
 from db.repair.model import Breach
-from tasks.publish import append
+from tasks.lanes.stream import EntryGrant, Lanes
+from tasks.publishing.publish import append
 from tasks.shards.clients import connect
 from tasks.shards.layout import lane_of
-from tasks.stream import EntryGrant, Lanes
 from tests.support.repairs import (
     ESCALATIONS,
     REPLIES,

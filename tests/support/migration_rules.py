@@ -74,8 +74,8 @@ class Migrated:
 
     def note(self, statement: str) -> None:
         """A statement belongs to the revision that is stored after it."""
-        text = " ".join(re.sub(r"--[^\n]*", " ", statement).split())
-        self.waiting.append(text)
+        text = re.sub(r"\$\$.*?\$\$", "$$$$", statement, flags=re.DOTALL)  # without bodies of functions
+        self.waiting.append(" ".join(re.sub(r"--[^\n]*", " ", text).split()))
 
     def reached(self, revision: str) -> None:
         """All statements since the last revision were of this one."""

@@ -1,7 +1,7 @@
-"""Records what the workers of this release say to Postgres: ``python -m tests.support.record_release``.
+"""Records what the workers of a release say to Postgres: ``python -m tests.support.record_release 0.1.0``.
 
 Run it for every release, before the migrations of the next one. ``tests/integration/test_upgrades.py``
-repeats it on the database of later releases.
+restores the database of the release, migrates it and repeats the recording there.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ import asyncio
 import sys
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from cli.stack import Stack
 from db import accounts, migrate, upkeep
+from db.backup.dump import dump_database
 from db.escalations.closing import close_due_escalations
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle, start
-from tasks.governance.sweep import sweep
+from tasks.retention.sweep import sweep
 from tests.support.conversing import HOURS, QUESTION
 from tests.support.release_statements import MARK, RELEASES, Recording, recorded
 from tests.support.running import OPEN, Running, eventually, running
@@ -37,16 +39,23 @@ DELIVERED: Final = """
 
 
 def main() -> None:
-    """Write ``tests/fixtures/releases/REVISION.json``."""
-    recording = Recording(revision=migrate.head(), at=datetime.now(UTC))
+    """Write ``RELEASE.dump`` and ``RELEASE.json`` to ``tests/fixtures/releases``."""
+    RELEASES.mkdir(exist_ok=True)
+    file = RELEASES / f"{sys.argv[1]}.json"
     with Stack() as servers, start() as sandbox:
         migrate.upgrade(servers.database_url)
-        with recorded(recording):
-            record(servers.database_url, servers.redis_url, sandbox)
-    RELEASES.mkdir(exist_ok=True)
-    file = RELEASES / f"{recording.revision}.json"
+        save(file, servers.database_url, servers.redis_url, sandbox)
+    sys.stdout.write(f"{file}\n")
+
+
+def save(file: Path, url: str, redis_url: str, sandbox: SandboxHandle) -> Path:
+    """Write a recording, and next to it the dump of the database before the recording."""
+    dump_database(url, file.with_suffix(".dump"))
+    recording = Recording(at=datetime.now(UTC))
+    with recorded(recording):
+        record(url, redis_url, sandbox)
     file.write_bytes(recording.stored())
-    sys.stdout.write(f"{file}: {len(recording.statements)} statements\n")
+    return file
 
 
 def record(url: str, redis_url: str, sandbox: SandboxHandle) -> None:

@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 
 from db import outbox
 from db.pool import Pool
-from tasks.once_stream import OnceStream, Outgoing
+from tasks.sending.once_stream import OnceStream, Outgoing
 
 
 async def stream_entries(redis: Redis, stream: str) -> list[dict[str, Any]]:

@@ -35,23 +35,22 @@ ENTRIES: Final = re.compile(r"(?<!\d)(\d{13})-(\d+)(?!\d)")
 class Recording:
     """Statements in their order, each with its login's role."""
 
-    revision: str
     at: datetime
     statements: list[dict[str, Any]] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
 
-    def note(self, role: str, query: str, values: object) -> None:
-        """Keep an execution unless there are enough of the statement."""
+    def note(self, role: str, query: str, values: object, kind: str) -> None:
+        """Keep an execution unless there are enough of the statement; ``kind``: the class of its cursor."""
         if not role and SEEDED.search(query):
             return
         key = " ".join(query.split())
         self.seen[key] += 1
         if self.seen[key] <= OF_EACH:
-            self.statements.append({"role": role, "query": query, "values": tagged(values)})
+            self.statements.append({"role": role, "query": query, "values": tagged(values), "kind": kind})
 
     def stored(self) -> bytes:
         """As a file of ``RELEASES``."""
-        found = {"revision": self.revision, "at": self.at.isoformat(), "statements": self.statements}
+        found = {"at": self.at.isoformat(), "statements": self.statements}
         return orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n"
 
 
@@ -65,7 +64,8 @@ def recorded(recording: Recording) -> Iterator[None]:
         if text.startswith("SET ROLE"):
             roles[id(cursor.connection)] = text.split('"')[1]
         elif not text.startswith("SET "):
-            recording.note(roles.get(id(cursor.connection), ""), text, values)
+            kind = type(cursor).__name__.removeprefix("Async")
+            recording.note(roles.get(id(cursor.connection), ""), text, values, kind)
         return await execute(cursor, query, values, **options)
 
     psycopg.AsyncCursor.execute = noted  # type: ignore[method-assign, assignment]
@@ -89,7 +89,8 @@ def repeat(url: str, file: Path, *, run: int) -> dict[str, int]:
             with connection.transaction():
                 role = each["role"]
                 connection.execute(f'SET LOCAL ROLE "{role}"' if role else "SET LOCAL ROLE NONE")
-                connection.execute(each["query"], untagged(each["values"], delay))
+                cursor = getattr(psycopg, each["kind"])(connection)
+                cursor.execute(each["query"].removesuffix("; COMMIT"), untagged(each["values"], delay))
             executed[role] += 1
     return executed
 

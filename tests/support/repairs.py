@@ -25,12 +25,12 @@ from db.conversation_owners import ConversationIds, release_conversation
 from db.pool import create_pool
 from db.repair.model import Breach, FoundBreach
 from db.webhooks.queue import fan_out
-from tasks.escalations.relay import EscalationRelay
-from tasks.relay import Relay
 from tasks.repair.context import RepairContext
 from tasks.repair.kinds import BY_NAME, find_all
 from tasks.repair.kinds import repair as put_right
-from tasks.retractor import Retractor
+from tasks.sending.escalation_relay import EscalationRelay
+from tasks.sending.relay import Relay
+from tasks.sending.retractor import Retractor
 from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import connect
 from tasks.shards.layout import ShardStream

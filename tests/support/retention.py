@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from db.governance.declared import RETENTION
+from db.retention.declared import RETENTION
 from worker.settings import ErasureSettings
 
 SWEPT = tuple(each.table for each in RETENTION if each.swept)

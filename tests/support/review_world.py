@@ -15,10 +15,10 @@ import psycopg
 from psycopg.types.json import Jsonb
 from uuid_utils.compat import uuid7
 
+from compliance.appeals.links import signed_token
 from db import decisions
 from db.people.sessions import token_hash
 from db.pool import create_pool
-from review.appeals.links import signed_token
 from review.decision.panels import PANELS
 from review.http.identifiers import path_segment
 from tests.support.samples import assessment, event, passage

@@ -19,7 +19,7 @@ from redis import Redis
 from db import accounts
 from db.pool import create_pool
 from sandbox.server import SandboxHandle
-from tasks.publish import append
+from tasks.publishing.publish import append
 from tasks.runtime import Runtime
 from tests.support.seeding import seed_document
 from worker.account_settings import changed

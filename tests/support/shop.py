@@ -20,9 +20,9 @@ from db.answers.records import AnswerOutcome
 from db.answers.sending import AnsweredMessage, NewAnswer, store_answer
 from db.pool import WORKER_ROLE, Pool, create_pool
 from db.review_store import REVIEWER_ROLE
-from tasks.relay import Relay
-from tasks.retractor import Retractor
-from tasks.stream import connect
+from tasks.lanes.stream import connect
+from tasks.sending.relay import Relay
+from tasks.sending.retractor import Retractor
 from tests.support.relays import send_and_die
 from tests.support.samples import event
 from worker.adapters.system_clock import SystemClock

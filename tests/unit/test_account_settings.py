@@ -216,7 +216,7 @@ def test_every_choice_is_explained() -> None:
 
 def test_every_policy_is_explained_on_the_form() -> None:
     """The form offers each design of a confidence policy."""
-    assert set(settings_form.DESIGNS) == set(DESIGNS)
+    assert set(settings_form.SUMMARIES) == set(DESIGNS)
 
 
 def test_the_page_of_settings_is_current() -> None:

@@ -14,8 +14,8 @@ import yaml
 
 from db.fleet.figures import StoredFigures
 from db.fleet.recent import RecentCount
-from tasks.alerts.declared import ALERTS
-from tasks.alerts.rules_file import rules_file
+from tasks.alerts.conditions import CHECKS, MODEL_FAILED, SILENT
+from tasks.alerts.declared import ALERTS, rules_file
 from tasks.alerts.situation import Situation
 from tasks.alerts.unusual import EventShare, is_unusual
 from tasks.fleet.state import FleetState, StreamState
@@ -154,9 +154,22 @@ def test_a_share_is_compared_with_its_own_past(
     assert is_unusual(*(EventShare(matched=each[0], events=each[1]) for each in (recent, past))) == expected
 
 
-def test_the_rules_file_is_the_one_of_the_declaration() -> None:
-    """`make schema` writes it."""
+def test_every_rule_has_a_condition_and_the_file_is_where_operators_look() -> None:
+    """The tables are total."""
+    assert [each.name for each in ALERTS] == list(CHECKS)
     assert (ROOT / "deploy" / "alerts" / "hushgate.yml").read_text() == rules_file(workers=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "reasons"), [("HushgateModelErrors", MODEL_FAILED), ("HushgateSilentFailures", SILENT)]
+)
+def test_a_rule_names_the_reasons_of_its_condition(name: str, reasons: tuple[str, ...]) -> None:
+    """A further reason must be added to the rules file."""
+    (group,) = yaml.safe_load(rules_file(workers=1))["groups"]
+    (rule,) = (each for each in group["rules"] if each["alert"] == name)
+    found = set(re.findall(r'reason_code=~"([^"]+)"', rule["expr"]))
+
+    assert found == {"|".join(sorted(reasons))}
 
 
 def test_every_expression_is_promql_over_declared_metrics() -> None:

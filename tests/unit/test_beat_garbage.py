@@ -10,7 +10,8 @@ from typing import Final
 BEAT: Final = """
 import time
 from celery.signals import beat_init
-from tasks import app, garbage
+from tasks import app
+from tasks.process import garbage
 from tests.support.garbage import old_garbage
 
 garbage.COLLECT_EVERY_S = 0.05

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tasks.fairness.admission import Admission
 from tasks.fairness.brake import LEAST, REMEMBERED_S, STEP_S, Brake, busy_s
 from tasks.fairness.shares import account_key
-from tasks.places import Places
+from worker.places import Places
 
 
 class Loop:

@@ -124,11 +124,11 @@ def test_the_copy_of_a_control_run_is_the_code(monkeypatch: pytest.MonkeyPatch, 
     seen: list[tuple[Sequence[str], bool]] = []
 
     def run(command: Sequence[str], copy: Path) -> None:
-        original = (planted.PROJECT / "tasks/handler.py").read_bytes()
-        seen.append((command, (copy / "tasks/handler.py").read_bytes() == original))
+        original = (planted.PROJECT / "tasks/entries/handler.py").read_bytes()
+        seen.append((command, (copy / "tasks/entries/handler.py").read_bytes() == original))
 
     monkeypatch.setattr(planted, "run_command", run)
-    mutation = next(each for each in planted.MUTATIONS if each.file == "tasks/handler.py")
+    mutation = next(each for each in planted.MUTATIONS if each.file == "tasks/entries/handler.py")
     for each in (None, mutation):
         with pytest.raises(Unfinished, match="no report"):
             planted.breaches(each, KILLS)

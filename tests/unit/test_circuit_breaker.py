@@ -10,7 +10,6 @@ import httpx2
 import openai
 import pytest
 
-from worker.adapters.bulkhead import Bulkhead, BulkheadFull
 from worker.adapters.call_guard import CallGuard, NotCalled, Upstream, key_id, until
 from worker.adapters.circuit_breaker import (
     BreakerLimits,
@@ -20,6 +19,7 @@ from worker.adapters.circuit_breaker import (
     CircuitOpen,
 )
 from worker.model import AttemptOutcome
+from worker.places import NoPlace, Places
 
 LIMITS = BreakerLimits(failures=3, first_pause_s=2.0, longest_pause_s=6.0)
 
@@ -128,7 +128,7 @@ def test_a_breaker_without_a_number_of_failures_never_opens() -> None:
 
 async def test_a_bulkhead_gives_places_in_order_and_refuses_after_its_wait() -> None:
     """The second call waits for the first; the third, which may not wait long, is refused."""
-    patient, order, first_ends = Bulkhead(1), list[str](), asyncio.Event()
+    patient, order, first_ends = Places(1), list[str](), asyncio.Event()
 
     async def call(name: str) -> None:
         async with patient.place():
@@ -140,17 +140,17 @@ async def test_a_bulkhead_gives_places_in_order_and_refuses_after_its_wait() -> 
     await asyncio.sleep(0)
     others = [asyncio.create_task(call(name)) for name in ("second", "third")]
     await asyncio.sleep(0)
-    counted = (patient.in_use, patient.waiting)
+    counted = (patient.taken, patient.waiting)
     first_ends.set()
     await asyncio.gather(first, *others)
-    hurried = Bulkhead(1, wait_s=0.01)
+    hurried = Places(1, wait_s=0.01)
     async with hurried.place():
-        with pytest.raises(BulkheadFull):
+        with pytest.raises(NoPlace):
             async with hurried.place():
                 pass
 
     assert (counted, order) == ((1, 2), ["first", "second", "third"])
-    assert (patient.in_use, patient.waiting, hurried.in_use, hurried.waiting) == (0, 0, 0, 0)
+    assert (patient.taken, patient.waiting, hurried.taken, hurried.waiting) == (0, 0, 0, 0)
 
 
 def test_an_upstream_account_is_its_address_key_and_model_and_names_no_key() -> None:
@@ -194,13 +194,13 @@ class CountedLimits:
         self.counted += tokens - estimated
 
 
-def guard(limits: CountedLimits, breaker: CircuitBreaker, places: Bulkhead) -> CallGuard:
+def guard(limits: CountedLimits, breaker: CircuitBreaker, places: Places) -> CallGuard:
     """A guard whose every error is a failure of the server."""
     upstream = Upstream(name="model", url="http://server", key_id="k", model="m")
     return CallGuard(
         upstream,
         breaker=breaker,
-        bulkhead=places,
+        places=places,
         kind_of=lambda _: AttemptOutcome.SERVER_ERROR,
         limits=limits,
     )
@@ -208,7 +208,7 @@ def guard(limits: CountedLimits, breaker: CircuitBreaker, places: Bulkhead) -> C
 
 async def test_a_call_that_is_not_made_gives_its_request_and_tokens_back() -> None:
     """Else workers that cannot call a server would use up the limit of those that can."""
-    limits, places = CountedLimits(), Bulkhead(1, wait_s=0.01)
+    limits, places = CountedLimits(), Places(1, wait_s=0.01)
     busy = guard(limits, CircuitBreaker(LIMITS, Seconds()), places)
     async with places.place():
         with pytest.raises(NotCalled) as refused:
@@ -222,7 +222,7 @@ async def test_a_call_that_failed_keeps_its_tokens_counted() -> None:
     """The server may have counted them."""
     limits = CountedLimits()
     with pytest.raises(ValueError, match="broken"):
-        async with guard(limits, CircuitBreaker(LIMITS, Seconds()), Bulkhead(1)).call(500):
+        async with guard(limits, CircuitBreaker(LIMITS, Seconds()), Places(1)).call(500):
             raise ValueError("broken")
 
     assert limits.counted == 500
@@ -230,7 +230,7 @@ async def test_a_call_that_failed_keeps_its_tokens_counted() -> None:
 
 async def test_a_wait_for_a_place_ends_with_the_last_moment_of_the_event() -> None:
     """Afterwards its reply would be too late."""
-    places = Bulkhead(1)
+    places = Places(1)
     waiting = guard(CountedLimits(), CircuitBreaker(LIMITS, Seconds()), places)
     async with places.place():
         with until(time.monotonic() + 0.02), pytest.raises(NotCalled) as refused:
@@ -253,7 +253,7 @@ async def test_a_probe_whose_error_cannot_be_sorted_is_a_failed_probe() -> None:
         raise OverflowError("year 10^20")
 
     upstream = Upstream(name="model", url="http://server", key_id="k", model="m")
-    broken = CallGuard(upstream, breaker=breaker, bulkhead=Bulkhead(1), kind_of=unsortable)
+    broken = CallGuard(upstream, breaker=breaker, places=Places(1), kind_of=unsortable)
     for _ in range(2):  # the second one is a probe
         with pytest.raises(OverflowError):
             async with broken.call():
@@ -271,7 +271,7 @@ async def test_the_fleet_learns_the_wait_that_only_a_body_says() -> None:
         def learned(self, headers: Mapping[str, str], status: int) -> None:
             learned.append(headers.get("retry-after"))
 
-    places = Bulkhead(1)
+    places = Places(1)
     refusals: list[tuple[dict[str, str], dict[str, str]]] = [
         ({}, {"retryDelay": "37s"}),
         ({"Retry-After": "1e300"}, {}),

@@ -20,6 +20,7 @@ RECIPES: Final = (
     "A migration",
     "A new reason",
     "A new check",
+    "A new policy",
     "A new setting",
     "Another LLM vendor",
     "A new page of the review server",

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from features.feature import parts
 from review.http.static_files import STATIC
 from review.shell import navigation, palette
 from review.shell.colours import DECORATIVE, PAIRS, MeasuredPair, colours, contrast, measured
 from review.shell.icons import icon, icon_names
 
 REVIEW = STATIC.parent
-TEMPLATES = sorted((REVIEW / "templates").rglob("*.html"))
+TEMPLATES = sorted(
+    path for folder in (REVIEW / "templates", *parts("templates")) for path in folder.rglob("*.html")
+)
 
 
 @pytest.mark.parametrize("measure", measured(), ids=lambda each: f"{each.pair.front}-{each.pair.ground}")

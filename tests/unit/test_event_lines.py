@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from db.commits.known import Recorded
-from tasks.events.lines import log_decision
+from tasks.entries.lines import log_decision
 from tests.unit.test_metrics import decision
 from worker.reasons import Reason
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from structlog.testing import capture_logs
 
-from tasks.heartbeat_file import keep_files
+from tasks.process.heartbeat_file import keep_files
 
 
 async def kept(file: Path, answers: list[bool | Exception], looks: int) -> set[str]:

@@ -10,7 +10,7 @@ import pytest
 from tasks.limits.account_limits import LimitWaits
 from tests.support.samples import event
 from worker.adapters.system_clock import SystemClock
-from worker.holds import Holds
+from worker.moderation_holds import Holds
 
 
 def waits_of(holds: Holds, entry: str, *, has_called: bool = False) -> LimitWaits:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import structlog
 
-from tasks import logs
+from tasks.process import logs
 from worker.settings import Settings
 
 SAID = "what a user wrote"

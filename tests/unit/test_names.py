@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("features", "worker", "tasks", "db", "review", "gateway", "cli", "sandbox")
+PACKAGES = ("features", "worker", "tasks", "db", "review", "gateway", "cli", "compliance", "sandbox")
 
 
 def type_names(path: Path) -> Iterator[str]:

@@ -22,8 +22,7 @@ from tests.support.fakes import (
 from tests.support.readings import reading, said
 from tests.support.samples import NOW, account, event, passage, scores
 from worker.assessment import parse_delivery, parse_policy
-from worker.assessment.policies.designs import DESIGNS
-from worker.assessment.policies.reply_metadata import published_record
+from worker.assessment.policies.designs import DESIGNS, published_record
 from worker.errors import (
     EndpointMisconfigured,
     ModelRejected,

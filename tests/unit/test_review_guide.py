@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 from db.people.records import Role
+from features.feature import parts
 from review.access import RIGHTS, Right
 from review.decision.review_panel import KEYS
 from review.http.static_files import STATIC
 from review.shell.navigation import LINKS
 
-TEMPLATES = STATIC.parent / "templates"
+TEMPLATES = (STATIC.parent / "templates", *parts("templates"))
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")
 
@@ -23,7 +24,9 @@ def _rows(header: str) -> list[list[str]]:
 
 def test_the_guide_lists_the_shortcuts_of_the_pages() -> None:
     """Every key that a template declares, and every key of the navigation."""
-    templates = "".join(path.read_text(encoding="utf-8") for path in TEMPLATES.rglob("*.html"))
+    templates = "".join(
+        path.read_text(encoding="utf-8") for folder in TEMPLATES for path in folder.rglob("*.html")
+    )
     declared = re.findall(r'(?:data-key|aria-keyshortcuts)="([^"{]+)"', templates)
     keys = {key.replace("Control", "Ctrl") for each in declared for key in each.split()}
     keys |= {f"g {link.key}" for link in LINKS} | set(KEYS.values())

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from tasks.accounts import Rulebooks
+from tasks.entries.rulebooks import Rulebooks
 from tests.support.samples import account, event
 from worker.model import AI_ONLY, Account, ConversationState, Owner
 from worker.rollouts.arms import PLACES, RunningRollout, place_of

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Callable, Collection
 import pytest
 import structlog
 
-from tasks import accounts
-from tasks.accounts import Rulebook, Rulebooks
+from tasks.entries import rulebooks as accounts
+from tasks.entries.rulebooks import Rulebook, Rulebooks
 from tests.support.samples import account
 from worker.assessment import default_policy
 from worker.cancellation import cancel_all

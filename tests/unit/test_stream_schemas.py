@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from cli.deployment.config import DOCUMENTS
 from tasks.asyncapi import asyncapi_document
-from tasks.outgoing import OUTGOING, OutgoingType
+from tasks.sending.outgoing import OUTGOING, OutgoingType
 from worker.settings import StreamSettings
 
 DOCS = Path(__file__).parents[2] / "docs"

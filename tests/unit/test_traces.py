@@ -223,7 +223,7 @@ def test_nothing_of_it_is_imported_unless_wanted() -> None:
 
     assert done.stderr == ""
     assert done.stdout.startswith(
-        "ConfigurationError HUSHGATE_TRACES_URL: expected the extra hushgate[traces], got no module"
+        "ConfigurationError HUSHGATE_TRACES_URL: expected the extra hushgate[traces] (pip install"
     )
 
 

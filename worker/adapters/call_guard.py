@@ -14,10 +14,10 @@ from typing import Final, Protocol
 import openai
 import structlog
 
-from worker.adapters.bulkhead import Bulkhead, BulkheadFull
 from worker.adapters.circuit_breaker import BreakerState, CircuitBreaker, CircuitOpen
 from worker.adapters.server_waits import asked_wait_s
 from worker.model import AttemptOutcome
+from worker.places import NoPlace, Places
 
 log = structlog.get_logger(__name__)
 
@@ -148,7 +148,7 @@ class CallGuard:
         upstream: Upstream,
         *,
         breaker: CircuitBreaker,
-        bulkhead: Bulkhead,
+        places: Places,
         kind_of: Callable[[Exception], AttemptOutcome | None],
         limits: CallLimits | None = None,
         shared: bool = False,
@@ -156,7 +156,7 @@ class CallGuard:
     ) -> None:
         self.upstream = upstream
         self.breaker = breaker
-        self.bulkhead = bulkhead
+        self.places = places
         self.limits = limits
         self._shared = shared
         self._kind_of = kind_of
@@ -182,7 +182,7 @@ class CallGuard:
             self._not_called(AttemptOutcome.CIRCUIT_OPEN)
             # without the time of the next probe: no event is to wait for it
             raise NotCalled(f"{self.upstream.name}: {error}", kind=AttemptOutcome.CIRCUIT_OPEN) from error
-        except BulkheadFull as error:
+        except NoPlace as error:
             self._not_called(AttemptOutcome.BUSY)
             raise NotCalled(f"{self.upstream.name}: {error}", kind=AttemptOutcome.BUSY) from error
 
@@ -191,7 +191,7 @@ class CallGuard:
         """A place and the breaker's permission; without them what the limits counted is given back."""
         is_sent = False
         try:
-            async with self.bulkhead.place(None if self._shared else seconds_left()), self._watched():
+            async with self.places.place(None if self._shared else seconds_left()), self._watched():
                 is_sent = True
                 yield
         finally:

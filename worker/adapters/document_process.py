@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import orjson
 
+from worker import extras
 from worker.documents.chunking import document_chunks
 from worker.documents.model import Chunk, DocumentFormat, Note, NoteCode
 from worker.errors import DocumentRejected
@@ -138,8 +139,12 @@ def main() -> None:
 
 
 def _cut(data: bytes, kind: DocumentFormat, names: Names) -> Cut:
-    from worker.documents import readers  # noqa: PLC0415  # large libraries: only in the child process
-
+    try:
+        from worker.documents import readers  # noqa: PLC0415  # large libraries: only in the child process
+    except ModuleNotFoundError as error:
+        if (missing := extras.missing_extra(error, needed_by="documents")) is None:
+            raise
+        raise DocumentRejected(f"cannot be read here: {missing}") from error
     parsed = readers.parse_document(data, kind)
     length = sum(len(block.text) for block in parsed.blocks)
     if length > MOST_CHARS:

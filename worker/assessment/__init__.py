@@ -28,19 +28,25 @@ from worker.assessment.gate import (
     without_names,
 )
 from worker.assessment.policies.agreement import most_central
-from worker.assessment.policies.chain import chained_assessment, following_policy
-from worker.assessment.policies.consensus import DEFAULT_MODEL, ConsensusPolicy
+from worker.assessment.policies.consensus import DEFAULT_MODEL
 from worker.assessment.policies.delivery import Delivery, FallbackLevel, RetryWith
 from worker.assessment.policies.designs import (
-    Policy,
+    checks_labels,
     default_policy,
     design_name,
     design_of,
+    drafting_models,
+    following_policy,
+    initial_search,
+    log_entry,
     parse_delivery,
     parse_policy,
+    recheck_search,
 )
-from worker.assessment.policies.guardrail import confidence_log_entry, with_recheck
+from worker.assessment.policies.guardrail import with_recheck
 from worker.assessment.policies.outcomes import (
+    Policy,
+    chained_assessment,
     disabled_assessment,
     in_test_mode,
     promise_assessment,
@@ -50,7 +56,6 @@ from worker.assessment.policies.outcomes import (
     with_timestamp,
 )
 from worker.assessment.policies.partial import SupportedPart, supported_part
-from worker.assessment.policies.searches import checks_labels, initial_search, recheck_search
 from worker.assessment.policies.thresholds import thresholds_of, with_thresholds
 from worker.assessment.promises.recogniser import promises_of
 from worker.assessment.reading.asking import DraftReading, Judge, Wanted, read_draft
@@ -73,7 +78,6 @@ from worker.model import Action, Assessment, Passage, Tier
 __all__ = [
     "DEFAULT_MODEL",
     "Assessment",
-    "ConsensusPolicy",
     "Delivery",
     "DraftCase",
     "DraftReading",
@@ -95,13 +99,14 @@ __all__ = [
     "better_assessment",
     "checks_labels",
     "cited_sources",
-    "confidence_log_entry",
     "default_policy",
     "delivered_text",
     "design_name",
+    "drafting_models",
     "early_refusal",
     "in_test_mode",
     "initial_search",
+    "log_entry",
     "most_central",
     "needs_no_answer",
     "parse_delivery",

@@ -130,7 +130,7 @@ class Account:
         appeal_within_days: how long after a decision one is taken, days.
         appeal_due_days: how long its people have to decide one, days.
         statements_enabled: whether statements of reasons may be exported.
-        statement_grounds: reason code -> what a statement says about it, see ``worker.statements``.
+        statement_grounds: reason code -> what a statement says about it, see ``worker.statement_grounds``.
         statement_countries: codes of the countries in which its restrictions apply, lower case.
         adaptive_thresholds: ``confidence`` or ``category:<name>`` -> bounds such as ``0.60-0.95``, within
             which the threshold moves towards what reviews support, see ``worker.adaptive``; empty: none.

@@ -14,7 +14,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from worker.cancellation import cancel_all
-from worker.holds import Holds
+from worker.moderation_holds import Holds
 from worker.ports import Ports
 from worker.replay.asked import (
     AskedArrivals,

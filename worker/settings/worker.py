@@ -23,7 +23,7 @@ from worker.settings.model_names import ModelNames
 from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
 from worker.settings.prices import PriceSettings
-from worker.settings.retention import ErasureSettings
+from worker.settings.retention import ErasureSettings, key_bytes
 from worker.settings.shadows import ShadowSettings
 from worker.settings.tracing import TraceSettings
 from worker.settings.webhooks import WebhookSettings
@@ -48,6 +48,12 @@ class Settings(
         default=None,
         alias="HUSHGATE_REVIEW_URL",
         description="URL at which people reach the review pages, for links in escalations; none: no links.",
+    )
+    stream_key: SecretStr | None = Field(
+        default=None,
+        alias="HUSHGATE_STREAM_KEY",
+        description="Key that signs the entries of the reply, retraction and escalation streams, 32 bytes in"
+        " base64; `openssl rand -base64 32` makes one. Consumers check with it, see docs/channels.md.",
     )
     broker_url: SecretStr | None = Field(
         default=None,
@@ -225,6 +231,13 @@ class Settings(
         description="File that a worker touches every 5 s while it runs, for probes; with .ready at its end a"
         " second one, touched while Redis and Postgres answer. Empty: none.",
     )
+
+    @field_validator("stream_key")
+    @classmethod
+    def _stream_key_is_usable(cls, key: SecretStr | None) -> SecretStr | None:
+        if key is not None:
+            key_bytes(key.get_secret_value())
+        return key
 
     @field_validator("broker_url")
     @classmethod

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from worker.endings import REPLY, Ending
-from worker.holds import Holds
 from worker.masking import Masker, account_masker
 from worker.model import Account, FailurePolicy
+from worker.moderation_holds import Holds
 from worker.ports import Classifier, Clock, Moderator
 from worker.steps import guards
 from worker.steps.run import EventCase

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from worker.assessment import Delivery, Policy, SearchBounds
 from worker.endings import Ending
-from worker.holds import Holds
 from worker.masking import Masker
 from worker.model import AI_ONLY, Account, BudgetReached, ConversationState, Event
+from worker.moderation_holds import Holds
 from worker.ports import Classifier, Clock, Moderator, Ports
 from worker.rules import CompiledRules
 from worker.trace import EventTrace

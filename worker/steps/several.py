@@ -1,11 +1,11 @@
-"""Several models asked for one draft each (policy ``consensus``), and the most central of their drafts."""
+"""Several models asked for one draft each , and the most central of their drafts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from worker.assessment import ConsensusPolicy, most_central
+from worker.assessment import drafting_models, most_central
 from worker.endings import Candidate, Ending, silent_ending
 from worker.escalation import decision_kind
 from worker.model import DecisionKind, Json
@@ -16,8 +16,7 @@ from worker.steps.second_draft import named_model
 
 def model_names(run: Run) -> tuple[str, ...]:
     """The models that the policy asks; empty for every policy that asks one."""
-    policy = run.case.policy
-    return policy.models if isinstance(policy, ConsensusPolicy) and policy.enabled else ()
+    return drafting_models(run.case.policy)
 
 
 def run_with(run: Run, name: str) -> Run | None:

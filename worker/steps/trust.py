@@ -18,9 +18,9 @@ from worker.assessment import (
     RunFailure,
     assess,
     better_assessment,
-    confidence_log_entry,
     early_refusal,
     in_test_mode,
+    log_entry,
     query_language,
     supported_part,
     text_in_language,
@@ -176,13 +176,13 @@ def better(before: Candidate, after: Candidate | None) -> Candidate:
 
 
 def _audited(run: Run, candidate: Candidate, found: Assessment) -> Assessment:
-    """The assessment with its time and topics; one of Guardrail's design also enters the confidence log."""
+    """The assessment with its time and topics; some designs keep a log."""
     found = with_suggestions(found, query=run.case.event.text, passages=candidate.passages)
     if candidate.asked:
         asked: list[Json] = [dict(each) for each in candidate.asked]
         found = replace(found, diagnostics={**found.diagnostics, "models": asked})
     found = replace(found, diagnostics=with_timestamp(found.diagnostics, run.ports.clock.now()))
-    if (entry := confidence_log_entry(found)) is not None:
+    if (entry := log_entry(found)) is not None:
         run.trace.confidence_log.append(entry)
     return found
 

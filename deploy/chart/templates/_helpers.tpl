@@ -18,10 +18,8 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end }}
 
 {{- define "hushgate.image" -}}
-{{- with .Values.image }}
-{{- if .digest }}{{ .repository }}@{{ .digest }}
-{{- else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}
-{{- end }}
+{{- if .image.digest }}{{ .image.repository }}@{{ .image.digest }}
+{{- else }}{{ .image.repository }}:{{ .image.tag | default .root.Chart.AppVersion }}
 {{- end }}
 {{- end }}
 
@@ -56,7 +54,7 @@ volumes:
 
 {{- define "hushgate.container" -}}
 image: {{ include "hushgate.image" . }}
-imagePullPolicy: {{ .Values.image.pullPolicy }}
+imagePullPolicy: {{ .image.pullPolicy }}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true

@@ -11,8 +11,8 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 from uuid_utils.compat import uuid7
 
+from compliance.appeals.links import signed_token
 from db.people.sessions import token_hash
-from review.appeals.links import signed_token
 from review.http.identifiers import path_segment
 from review.http.page_routes import PageRoute
 from review.routes import PAGES

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cli.stack.loopback import free_address, status
+from cli.deployment.loopback import free_address, status
 from tests.support.running import eventually
 
 

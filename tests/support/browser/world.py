@@ -17,7 +17,7 @@ from db.pool import create_pool
 from db.review_store import Store
 from review.content_covers import CATEGORIES
 from sandbox.server import SandboxHandle
-from tasks.publish import append
+from tasks.publishing.publish import append
 from tests.integration.test_outcomes import OUTCOMES
 from tests.support.conversing import SCENARIOS, conversation_ending
 from tests.support.review_world import found_suggestions

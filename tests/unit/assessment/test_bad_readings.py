@@ -10,7 +10,7 @@ import pytest
 from tests.support.readings import reading, said
 from tests.unit.assessment.samples import RETURNS, assessed, evidence
 from worker.assessment import parse_policy
-from worker.assessment.policies.calibrated_policy import CalibratedPolicy
+from worker.assessment.policies.calibrated import CalibratedPolicy
 from worker.model import Action, Assessment, Quote
 
 POLICY = CalibratedPolicy()

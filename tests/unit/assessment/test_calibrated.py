@@ -11,7 +11,7 @@ from tests.support.fakes import FakeJudge
 from tests.support.readings import reading, said
 from tests.unit.assessment.samples import RETURNS, Answer, asked, assessed, calls_for, evidence
 from worker.assessment import Evidence, early_refusal
-from worker.assessment.policies.calibrated_policy import CalibratedPolicy
+from worker.assessment.policies.calibrated import CalibratedPolicy
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.model import Action, Completion, Tier, Verdict
 

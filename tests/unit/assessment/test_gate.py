@@ -7,7 +7,7 @@ import pytest
 from tests.unit.assessment.samples import assessed
 from worker.assessment import Evidence, default_policy, early_refusal
 from worker.assessment.gate import reply_kind
-from worker.assessment.policies.calibrated_policy import CalibratedPolicy
+from worker.assessment.policies.calibrated import CalibratedPolicy
 from worker.assessment.policies.designs import DESIGNS
 from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy

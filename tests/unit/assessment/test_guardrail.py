@@ -9,14 +9,13 @@ import pytest
 
 from tests.support.readings import reading
 from tests.unit.assessment.samples import assessed, calls_for, evidence
-from worker.assessment import Evidence, better_assessment, parse_policy, recheck_search
-from worker.assessment.policies.calibrated_policy import CalibratedPolicy
+from worker.assessment import Evidence, better_assessment, log_entry, parse_policy, recheck_search
+from worker.assessment.policies.calibrated import CalibratedPolicy
 from worker.assessment.policies.guardrail import (
     FALLBACK_MESSAGE,
     WEIGHTS,
     GuardrailPolicy,
     certainty_score,
-    confidence_log_entry,
     confidence_tier,
     grounding_band,
     with_recheck,
@@ -187,7 +186,7 @@ def test_a_reply_that_stands_after_a_vain_recheck_says_that_it_was_rechecked() -
 
 def test_another_design_has_no_confidence_log() -> None:
     """The log is Confidence Guardrail's own."""
-    assert confidence_log_entry(assessed(DRAFT, CalibratedPolicy())) is None
+    assert log_entry(assessed(DRAFT, CalibratedPolicy())) is None
 
 
 def test_a_reply_is_rechecked_once() -> None:
@@ -234,7 +233,7 @@ def test_the_metadata_has_every_published_field() -> None:
     again = Evidence(passages=evidence(0.8).passages, rechecks=1)
     found = assessed(DRAFT, POLICY, again, answer=scores(0.9, 0.7))
     at = datetime(2025, 10, 27, 12, tzinfo=UTC)
-    entry = confidence_log_entry(replace(found, diagnostics=with_timestamp(found.diagnostics, at)))
+    entry = log_entry(replace(found, diagnostics=with_timestamp(found.diagnostics, at)))
 
     assert found.diagnostics == {
         "confidence": 0.85,

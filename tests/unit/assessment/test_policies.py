@@ -2,20 +2,62 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Final
+
 import pytest
 
 from worker.assessment import default_policy, parse_policy
-from worker.assessment.policies.calibrated_policy import CalibratedPolicy
+from worker.assessment.policies.calibrated import CalibratedPolicy
 from worker.assessment.policies.designs import DESIGNS, design_name
 from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.errors import PolicyRejected
 from worker.model import Json
+from worker.settings import Settings
+
+ROOT: Final = Path(__file__).parents[3]
+MODULES: Final = tuple(
+    path
+    for package in ("worker", "tasks", "db", "review", "cli", "gateway")
+    for path in sorted((ROOT / package).rglob("*.py"))
+    if path.parent.name != "policies"
+)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_design_has_defaults(name: str) -> None:
     """A policy may be only a name."""
     assert design_name(default_policy(name)) == name
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_design_names_fields_of_its_settings_only(name: str) -> None:
+    """Limits, thresholds, published names, defaults of the deployment and nested policies."""
+    design = DESIGNS[name]
+    named = {
+        *design.thresholds,
+        *filter(None, (design.main_threshold,)),
+        *design.published_names.values(),
+        *design.set_in_code,
+        *design.environment.values(),
+        *design.nested,
+        *(limit.threshold for limit in design.limits),
+    }
+
+    assert named <= {each.name for each in fields(design.settings)}
+    assert set(design.environment) <= set(Settings.model_fields)
+    assert set(design.nested.values()) <= set(DESIGNS)
+    assert design.summary
+
+
+def test_only_its_own_module_names_a_policy() -> None:
+    """No code outside asks which policy it has; a new one needs a module and a line of the table."""
+    classes = "|".join(design.settings.__name__ for design in DESIGNS.values())
+    named = re.compile(rf"\b(?:{classes})\b")
+
+    assert [str(path) for path in MODULES if named.search(path.read_text())] == []
 
 
 def test_an_account_that_says_nothing_has_the_calibrated_policy() -> None:

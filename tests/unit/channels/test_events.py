@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from examples.channels import CHANNELS
 from examples.channels.recipe import Json, PayloadError
-from tasks.publish import checked
+from tasks.publishing.publish import checked
 from tests.unit.channels.recorded import SETUPS, events, payload, payloads
 from worker.payload import PAYLOAD_BYTES
 

@@ -6,13 +6,14 @@ without a reader; only a reader or a hard fact refuses; without a reader the dra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Final
 
 from worker.assessment.non_answers.recogniser import is_non_answer
-from worker.assessment.policies.calibrated_policy import CalibratedPolicy
-from worker.assessment.policies.outcomes import non_answer_assessment, policy_name
+from worker.assessment.policies.design import Design, MeasuredLimit
+from worker.assessment.policies.outcomes import check_policy, non_answer_assessment, policy_name
 from worker.assessment.policies.shortfalls import Shortfall, found_shortfalls, shortfall_reasons
 from worker.assessment.policies.vetoes import VETO_REASONS, Veto, vetoes
 from worker.assessment.reading.asking import DraftReading, Wanted, reading_request
@@ -26,6 +27,50 @@ from worker.model import Action, Assessment, Tier
 VERBATIM_CONFIDENCE: Final = 0.99
 """Of 618 invented answers of two sets of conversations none is verbatim (``docs/confidence.md``)."""
 NOTHING_STORED: Final = "the account has no documents"
+FALLBACKS: Mapping[str, str] = MappingProxyType(
+    {
+        "en": "I could not find a reliable answer to that, so I would rather not guess.",
+        "vi": "Tôi không tìm thấy câu trả lời đáng tin cậy nên không muốn đoán.",
+        "zh": "我没有找到可靠的答案，不想随意猜测。",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibratedPolicy:
+    """The configuration of ``calibrated``.
+
+    Attributes:
+        gate: whether small talk and clarifying questions pass without a fact check.
+        require_evidence: whether a factual draft without any passage is stopped; an account without documents
+            must set it to False.
+        require_citations: whether a draft without any citation is refused.
+        check_relevance: whether a draft must answer the question; False measures support only.
+        send_at: 0..1, lowest confidence that is sent. 0.5: more likely right than wrong by the judge's own
+            probability; reviews move it (``docs/confidence.md``).
+        undecided_action: the action for a draft that no judge has read and that is not verbatim.
+        low_action: the action for a draft of low confidence.
+        fallbacks: language -> text for the action ``fallback``.
+    """
+
+    version: int = 3
+    enabled: bool = True
+    test_mode: bool = False
+    gate: bool = True
+    require_evidence: bool = True
+    require_citations: bool = False
+    check_relevance: bool = True
+    send_at: float = 0.5
+    undecided_action: Action = Action.HOLD
+    low_action: Action = Action.ESCALATE
+    fallbacks: Mapping[str, str] = field(default_factory=lambda: dict(FALLBACKS))
+
+    def __post_init__(self) -> None:
+        check_policy(self, shares=("send_at",))
+        if self.undecided_action is Action.RECHECK:
+            raise ValueError(
+                "undecided_action: expected send, hold, fallback, escalate or silence, got recheck"
+            )
 
 
 def early_refusal(case: DraftCase, policy: CalibratedPolicy) -> Assessment | None:
@@ -187,3 +232,23 @@ def _decided(
         left_out=checked.left_out if checked else "",
         diagnostics={"send_at": policy.send_at},
     )
+
+
+READ_LIMITS: Final = (
+    MeasuredLimit(measure="support", value="support", threshold="send_at", effect="sent"),
+    MeasuredLimit(
+        measure="relevance", value="relevance", threshold="send_at", effect="sent", category="irrelevant"
+    ),
+)
+"""What a judge read, the half that stopped the draft first."""
+DESIGN: Final = Design(
+    name="calibrated",
+    summary="a measured probability that the passages support the reply; the default",
+    settings=CalibratedPolicy,
+    assess=assessment,
+    wanted=wanted,
+    early_refusal=early_refusal,
+    limits=READ_LIMITS,
+    thresholds=("send_at",),
+    main_threshold="send_at",
+)

@@ -11,7 +11,8 @@ from typing import Final
 from worker.assessment.non_answers.recogniser import is_non_answer
 from worker.assessment.policies import calibrated
 from worker.assessment.policies.agreement import agreement
-from worker.assessment.policies.calibrated_policy import FALLBACKS, CalibratedPolicy
+from worker.assessment.policies.calibrated import FALLBACKS, READ_LIMITS, CalibratedPolicy
+from worker.assessment.policies.design import Design, MeasuredLimit
 from worker.assessment.policies.outcomes import check_policy, non_answer_assessment, policy_name
 from worker.assessment.reading.asking import NOTHING, DraftReading, Wanted
 from worker.assessment.text.language import author_language, text_in_language
@@ -125,3 +126,24 @@ def _fallback(case: DraftCase, policy: ConsensusPolicy) -> str | None:
     if policy.low_action is not Action.FALLBACK:
         return None
     return text_in_language(FALLBACKS, author_language(case))
+
+
+DESIGN: Final = Design(
+    name="consensus",
+    summary="asks several models, and sends the draft that the others confirm; costs as many calls",
+    settings=ConsensusPolicy,
+    assess=assessment,
+    wanted=wanted,
+    early_refusal=early_refusal,
+    limits=(
+        MeasuredLimit(
+            measure="facts that another draft states",
+            value="agreement",
+            threshold="min_agreement",
+            effect="check passed",
+        ),
+        *READ_LIMITS,
+    ),
+    thresholds=("min_agreement", "send_at"),
+    models=lambda policy: policy.models,
+)

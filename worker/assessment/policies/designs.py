@@ -1,135 +1,39 @@
-"""The policy designs: their names, their defaults, and the parser of an account's JSON."""
+"""The table of policies, and what any of them can be asked; the parser of an account's JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, Final
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from worker.assessment.policies import calibrated, consensus, failsafe, guardrail, safety, validators
-from worker.assessment.policies.calibrated_policy import CalibratedPolicy
-from worker.assessment.policies.consensus import ConsensusPolicy
 from worker.assessment.policies.delivery import DELIVERY_FIELDS, Delivery
-from worker.assessment.policies.failsafe_policy import FailsafePolicy
-from worker.assessment.policies.guardrail import GuardrailPolicy
-from worker.assessment.policies.safety_checks import SafetyPolicy
+from worker.assessment.policies.design import Design
+from worker.assessment.policies.outcomes import Policy
 from worker.assessment.policies.thresholds import check_thresholds
-from worker.assessment.policies.validators import ValidatorsPolicy
-from worker.assessment.reading.asking import NOTHING, DraftReading, Wanted
-from worker.assessment.values import DraftCase
+from worker.assessment.values import SearchBounds
 from worker.errors import PolicyRejected
 from worker.model import Assessment, Json
 
-Policy: TypeAlias = (
-    CalibratedPolicy | FailsafePolicy | GuardrailPolicy | ValidatorsPolicy | SafetyPolicy | ConsensusPolicy
-)
-
-
-def _never(_case: DraftCase, _policy: Any) -> Assessment | None:
-    """No refusal before generation."""
-    return None
-
-
-def _nothing(_case: DraftCase, _policy: Any) -> Wanted:
-    """No judge."""
-    return NOTHING
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
-    """What a policy can do; the functions get a case and the design's own settings.
-
-    Attributes:
-        settings: the class of its settings; an account's JSON sets its fields.
-        assess: the assessment of a draft; the reading is None when none was wanted.
-        wanted: what a judge must read for it.
-        early_refusal: the refusal before generation, or None.
-        thresholds: fields that a condition may set; a higher value is always stricter.
-        main_threshold: the field that reviews may move; empty: none.
-        published_names: names of fields in the published design -> ours.
-        checks_labels: whether it checks labels itself, so that a search must not filter by them.
-    """
-
-    settings: type[Any]
-    assess: Callable[[DraftCase, Any, DraftReading | None], Assessment]
-    wanted: Callable[[DraftCase, Any], Wanted] = _nothing
-    early_refusal: Callable[[DraftCase, Any], Assessment | None] = _never
-    thresholds: tuple[str, ...] = ()
-    main_threshold: str = ""
-    published_names: Mapping[str, str] = field(default_factory=dict)
-    checks_labels: bool = False
-
-
-DESIGNS: Mapping[str, Design] = MappingProxyType(
+DESIGNS: Final[Mapping[str, Design[Any]]] = MappingProxyType(
     {
-        "calibrated": Design(
-            settings=CalibratedPolicy,
-            assess=calibrated.assessment,
-            wanted=calibrated.wanted,
-            early_refusal=calibrated.early_refusal,
-            thresholds=("send_at",),
-            main_threshold="send_at",
-        ),
-        "failsafe": Design(
-            settings=FailsafePolicy,
-            assess=failsafe.assessment,
-            wanted=failsafe.wanted,
-            thresholds=("confidence_threshold", "judge_below"),
-            main_threshold="confidence_threshold",
-            published_names={"failsafe_enabled": "enabled"},
-        ),
-        "guardrail": Design(
-            settings=GuardrailPolicy,
-            assess=guardrail.assessment,
-            wanted=guardrail.wanted,
-            thresholds=("high_threshold", "medium_threshold"),
-            main_threshold="high_threshold",
-            published_names={
-                "highThreshold": "high_threshold",
-                "mediumThreshold": "medium_threshold",
-                "enableRecheck": "enable_recheck",
-                "enableEscalation": "enable_escalation",
-                "fallbackMessage": "fallback_message",
-                "testMode": "test_mode",
-            },
-        ),
-        "validators": Design(
-            settings=ValidatorsPolicy,
-            assess=lambda case, policy, _: validators.assess_draft(case, policy),
-            thresholds=("evidence_threshold",),
-            published_names={
-                "ENABLE_VALIDATORS": "enabled",
-                "VALIDATOR_EVIDENCE_THRESHOLD": "evidence_threshold",
-            },
-        ),
-        "safety": Design(
-            settings=SafetyPolicy,
-            assess=lambda case, policy, _: safety.assess_draft(case, policy),
-            early_refusal=safety.early_refusal,
-            thresholds=(
-                "min_retrieval_confidence",
-                "min_similarity_score",
-                "min_rerank_score",
-                "min_citation_coverage",
-                "min_grounding_score",
-                "max_topic_mismatch_score",
-            ),
-            checks_labels=True,
-        ),
-        "consensus": Design(
-            settings=ConsensusPolicy,
-            assess=consensus.assessment,
-            wanted=consensus.wanted,
-            early_refusal=consensus.early_refusal,
-            thresholds=("min_agreement", "send_at"),
-        ),
+        each.name: each
+        for each in (
+            calibrated.DESIGN,
+            failsafe.DESIGN,
+            guardrail.DESIGN,
+            validators.DESIGN,
+            safety.DESIGN,
+            consensus.DESIGN,
+        )
     }
 )
-"""Name -> design; the first is the default."""
+"""Name -> design."""
+DEFAULT_DESIGN: Final = next(iter(DESIGNS))
 
 NO_DEFAULTS: Mapping[str, Mapping[str, Json]] = MappingProxyType({})
 
@@ -149,9 +53,54 @@ def design_name(policy: Policy) -> str:
     return next(name for name, design in DESIGNS.items() if isinstance(policy, design.settings))
 
 
-def design_of(policy: Policy) -> Design:
+def design_of(policy: Policy) -> Design[Any]:
     """The design of a policy."""
     return DESIGNS[design_name(policy)]
+
+
+def following_policy(policy: Policy) -> Policy | None:
+    """The policy that assesses next what this one would send: FailsafeNode's Failsafe -> Guardrail."""
+    following = design_of(policy).following(policy)
+    return following if following is not None and following.enabled else None
+
+
+def initial_search(policy: Policy) -> SearchBounds:
+    """The search before the first draft; the limits of the policy that follows count, if one is set."""
+    searching = design_of(policy).following(policy) or policy
+    return design_of(searching).search(searching)
+
+
+def recheck_search(policy: Policy) -> SearchBounds | None:
+    """The search of a recheck, or None for a policy that never rechecks."""
+    searching = design_of(policy).following(policy) or policy
+    return design_of(searching).recheck(searching)
+
+
+def checks_labels(policy: Policy) -> bool:
+    """Whether the policy checks labels, so that a search must not filter by them (Safety Mechanism)."""
+    return design_of(policy).checks_labels
+
+
+def drafting_models(policy: Policy) -> tuple[str, ...]:
+    """The models that draft together; empty for a policy that asks the account's model alone."""
+    return design_of(policy).models(policy) if policy.enabled else ()
+
+
+def published_record(found: Assessment) -> dict[str, Json] | None:
+    """The message metadata that the design of an assessment publishes, under the published names."""
+    design = DESIGNS.get(found.policy.partition("@")[0])
+    return design.published(found.diagnostics) if design else None
+
+
+def log_entry(found: Assessment) -> dict[str, Json] | None:
+    """The entry of the log that the design of a stamped assessment publishes."""
+    design = DESIGNS.get(found.policy.partition("@")[0])
+    return design.log_entry(found.diagnostics) if design else None
+
+
+def default_name(data: Mapping[str, Json]) -> str:
+    """The name of the design in an account's JSON."""
+    return str(data.get("name", DEFAULT_DESIGN))
 
 
 def default_policy(name: str) -> Policy:
@@ -192,42 +141,41 @@ def parse_policy(data: Json, deployment: Mapping[str, Mapping[str, Json]] = NO_D
     if not isinstance(data, dict):
         raise PolicyRejected([f"policy: expected a JSON object, got {type(data).__name__}"])
     fields = {key: value for key, value in data.items() if key not in DELIVERY_FIELDS}
-    name = fields.pop("name", next(iter(DESIGNS)))
+    name = fields.pop("name", DEFAULT_DESIGN)
     if not isinstance(name, str) or name not in DESIGNS:
         raise PolicyRejected([f"name: expected one of {', '.join(DESIGNS)}, got {name!r}"])
-    if "ethics_guard" in fields:
-        raise PolicyRejected(["ethics_guard: expected to be set in code, got a value in JSON"])
-    following = fields.pop("guardrail", None) if name == "failsafe" else None
-    own = {DESIGNS[name].published_names.get(key, key): value for key, value in fields.items()}
+    design = DESIGNS[name]
+    if given := [each for each in design.set_in_code if each in fields]:
+        raise PolicyRejected([f"{each}: expected to be set in code, got a value in JSON" for each in given])
+    nested = {each: fields.pop(each) for each in design.nested if each in fields}
+    own = {design.published_names.get(key, key): value for key, value in fields.items()}
     renamed = {**deployment.get(name, {}), **own}
     try:
         policy = _ADAPTERS[name].validate_json(json.dumps(renamed), strict=True)
-        check_thresholds(policy, DESIGNS[name].thresholds, delivery.thresholds)
+        check_thresholds(policy, design.thresholds, delivery.thresholds)
     except ValidationError as error:
         raise PolicyRejected(_problems(error)) from error
     except ValueError as error:
         raise PolicyRejected([str(error)]) from error
-    if isinstance(policy, ConsensusPolicy) and delivery.retry_with is not None:
-        raise PolicyRejected(["retry_with: expected none with consensus, which asks several models already"])
-    if following is not None and isinstance(policy, FailsafePolicy):
-        return replace(policy, guardrail=_following_guardrail(following))
-    return policy
+    if design.models(policy) and delivery.retry_with is not None:
+        raise PolicyRejected([f"retry_with: expected none with {name}, which asks several models already"])
+    following = {each: _nested(name, each, value) for each, value in nested.items() if value is not None}
+    return replace(policy, **following) if following else policy
 
 
-def _following_guardrail(data: Json) -> GuardrailPolicy:
-    """The guardrail after a failsafe; problems name its fields as ``guardrail.high_threshold``."""
+def _nested(name: str, field: str, data: Json) -> Policy:
+    """The policy in a field of another one; problems name its fields as ``guardrail.high_threshold``."""
+    design = DESIGNS[name].nested[field]
     if not isinstance(data, dict):
-        raise PolicyRejected([f"guardrail: expected a JSON object, got {type(data).__name__}"])
-    if data.get("name", "guardrail") != "guardrail":
-        raise PolicyRejected([f"guardrail.name: expected guardrail, got {data['name']!r}"])
+        raise PolicyRejected([f"{field}: expected a JSON object, got {type(data).__name__}"])
+    if data.get("name", design) != design:
+        raise PolicyRejected([f"{field}.name: expected {design}, got {data['name']!r}"])
     if data.get("test_mode", data.get("testMode", False)):
-        raise PolicyRejected(["guardrail.test_mode: expected test_mode of the failsafe, got one of its own"])
+        raise PolicyRejected([f"{field}.test_mode: expected test_mode of the {name}, got one of its own"])
     try:
-        found = parse_policy({**data, "name": "guardrail"})
+        return parse_policy({**data, "name": design})
     except PolicyRejected as error:
-        raise PolicyRejected([f"guardrail.{problem}" for problem in error.problems]) from error
-    assert isinstance(found, GuardrailPolicy)  # by its name
-    return found
+        raise PolicyRejected([f"{field}.{problem}" for problem in error.problems]) from error
 
 
 def _problems(error: ValidationError) -> list[str]:

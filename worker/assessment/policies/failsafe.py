@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from worker.assessment.non_answers.recogniser import is_non_answer, without_idioms
+from worker.assessment.policies.design import Design, MeasuredLimit
 from worker.assessment.policies.failsafe_policy import RESPONSES, ErrorKind, FailsafePolicy
 from worker.assessment.policies.outcomes import draft_preview, policy_name
 from worker.assessment.reading.asking import NOTHING, DraftReading, Wanted
@@ -234,3 +236,38 @@ def _record(
         "assessment": "FAILSAFE_TRIGGERED",
         "original_response_preview": draft_preview(case.draft, policy.preview_chars),
     }
+
+
+DESIGN: Final = Design(
+    name="failsafe",
+    summary="words of doubt and of errors lower a score; a judge model is asked when the score is low",
+    settings=FailsafePolicy,
+    assess=assessment,
+    wanted=wanted,
+    limits=(
+        MeasuredLimit(
+            measure="confidence", value="confidence", threshold="confidence_threshold", effect="sent"
+        ),
+        MeasuredLimit(
+            measure="score of the word rules",
+            value="rule_score",
+            threshold="judge_below",
+            effect="not read by the judge",
+            sends=False,
+        ),
+    ),
+    rejections=tuple(ErrorKind),
+    problems={
+        ErrorKind.TOOL_FAILURE: "a tool failed, or it says so (TOOL_FAILURE)",
+        ErrorKind.TIMEOUT: "a time limit was reached, or it says so (TIMEOUT)",
+        ErrorKind.TECHNICAL_LIMITATION: "it names a technical limitation (TECHNICAL_LIMITATION)",
+        ErrorKind.INSUFFICIENT_INFO: "it says that information is missing (INSUFFICIENT_INFO)",
+        ErrorKind.AMBIGUOUS_QUERY: "it calls the question ambiguous (AMBIGUOUS_QUERY)",
+        ErrorKind.UNCERTAINTY: "it sounds uncertain (UNCERTAINTY)",
+    },
+    thresholds=("confidence_threshold", "judge_below"),
+    main_threshold="confidence_threshold",
+    published_names={"failsafe_enabled": "enabled"},
+    nested={"guardrail": "guardrail"},
+    following=lambda policy: policy.guardrail,
+)

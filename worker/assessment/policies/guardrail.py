@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Final
 
 from worker.assessment.non_answers.recogniser import is_non_answer
-from worker.assessment.policies.outcomes import (
-    check_policy,
-    non_answer_assessment,
-    policy_name,
-)
+from worker.assessment.policies.design import Design, MeasuredLimit, Record
+from worker.assessment.policies.outcomes import check_policy, non_answer_assessment, policy_name
 from worker.assessment.reading.asking import NOTHING, DraftReading, Wanted
 from worker.assessment.text.wordlists import folded_text, phrase_pattern
 from worker.assessment.values import DraftCase, SearchBounds
@@ -103,6 +101,11 @@ class GuardrailPolicy:
     def low_action(self) -> Action:
         """Confidence Guardrail, "Fallback & Escalation"."""
         return Action.ESCALATE if self.enable_escalation else Action.FALLBACK
+
+    @property
+    def initial(self) -> SearchBounds:
+        """The search before the first draft."""
+        return SearchBounds(documents=self.initial_documents, min_similarity=self.initial_similarity)
 
     @property
     def recheck(self) -> SearchBounds:
@@ -254,24 +257,80 @@ def _metadata(case: DraftCase, scores: ConfidenceBreakdown, tier: Tier) -> dict[
     }
 
 
+PUBLISHED: Final = (
+    "confidence",
+    "confidenceTier",
+    "confidenceBreakdown",
+    "confidenceDetails",
+    "documentsUsed",
+    "recheckAttempted",
+    "recheckCount",
+    "timestamp",
+)
+"""Confidence Guardrail, metadata of a message; other diagnostics, such as removed sentences, stay inside."""
+
+
 def with_recheck(assessment: Assessment) -> Assessment:
     """The assessment of a draft that a recheck did not improve, with the recheck in its metadata."""
     counted = {**assessment.diagnostics, "recheckAttempted": True, "recheckCount": 1}
     return replace(assessment, diagnostics=counted)
 
 
-def confidence_log_entry(assessment: Assessment) -> dict[str, Json] | None:
-    """One entry of Guardrail's ``confidenceLog``; None for an assessment without its (stamped) metadata."""
-    metadata = assessment.diagnostics
-    if "confidenceBreakdown" not in metadata:
+def _published(record: Record) -> dict[str, Json] | None:
+    if "confidenceBreakdown" not in record:
+        return None
+    return {name: record[name] for name in PUBLISHED if name in record}
+
+
+def _log_entry(record: Record) -> dict[str, Json] | None:
+    """One entry of Guardrail's ``confidenceLog``, from its stamped metadata."""
+    if "confidenceBreakdown" not in record:
         return None
     return {
-        "timestamp": metadata["timestamp"],
-        "score": metadata["confidence"],
-        "tier": metadata["confidenceTier"],
-        "breakdown": metadata["confidenceBreakdown"],
-        "documentsUsed": metadata["documentsUsed"],
-        "recheckAttempted": metadata["recheckAttempted"],
-        "recheckCount": metadata["recheckCount"],
-        "details": metadata["confidenceDetails"],
+        "timestamp": record["timestamp"],
+        "score": record["confidence"],
+        "tier": record["confidenceTier"],
+        "breakdown": record["confidenceBreakdown"],
+        "documentsUsed": record["documentsUsed"],
+        "recheckAttempted": record["recheckAttempted"],
+        "recheckCount": record["recheckCount"],
+        "details": record["confidenceDetails"],
     }
+
+
+DESIGN: Final = Design(
+    name="guardrail",
+    summary="three tiers, with a second search between them",
+    settings=GuardrailPolicy,
+    assess=assessment,
+    wanted=wanted,
+    limits=(
+        MeasuredLimit(
+            measure="confidence",
+            value="confidence",
+            threshold="high_threshold",
+            effect="high: sent at once",
+            sends=False,
+        ),
+        MeasuredLimit(
+            measure="confidence",
+            value="confidence",
+            threshold="medium_threshold",
+            effect="medium: rechecked, then sent",
+        ),
+    ),
+    thresholds=("high_threshold", "medium_threshold"),
+    main_threshold="high_threshold",
+    published_names={
+        "highThreshold": "high_threshold",
+        "mediumThreshold": "medium_threshold",
+        "enableRecheck": "enable_recheck",
+        "enableEscalation": "enable_escalation",
+        "fallbackMessage": "fallback_message",
+        "testMode": "test_mode",
+    },
+    search=lambda policy: policy.initial,
+    recheck=lambda policy: policy.recheck if policy.enable_recheck else None,
+    published=_published,
+    log_entry=_log_entry,
+)

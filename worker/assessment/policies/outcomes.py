@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 from worker.assessment.text.topics import unknown_topics
 from worker.assessment.text.words import encodable_text
@@ -16,8 +16,8 @@ from worker.model import Action, Assessment, Json, Passage, Tier
 NO_COUNTS: Mapping[str, tuple[int, int]] = MappingProxyType({})
 
 
-class CommonPolicy(Protocol):
-    """The fields of every policy.
+class Policy(Protocol):
+    """The settings of a policy, a dataclass: the fields that every one has.
 
     Attributes:
         version: increases with every change of a default.
@@ -27,6 +27,8 @@ class CommonPolicy(Protocol):
         gate: whether small talk, clarifying questions and hand-offs pass without a fact check.
         low_action: the action for a draft of low confidence.
     """
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def version(self) -> int: ...  # noqa: D102  # described by the class
@@ -41,7 +43,7 @@ class CommonPolicy(Protocol):
 
 
 def check_policy(
-    policy: CommonPolicy, *, shares: Sequence[str], counts: Mapping[str, tuple[int, int]] = NO_COUNTS
+    policy: Policy, *, shares: Sequence[str], counts: Mapping[str, tuple[int, int]] = NO_COUNTS
 ) -> None:
     """Raise ``ValueError`` for a wrong field: ``field: expected ..., got ...``."""
     for name in shares:
@@ -71,6 +73,17 @@ def with_timestamp(record: Mapping[str, Json], at: datetime) -> dict[str, Json]:
     return {**record, "timestamp": at.isoformat()}
 
 
+def chained_assessment(first: Assessment, found: Assessment) -> Assessment:
+    """The assessment of the policy that follows, with the record of the first one, which the draft passed."""
+    design = first.policy.partition("@")[0]
+    return replace(
+        found,
+        passed_checks=(design, *found.passed_checks),
+        signals={**first.signals, **found.signals},
+        diagnostics={**found.diagnostics, design: dict(first.diagnostics)},
+    )
+
+
 def with_suggestions(found: Assessment, *, query: str, passages: Sequence[Passage]) -> Assessment:
     """The assessment of an unsent draft with the topics of the question that no passage contains."""
     if found.action in (Action.SEND, Action.RECHECK) or found.learning_suggestions:
@@ -80,7 +93,7 @@ def with_suggestions(found: Assessment, *, query: str, passages: Sequence[Passag
     return replace(found, learning_suggestions=topics)
 
 
-def disabled_assessment(design: str, policy: CommonPolicy) -> Assessment:
+def disabled_assessment(design: str, policy: Policy) -> Assessment:
     """The assessment when the account has switched its policy off: the draft is sent."""
     return Assessment(
         policy=policy_name(design, policy.version),
@@ -104,7 +117,7 @@ def in_test_mode(found: Assessment) -> Assessment:
     )
 
 
-def unusable_assessment(design: str, policy: CommonPolicy, reason: UnusableReason) -> Assessment:
+def unusable_assessment(design: str, policy: Policy, reason: UnusableReason) -> Assessment:
     """The assessment of a draft that cannot be assessed: neither the draft nor a fallback text is sent."""
     return Assessment(
         policy=policy_name(design, policy.version),
@@ -119,7 +132,7 @@ def unusable_assessment(design: str, policy: CommonPolicy, reason: UnusableReaso
     )
 
 
-def unchecked_assessment(design: str, policy: CommonPolicy, kind: ReplyKind) -> Assessment:
+def unchecked_assessment(design: str, policy: Policy, kind: ReplyKind) -> Assessment:
     """The assessment of a draft that states no fact."""
     return Assessment(
         policy=policy_name(design, policy.version),
@@ -134,7 +147,7 @@ def unchecked_assessment(design: str, policy: CommonPolicy, kind: ReplyKind) -> 
     )
 
 
-def promise_assessment(design: str, policy: CommonPolicy, sentence: str) -> Assessment:
+def promise_assessment(design: str, policy: Policy, sentence: str) -> Assessment:
     """The assessment of a draft that promises what is not performed: people take over under any policy."""
     return Assessment(
         policy=policy_name(design, policy.version),
@@ -149,7 +162,7 @@ def promise_assessment(design: str, policy: CommonPolicy, sentence: str) -> Asse
     )
 
 
-def non_answer_assessment(design: str, policy: CommonPolicy, fallback_text: str | None) -> Assessment:
+def non_answer_assessment(design: str, policy: Policy, fallback_text: str | None) -> Assessment:
     """The assessment of a non-answer: it may be true, but does not help the author."""
     return Assessment(
         policy=policy_name(design, policy.version),

@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from worker.assessment.policies.designs import published_record
 from worker.model import Assessment, Decision, Json
-
-VALIDATION_INFO: Final = ("passed", "reasons", "used_fallback", "confidence_score", "context_docs_count")
-"""Confidence Validation, "validation_info Structure"."""
-GUARDRAIL_METADATA: Final = (
-    "confidence",
-    "confidenceTier",
-    "confidenceBreakdown",
-    "confidenceDetails",
-    "documentsUsed",
-    "recheckAttempted",
-    "recheckCount",
-    "timestamp",
-)
-"""Confidence Guardrail, metadata of a message; other diagnostics, such as removed sentences, stay inside."""
 
 
 def reply_metadata(decision: Decision) -> dict[str, Json]:
@@ -42,17 +27,3 @@ def text_metadata(found: Assessment | None, model: str | None) -> dict[str, Json
         "tier": found.tier.value if found and measured else None,
         "assessment": published_record(found) if found else None,
     }
-
-
-def published_record(found: Assessment) -> dict[str, Json] | None:
-    """The message metadata of the two designs that define some, under the published names, else None."""
-    record = found.diagnostics
-    if "context_docs_count" in record:  # Confidence Validation, "ChatResponse Model"
-        return {
-            "confidence_score": record["confidence_score"],
-            "validation_info": {name: record[name] for name in VALIDATION_INFO},
-            "learning_suggestions": record["learning_suggestions"],
-        }
-    if "confidenceBreakdown" not in record:
-        return None
-    return {name: record[name] for name in GUARDRAIL_METADATA if name in record}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from worker.assessment.non_answers.recogniser import is_non_answer
+from worker.assessment.policies.design import Design, MeasuredLimit
 from worker.assessment.policies.outcomes import policy_name
 from worker.assessment.policies.safety_checks import (
     RejectionReason,
@@ -98,3 +100,45 @@ def _result(
         "explanation": explanation or "All checks passed.",
         "diagnostic_info": {c.name: {"passed": not c.reasons, "details": c.detail} for c in checks},
     }
+
+
+def _limit(measure: str, value: str, threshold: str, *, subject: str = "draft") -> MeasuredLimit:
+    return MeasuredLimit(
+        measure=measure,
+        value=value,
+        threshold=threshold,
+        effect="check passed",
+        sends=subject == "draft",
+        subject=subject,
+    )
+
+
+DESIGN: Final = Design(
+    name="safety",
+    summary="five checks of passages, citations and overlap; one failed check stops the reply",
+    settings=SafetyPolicy,
+    assess=lambda case, policy, _: assess_draft(case, policy),
+    early_refusal=early_refusal,
+    limits=(
+        _limit("mean similarity of the passages", "retrieval_confidence", "min_retrieval_confidence"),
+        _limit("share of sentences cited", "citations", "min_citation_coverage"),
+        _limit("share of sentences that passages support", "answer_grounding", "min_grounding_score"),
+        _limit("best similarity", "best_similarity", "min_similarity_score", subject="passages"),
+        _limit(
+            "best similarity, to be on topic",
+            "best_similarity",
+            "max_topic_mismatch_score",
+            subject="passages",
+        ),
+    ),
+    rejections=tuple(RejectionReason),
+    thresholds=(
+        "min_retrieval_confidence",
+        "min_similarity_score",
+        "min_rerank_score",
+        "min_citation_coverage",
+        "min_grounding_score",
+        "max_topic_mismatch_score",
+    ),
+    checks_labels=True,
+)

@@ -8,9 +8,10 @@ from dataclasses import replace
 from itertools import combinations_with_replacement
 from typing import TypeVar
 
+from worker.assessment.policies.outcomes import Policy
 from worker.assessment.values import DraftCase
 
-AnyPolicy = TypeVar("AnyPolicy")
+AnyPolicy = TypeVar("AnyPolicy", bound=Policy)
 Thresholds = Mapping[str, Mapping[str, float]]
 
 _MOST = 50
@@ -18,7 +19,7 @@ _MOST = 50
 _LABEL = re.compile(r"label:([^=\s]{1,100})=(\S.{0,199})")
 
 
-def check_thresholds(policy: object, known: Sequence[str], rules: Thresholds) -> None:
+def check_thresholds(policy: Policy, known: Sequence[str], rules: Thresholds) -> None:
     """Raise ``ValueError`` for the first condition, field (of ``known``) or value that is wrong.
 
     Every two conditions may apply together, so every pair must give a valid policy; then every set does.
@@ -47,8 +48,7 @@ def with_thresholds(policy: AnyPolicy, values: Mapping[str, float]) -> AnyPolicy
     """The policy with these fields."""
     if not values:
         return policy
-    changed: AnyPolicy = replace(policy, **values)  # type: ignore[type-var]  # every policy is a dataclass
-    return changed
+    return replace(policy, **values)
 
 
 def _applies(condition: str, case: DraftCase) -> bool:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Any, Final
 
 from worker.assessment.non_answers.recogniser import admits_ignorance, is_non_answer
+from worker.assessment.policies.design import Design, MeasuredLimit, Record
 from worker.assessment.policies.outcomes import check_policy, policy_name
+from worker.assessment.policies.validator_metrics import ValidatorCounts, metrics_from_counts
 from worker.assessment.text.citations import citation_check, without_citations
 from worker.assessment.text.language import author_language
 from worker.assessment.text.quantities import MEASURES, stated_quantities
@@ -247,3 +250,52 @@ def _validation_info(
         "learning_suggestions": list(unknown_topics(case.query, case.context)),
         "uncertainty_expressed": admits_ignorance(case.draft),
     }
+
+
+PUBLISHED: Final = ("passed", "reasons", "used_fallback", "confidence_score", "context_docs_count")
+"""Confidence Validation, "validation_info Structure"."""
+
+
+def _published(record: Record) -> dict[str, Json] | None:
+    """Confidence Validation, "ChatResponse Model"."""
+    if "context_docs_count" not in record:
+        return None
+    return {
+        "confidence_score": record["confidence_score"],
+        "validation_info": {name: record[name] for name in PUBLISHED},
+        "learning_suggestions": record["learning_suggestions"],
+    }
+
+
+def _metrics(counts: Mapping[str, Any]) -> dict[str, float]:
+    known = ValidatorCounts(**{name: counts[name] for name in ValidatorCounts.__slots__})
+    return asdict(metrics_from_counts(known)) if known.replies else {}
+
+
+DESIGN: Final = Design(
+    name="validators",
+    summary="compares the words with the passages, without a judge model",
+    settings=ValidatorsPolicy,
+    assess=lambda case, policy, _: assess_draft(case, policy),
+    limits=(
+        MeasuredLimit(
+            measure="words shared with the passages",
+            value="overlap",
+            threshold="evidence_threshold",
+            effect="supported",
+        ),
+    ),
+    rejections=tuple(ValidatorFault),
+    thresholds=("evidence_threshold",),
+    published_names={
+        "ENABLE_VALIDATORS": "enabled",
+        "VALIDATOR_EVIDENCE_THRESHOLD": "evidence_threshold",
+    },
+    set_in_code=("ethics_guard",),
+    environment={
+        "validators_enabled": "enabled",
+        "validator_evidence_threshold": "evidence_threshold",
+    },
+    published=_published,
+    metrics=_metrics,
+)

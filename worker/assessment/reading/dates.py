@@ -9,8 +9,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
-from babel import Locale
-
+from worker.assessment.reading.cldr_names import date_names
 from worker.assessment.reading.numbers import DAY_MINUTES, figures
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, list_pattern, one_of, ordered_list_words
@@ -134,13 +133,8 @@ def _between(first: int, last: int) -> set[str]:
 def _names() -> tuple[re.Pattern[str], Mapping[str, str]]:
     """A pattern for every name, and what each means."""
     names: dict[str, str] = {}
-    for language in LANGUAGES:
-        locale = Locale.parse(language)
-        for width in ("stand-alone", "format"):
-            for number, word in locale.days[width]["wide"].items():
-                names.setdefault(folded_text(word), f"day{number}")
-            for number, word in locale.months[width]["wide"].items():
-                names.setdefault(folded_text(word), f"month{number}")
+    for word, name in date_names().items():
+        names.setdefault(folded_text(word), name)
     names = {word: name for word, name in names.items() if len(word) > 2 and word not in AMBIGUOUS}
     plurals = {f"{word}s": name for word, name in names.items() if word[-1].isalpha() and word.isascii()}
     names = plurals | names

@@ -6,8 +6,7 @@ import re
 from functools import cache
 from typing import Final
 
-from babel import Locale
-
+from worker.assessment.reading.cldr_names import language_names
 from worker.assessment.reading.dates import AMBIGUOUS, named_dates
 from worker.assessment.reading.languages import language_of
 from worker.assessment.text.language import main_script
@@ -49,7 +48,7 @@ def _is_no_name(word: str) -> bool:
 
 @cache
 def _languages() -> frozenset[str]:
-    return frozenset(folded_text(name) for name in Locale.parse("en").languages.values())
+    return frozenset(folded_text(name) for name in language_names())
 
 
 def _names(sentence: str) -> list[str]:

@@ -1,1 +1,0 @@
-"""``hushgate audit-log``."""

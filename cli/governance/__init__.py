@@ -1,1 +1,0 @@
-"""Commands of retention, legal holds and erasure."""

@@ -1,0 +1,46 @@
+"""Commands of extras and tools: where their modules are not installed, the command says what to install."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+import typer
+from typer.core import TyperCommand
+
+from worker import extras
+from worker.errors import ConfigurationError
+
+PASSTHROUGH: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+def add_command(
+    line: typer.Typer,
+    name: str,
+    place: str,
+    *,
+    kind: type[TyperCommand] | None = None,
+    context_settings: dict[Any, Any] | None = None,
+) -> None:
+    """Add the command or group at ``place`` (``module:attribute``) to a command line."""
+    module, _, attribute = place.partition(":")
+    command: Any
+    try:
+        command = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        missing = extras.missing_extra(error, needed_by=f"hushgate {name}")
+        if missing is None:
+            raise
+        command, kind, context_settings = _refusing(missing), None, PASSTHROUGH
+    if isinstance(command, typer.Typer):
+        line.add_typer(command, name=name)
+    else:
+        line.command(name, cls=kind, context_settings=context_settings)(command)
+
+
+def _refusing(missing: ConfigurationError) -> Any:
+    def refuse(_context: typer.Context) -> None:
+        raise missing
+
+    refuse.__doc__ = "Not installed."
+    return refuse

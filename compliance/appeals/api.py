@@ -1,0 +1,183 @@
+"""Appeals as JSON: intake, links for authors, lists and outcomes, by the functions of the pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar
+from uuid import UUID
+
+from pydantic import ConfigDict
+from starlette.responses import Response
+
+from compliance.appeals import entering, pages
+from compliance.appeals.pages import BLIND
+from compliance.appeals.records import Appeal, AppealRefused, AppealSource, AppealState, RefusalCode
+from db.access_log import LoggedAction
+from db.reviews.remedies import RemedyImpossible
+from db.reviews.rulings import ReviewRejected
+from db.reviews.submission import StaleReview
+from review.access import Right
+from review.api.body import answer, read_body, rejected
+from review.api.change_shapes import STRICT
+from review.api.decisions import parse_place
+from review.http.visit import Refused, Visit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAppealBody:
+    """An appeal in the author's words, 1 to 4000 characters."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewOutcomeBody:
+    """An outcome: ``upheld`` or ``restored``, with the reasons that the author gets.
+
+    ``reason`` is required with ``restored``: a code that fits the decision, as for a review.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    outcome: str
+    statement: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppealBody:
+    """An appeal. Until ``settled_at`` its outcome can be undone and was not reported."""
+
+    id: UUID
+    decision_id: UUID
+    user_id: str
+    event_id: str
+    conversation_id: str
+    message_id: str
+    author_id: str
+    scope: str
+    state: AppealState
+    source: str
+    text: str
+    entered_by: str
+    created_at: datetime
+    due_at: datetime
+    overdue: bool
+    outcome: str | None
+    statement: str | None
+    decided_by: str | None
+    decided_at: datetime | None
+    review_id: UUID | None
+    effect: str | None
+    settled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppealsBody:
+    """A page of appeals; ``next`` is the cursor of the next page, or null."""
+
+    appeals: tuple[AppealBody, ...]
+    next: UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppealLinkBody:
+    """A link for the author of the message, valid until ``expires_at``."""
+
+    url: str
+    expires_at: datetime
+
+
+async def take(visit: Visit) -> Response:
+    """Store an appeal: 201, or 200 for the same text against the same decision again."""
+    decision = await entering.load_decision(visit, Right.PUBLISH)
+    body = await read_body(visit, NewAppealBody)
+    try:
+        taken = await entering.take(visit, decision.decision_id, AppealSource.API, body.text)
+    except AppealRefused as refused:
+        raise _refusal(refused) from refused
+    return answer(_shape(visit, taken.appeal), status=201 if taken.new else 200)
+
+
+async def make_link(visit: Visit) -> Response:
+    """A signed link to appeal against the decision."""
+    decision = await entering.load_decision(visit, Right.PUBLISH)
+    if refused := decision.refusal(visit.now):
+        raise _refusal(refused)
+    link = entering.link_of(visit, decision)
+    if link is None:
+        raise Refused(409, "Links are off", "Set HUSHGATE_APPEAL_SECRET on the review server.")
+    detail = {"link": True, "api": True}
+    await visit.log(
+        LoggedAction.APPEAL, user_id=decision.user_id, decision_id=decision.decision_id, detail=detail
+    )
+    return answer({"url": link.url, "expires_at": link.expires_at}, status=201)
+
+
+async def list_appeals(visit: Visit) -> Response:
+    """``{"appeals": [...], "next": cursor}``; parameters are account, state, cursor and limit."""
+    place = parse_place(visit, Right.REVIEW)
+    state = visit.request.query_params.get("state", AppealState.OPEN)
+    if state not in frozenset(AppealState):
+        text = f"state: expected {' or '.join(AppealState)}, got {state[:20]!r}"
+        raise Refused(400, "A filter cannot be used", text)
+    async with visit.store.reading() as connection:
+        found = await pages.shown_appeals(
+            visit, connection, place.accounts, AppealState(state), limit=place.limit, after=place.after
+        )
+    await visit.log(LoggedAction.LIST, user_id=place.account, detail={"appeals": len(found), "api": True})
+    return answer(
+        {
+            "appeals": [_shape(visit, each) for each in found],
+            "next": found[-1].id if len(found) == place.limit else None,
+        }
+    )
+
+
+async def get_appeal(visit: Visit) -> Response:
+    """One appeal."""
+    appeal = await pages.load_visible(visit, Right.REVIEW)
+    async with visit.store.reading() as connection:
+        hidden = await pages.hidden_from(visit, connection, appeal)
+    if hidden:
+        raise BLIND
+    await visit.log(
+        LoggedAction.READ,
+        user_id=appeal.user_id,
+        decision_id=appeal.decision_id,
+        detail={"appeal": str(appeal.id), "api": True},
+    )
+    return answer(_shape(visit, appeal))
+
+
+async def decide(visit: Visit) -> Response:
+    """Store the outcome of an appeal; 409 names why the person may not, or what changed."""
+    appeal = await pages.load_visible(visit, Right.REVIEW)
+    body = await read_body(visit, NewOutcomeBody)
+    try:
+        decided = await pages.store_outcome(
+            visit, appeal, body.outcome, body.statement, body.reason, api=True
+        )
+    except AppealRefused as refused:
+        raise _refusal(refused) from refused
+    except (StaleReview, RemedyImpossible) as changed:
+        raise Refused(409, "Changed meanwhile", str(changed)) from changed
+    except ReviewRejected as error:
+        raise rejected(str(error)) from error
+    return answer(_shape(visit, decided))
+
+
+def _refusal(refused: AppealRefused) -> Refused:
+    """The refusal, with the code as its title: programs compare it."""
+    if refused.code is RefusalCode.UNUSABLE_TEXT:
+        return rejected(str(refused))
+    return Refused(409, refused.code.value, f"{refused}.")
+
+
+def _shape(visit: Visit, appeal: Appeal) -> dict[str, Any]:
+    names = (name for name in AppealBody.__slots__ if name not in {"state", "overdue"})
+    shown = {name: getattr(appeal, name) for name in names}
+    return shown | {"state": appeal.state, "overdue": appeal.overdue(visit.now)}

@@ -1,0 +1,197 @@
+"""The list of appeals, one appeal with its decision as it was made, its outcome and the undo of it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from uuid import UUID
+
+from starlette.responses import Response
+
+from compliance.appeals import outcomes, records
+from compliance.appeals.as_decided import DecisionAsMade, load_as_made
+from compliance.appeals.outcomes import NewOutcome
+from compliance.appeals.records import TEXT_CHARS, Appeal, AppealOutcome, AppealRefused, AppealState
+from compliance.words import refusal_text
+from db import access_log
+from db.access_log import LoggedAction
+from db.connection import Connection
+from db.reviews import corrections, queue_items
+from db.reviews.remedies import RemedyImpossible
+from db.reviews.rulings import ReviewRejected, RulingReason
+from db.reviews.submission import StaleReview
+from review.access import Right
+from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+from review.languages import mark
+from review.queues.review_form import reviewer_of
+from review.queues.review_pages import withdraw
+from worker.model import DecisionKind
+
+MOST: Final = 100
+NOT_FOUND: Final = Refused(
+    404, mark("No such appeal"), mark("There is no appeal with this id, or you may not see it.")
+)
+BLIND: Final = Refused(
+    409,
+    mark("You read this decision blind"),
+    mark("Review it in its queue first: the outcome of the appeal would show you what others think."),
+)
+
+
+async def list_appeals(visit: Visit) -> Response:
+    """Open appeals, the first due first; or decided ones, newest first."""
+    wanted = visit.request.query_params.get("state", AppealState.OPEN)
+    state = AppealState(wanted) if wanted in frozenset(AppealState) else AppealState.OPEN
+    accounts = visit.accounts(Right.REVIEW)
+    async with visit.store.reading() as connection:
+        found = await shown_appeals(visit, connection, accounts, state, after=_place(visit))
+        figures = await records.load_figures(connection, accounts, visit.now)
+        taken = bool(found) or await records.taken_somewhere(connection, accounts)
+    await visit.log(LoggedAction.LIST, detail={"appeals": len(found), "state": state})
+    return visit.render(
+        "appeals/list.html", appeals=found, state=state, figures=figures, taken=taken, most=MOST
+    )
+
+
+async def shown_appeals(
+    visit: Visit,
+    connection: Connection,
+    accounts: tuple[str, ...] | None,
+    state: AppealState,
+    *,
+    limit: int = MOST,
+    after: UUID | None = None,
+) -> tuple[Appeal, ...]:
+    """A page of appeals, without outcomes on decisions that the person reads blind."""
+    found = await records.list_appeals(connection, accounts, state, limit=limit, after=after)
+    if state is AppealState.OPEN:
+        return found
+    hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+    return tuple(each for each in found if each.decision_id not in hidden)
+
+
+async def hidden_from(visit: Visit, connection: Connection, appeal: Appeal) -> bool:
+    """Whether the person reads the decision blind, and the outcome would show what others think."""
+    if appeal.outcome is None:
+        return False
+    return appeal.decision_id in await queue_items.hidden_decisions(connection, visit.person.person_id)
+
+
+async def show_appeal(visit: Visit) -> Response:
+    """The appeal with its decision as it was made."""
+    return await _show(visit)
+
+
+async def reveal_texts(visit: Visit) -> Response:
+    """The same with its texts, which the person has covered."""
+    return await _show(visit, revealed=True)
+
+
+async def decide(visit: Visit) -> Response:
+    """Store the outcome."""
+    appeal = await load_visible(visit, Right.REVIEW)
+    try:
+        await store_outcome(
+            visit, appeal, visit.field("outcome"), visit.field("statement"), visit.field("reason")
+        )
+    except AppealRefused as refused:
+        return await _show(visit, status=409, problem=refusal_text(refused.code), revealed=True)
+    except (StaleReview, RemedyImpossible) as changed:
+        return await _show(visit, status=409, problem=str(changed), revealed=True)
+    except ReviewRejected as rejected:
+        return await _show(visit, status=422, problem=str(rejected), revealed=True)
+    return visit.redirect("appeal", appeal_id=appeal.id)
+
+
+async def undo(visit: Visit) -> Response:
+    """Withdraw the outcome's review: the appeal is open again."""
+    appeal = await load_visible(visit, Right.REVIEW)
+    if appeal.review_id is None:
+        raise Refused(409, _("Cannot be undone"), _("There is no outcome that could be undone."))
+    async with visit.store.writing() as connection:
+        await withdraw(visit, connection, appeal.review_id, appeal=str(appeal.id))
+    return visit.redirect("appeal", appeal_id=appeal.id)
+
+
+async def load_visible(visit: Visit, right: Right) -> Appeal:
+    """The appeal of the path.
+
+    Raises:
+        Refused: 404, there is none, or on an account that the person may not see; 403 without the right.
+    """
+    appeal_id = visit.path_id("appeal_id", NOT_FOUND)
+    async with visit.store.reading() as connection:
+        appeal = await records.get_appeal(connection, appeal_id)
+    if appeal is None or not visit.may(Right.VIEW, appeal.user_id):
+        raise NOT_FOUND
+    visit.require(right, appeal.user_id)
+    return appeal
+
+
+async def store_outcome(
+    visit: Visit, appeal: Appeal, outcome: str, statement: str, reason: str, **detail: object
+) -> Appeal:
+    """Decide an appeal, with its line of the access log.
+
+    Raises:
+        AppealRefused: it is decided, the person ruled on the decision before, or the statement is unusable.
+        ReviewRejected: a field has an unknown value, or the decision changed meanwhile.
+    """
+    if outcome not in frozenset(AppealOutcome):
+        text = _("Choose an outcome, %(known)s; got “%(got)s”.")
+        raise ReviewRejected(text % {"known": ", ".join(AppealOutcome), "got": outcome[:40]})
+    if reason and reason not in frozenset(RulingReason):
+        text = _("reason: expected one of %(known)s, got “%(got)s”")
+        raise ReviewRejected(text % {"known": ", ".join(RulingReason), "got": reason[:40]})
+    new = NewOutcome(
+        appeal_id=appeal.id,
+        outcome=AppealOutcome(outcome),
+        statement=statement,
+        reviewer=reviewer_of(visit),
+        reason=RulingReason(reason) if reason else None,
+    )
+    async with visit.store.writing() as connection:
+        decided = await outcomes.decide_appeal(connection, new, visit.now)
+        entry = visit.entry(
+            LoggedAction.APPEAL,
+            user_id=appeal.user_id,
+            decision_id=appeal.decision_id,
+            detail={"appeal": str(appeal.id), "outcome": outcome, "effect": decided.effect} | detail,
+        )
+        await access_log.append_entry(connection, entry)
+    return decided
+
+
+def _place(visit: Visit) -> UUID | None:
+    try:
+        return UUID(visit.request.query_params.get("after", ""))
+    except ValueError:
+        return None
+
+
+async def _show(visit: Visit, *, status: int = 200, problem: str = "", revealed: bool = False) -> Response:
+    appeal = await load_visible(visit, Right.REVIEW)
+    async with visit.store.reading() as connection:
+        made = await load_as_made(visit, connection, appeal.decision_id, revealed=revealed)
+    if made is not None and made.hidden and appeal.outcome is not None:
+        raise BLIND
+    action = LoggedAction.REVEAL if revealed else LoggedAction.READ
+    detail = {"appeal": str(appeal.id)}
+    await visit.log(action, user_id=appeal.user_id, decision_id=appeal.decision_id, detail=detail)
+    return visit.render("appeals/appeal.html", status=status, problem=problem, **_values(visit, appeal, made))
+
+
+def _values(visit: Visit, appeal: Appeal, made: DecisionAsMade | None) -> dict[str, Any]:
+    reviewer, kind = reviewer_of(visit), made.record.row["decision"] if made else DecisionKind.IGNORE
+    code = made.record.row["reason_code"] if made else ""
+    fitting = corrections.FITTING[corrections.outcome_of(DecisionKind(kind), code)]
+    return {
+        "appeal": appeal,
+        "made": made,
+        "ruled": made is not None and outcomes.ruled_before(made.reviews, reviewer),
+        "mine": appeal.decided_by == reviewer.login,
+        "undo_left_s": appeal.undo_left_s(visit.now),
+        "reasons": [each.reason for each in fitting],
+        "typed": {name: visit.field(name) for name in ("outcome", "statement", "reason")},
+        "most": TEXT_CHARS,
+    }

@@ -1,0 +1,1 @@
+"""The signed Merkle log over decisions and reviews: append, verify, prove, export."""

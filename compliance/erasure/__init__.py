@@ -1,0 +1,1 @@
+"""Requests to erase an author, a conversation or an account, their receipts, and legal holds."""

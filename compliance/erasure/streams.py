@@ -1,0 +1,171 @@
+"""Entries of streams that belong to what is erased: found by reading the streams page by page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+from redis.asyncio import Redis
+
+from compliance.erasure.records import Erasure, ErasureKind
+from compliance.erasure.steps import ErasureTargets
+from tasks.shards.layout import ShardLayout
+
+PAGE: Final = 200
+FIELDS: Final = {
+    ErasureKind.AUTHOR: "author_id",
+    ErasureKind.CONVERSATION: "conversation_id",
+}
+NOTHING: Final = "0-0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutgoingMatch:
+    """Which entries of an outgoing stream belong to an erasure.
+
+    Attributes:
+        until: entries of this time and before; of a decision that is erased, any time. None: any time.
+    """
+
+    account: str
+    whole_account: bool
+    targets: ErasureTargets
+    until: datetime | None
+
+    @classmethod
+    def of(cls, erasure: Erasure, targets: ErasureTargets) -> OutgoingMatch:
+        """The entries of an erasure."""
+        return cls(
+            account=erasure.user_id,
+            whole_account=erasure.kind == ErasureKind.ACCOUNT,
+            targets=targets,
+            until=erasure.started_at,
+        )
+
+    def __call__(self, entry_id: str, body: Mapping[str, Any]) -> bool:
+        """Whether an entry belongs to it."""
+        if body.get("user_id") != self.account:
+            return False
+        decisions = {str(body.get(name)) for name in ("decision_id", "answered_decision_id")}
+        if decisions & self.targets.decisions:
+            return True
+        if decisions & self.targets.held:
+            return False
+        if self.until is not None and _milliseconds(entry_id) > self.until.timestamp() * 1000:
+            return False
+        return self.whole_account or body.get("conversation_id") in self.targets.conversations
+
+
+async def newest_entries(redis: Redis, layout: ShardLayout) -> str:
+    """The id of the newest entry that each shard ever had, with its mark; ``0-0`` of one that never had one.
+
+    Raises:
+        RedisError: Redis did not answer, or the shards are being doubled; repeat it.
+    """
+    found = []
+    for each in layout.streams():
+        newest = NOTHING
+        if await redis.exists(each.key):
+            info: Any = await redis.xinfo_stream(each.key)
+            newest = _text(info["last-generated-id"])
+        found.append(newest + each.shard.mark)
+    return " ".join(found)
+
+
+async def waiting_events(redis: Redis, layout: ShardLayout, erasure: Erasure) -> int:
+    """Events of an erasure that no worker has decided yet, among entries up to ``until_entry``.
+
+    Among all, where it has not begun, and in shards that were made after it has begun.
+
+    Raises:
+        RedisError: as of ``newest_entries``.
+    """
+    limits = {mark: entry_id for entry_id, _, mark in _parts(erasure.until_entry or "")}
+    found = 0
+    for each in layout.streams():
+        last = limits.get(each.shard.mark.removeprefix("@"), "+")
+        async for _, payload in _entries(redis, each.key, last):
+            found += _is_of(erasure, payload)
+    return found
+
+
+async def count_entries(redis: Redis, stream: str, match: OutgoingMatch) -> int:
+    """The entries of an outgoing stream that match."""
+    found = 0
+    async for entry_id, payload in _entries(redis, stream, "+"):
+        found += match(entry_id, _body(payload))
+    return found
+
+
+async def erase_entries(redis: Redis, stream: str, match: OutgoingMatch) -> int:
+    """Delete the entries of an outgoing stream that match; how many.
+
+    Each is acknowledged in every group first: an entry that is gone and pending would stop the trimming.
+    """
+    if not await redis.exists(stream):
+        return 0
+    groups = [_text(row["name"]) for row in await redis.xinfo_groups(stream)]
+    deleted = 0
+    async for entry_id, payload in _entries(redis, stream, "+"):
+        if match(entry_id, _body(payload)):
+            pipe = redis.pipeline(transaction=True)
+            for group in groups:
+                pipe.xack(stream, group, entry_id)
+            pipe.xdel(stream, entry_id)
+            deleted += int((await pipe.execute())[-1])
+    return deleted
+
+
+async def _entries(redis: Redis, stream: str, last: str) -> AsyncIterator[tuple[str, bytes]]:
+    start = "-"
+    while True:
+        rows: Any = await redis.xrange(stream, start, last, count=PAGE)
+        for entry_id, fields in rows:
+            yield _text(entry_id), fields.get(b"data") or b""
+        if len(rows) < PAGE:
+            return
+        start = f"({_text(rows[-1][0])}"
+
+
+def _is_of(erasure: Erasure, payload: bytes) -> bool:
+    """Whether an event's payload belongs to an erasure; one that cannot be read, if it names it in quotes."""
+    body, subject = _body(payload), erasure.subject or ""
+    field = FIELDS.get(ErasureKind(erasure.kind))
+    account = body.get("user_id")
+    if isinstance(account, str) and account != erasure.user_id:
+        return False
+    if field is None:
+        return account == erasure.user_id or (not body and _names(payload, erasure.user_id))
+    value = body.get(field)
+    return value == subject if isinstance(value, str) else _names(payload, subject)
+
+
+def _names(payload: bytes, subject: str) -> bool:
+    escaped = orjson.dumps(subject)
+    return escaped in payload or ascii(subject)[1:-1].encode() in payload
+
+
+def _body(payload: bytes) -> Mapping[str, Any]:
+    """The event in a payload, without its CloudEvents envelope; empty when it is none."""
+    try:
+        body = orjson.loads(payload)
+    except orjson.JSONDecodeError:
+        return {}
+    if isinstance(body, dict) and "specversion" in body and isinstance(body.get("data"), dict):
+        body = body["data"]
+    return body if isinstance(body, dict) else {}
+
+
+def _parts(until: str) -> list[tuple[str, str, str]]:
+    return [each.partition("@") for each in until.split()]
+
+
+def _milliseconds(entry_id: str) -> int:
+    return int(entry_id.partition("-")[0])
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode() if isinstance(value, bytes) else value

@@ -1,0 +1,1 @@
+"""Statements of reasons for the DSA Transparency Database."""

@@ -1,0 +1,88 @@
+"""Words of erasures, holds and appeals, for people who review and for the authors who appeal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from compliance.appeals.records import AppealOutcome, AppealSource, RefusalCode
+from review.languages import gettext, mark
+
+SUBJECT_KINDS: Final[Mapping[str, str]] = {
+    "account": mark("account"),
+    "author": mark("author"),
+    "conversation": mark("conversation"),
+    "decision": mark("decision"),
+}
+"""On what a legal hold or an erasure is; total over ``HoldKind`` and ``ErasureKind``."""
+ERASURE_PHASES: Final[Mapping[str, str]] = {
+    "requested": mark("requested"),
+    "previewed": mark("counted, waits for a person"),
+    "waiting": mark("waiting"),
+    "finished": mark("finished"),
+    "cancelled": mark("cancelled"),
+}
+RUNNING: Final = mark("running")
+OUTCOMES: Final[Mapping[AppealOutcome, str]] = {
+    AppealOutcome.UPHELD: mark("Upheld"),
+    AppealOutcome.RESTORED: mark("Restored"),
+}
+"""Total."""
+SOURCES: Final[Mapping[AppealSource, str]] = {
+    AppealSource.API: mark("by API"),
+    AppealSource.LINK: mark("by link"),
+    AppealSource.PAGE: mark("entered by a person"),
+}
+"""Total."""
+FOR_AUTHORS: Final[Mapping[AppealOutcome, str]] = {
+    AppealOutcome.UPHELD: mark("The decision stands."),
+    AppealOutcome.RESTORED: mark("The decision was changed in your favour."),
+}
+"""Total."""
+REFUSALS: Final[Mapping[RefusalCode, str]] = {
+    RefusalCode.APPEALS_OFF: mark("Appeals are not taken here."),
+    RefusalCode.TOO_LATE: mark("The time for an appeal is over."),
+    RefusalCode.UNKNOWN_DECISION: mark("There is no such decision any more."),
+    RefusalCode.NOT_APPEALABLE: mark("The message was answered; there is nothing to appeal against."),
+    RefusalCode.ALREADY_APPEALED: mark("There is an appeal against this decision already."),
+    RefusalCode.UNUSABLE_TEXT: mark("Write 1 to 4000 characters."),
+    RefusalCode.ALREADY_DECIDED: mark("The appeal has been decided already."),
+    RefusalCode.ORIGINAL_REVIEWER: mark(
+        "You have ruled on this decision: another person must decide the appeal."
+    ),
+}
+"""Total; short enough for authors, and without names of accounts."""
+
+
+def subject_kind(kind: str) -> str:
+    """On what a hold or an erasure is."""
+    return gettext(SUBJECT_KINDS[kind]) if kind in SUBJECT_KINDS else kind
+
+
+def erasure_phase(phase: str) -> str:
+    """How far an erasure is: every phase between confirmation and end is running."""
+    return gettext(ERASURE_PHASES.get(phase, RUNNING))
+
+
+def outcome_label(outcome: AppealOutcome) -> str:
+    """An outcome in one word."""
+    return gettext(OUTCOMES[outcome])
+
+
+def source_label(source: AppealSource) -> str:
+    """How an appeal came in."""
+    return gettext(SOURCES[source])
+
+
+def refusal_text(code: RefusalCode) -> str:
+    """Why an appeal or an outcome is refused."""
+    return gettext(REFUSALS[code])
+
+
+FILTERS: Final = {
+    "subject_kind": subject_kind,
+    "erasure_phase": erasure_phase,
+    "appeal_outcome": outcome_label,
+    "appeal_source": source_label,
+}
+"""Of templates."""

@@ -1,1 +1,0 @@
-"""Appeals of authors against decisions: their intake, their outcome, and the event that reports it."""

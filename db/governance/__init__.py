@@ -1,1 +1,0 @@
-"""Retention, legal holds and erasure."""

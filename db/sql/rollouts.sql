@@ -1,0 +1,69 @@
+-- Figures of rollouts, and their return.
+
+CREATE OR REPLACE FUNCTION hushgate_return_rollout(
+    rollout uuid, why text, measured jsonb, moment timestamptz) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
+BEGIN
+    UPDATE rollouts SET state = 'returned', stepped_at = moment WHERE id = rollout AND state = 'running';
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO rollout_steps (rollout_id, kind, share, made_by, reason, made_at, figures)
+        VALUES (rollout, 'return', 0, 'guardrail', why, moment, measured);
+    RETURN true;
+END $$;
+
+CREATE OR REPLACE FUNCTION hushgate_rollout_figures(
+    rollout uuid, moment timestamptz, blocked_codes text[], people_codes text[]) RETURNS TABLE(
+    tried boolean, measure text, units bigint, hits double precision, size double precision,
+    hits_squared double precision, crossed double precision, size_squared double precision,
+    p95_ms double precision, counted double precision, left_out bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
+    WITH made AS MATERIALIZED (
+        SELECT d.id, d.conversation_id, d.candidate_id IS NOT NULL AS tried,
+               (d.decision = 'escalate')::int AS escalated,
+               (d.reason_code = ANY(blocked_codes))::int AS blocked,
+               greatest(0, extract(epoch FROM d.created_at
+                   - (d.snapshot_json ->> 'received_at')::timestamptz) * 1000)::float8 AS ms,
+               (SELECT coalesce(sum(usd::float8), 0) FROM jsonb_path_query(
+                   d.snapshot_json, '$.costs[*].usd ? (@.type() == "number")') AS usd) AS usd,
+               s.state, w.ruling, w.weight
+        FROM rollouts r JOIN ai_decisions d ON d.user_id = r.user_id
+        LEFT JOIN review_states s ON s.decision_id = d.id AND s.state IN ('agree', 'overturn')
+        LEFT JOIN LATERAL (
+            SELECT v.ruling, 1 / i.chance AS weight
+            FROM decision_reviews v JOIN queue_items i ON i.id = v.item_id JOIN queues q ON q.id = i.queue_id
+            WHERE v.decision_id = s.decision_id AND v.ruling <> 'withdrawn' AND v.created_at < moment
+                AND v.source NOT IN ('bulk', 'golden', 'blind') AND q.kind = 'sample' AND i.chance > 0
+                AND NOT EXISTS (SELECT FROM decision_reviews later WHERE later.withdraws = v.id)
+            ORDER BY v.created_at DESC, v.id DESC LIMIT 1
+        ) w ON w.ruling <> 'unsure'
+        WHERE r.id = rollout AND d.created_at >= r.stepped_at AND d.created_at < moment
+            AND d.reason_code <> ALL(people_codes)
+            AND (d.candidate_id = r.candidate_id OR d.candidate_id IS NULL
+                AND mod(('x' || left(encode(sha256(convert_to(
+                    r.id::text || ':' || d.conversation_id, 'UTF8')), 'hex'), 8))::bit(32)::bigint, 10000)
+                    >= round(r.share * 10000))
+    ), units AS (
+        SELECT tried, count(*) AS n, sum(escalated) AS escalated, sum(blocked) AS blocked, sum(ms) AS ms,
+               sum(usd) AS usd, coalesce(sum(weight), 0) AS weight, coalesce(sum(weight ^ 2), 0) AS squares,
+               coalesce(sum(weight) FILTER (WHERE ruling = 'overturn'), 0) AS overturned
+        FROM made GROUP BY tried, conversation_id
+    ), measured AS (
+        SELECT units.tried, m.measure, m.hits, m.size, m.squares
+        FROM units, LATERAL (VALUES
+            ('overturns', overturned::float8, weight::float8, squares::float8),
+            ('escalations', escalated::float8, n::float8, n::float8),
+            ('blocks', blocked::float8, n::float8, n::float8),
+            ('latency', ms, n::float8, n::float8), ('cost', usd, n::float8, n::float8)
+        ) AS m (measure, hits, size, squares) WHERE m.size > 0
+    ), whole AS (
+        SELECT tried, percentile_cont(0.95) WITHIN GROUP (ORDER BY ms) AS p95_ms,
+               count(*) FILTER (WHERE state IS NOT NULL AND weight IS NULL) AS left_out
+        FROM made GROUP BY tried
+    )
+    SELECT tried, measure, count(*) AS units, sum(hits) AS hits, sum(size) AS size,
+           sum(hits * hits) AS hits_squared, sum(hits * size) AS crossed, sum(size * size) AS size_squared,
+           min(p95_ms) AS p95_ms, sum(size) ^ 2 / sum(squares) AS counted, min(left_out) AS left_out
+    FROM measured JOIN whole USING (tried) GROUP BY tried, measure
+$$;

@@ -1,1 +1,0 @@
-"""Pages of legal holds and erasures of one account."""

@@ -1,0 +1,49 @@
+"""The types of links around pages: entries of the navigation, and tabs of an account."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from review.access import Right
+from review.languages import mark
+
+
+class NavigationGroup(StrEnum):
+    """A heading of the navigation."""
+
+    REVIEWING = mark("Reviewing")
+    INSIGHT = mark("Insight")
+    ADMINISTRATION = mark("Administration")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NavigationLink:
+    """One link of the navigation, for people with the right on any account.
+
+    Attributes:
+        key: typed after ``g``, it opens the page.
+        icon: its name in the sprite.
+        related_paths: first parts of paths of pages that belong to this one.
+    """
+
+    title: str
+    path: str
+    right: Right
+    group: NavigationGroup
+    icon: str
+    key: str
+    related_paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountTab:
+    """One tab, for people with the right on the account.
+
+    Attributes:
+        page: name of its page in the route table; the page renders with this name as ``tab``.
+    """
+
+    page: str
+    title: str
+    right: Right = Right.VIEW

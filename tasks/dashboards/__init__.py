@@ -1,1 +1,0 @@
-"""Dashboards: declared once, printed as JSON for Grafana."""

@@ -1,0 +1,1 @@
+"""One entry, from its grant to its outcome in Postgres."""

@@ -1,0 +1,81 @@
+"""How long a worker tries to store the outcome of one entry."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import structlog
+
+from tasks.entries.gate import Gate
+from tasks.process import telemetry
+from worker.errors import StorageUnavailable
+from worker.ports import Clock
+
+log = structlog.get_logger(__name__)
+
+FAILURES_BEFORE_POISON: Final = 3
+LONGEST_PAUSE_S: Final = 5.0
+FIRST_PAUSE_S: Final = 0.25
+LONGEST_OWN_FAILURE_S: Final = 3600.0
+"""How long an entry is retried while only its own calls fail; the default of ``hold_max_s``."""
+LONGEST_STORAGE_PAUSE_S: Final = 30.0
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why an entry could not be decided: a stable word for logs and the sentence of the dead letter."""
+
+    kind: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Persistence:
+    """Repeats what fails, while an outage or a bug may be the cause and not the entry."""
+
+    gate: Gate
+    clock: Clock
+
+    async def failure(self, entry_id: str, run: Callable[[], Awaitable[None]]) -> Failure | None:
+        """Why a run of an entry failed, or None after its success; a bug is retried before it counts."""
+        for failures in range(1, FAILURES_BEFORE_POISON + 1):
+            try:
+                await run()
+            except StorageUnavailable as error:
+                return Failure(
+                    kind=error.kind,
+                    what=f"{error.kind} for {LONGEST_OWN_FAILURE_S:.0f} s, for this entry only",
+                )
+            except Exception as error:  # a bug must not stop the lane
+                log.exception("handler_failed", entry_id=entry_id, failures=failures, exc_info=error)
+                telemetry.report(error)
+                await self.clock.sleep(min(LONGEST_PAUSE_S, 0.5 * 2**failures))
+                kind = type(error).__name__
+            else:
+                return None
+        return Failure(kind=kind, what=f"{kind} in each of {FAILURES_BEFORE_POISON} runs")
+
+    async def stored(self, call: Callable[[], Awaitable[Value]]) -> Value:
+        """The value of a call that needs Postgres; waits without limit while Postgres is down.
+
+        Raises:
+            StorageUnavailable: this call failed for ``LONGEST_OWN_FAILURE_S`` while others succeeded, and its
+                values may be the cause.
+        """
+        clock, failing_since, pause_s = self.clock, None, FIRST_PAUSE_S
+        while True:
+            try:
+                return await call()
+            except StorageUnavailable as error:
+                if await self.gate.outlast(error.kind):
+                    failing_since, pause_s = None, FIRST_PAUSE_S
+                    continue
+                failing_since = clock.monotonic() if failing_since is None else failing_since
+                if error.may_be_input and clock.monotonic() - failing_since >= LONGEST_OWN_FAILURE_S:
+                    raise
+            await clock.sleep(pause_s)
+            pause_s = min(LONGEST_STORAGE_PAUSE_S, pause_s * 2)

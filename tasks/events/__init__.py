@@ -1,1 +1,0 @@
-"""What is said about an event after its outcome is stored."""

@@ -1,1 +1,0 @@
-"""Retention and erasure: sweeps in steps, and jobs that erase."""

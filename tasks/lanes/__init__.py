@@ -1,0 +1,1 @@
+"""Lanes: one ordered queue for each conversation, and the engine that runs them."""

@@ -1,0 +1,87 @@
+"""The events that came after one of a conversation, read from its lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Final
+
+import structlog
+from redis.exceptions import RedisError
+
+from db.commits.known import decided_events
+from db.pool import Pool
+from tasks.lanes.stream import Lanes, NewerEntry, lane_of
+from tasks.shards.lanes import ShardedLanes
+from worker.errors import PayloadRejected
+from worker.grouping import GroupedCall, ask
+from worker.model import Event, NewerEvent
+from worker.payload import arrival_of, parse
+
+log = structlog.get_logger(__name__)
+
+
+async def _newer(
+    lanes: Lanes | ShardedLanes, asked: Sequence[tuple[str, str]]
+) -> list[tuple[NewerEntry, ...]]:
+    return await lanes.newer_of_several(asked)
+
+
+NEWER: Final = GroupedCall(together=_newer)
+
+
+class LaneArrivals:
+    """``worker.ports.Arrivals`` over the lanes.
+
+    Repetitions of an event and payloads that cannot become an event are left out: they are never answered,
+    so nothing may wait for them.
+
+    Args:
+        now: the wall clock.
+        payload_bytes: largest payload that may become an event.
+    """
+
+    def __init__(
+        self,
+        lanes: Lanes | ShardedLanes,
+        pool: Pool,
+        *,
+        now: Callable[[], datetime],
+        payload_bytes: int,
+    ) -> None:
+        self._lanes = lanes
+        self._pool = pool
+        self._now = now
+        self._payload_bytes = payload_bytes
+
+    async def newer(self, event: Event) -> tuple[NewerEvent, ...]:
+        """The events that wait behind this one; none while Redis is away, as nothing can then be read.
+
+        Raises:
+            StorageUnavailable: whether they were decided before could not be read; safe to repeat.
+        """
+        try:
+            lane = lane_of(event.user_id, event.conversation_id)
+            rows = await ask(self._lanes, NEWER, (event.entry_id, lane))
+        except (RedisError, OSError) as error:
+            log.warning("newer_events_unknown", entry_id=event.entry_id, error=type(error).__name__)
+            return ()
+        found = [each for each in map(self._newer, rows) if each and each.event_id != event.event_id]
+        if not found:
+            return ()
+        decided = await decided_events(self._pool, event.user_id, event.conversation_id, found)
+        return tuple(each for each in found if each.event_id not in decided)
+
+    def _newer(self, entry: NewerEntry) -> NewerEvent | None:
+        arrival = arrival_of(entry.entry_id, entry.size_bytes, self._now())
+        try:
+            event = parse(entry.payload, arrival, most_bytes=self._payload_bytes)
+        except PayloadRejected:
+            return None
+        return NewerEvent(
+            event_id=event.event_id,
+            type=event.type,
+            message_id=event.message_id,
+            author_id=event.author_id,
+            received_at=event.received_at,
+        )

@@ -1,0 +1,92 @@
+"""Takeovers by people's messages: seen when they are read, before their turn in the lane."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+import structlog
+
+from db.commits.known import decided_events
+from db.conversation_owners import OwnerCause, Takeover, take_conversation
+from db.pool import Pool
+from tasks.entries.rulebooks import Rulebooks
+from tasks.lanes.stream import AgentEntry
+from tasks.process import telemetry
+from worker.contract import people_until
+from worker.errors import PayloadRejected, StorageUnavailable
+from worker.model import DecisionKind
+from worker.payload import arrival_of, parse
+
+log = structlog.get_logger(__name__)
+
+
+class EarlyTakeovers:
+    """Takes a conversation as soon as a person's message in it is read.
+
+    Without it the message would wait for its turn behind an event whose reply is being made. A takeover that
+    fails here happens at that turn.
+
+    Args:
+        pool: the hot path's connections.
+        rulebooks: accounts with their settings.
+        now: the wall clock.
+        refresh_clock: reads the clock of Postgres, which ``now`` continues.
+        payload_bytes: largest payload that may become an event.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        rulebooks: Rulebooks,
+        *,
+        now: Callable[[], datetime],
+        refresh_clock: Callable[[], Awaitable[None]],
+        payload_bytes: int,
+    ) -> None:
+        self._pool = pool
+        self._rulebooks = rulebooks
+        self._now = now
+        self._refresh_clock = refresh_clock
+        self._payload_bytes = payload_bytes
+        self._running: set[asyncio.Task[None]] = set()
+
+    def start(self, entry: AgentEntry) -> None:
+        """Take the conversation in the background."""
+        task = asyncio.create_task(self.take(entry))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def take(self, entry: AgentEntry) -> None:
+        """Take the conversation of a person's message, once."""
+        try:
+            await self._refresh_clock()
+            if (takeover := await self._takeover(entry)) is not None:
+                await take_conversation(self._pool, takeover, self._now())
+        except StorageUnavailable as error:
+            log.warning("takeover_postponed", entry_id=entry.entry_id, error=error.kind)
+        except Exception as error:  # the entry takes the conversation at its turn in the lane
+            log.exception("takeover_failed", entry_id=entry.entry_id, exc_info=error)
+            telemetry.report(error)
+
+    async def _takeover(self, entry: AgentEntry) -> Takeover | None:
+        """None for a dead letter, a repetition of a decided event, and a message of long ago."""
+        now = self._now()
+        arrival = arrival_of(entry.entry_id, entry.size_bytes, now)
+        try:
+            event = parse(entry.payload, arrival, most_bytes=self._payload_bytes)
+        except PayloadRejected:
+            return None
+        book = await self._rulebooks.get(event.user_id)
+        until = people_until(event, book.account, DecisionKind.IGNORE, now)
+        if until is None or await decided_events(self._pool, event.user_id, event.conversation_id, [event]):
+            return None
+        return Takeover(
+            user_id=event.user_id,
+            conversation_id=event.conversation_id,
+            people_until=until,
+            changed_by=event.author_id,
+            cause=OwnerCause.AGENT_MESSAGE,
+            agent_entry=entry.entry_id,
+        )

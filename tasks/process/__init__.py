@@ -1,0 +1,1 @@
+"""One process: logs, error reports, garbage collection and its heartbeat files."""

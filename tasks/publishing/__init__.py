@@ -1,0 +1,1 @@
+"""Publishing events: the stream's only writer of ours."""

@@ -1,0 +1,1 @@
+"""Retention: the sweep that deletes old rows in small steps."""

@@ -1,0 +1,1 @@
+"""Outgoing streams: replies, retractions and escalations, each entry once."""

@@ -1,0 +1,226 @@
+"""An output stream that takes every entry once, from one relay at a time, even if a relay was frozen."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+import orjson
+from redis.asyncio import Redis
+from redis.exceptions import OutOfMemoryError, RedisError
+
+from tasks.shards.clients import LuaScript
+from tasks.stream_upkeep.redis_memory import memory
+from worker.errors import StreamFull
+
+MARK_TTL_S: Final = 7 * 86_400
+BATCH: Final = 100
+"""Most entries of one script call, which blocks the server while it runs."""
+LEASE_S: Final = 5.0
+"""Life of a relay's right to send. Shorter than ``db.outbox.HOLD_S``: the right must end before the lock."""
+RESERVE: Final = 0.1
+"""Share of ``maxmemory`` that our entries may use above it, so that publishers cannot stop replies."""
+
+ACQUIRE: Final = """#!lua flags=allow-oom
+-- KEYS[1] lease, KEYS[2] when Redis first had this stream; ARGV[1] token, ARGV[2] milliseconds a lease lives.
+redis.call('SET', KEYS[2], redis.call('TIME')[1], 'NX')
+return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0
+"""
+RELEASE: Final = """#!lua flags=allow-oom
+-- KEYS[1] lease; ARGV[1] token.
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+"""
+SEND: Final = """
+-- KEYS[1] stream, KEYS[2] lease, KEYS[3..] marks of the entries; ARGV[1] token, ARGV[2] seconds a mark lives,
+-- ARGV[3] '1' when the lease ends with these entries, ARGV[4..] for each entry the count of its names and
+-- values, then these.
+-- Redis checks its memory at the start only: it adds all or none.
+-- A relay whose lease has ended read its entries too long ago: it sends nothing.
+-- An entry whose mark exists was sent by a relay that died before it recorded that in Postgres.
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+local at = 4
+for i = 3, #KEYS do
+  local last = at + tonumber(ARGV[at])
+  if redis.call('EXISTS', KEYS[i]) == 0 then
+    redis.call('XADD', KEYS[1], '*', unpack(ARGV, at + 1, last))
+    redis.call('SET', KEYS[i], '1', 'EX', ARGV[2])
+  end
+  at = last + 1
+end
+if ARGV[3] == '1' then redis.call('DEL', KEYS[2]) end
+return #KEYS - 2
+"""
+
+
+def marks_of(stream: str) -> str:
+    """What the keys of a stream's marks begin with."""
+    return f"{{{stream}}}:sent:"
+
+
+def begun_key(stream: str) -> str:
+    """When Redis first had a stream, by its clock: marks of before are lost when Redis came back empty."""
+    return f"{{{stream}}}:begun"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """One entry to append.
+
+    Attributes:
+        mark: unique id of the entry within its stream.
+        key: deduplication key for readers.
+        attributes: further fields of the entry, beside ``key`` and ``data``.
+    """
+
+    mark: str
+    key: str
+    body: Mapping[str, object]
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+    def fields(self, stream: str, signing_key: bytes | None) -> tuple[str | bytes, ...]:
+        """Names and values of the entry's fields, by turns; with a signature when there is a key."""
+        data = orjson.dumps(dict(self.body))
+        fields: dict[str, str | bytes] = {"key": self.key, "data": data, **self.attributes}
+        if signing_key is not None:
+            fields["signature"] = self._signature(stream, signing_key, data)
+        return tuple(part for item in fields.items() for part in item)
+
+    def _signature(self, stream: str, signing_key: bytes, data: bytes) -> str:
+        """HMAC-SHA256 of the entry, see docs/channels.md; ``key`` is last: it may hold any text."""
+        names = ("ce_id", "ce_type", "ce_source", "ce_time")
+        digest = hashlib.sha256(data).hexdigest()
+        signed = "\n".join((stream, *(self.attributes.get(name, "") for name in names), digest, self.key))
+        mac = hmac.digest(signing_key, signed.encode(), hashlib.sha256)
+        return "v1," + base64.b64encode(mac).decode()
+
+
+SENT: Final = """#!lua flags=allow-oom
+-- KEYS[1] lease, KEYS[2..] marks; ARGV[1] token. Returns 1 or 0 for each mark, nothing when the lease ended:
+-- while it lives, no request of an earlier relay can still set a mark.
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {} end
+local found = {}
+for i = 2, #KEYS do found[#found + 1] = redis.call('EXISTS', KEYS[i]) end
+return found
+"""
+
+
+class OnceStream:
+    """A stream that we write and others read.
+
+    Args:
+        name: its key in Redis.
+        signing_key: signs each entry: others with access to Redis can write to the stream too.
+    """
+
+    def __init__(self, redis: Redis, name: str, signing_key: bytes | None = None) -> None:
+        self.redis = redis
+        self.name = name
+        self.signing_key = signing_key
+        self.lease_key = f"{{{name}}}:relay"
+        self.acquire = LuaScript(redis, ACQUIRE)
+        self.release = LuaScript(redis, RELEASE)
+        self.sent = LuaScript(redis, SENT)
+        self.send = LuaScript(redis, f"#!lua{SEND}")
+        self.send_over_limit = LuaScript(redis, f"#!lua flags=allow-oom{SEND}")
+
+    def mark_key(self, mark: str) -> str:
+        """The key that shows that an entry was put on the stream."""
+        return marks_of(self.name) + mark
+
+    @asynccontextmanager
+    async def lease(self) -> AsyncIterator[Lease | None]:
+        """The right to send, for ``LEASE_S`` at most; None while another relay holds it.
+
+        Read the entries to send after you have the lease.
+        """
+        token = secrets.token_hex(8)
+        if not await self.acquire(
+            keys=[self.lease_key, begun_key(self.name)], args=[token, int(LEASE_S * 1000)]
+        ):
+            yield None
+            return
+        lease = Lease(self, token)
+        try:
+            yield lease
+        finally:
+            await lease.end()
+
+
+class Lease:
+    """One relay's right to send on a stream; ``OnceStream.lease`` gives it."""
+
+    def __init__(self, stream: OnceStream, token: str) -> None:
+        self._stream = stream
+        self._token = token
+        self._has_ended = False
+
+    async def put(self, entries: Sequence[Outgoing]) -> int:
+        """Append the entries that are missing, in order; how many of the first ones the stream holds now.
+
+        Fewer than given: the lease has ended, and another relay sends the rest.
+
+        Raises:
+            StreamFull: the server has no memory left, nor the reserve.
+            RedisError: the outcome is unknown; safe to repeat.
+        """
+        return await self._put(entries, ends=False)
+
+    async def put_last(self, entries: Sequence[Outgoing]) -> int:
+        """``put``, and the lease ends with the last entry, without a call of its own."""
+        return await self._put(entries, ends=True)
+
+    async def _put(self, entries: Sequence[Outgoing], *, ends: bool) -> int:
+        sent = 0
+        try:
+            for first in range(0, len(entries), BATCH):
+                batch = entries[first : first + BATCH]
+                is_last = ends and first + BATCH >= len(entries)
+                present = await self._put_batch(batch, ends=is_last)
+                self._has_ended = is_last and present == len(batch)
+                sent += present
+                if present < len(batch):
+                    break
+        except (RedisError, OSError):
+            await self.end()  # a request still in flight must find no lease
+            raise
+        return sent
+
+    async def sent(self, marks: Sequence[str]) -> frozenset[str] | None:
+        """Those of these entries that were put on the stream; None when the lease has ended."""
+        stream = self._stream
+        keys = [stream.lease_key, *map(stream.mark_key, marks)]
+        found = await stream.sent(keys=keys, args=[self._token])
+        if len(found) != len(marks):
+            return None
+        return frozenset(mark for mark, present in zip(marks, found, strict=True) if present)
+
+    async def end(self) -> None:
+        """Release the lease; when Redis does not answer, it expires."""
+        if self._has_ended:
+            return
+        with suppress(RedisError, OSError):
+            await self._stream.release(keys=[self._stream.lease_key], args=[self._token])
+
+    async def _require_reserve(self) -> None:
+        found = await memory(self._stream.redis, self._stream.name)
+        if found.share >= 1 + RESERVE:
+            raise StreamFull(f"{self._stream.name}: Redis is full beyond the reserve for replies: {found}")
+
+    async def _put_batch(self, entries: Sequence[Outgoing], *, ends: bool) -> int:
+        name = self._stream.name
+        keys = [name, self._stream.lease_key, *(self._stream.mark_key(entry.mark) for entry in entries)]
+        args: list[str | bytes | int] = [self._token, MARK_TTL_S, int(ends)]
+        for entry in entries:
+            fields = entry.fields(name, self._stream.signing_key)
+            args += [len(fields), *fields]
+        try:
+            return int(await self._stream.send(keys=keys, args=args))
+        except OutOfMemoryError:
+            await self._require_reserve()
+            return int(await self._stream.send_over_limit(keys=keys, args=args))

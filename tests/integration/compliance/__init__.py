@@ -1,0 +1,1 @@
+"""Compliance: erasure, holds, appeals, statements of reasons, audit log."""

@@ -1,0 +1,108 @@
+"""Optional features: in force they add pages, jobs and commands; switched off they add nothing but tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from features.feature import FEATURES, VARIABLE, Feature, declared, parts
+
+LISTED = """
+import json
+from cli.main import COMMANDS
+from db.columns import metadata
+from db.retention.declared import RETENTION
+from features.feature import in_force, parts
+from review.routes import PAGES
+from review.shell.account_tabs import TABS
+from review.shell.navigation import LINKS
+from tasks.app import app
+from tasks.webhooks.bodies import BODIES
+parts("tables")
+app.loader.import_default_modules()
+print(json.dumps({
+    "in_force": [each.name for each in in_force()],
+    "commands": list(COMMANDS),
+    "pages": [each.name for each in PAGES],
+    "menu": [each.path for each in LINKS],
+    "tabs": [each.page for each in TABS],
+    "schedule": list(app.conf.beat_schedule),
+    "tasks": [each for each in app.tasks if each.startswith("hushgate.")],
+    "outgoing": [str(each) for each in BODIES],
+    "kept": [each.table for each in RETENTION],
+    "tables": list(metadata.tables),
+}))
+"""
+SERVERS = {
+    "DATABASE_URL": "postgresql://localhost/unused",
+    "REDIS_URL": "redis://localhost:6379/0",
+    "OPENAI_API_KEY": "unused",
+    "OPENROUTER_API_KEY": "unused",
+}
+OF_COMPLIANCE = {
+    "commands": {"holds", "erasure", "statements", "audit-log"},
+    "pages": {"holds", "erasure", "appeals", "appeal_link", "statements", "api_holds", "api_appeals"},
+    "menu": {"/appeals"},
+    "tabs": {"holds", "statements"},
+    "schedule": {"appeals", "erasures"},
+    "tasks": {"hushgate.appeals", "hushgate.erasures"},
+    "outgoing": {"appeal.decided"},
+}
+STAYS = {"appeals", "legal_holds", "erasures", "audit_log_leaves"}
+
+
+def listed(**environment: str) -> dict[str, Any]:
+    """What a new process with this environment has."""
+    inherited = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    done = subprocess.run(
+        [sys.executable, "-c", LISTED],
+        env=inherited | SERVERS | environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_every_feature_is_in_force_by_default() -> None:
+    """Without the variable."""
+    found = listed()
+
+    assert tuple(found["in_force"]) == FEATURES
+    assert all(names <= set(found[kind]) for kind, names in OF_COMPLIANCE.items())
+
+
+def test_compliance_can_be_switched_off() -> None:
+    """Its menu, jobs, routes, commands and events are gone; its tables and their retention stay."""
+    found = listed(**{VARIABLE: ",".join(name for name in FEATURES if name != "compliance")})
+
+    assert not any(names & set(found[kind]) for kind, names in OF_COMPLIANCE.items())
+    assert set(found["tables"]) & set(found["kept"]) >= STAYS
+
+
+def test_an_unknown_feature_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names the known ones."""
+    monkeypatch.setenv(VARIABLE, "complaince")
+
+    with pytest.raises(ValueError, match="got complaince"):
+        parts("pages")
+
+
+def test_an_unknown_hook_is_an_error() -> None:
+    """A misspelt hook is not an empty one."""
+    with pytest.raises(ValueError, match="page"):
+        parts("page")
+
+
+@pytest.mark.parametrize("each", declared(), ids=lambda each: each.name)
+def test_every_hook_names_an_object(each: Feature) -> None:
+    """Of every feature."""
+    for hook in fields(Feature):
+        assert hook.name == "name" or all(part is not None for part in parts(hook.name)), each.name

@@ -1,0 +1,125 @@
+"""The tree of RFC 6962, against its definition and the test vectors of Certificate Transparency."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compliance.audit_log.merkle import (
+    Subtree,
+    completed,
+    leaf_hash,
+    node_hash,
+    proof,
+    root_from_proof,
+    root_hash,
+    root_of,
+    siblings,
+    stored_parts,
+)
+
+VECTORS = ("", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f")
+ROOTS = {
+    1: "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+    2: "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
+    3: "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
+    8: "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
+}
+"""Of google/certificate-transparency's merkle tree tests: inputs and roots over the first n of them."""
+
+
+def defined_root(leaves: list[bytes]) -> bytes:
+    """MTH of RFC 6962 section 2.1, word for word."""
+    if not leaves:
+        return hashlib.sha256(b"").digest()
+    if len(leaves) == 1:
+        return leaves[0]
+    split = 1
+    while split * 2 < len(leaves):
+        split *= 2
+    return node_hash(defined_root(leaves[:split]), defined_root(leaves[split:]))
+
+
+def stored(leaves: list[bytes], step: int = 100) -> dict[Subtree, bytes]:
+    """What a log stores whose leaves were appended in steps."""
+    hashes: dict[Subtree, bytes] = {}
+    for size in range(0, len(leaves), step):
+        added = leaves[size : size + step]
+        hashes |= {Subtree(0, size + at): leaf for at, leaf in enumerate(added)}
+        for node, below in completed(size, len(added)):
+            hashes[node] = defined_root([hashes[each] for each in below])
+    return hashes
+
+
+def numbered(size: int) -> list[bytes]:
+    """Different leaves."""
+    return [leaf_hash(str(number).encode()) for number in range(size)]
+
+
+@pytest.mark.parametrize(("size", "root"), ROOTS.items())
+def test_the_published_vectors(size: int, root: str) -> None:
+    """The roots that other implementations have."""
+    leaves = [leaf_hash(bytes.fromhex(each)) for each in VECTORS[:size]]
+
+    assert root_hash(size, stored(leaves)).hex() == root
+
+
+@settings(max_examples=60, deadline=None)
+@given(size=st.integers(0, 700), step=st.integers(1, 300))
+def test_stored_subtrees_give_the_root_of_the_definition(size: int, step: int) -> None:
+    """However many leaves came at once."""
+    leaves = numbered(size)
+
+    assert root_hash(size, stored(leaves, step)) == defined_root(leaves)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_proof_leads_to_the_root_and_only_from_its_leaf(data: st.DataObject) -> None:
+    """Another leaf, another position or a changed path leads elsewhere."""
+    size = data.draw(st.integers(1, 700))
+    position = data.draw(st.integers(0, size - 1))
+    leaves = numbered(size)
+    hashes, root = stored(leaves), defined_root(leaves)
+    needed = {part for start, end in siblings(position, size) for part in stored_parts(start, end)}
+
+    path = proof(position, size, {part: hashes[part] for part in needed})
+
+    assert root_from_proof(leaves[position], position, size, path) == root
+    assert root_from_proof(leaf_hash(b"other"), position, size, path) != root
+    if path:
+        assert root_from_proof(leaves[position], position, size, (b"\0" * 32, *path[1:])) != root
+
+
+def test_at_most_255_hashes_of_each_height_are_read() -> None:
+    """Of 20 million leaves the root needs fewer than a thousand stored hashes."""
+    parts = list(stored_parts(0, 20_000_123))
+
+    assert sum(1 << part.height for part in parts) == 20_000_123
+    assert len(parts) <= 4 * 255
+    assert {part.height for part in parts} == {0, 8, 16, 24}
+
+
+def test_a_position_outside_the_tree_is_refused() -> None:
+    """The error says what was expected."""
+    with pytest.raises(ValueError, match="position: expected 0 to 4, got 5"):
+        siblings(5, 5)
+
+
+def test_a_path_of_wrong_length_is_refused() -> None:
+    """Neither shorter nor longer."""
+    leaves = numbered(5)
+    path = proof(1, 5, stored(leaves))
+
+    with pytest.raises(ValueError, match="zip"):
+        root_from_proof(leaves[1], 1, 5, path[:-1])
+
+
+def test_neighbours_of_equal_height_merge() -> None:
+    """Two leaves are a node."""
+    left, right = numbered(2)
+
+    assert root_of([(0, left), (0, right)]) == node_hash(left, right)

@@ -1,0 +1,30 @@
+"""Writes ``worker/assessment/reading/cldr_names.json`` from Babel's CLDR: ``python -m tools.cldr_names``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+from babel import Locale
+
+TARGET: Final = Path(__file__).parent.parent / "worker" / "assessment" / "reading" / "cldr_names.json"
+LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "zh", "ja", "ko")
+
+
+def main() -> None:
+    """Write the file."""
+    dates: dict[str, str] = {}
+    for locale in map(Locale.parse, LANGUAGES):
+        for width in ("stand-alone", "format"):
+            for number, word in locale.days[width]["wide"].items():
+                dates.setdefault(word, f"day{number}")
+            for number, word in locale.months[width]["wide"].items():
+                dates.setdefault(word, f"month{number}")
+    languages = sorted(Locale.parse("en").languages.values())
+    text = json.dumps({"dates": dates, "languages": languages}, ensure_ascii=False, indent=0)
+    TARGET.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
