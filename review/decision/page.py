@@ -26,7 +26,6 @@ from review.decision.measure_bars import measure_bars
 from review.decision.panels import PANELS, PanelSubject, load_panels, log_detail, rounds, wanted_panels
 from review.decision.review_panel import ReviewReads, finished_queue, list_query, review_panel
 from review.decision.view import build_view, decision_record
-from review.http.panels import feature_panels
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import ngettext
@@ -139,7 +138,6 @@ async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -
         **loaded,
         "loaded": wanted if whole else (),
         "waiting": () if whole else rounds(wanted),
-        "panels": await feature_panels(visit, "decision", read.row),
     }
 
 
