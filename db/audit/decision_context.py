@@ -64,10 +64,6 @@ LINES: Final = """
     (SELECT role, text, expires_at FROM quarantine
      WHERE decision_id = :decision AND expires_at > :now ORDER BY id LIMIT :most)
 """
-_SEALED: Final = sa.text("""
-    SELECT role, text, created_at, expires_at FROM quarantine
-    WHERE decision_id = :id AND expires_at > :now ORDER BY id LIMIT :most
-""")
 _RETRACTIONS: Final = sa.text("""
     SELECT created_at, not_before, cancelled_at, delivered_at FROM retractions
     WHERE decision_id = :id ORDER BY id LIMIT 20
@@ -204,14 +200,6 @@ def stored_lines(rows: Iterable[DecisionRow]) -> StoredLines:
         history=tuple(each for each in lines if each.expires_at is None),
         sealed=Sealed(count=len(sealed), expires_at=sealed[0].expires_at if sealed else None, lines=sealed),
     )
-
-
-async def load_sealed_texts(connection: Connection, decision_id: UUID, now: datetime) -> Sealed:
-    """A decision's sealed lines with their texts."""
-    values = {"id": decision_id, "now": now, "most": MOST_LINES}
-    rows = (await connection.execute(_SEALED, values)).all()
-    lines = tuple(ExchangeLine(role=row.role, text=row.text, expires_at=row.expires_at) for row in rows)
-    return Sealed(count=len(lines), expires_at=rows[0].expires_at if rows else None, lines=lines)
 
 
 async def list_retractions(connection: Connection, decision_id: UUID) -> tuple[RetractionRecord, ...]:

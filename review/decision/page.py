@@ -23,7 +23,7 @@ from review.content_covers import cover_reason
 from review.decision.draft_grounds import assessed_draft, decision_grounds, decision_reading
 from review.decision.list_position import list_position
 from review.decision.measure_bars import measure_bars
-from review.decision.panels import PANELS, PanelSubject, load_panels, log_detail, rounds, wanted_panels
+from review.decision.panels import PANELS, PanelSubject, load_named_panels, log_detail, rounds, wanted_panels
 from review.decision.review_panel import ReviewReads, finished_queue, list_query, review_panel
 from review.decision.view import build_view, decision_record
 from review.http.visit import Refused, Visit
@@ -112,7 +112,7 @@ async def show_panels(visit: Visit) -> Response:
     async with visit.store.single() as connection:
         subject = _subject(visit, await read_decision_of_path(visit, connection))
         wanted = [name for name in wanted_panels(subject) if name in names]
-        loaded = await load_panels(connection, subject, wanted)
+        loaded = await load_named_panels(connection, subject, wanted)
         if detail := log_detail(loaded):
             await _log(connection, LoggedAction.READ, subject, detail)
     slots = [slot for name in wanted for slot in PANELS[name].slots]
@@ -128,7 +128,7 @@ async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -
         read = await read_decision_of_path(visit, connection)
         subject, values = await _load_frame(visit, connection, read, revealed=action is LoggedAction.REVEAL)
         wanted = wanted_panels(subject)
-        loaded = await load_panels(connection, subject, wanted) if whole else {}
+        loaded = await load_named_panels(connection, subject, wanted) if whole else {}
         answering = values["answering"]
         drafts = {"drafts": len(answering.held.texts)} if answering and answering.held.texts else {}
         await _log(connection, action, subject, drafts | log_detail(loaded))

@@ -27,7 +27,7 @@ from review.http.visit import Visit
 from review.learn.wording import GROUPS
 from worker.model import DecisionKind
 
-Values: TypeAlias = dict[str, Any]
+PanelValues: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class PanelSubject:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class DecisionPanel:
     """One panel.
 
     Attributes:
@@ -71,7 +71,7 @@ class Panel:
     """
 
     slots: tuple[str, ...]
-    load: Callable[[Connection, PanelSubject], Coroutine[Any, Any, Values]]
+    load: Callable[[Connection, PanelSubject], Coroutine[Any, Any, PanelValues]]
     wanted: Callable[[PanelSubject], bool]
 
 
@@ -88,14 +88,14 @@ class ConversationLine:
     not_in_history: bool
 
 
-async def _collaboration(connection: Connection, subject: PanelSubject) -> Values:
+async def _collaboration(connection: Connection, subject: PanelSubject) -> PanelValues:
     """Who else reads the decision, who has it, and the comments."""
     row, hidden = subject.row, subject.read.hidden
     found = await load_collaboration(subject.visit, connection, row["id"], row["user_id"], hidden=hidden)
     return {"collaboration": found}
 
 
-async def _neighbours(connection: Connection, subject: PanelSubject) -> Values:
+async def _neighbours(connection: Connection, subject: PanelSubject) -> PanelValues:
     """The decisions before and after it in the conversation, and the confidence of its newest replies."""
     row = subject.row
     found = await decision_context.load_conversation(connection, row)
@@ -115,13 +115,13 @@ def _line(subject: PanelSubject, row: DecisionRow) -> ConversationLine:
     )
 
 
-async def _position(connection: Connection, subject: PanelSubject) -> Values:
+async def _position(connection: Connection, subject: PanelSubject) -> PanelValues:
     """The decisions next to it in the list that the person came from."""
     async with connection.transaction():  # searches need savepoints
         return {"position": await load_position(subject.visit, connection, subject.read)}
 
 
-async def _delivery(connection: Connection, subject: PanelSubject) -> Values:
+async def _delivery(connection: Connection, subject: PanelSubject) -> PanelValues:
     """What became of the reply and of the handoff."""
     row = subject.row
     escalated = row["decision"] == DecisionKind.ESCALATE
@@ -132,14 +132,14 @@ async def _delivery(connection: Connection, subject: PanelSubject) -> Values:
     }
 
 
-async def _trials(connection: Connection, subject: PanelSubject) -> Values:
+async def _trials(connection: Connection, subject: PanelSubject) -> PanelValues:
     """What candidates in shadow would have done; without their replies for who may not read sealed texts."""
     found = await findings_of_decision(connection, subject.row["id"])
     shown = found if subject.may_review else tuple(replace(each, reply=None) for each in found)
     return {"shadows": shown, "difference_names": GROUPS}
 
 
-async def _leads(connection: Connection, subject: PanelSubject) -> Values:
+async def _leads(connection: Connection, subject: PanelSubject) -> PanelValues:
     """Where a lead may put the decision."""
     account = subject.row["user_id"]
     opened = await queues.list_open_queues(connection)
@@ -155,10 +155,10 @@ async def _leads(connection: Connection, subject: PanelSubject) -> Values:
     }
 
 
-PANELS: Final[Mapping[str, Panel]] = {
-    "collaboration": Panel(("people", "comments"), _collaboration, lambda _: True),
-    "neighbours": Panel(("before", "after"), _neighbours, lambda subject: not subject.cover),
-    "delivery": Panel(
+PANELS: Final[Mapping[str, DecisionPanel]] = {
+    "collaboration": DecisionPanel(("people", "comments"), _collaboration, lambda _: True),
+    "neighbours": DecisionPanel(("before", "after"), _neighbours, lambda subject: not subject.cover),
+    "delivery": DecisionPanel(
         ("delivery", "handoff"),
         _delivery,
         lambda subject: (
@@ -169,13 +169,13 @@ PANELS: Final[Mapping[str, Panel]] = {
             )
         ),
     ),
-    "trials": Panel(("shadows",), _trials, lambda subject: subject.shown),
-    "leads": Panel(
+    "trials": DecisionPanel(("shadows",), _trials, lambda subject: subject.shown),
+    "leads": DecisionPanel(
         ("leads",),
         _leads,
         lambda subject: not subject.read.hidden and subject.visit.may(Right.LEAD, subject.row["user_id"]),
     ),
-    "position": Panel(("position",), _position, lambda subject: came_from(subject.visit) is not None),
+    "position": DecisionPanel(("position",), _position, lambda subject: came_from(subject.visit) is not None),
 }
 """By name, as the address has it."""
 
@@ -185,11 +185,13 @@ def wanted_panels(subject: PanelSubject) -> tuple[str, ...]:
     return tuple(name for name, panel in PANELS.items() if panel.wanted(subject))
 
 
-async def load_panels(connection: Connection, subject: PanelSubject, names: Sequence[str]) -> Values:
+async def load_named_panels(
+    connection: Connection, subject: PanelSubject, names: Sequence[str]
+) -> PanelValues:
     """The values of the templates of these panels."""
     async with round_of_reads(connection) as reads:
         loading = [reads.read(PANELS[name].load(connection, subject)) for name in names if name != "position"]
-    values: Values = {}
+    values: PanelValues = {}
     for each in loading:
         values |= each.result()
     if "position" in names:
@@ -203,7 +205,7 @@ def rounds(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(each for each in (first, "position" if "position" in names else "") if each)
 
 
-def log_detail(values: Values) -> dict[str, int]:
+def log_detail(values: PanelValues) -> dict[str, int]:
     """What the access log says of texts that are shown and were never sent."""
     replies = sum(each.reply is not None for each in values.get("shadows", ()))
     return {"shadow_replies": replies} if replies else {}

@@ -64,7 +64,7 @@ async def _load_kept(visit: Visit, read: DecisionRead) -> KeptTexts:
     async with visit.store.reading() as connection:
         stored = await _stored_passages(connection, row, snapshot)
         about = await prompt_parts.account_instructions(connection, row["user_id"], snapshot.rules_version)
-        sealed = await decision_context.load_sealed_texts(connection, row["id"], visit.now)
+        sealed = (await decision_context.load_lines(connection, row, visit.now)).sealed
         texts = await held.load_held(connection, row["id"], visit.now)
     may_read = visit.may(Right.REVIEW, row["user_id"]) and not read.hidden
     stopped = _stopped(row, sealed.lines)
