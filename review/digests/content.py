@@ -53,7 +53,7 @@ async def load_counts(store: Store, person: Person, now: datetime, since: dateti
         )
         opened = await queues.list_open_queues(connection)
         assigned = await assignments.count_own(connection, person.person_id, reviewed)
-    listed = await waiting.list_waiting(store.pool, reviewed, now=now, limit=MOST_ESCALATIONS)
+        listed = await waiting.list_waiting(connection, reviewed, now=now, limit=MOST_ESCALATIONS)
     mine = [loads[queue.id].for_you for queue in opened if queue.id in loads and queue.is_for(reviewed)]
     return DigestCounts(
         mentions=mentions,

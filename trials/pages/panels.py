@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from db.reviews.exchanges import ReviewSubject
-from review.access import Right
-from review.decision.view import DecisionRecord
+from db.connection import Connection
+from review.decision.panels import PanelSubject
 from review.http.visit import Visit
 from review.panels import Panel
 from trials.pages.change_preview import preview_change
@@ -19,30 +18,27 @@ from trials.store.shadow_results import findings_of_decision
 from worker.model import Account
 
 
-async def shadows_panel(visit: Visit, record: DecisionRecord, *, covered: bool) -> Panel:
-    """What candidates in shadow would have done; hidden from blind readers, whom it would lead."""
-    if record.blind or covered:
-        return Panel()
-    found = await findings_of_decision(visit.store.pool, record.row["id"])
+async def shadows_panel(connection: Connection, subject: PanelSubject) -> Panel:
+    """What candidates in shadow would have done; without their replies for people who may not read them."""
+    found = await findings_of_decision(connection, subject.row["id"])
     if not found:
         return Panel()
-    if not record.may_read_sealed:
+    if not subject.may_review:
         found = tuple(replace(each, reply=None) for each in found)
     replies = sum(each.reply is not None for each in found)
-    html = visit.fragment(
-        "learn/_decision_shadows.html", account=record.row["user_id"], found=found, groups=GROUPS
+    html = subject.visit.fragment(
+        "learn/_decision_shadows.html", account=subject.row["user_id"], found=found, groups=GROUPS
     )
     return Panel(html=html, detail={"shadow_replies": replies} if replies else {})
 
 
-async def golden_panel(visit: Visit, subject: ReviewSubject) -> Panel:
-    """The form that adds a decision to a golden set of its account, for leads."""
-    if not visit.may(Right.LEAD, subject.user_id):
-        return Panel()
-    names = await set_names(visit.store.pool, subject.user_id)
+async def golden_panel(connection: Connection, subject: PanelSubject) -> Panel:
+    """The form that adds a decision to a golden set of its account; the page shows it to leads."""
+    names = await set_names(connection, subject.row["user_id"])
     if not names:
         return Panel()
-    return Panel(html=visit.fragment("learn/_decision_golden.html", decision_id=subject.id, sets=names))
+    html = subject.visit.fragment("learn/_decision_golden.html", decision_id=subject.row["id"], sets=names)
+    return Panel(html=html)
 
 
 async def change_panel(visit: Visit, account: Account) -> Panel:

@@ -8,7 +8,6 @@ from uuid import UUID
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.reviews import queue_items
 from review.access import Right
 from review.decision import page
 from review.http.visit import Refused, Visit
@@ -22,11 +21,10 @@ from worker.account_settings import AccountRejected
 
 async def show_replay(visit: Visit) -> Response:
     """Make the decision again, with ``?candidate=`` with that candidate, and show both endings."""
-    row = await page.load_row(visit)
+    read = await page.load_decision(visit)
+    row = read.row
     visit.require(Right.LEAD, row["user_id"])
-    async with visit.store.reading() as connection:
-        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
-    if row["id"] in hidden:
+    if read.hidden:
         return visit.render("learn/replay.html", row=row, blind=True)
     candidates = await list_candidates(visit.store.pool, row["user_id"])
     chosen = _chosen(visit, candidates)

@@ -114,9 +114,10 @@ async def list_sets(source: Pool, user_id: str) -> tuple[GoldenSet, ...]:
     return tuple(GoldenSet(**row) for row in await fetch_dicts(source, LIST, {"user_id": user_id}))
 
 
-async def set_names(source: Pool, user_id: str) -> dict[UUID, str]:
+async def set_names(connection: Connection, user_id: str) -> dict[UUID, str]:
     """The names of an account's sets by their ids; without counting their items."""
-    return {row["id"]: row["name"] for row in await fetch_dicts(source, NAMES, (user_id,))}
+    rows = await (await connection.execute(NAMES, (user_id,))).fetchall()
+    return {row[0]: row[1] for row in rows}
 
 
 async def add_items(source: Pool, golden: GoldenSet, items: Sequence[NewItem], step: Author) -> int:

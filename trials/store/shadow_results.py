@@ -13,6 +13,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from db.audit.snapshot_filters import Condition
+from db.connection import Connection
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_rows
 from db.tables import ai_decisions
@@ -159,11 +160,10 @@ async def store_progress(source: Pool, shadow: Shadow, done: ShadowProgress, day
     return True
 
 
-async def findings_of_decision(source: Pool, decision_id: UUID) -> tuple[StoredFinding, ...]:
+async def findings_of_decision(connection: Connection, decision_id: UUID) -> tuple[StoredFinding, ...]:
     """What shadows would have done with a decision; ``reply`` is sealed."""
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(StoredFinding))
-        return tuple(await (await cursor.execute(OF_DECISION, (decision_id,))).fetchall())
+    cursor = connection.cursor(row_factory=class_row(StoredFinding))
+    return tuple(await (await cursor.execute(OF_DECISION, (decision_id,))).fetchall())
 
 
 def _finding_values(shadow: Shadow, findings: Sequence[TrialFinding], at: datetime) -> dict[str, Any]:
