@@ -10,7 +10,7 @@ from db.repair.finding import SentEvent
 from db.repair.model import Breach, FoundBreach
 from tasks.repair import marks
 from tasks.repair.context import RepairContext
-from tasks.sending.escalation_entries import entry_mark
+from tasks.sending.escalations import entry_mark
 from tasks.sending.once_stream import marks_of
 from worker.webhooks.types import WebhookType
 

@@ -14,7 +14,7 @@ from tasks.repair import marks, retry
 from tasks.repair.context import RepairContext
 from tasks.repair.marks import PAGE, Emptied
 from tasks.sending.once_stream import marks_of
-from tasks.sending.relay import mark_sent
+from tasks.sending.replies import mark_sent
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import LuaScript
 
