@@ -1,4 +1,4 @@
-"""``hushgate doctor``: do workers and beat live, and does anything wait too long? As the alerts judge it."""
+"""``hushgate doctor``: do workers and beat live, and does anything wait too long, by the rules of alerts?"""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FleetLine:
     """One line of the doctor about the fleet.
 
     Attributes:
-        alerts: the alerts whose conditions it judges.
+        alerts: the alerts whose conditions the line shows.
         state: the state when one of them holds.
         shown: what is there; None when its server did not answer.
     """
@@ -45,7 +45,7 @@ class FleetLine:
 
 
 def fleet_checks(settings: Settings) -> Iterator[DoctorCheck]:
-    """One check of each line; what needs a server that is away is left out, its own check says so."""
+    """One check of each line; a line whose server is away is left out, as the server has its own check."""
     url, workers = settings.database_url.get_secret_value(), settings.alerts_workers
     now = asyncio.run(load_situation(settings, url, workers=workers, count_all=False))
     found = found_alerts(now)

@@ -12,7 +12,7 @@ from worker.errors import ConfigurationError
 
 MOST_SHARDS: Final = 1024
 NOTICE: Final = "no stream: events are in several shards, see docs/scale.md"
-"""Value of a key where a stream was: XADD answers WRONGTYPE there, so that no event is lost in it."""
+"""Value of a key where a stream was: XADD answers WRONGTYPE there, so that the publisher keeps the event."""
 
 AGREE: Final = """#!lua flags=allow-oom
 -- KEYS[1] the stream's own name, KEYS[2] the layout; ARGV[1] shards wanted or '', ARGV[2] notice.
