@@ -40,7 +40,8 @@ class PageRoute:
         status: of the answer to a request that worked.
         token_scope: the scope that an API token needs, where neither method nor right say it.
         body_bytes: largest form; more than ``BODY_BYTES`` only for signed-in people.
-        keeps_session: False for what an open page sends by itself: an idle session ends in spite of it.
+        keeps_session: False for requests that an open page sends automatically: they do not keep an idle
+            session alive.
     """
 
     path: str
