@@ -697,7 +697,7 @@ def test_dead_letters_are_listed_without_their_payload(shell: Shell, buried: Non
 
 def test_a_dead_letter_can_be_published_again(shell: Shell, buried: None) -> None:
     """Byte for byte, as a new entry; the letter stays."""
-    ended = shell.run("dead-letters", "replay", "1-1")
+    ended = shell.run("dead-letters", "retry", "1-1")
     with Redis.from_url(shell.environment["REDIS_URL"]) as redis:
         found: Any = redis.xrange("hushgate:events")
 
@@ -715,13 +715,14 @@ def test_a_dead_letter_can_be_published_again(shell: Shell, buried: None) -> Non
         ("9-9", 1, "no dead letter 9-9"),
     ],
 )
-def test_what_cannot_be_replayed_is_said(
+def test_what_cannot_be_retried_is_said(
     shell: Shell, buried: None, entry_id: str, code: int, said: str
 ) -> None:
     """And nothing is published."""
-    ended = shell.run("dead-letters", "replay", entry_id)
+    ended = shell.run("dead-letters", "retry", entry_id)
 
-    assert (ended.code, ended.err, entries(shell)) == (code, f"entry: {said}\n", 0)
+    assert (ended.code, entries(shell)) == (code, 0)
+    assert said in ended.err or [row["problem"] for row in ended.rows] == [said]
 
 
 # --- accounts
@@ -831,7 +832,7 @@ COMMANDS = (
     (("decisions", "show"), "hushgate decisions show "),
     (("decisions", "tail"), "hushgate decisions tail "),
     (("dead-letters", "list"), "hushgate dead-letters list "),
-    (("dead-letters", "replay"), "hushgate dead-letters replay "),
+    (("dead-letters", "retry"), "hushgate dead-letters retry "),
     (("accounts", "set"), "hushgate accounts set acme --file -"),
     (("accounts", "show"), "version 0"),
     (("worker",), "celery -A tasks.app worker"),
@@ -1080,7 +1081,7 @@ def test_settings_that_are_not_usable_end_the_look(shell: Shell) -> None:
         ("decisions", "tail"),
         ("decisions", "show", "018f0000-0000-7000-8000-000000000000"),
         ("dead-letters", "list"),
-        ("dead-letters", "replay", "1-1"),
+        ("dead-letters", "retry", "1-1"),
         ("accounts", "show", "acme"),
         ("documents", "list", "--account", "acme"),
         ("accounts", "set", "acme", "--file", "-"),

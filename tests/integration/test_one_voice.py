@@ -27,6 +27,7 @@ from db.conversation_owners import (
 from db.pool import WORKER_ROLE, Pool, create_pool
 from tasks.lanes.stream import connect
 from tasks.sending.relay import Relay
+from tasks.sending.replies import REPLY_ROWS
 from tests.support.samples import event
 from worker import contract
 from worker.adapters.system_clock import SystemClock
@@ -125,7 +126,7 @@ async def decide(source: Pool, asked: Event, at: Callable[[str], Awaitable[None]
 @pytest.mark.timeout(600)
 async def test_no_reply_is_delivered_after_a_takeover(source: Pool, redis: Redis, database_url: str) -> None:
     """Whenever people take a conversation, nothing of the AI enters it from then on."""
-    relay = Relay(source, redis, stream=REPLIES, now=CLOCK.now)
+    relay = Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now)
     newest_at_takeover: dict[str, tuple[int, ...]] = {}
     endings: Counter[tuple[str, str]] = Counter()
     free, pauses = asyncio.Semaphore(AT_ONCE), random.Random(1)

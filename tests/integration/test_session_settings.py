@@ -22,6 +22,7 @@ from db.review_store import Store
 from sandbox.server import SandboxHandle
 from tasks.lanes.stream import connect
 from tasks.sending.relay import Relay
+from tasks.sending.replies import REPLY_ROWS
 from tests.support.pgbouncer import pooled
 from tests.support.running import settings_of
 from tests.support.samples import event
@@ -103,7 +104,7 @@ async def test_a_takeover_after_the_relay_began_is_seen(
             return has_lock
 
         monkeypatch.setattr(outbox, "begun", begun_before_takeover)
-        await Relay(source, redis, stream=REPLIES, now=CLOCK.now).drain()
+        await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).drain()
 
     assert await redis.xlen(REPLIES) == 0
 

@@ -17,6 +17,7 @@ from db.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.pool import WORKER_ROLE, Pool, create_pool
 from tasks.lanes.stream import connect
 from tasks.sending.relay import Relay
+from tasks.sending.replies import REPLY_ROWS
 from tests.support.relays import send_and_die
 from tests.support.samples import event
 from tests.support.webhooks import add_endpoint
@@ -121,7 +122,7 @@ def stored(database_url: str, made: Decision) -> dict[str, object]:
 
 async def drain(source: Pool, redis: Redis) -> int:
     """Deliver with a relay of another worker; how many entries the stream has then."""
-    await Relay(source, redis, stream=REPLIES, now=CLOCK.now).drain()
+    await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).drain()
     return int(await redis.xlen(REPLIES))
 
 

@@ -1,8 +1,10 @@
-"""The entries of the escalation stream, made from stored events."""
+"""Escalations to their stream: stored events, in the order of the changes of their conversation."""
 
 from __future__ import annotations
 
-from db.outgoing.events import OutgoingEvent, OutgoingEventType
+import structlog
+
+from db.outgoing.events import OutgoingEvent, OutgoingEventType, events_to_stream
 from tasks.sending.once_stream import Outgoing
 from tasks.sending.outgoing import (
     ESCALATION_CLOSED,
@@ -10,6 +12,20 @@ from tasks.sending.outgoing import (
     EscalationClosedEntry,
     EscalationOpenedEntry,
 )
+from tasks.sending.relay import RelayedRows
+
+log = structlog.get_logger(__name__)
+
+
+def escalation_rows(pages: str | None) -> RelayedRows[OutgoingEvent]:
+    """The waiting events of escalations; ``pages`` as of ``opened_entry``."""
+    return RelayedRows(
+        waiting=lambda pool, limit, _now, _lease: events_to_stream(pool, limit),
+        outgoing=lambda event: escalation_entry(event, pages),
+        log_sent=lambda event: log.info("escalation_sent", type=event.type, decision_id=event.key),
+        log_postponed=lambda error: log.warning("escalations_postponed", error=error),
+        look_s=5.0,  # each look is one index lookup; a worker's own escalation is sent at once
+    )
 
 
 def opened_entry(event: OutgoingEvent, pages: str | None) -> EscalationOpenedEntry:
