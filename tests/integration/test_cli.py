@@ -53,31 +53,6 @@ MANY = """
 """
 
 
-@pytest.fixture
-def shell(database_url: str, redis_url: str, sandbox: SandboxHandle, tmp_path: Path) -> Shell:
-    """A shell whose servers run."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "LANG": "C.UTF-8",
-        "DATABASE_URL": database_url,
-        "REDIS_URL": redis_url,
-        "OPENAI_API_KEY": "sandbox",
-        "OPENROUTER_API_KEY": "sandbox",
-        "OPENAI_BASE_URL": sandbox.base_url,
-        "OPENROUTER_BASE_URL": sandbox.base_url,
-    }
-    return Shell(environment=environment, folder=tmp_path)
-
-
-@pytest.fixture
-def fresh_url(stack: Stack, template: str, tmp_path: Path) -> str:
-    """A migrated, empty database of one test's own."""
-    name = f"hushgate_{tmp_path.name}"
-    create_database(stack.database_url, name, template)
-    return database_at(stack.database_url, name)
-
-
 def line(number: int, **changes: Any) -> str:
     """One good event as a line."""
     body = {

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -24,19 +23,12 @@ from sandbox.routes import CHAT_MODEL
 from sandbox.server import SandboxHandle
 from tests.support.erasing import erase
 from tests.support.reviewing import add_person
-from tests.support.running import Running, eventually, running
+from tests.support.running import Running, eventually
 from tests.support.terminal import HUSHGATE, PATIENCE_S, Shell
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
 STOPS = ("--set", 'flagged_keywords=["weekdays"]')
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A worker."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from tasks.replays.shadow_process import ShadowProcess
 from tasks.replays.shadow_run import ShadowLimits, ShadowRunner
 from tasks.replays.shadow_watch import ShadowWatch
 from tests.support import erasing
-from tests.support.running import Running, eventually, running, settings_of
+from tests.support.running import Running, eventually, settings_of
 from tests.support.terminal import Shell
 from worker.account_settings import AccountRejected
 from worker.replay.stored import decoded, encoded
@@ -40,13 +40,6 @@ HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sund
 QUESTION = "When are you open on weekdays?"
 AT_ONCE = ShadowLimits(settled=timedelta(0))
 STOPS = {"flagged_keywords": ["weekdays"]}
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A worker."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 def call(url: str, work: Callable[[Pool], Awaitable[Value]], role: str | None = REVIEWER_ROLE) -> Value:
