@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from uuid import UUID
 
 import pytest
 
@@ -178,14 +177,6 @@ def test_a_filter_of_the_access_log_that_cannot_be_used_is_named(
     assert f"{query.partition('=')[0]}: expected" in answer.text
     assert 'name="until" value="2026-11-01"' in answer.text
     assert auditor.get("/access-log?account=%00").status_code == 400
-
-
-def test_an_unknown_person_is_not_found(database_url: str, visitors: Visitors) -> None:
-    """For an unused id and for a text that is none."""
-    admin = signed_in(visitors, add_person(database_url, Role.ACCOUNT_ADMIN, account="shop-7"))
-
-    assert admin.get(f"/people/{UUID(int=7)}").status_code == 404
-    assert admin.get("/people/7").status_code == 404
 
 
 def test_a_refusal_names_the_right_the_account_and_the_roles(database_url: str, visitors: Visitors) -> None:

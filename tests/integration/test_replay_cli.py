@@ -24,7 +24,7 @@ from sandbox.server import SandboxHandle
 from tests.support.erasing import erase
 from tests.support.reviewing import add_person
 from tests.support.running import Running, eventually
-from tests.support.terminal import HUSHGATE, PATIENCE_S, Shell
+from tests.support.terminal import HUSHGATE, PATIENCE_S, Shell, shell_at
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
@@ -34,17 +34,16 @@ STOPS = ("--set", 'flagged_keywords=["weekdays"]')
 @pytest.fixture
 def shell(engine: Running, redis_url: str, sandbox: SandboxHandle, tmp_path: Path) -> Shell:
     """A shell of the same deployment."""
-    environment = {
-        "HOME": str(tmp_path),
-        "DATABASE_URL": engine.url,
-        "REDIS_URL": redis_url,
-        "OPENAI_API_KEY": "sandbox",
-        "OPENROUTER_API_KEY": "sandbox",
-        "OPENAI_BASE_URL": sandbox.base_url,
-        "OPENROUTER_BASE_URL": sandbox.base_url,
-        "HUSHGATE_MODERATION_BASE_URL": sandbox.base_url,
-    }
-    return Shell(environment=environment, folder=tmp_path)
+    return shell_at(
+        tmp_path,
+        DATABASE_URL=engine.url,
+        REDIS_URL=redis_url,
+        OPENAI_API_KEY="sandbox",
+        OPENROUTER_API_KEY="sandbox",
+        OPENAI_BASE_URL=sandbox.base_url,
+        OPENROUTER_BASE_URL=sandbox.base_url,
+        HUSHGATE_MODERATION_BASE_URL=sandbox.base_url,
+    )
 
 
 def save_view(engine: Running, name: str, query: str) -> str:
