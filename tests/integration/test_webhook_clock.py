@@ -96,7 +96,7 @@ async def test_a_wait_for_a_connection_does_not_set_the_clock(source: Pool) -> N
     clock = DatabaseClock(source, seconds=time.monotonic)
     async with source.connection(), source.connection():
         reading = asyncio.create_task(clock.refresh())
-        await asyncio.sleep(3)
+        await asyncio.sleep(1.5)
     await reading
 
-    assert abs(clock.now() - datetime.now(UTC)) < timedelta(seconds=1)
+    assert abs(clock.now() - datetime.now(UTC)) < timedelta(seconds=0.5)
