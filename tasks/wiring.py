@@ -13,7 +13,6 @@ from typing import Final
 from redis.asyncio import Redis
 
 from db import accounts
-from db.candidates.rollouts import running_rollouts
 from db.compiled_rules import CompiledSets
 from db.database_clock import DatabaseClock
 from db.outbox import WaitingReply
@@ -21,6 +20,7 @@ from db.outgoing.events import OutgoingEvent
 from db.pool import Pool, create_pool
 from db.probe import probe
 from db.reviews.retractions import Retraction
+from features.feature import parts
 from tasks.entries.deciding import Decider
 from tasks.entries.gate import Gate
 from tasks.entries.handler import EntryHandler
@@ -174,12 +174,13 @@ class WorkerParts:
     @cached_property
     def rulebooks(self) -> Rulebooks:
         """Accounts with their compiled rules."""
+        arms = next(iter(parts("arms")), None)
         return Rulebooks(
             lambda user_id: accounts.current_account(self.pool, user_id),
             lambda ids: accounts.current_versions(self.pool, ids),
             CompiledSets(self.pool, build_id()),
             policy_defaults=policy_defaults(self.settings),
-            rollouts=lambda ids: running_rollouts(self.pool, ids),
+            rollouts=None if arms is None else lambda ids: arms(self.pool, ids),
         )
 
     @cached_property

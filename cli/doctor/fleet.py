@@ -182,7 +182,7 @@ LINES: Final = (
         alerts=("HushgateRolloutReturned", "HushgateShadowFailed"),
         state="warn",
         shown=_of_stored(lambda stored, _: f"{stored.shadows_running} run as shadows"),
-        fix="the page Learn of the account shows why; hushgate shadow list too",
+        fix="the page Learn of the account shows why; hushgate trials shadow list too",
     ),
     FleetLine(
         check="review queues",
