@@ -16,11 +16,10 @@ from uuid_utils.compat import uuid7
 from compliance.erasure.records import ErasureKind
 from db.people.records import Person, Role
 from db.pool import create_pool
-from sandbox.server import SandboxHandle
 from tests.support import erasing
 from tests.support.review_world import BACKTEST_COUNTS
 from tests.support.reviewing import Visitor, add_person, site
-from tests.support.running import Running, running
+from tests.support.running import Running
 from trials.jobs.backtest_job import run_backtest
 from trials.pure.replay.groups import ReplayState
 from trials.store.backtest_examples import changed_settings, examples_with
@@ -30,13 +29,6 @@ HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sund
 QUESTION = "When are you open on weekdays?"
 CHANGE = {"flagged_keywords": ["weekdays"]}
 ERASED = "The author's data was erased."
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A fresh engine."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -25,15 +24,6 @@ STREAM = "hushgate:events"
 SECRET = "the user wrote this"  # a text
 NOW = datetime.now(UTC)
 Rows = psycopg.Connection[dict[str, Any]]
-
-
-@pytest.fixture
-def shell(database_url: str, redis_url: str, tmp_path: Path) -> Shell:
-    """A shell with both servers."""
-    environment = {
-        "PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "DATABASE_URL": database_url, "REDIS_URL": redis_url
-    }  # fmt: skip
-    return Shell(environment=environment, folder=tmp_path)
 
 
 @pytest.fixture

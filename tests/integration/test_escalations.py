@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -30,9 +29,8 @@ from db.escalations.closing import (
     close_escalation_sqlalchemy,
 )
 from db.outgoing.events import OutgoingEvent
-from db.pool import WORKER_ROLE, Pool, create_pool
+from db.pool import Pool
 from db.review_store import Store
-from tasks.lanes.stream import connect
 from tasks.sending.escalations import escalation_rows
 from tasks.sending.outgoing import ESCALATION_CLOSED, ESCALATION_OPENED
 from tasks.sending.relay import Relay
@@ -48,20 +46,6 @@ STREAM, REPLIES = "test:escalations", "test:replies"
 PAGES = "https://review.example.org"
 HOUR = timedelta(hours=1)
 NOTICE = "A colleague will answer here."
-
-
-@pytest.fixture
-async def source(database_url: str) -> AsyncIterator[Pool]:
-    """The hot path's connections, with a worker's rights."""
-    async with create_pool(database_url, size=8, application="test", role=WORKER_ROLE) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    async with connect(redis_url) as client:
-        yield client
 
 
 def relay(source: Pool, redis: Redis, pages: str | None = PAGES) -> Relay[OutgoingEvent]:

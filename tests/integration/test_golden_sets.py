@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -12,8 +11,7 @@ import psycopg
 import pytest
 
 from sandbox.routes import CHAT_MODEL
-from sandbox.server import SandboxHandle
-from tests.support.running import Running, running
+from tests.support.running import Running
 from tests.support.terminal import Ended, Shell
 from worker.recordings.stored import decoded
 
@@ -22,13 +20,6 @@ QUESTION = "When are you open on weekdays?"
 THREAT = "I will kill you"
 ROW_A = {"id": "a", "text": "x", "expected": "silent"}
 PRICED = ("openai/gpt-4.1-mini", CHAT_MODEL)
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A worker."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 @pytest.fixture

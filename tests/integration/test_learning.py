@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -19,9 +19,8 @@ from db.people.records import Role
 from db.pool import Pool, create_pool
 from review.accounts import settings_form
 from review.app import build_app
-from sandbox.server import SandboxHandle
 from tests.support.reviewing import ADDRESS, Visitor, add_person, settings_at
-from tests.support.running import Running, running
+from tests.support.running import Running
 from trials.jobs.backtest_job import run_backtest
 from trials.pure.replay.difference import DifferenceKind
 from trials.pure.replay.groups import ReplayState
@@ -39,13 +38,6 @@ from worker.account_settings import AccountRejected
 Value = TypeVar("Value")
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A fresh engine."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 def with_pool(engine: Running, work: Callable[[Pool], Awaitable[Value]]) -> Value:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from itertools import count
 from typing import Final, cast
@@ -24,8 +24,7 @@ from db.conversation_owners import (
     release_conversation,
     take_conversation,
 )
-from db.pool import WORKER_ROLE, Pool, create_pool
-from tasks.lanes.stream import connect
+from db.pool import Pool
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
 from tests.support.samples import event
@@ -40,20 +39,6 @@ CLOCK = SystemClock()
 INTERLEAVINGS: Final = 10_000
 AT_ONCE: Final = 24
 POINTS: Final = ("before_turn", "at_turn", "before_commit", "with_commit", "after_commit", "with_delivery")
-
-
-@pytest.fixture
-async def source(database_url: str) -> AsyncIterator[Pool]:
-    """The hot path's connections, with a worker's rights."""
-    async with create_pool(database_url, size=8, application="test", role=WORKER_ROLE) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    async with connect(redis_url) as client:
-        yield client
 
 
 def new_event() -> Event:

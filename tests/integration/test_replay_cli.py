@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -24,8 +23,8 @@ from sandbox.routes import CHAT_MODEL
 from sandbox.server import SandboxHandle
 from tests.support.erasing import erase
 from tests.support.reviewing import add_person
-from tests.support.running import Running, eventually, running
-from tests.support.terminal import HUSHGATE, PATIENCE_S, Shell
+from tests.support.running import Running, eventually
+from tests.support.terminal import HUSHGATE, PATIENCE_S, Shell, shell_at
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
@@ -33,26 +32,18 @@ STOPS = ("--set", 'flagged_keywords=["weekdays"]')
 
 
 @pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A worker."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
-
-
-@pytest.fixture
 def shell(engine: Running, redis_url: str, sandbox: SandboxHandle, tmp_path: Path) -> Shell:
     """A shell of the same deployment."""
-    environment = {
-        "HOME": str(tmp_path),
-        "DATABASE_URL": engine.url,
-        "REDIS_URL": redis_url,
-        "OPENAI_API_KEY": "sandbox",
-        "OPENROUTER_API_KEY": "sandbox",
-        "OPENAI_BASE_URL": sandbox.base_url,
-        "OPENROUTER_BASE_URL": sandbox.base_url,
-        "HUSHGATE_MODERATION_BASE_URL": sandbox.base_url,
-    }
-    return Shell(environment=environment, folder=tmp_path)
+    return shell_at(
+        tmp_path,
+        DATABASE_URL=engine.url,
+        REDIS_URL=redis_url,
+        OPENAI_API_KEY="sandbox",
+        OPENROUTER_API_KEY="sandbox",
+        OPENAI_BASE_URL=sandbox.base_url,
+        OPENROUTER_BASE_URL=sandbox.base_url,
+        HUSHGATE_MODERATION_BASE_URL=sandbox.base_url,
+    )
 
 
 def save_view(engine: Running, name: str, query: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count
@@ -12,15 +11,13 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-import pytest
 from jsonschema import Draft202012Validator
 from redis.asyncio import Redis
 
 from db import decisions
 from db.outbox import WaitingReply
-from db.pool import WORKER_ROLE, Pool, create_pool
+from db.pool import Pool
 from tasks.asyncapi import asyncapi_document
-from tasks.lanes.stream import connect
 from tasks.sending.outgoing import REPLY, RETRACTION
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
@@ -42,20 +39,6 @@ RETRACT = """
     SELECT decision_id, %s, user_id, event_id, conversation_id, message_id, scope, created_at, created_at
     FROM outbox WHERE decision_id = %s
 """
-
-
-@pytest.fixture
-async def source(database_url: str) -> AsyncIterator[Pool]:
-    """The hot path's connections, with a worker's rights."""
-    async with create_pool(database_url, size=8, application="test", role=WORKER_ROLE) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    async with connect(redis_url) as client:
-        yield client
 
 
 def relay(source: Pool, redis: Redis) -> Relay[WaitingReply]:

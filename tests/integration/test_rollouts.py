@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -16,11 +16,10 @@ from psycopg.rows import dict_row
 
 from db import accounts
 from db.pool import WORKER_ROLE, Pool, create_pool
-from sandbox.server import SandboxHandle
 from tasks.entries.rulebooks import Rulebook
 from tasks.shards.clients import connect
 from tests.support.replays import replay_differs
-from tests.support.running import Running, eventually, running
+from tests.support.running import Running, eventually
 from tests.support.terminal import Shell
 from trials.jobs import tasks as rollout_jobs
 from trials.jobs.tasks import CheckRests, watch_rollouts
@@ -43,13 +42,6 @@ Value = TypeVar("Value")
 NUMBERS = count(1)
 BAD = {"flagged_keywords": ["open"]}
 TEXT = "When are you open?"
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A worker."""
-    with running(database_url, redis_url, sandbox) as found:
-        yield found
 
 
 def call(url: str, step: Callable[[Pool], Awaitable[Value]], role: str = "hushgate_reviewer") -> Value:

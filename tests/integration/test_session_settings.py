@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -20,7 +20,6 @@ from db.outgoing.locked_batch import begun
 from db.pool import Pool, create_pool
 from db.review_store import Store
 from sandbox.server import SandboxHandle
-from tasks.lanes.stream import connect
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
 from tests.support.pgbouncer import pooled
@@ -64,13 +63,6 @@ def service_url(request: pytest.FixtureRequest, database_url: str) -> Iterator[s
             return
         with pooled(url, size=4) as behind:
             yield behind
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    async with connect(redis_url) as client:
-        yield client
 
 
 def replied(to: Event) -> Decision:

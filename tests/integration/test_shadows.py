@@ -21,7 +21,7 @@ from db.pool import WORKER_ROLE, Pool, create_pool, fetch_rows
 from db.review_store import REVIEWER_ROLE
 from sandbox.server import SandboxHandle
 from tests.support import erasing
-from tests.support.running import Running, eventually, running, settings_of
+from tests.support.running import Running, eventually, settings_of
 from tests.support.terminal import Shell
 from trials.jobs.batch import BatchFound, TrialBatch, decide_batch
 from trials.jobs.child import ShadowProcess
@@ -42,13 +42,6 @@ HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sund
 QUESTION = "When are you open on weekdays?"
 AT_ONCE = ShadowLimits(settled=timedelta(0))
 STOPS = {"flagged_keywords": ["weekdays"]}
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A worker."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 def call(url: str, work: Callable[[Pool], Awaitable[Value]], role: str | None = REVIEWER_ROLE) -> Value:

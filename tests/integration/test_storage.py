@@ -48,13 +48,6 @@ async def source(database_url: str) -> AsyncIterator[Pool]:
         yield opened
 
 
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    async with connect(redis_url) as client:
-        yield client
-
-
 def decision(*, at: datetime | None = None, reply: str | None = "a reply") -> Decision:
     """An approved reply to a new event."""
     number, decided_at = next(NUMBERS), at or CLOCK.now()
