@@ -1,8 +1,7 @@
-"""Rollouts that left their bounds: for alerts, and for the people who lead the account."""
+"""Rollouts that left their bounds: for alerts."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Final
 
 import sqlalchemy as sa
@@ -12,31 +11,18 @@ from db.connection import Connection
 from db.rows import all_rows
 from db.webhooks.subscriptions import WebhookEvent
 
-OF_GUARD: Final = f"""
-    FROM rollouts r WHERE r.state = 'returned' AND r.stepped_at >= {{since}}
+WITHIN_AN_HOUR: Final = sa.text(f"""
+    SELECT r.user_id FROM rollouts r
+    WHERE r.state = 'returned' AND r.stepped_at >= now() - interval '1 hour'
         AND EXISTS (SELECT FROM rollout_steps s
                     WHERE s.rollout_id = r.id AND s.kind = 'return' AND s.made_by = '{GUARD}')
-"""
-WITHIN_AN_HOUR: Final = sa.text(
-    "SELECT r.user_id " + OF_GUARD.format(since="now() - interval '1 hour'") + " ORDER BY r.stepped_at"
-)
-COUNT: Final = sa.text(
-    "SELECT count(*) AS number "
-    + OF_GUARD.format(since=":since")
-    + " AND (CAST(:accounts AS text[]) IS NULL OR r.user_id = ANY (CAST(:accounts AS text[])))"
-)
+    ORDER BY r.stepped_at
+""")
 
 
 async def load_returned(connection: Connection) -> tuple[str, ...]:
     """The account of each rollout that left its bounds within an hour."""
     return tuple(row["user_id"] for row in await all_rows(connection, WITHIN_AN_HOUR))
-
-
-async def count_returned(connection: Connection, accounts: tuple[str, ...] | None, since: datetime) -> int:
-    """Rollouts of these accounts that left their bounds from a time on; None: of every account."""
-    values = {"accounts": None if accounts is None else list(accounts), "since": since}
-    (row,) = await all_rows(connection, COUNT, values)
-    return int(row["number"])
 
 
 def returned_event(rollout: Rollout, author: Author) -> WebhookEvent:

@@ -51,8 +51,6 @@ CORE: Final = (
     other("account_words", "with the words of the documents"),
     other("webhook_endpoints", "the account's people"),
     other("comment_mentions", "with their comments"),
-    other("decision_presence", "the review server, after some minutes"),
-    other("digests", "one row per person; the person, or an administrator who disables the person"),
     other("learning_suggestions", "the review server, when it computes them again after a day"),
     other("saved_views", "the person whose view it is"),
     other("person_roles", "the account's administrators"),

@@ -12,13 +12,11 @@ from db.access_log import LoggedAction
 from db.people import changes, sessions
 from review.auth.credentials import NAME_CHARS
 from review.auth.notices import load_notices
-from review.care.organisation_covers import organisation_covers
-from review.content_covers import CATEGORIES
+from review.content_covers import CATEGORIES, organisation_covers
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages.choice import zone_names
 
-MOST_MINUTES: Final = 480
 SESSION_HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -33,7 +31,6 @@ async def show_profile(visit: Visit) -> Response:
         categories=CATEGORIES,
         organisation=organisation_covers(visit.site.settings),
         required=visit.site.settings.covers_required,
-        organisation_break=visit.site.settings.break_after_min,
         zones=sorted(zone_names()),
         sessions=found,
         notices=notices,
@@ -64,7 +61,6 @@ async def save_profile(visit: Visit) -> Response:
             name=name,
             covered=None if as_organisation else [each for each in CATEGORIES if each in covered],
             keys_on="keys_on" in visit.form,
-            break_after_min=_break_after_min(visit),
         )
         await visit.log(LoggedAction.PEOPLE, connection=connection, detail={"changed": "own profile"})
     return visit.redirect("profile", "saved=1")
@@ -99,17 +95,6 @@ async def recognise_sign_ins(visit: Visit) -> Response:
         detail = {"changed": "own sign-ins recognised", "sessions": found}
         await visit.log(LoggedAction.PEOPLE, connection=connection, detail=detail)
     return visit.redirect("profile", "saved=sessions")
-
-
-def _break_after_min(visit: Visit) -> int | None:
-    """Minutes from 5 to 480, 0 for never; None, an empty field, for the organisation's."""
-    text = visit.field("break_after_min").strip()
-    if not text:
-        return None
-    if not (text.isascii() and text.isdecimal()) or not (int(text) == 0 or 5 <= int(text) <= MOST_MINUTES):
-        expected = _("Expected a number of minutes from 5 to %(most)s, or 0 for never; got “%(got)s”.")
-        raise Refused(400, _("Break"), expected % {"most": MOST_MINUTES, "got": text[:40]})
-    return int(text)
 
 
 def _session_hash(text: str) -> bytes:

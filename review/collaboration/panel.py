@@ -1,4 +1,4 @@
-"""What people write and do around one decision: who else reads it, who has it, and the comments."""
+"""What people write and do around one decision: who has it, and the comments."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from db.collaboration import assignments, colleagues, comments, presence
+from db.collaboration import assignments, colleagues, comments
 from db.collaboration.assignments import Assignment
 from db.collaboration.colleagues import Colleague
 from db.collaboration.comments import COMMENT_CHARS, Comment
-from db.collaboration.presence import BEAT_S
 from db.connection import Connection
 from db.people.records import Role
 from review.access import RIGHTS, Right
@@ -26,7 +25,6 @@ class CollaborationPanel:
 
     Attributes:
         decision_id: of the page.
-        others: names of other people who have the page open.
         assignment: None when it was never assigned.
         comments: oldest first; empty while ``hidden``.
         unread: a comment here mentions the person, who has not read it.
@@ -35,7 +33,6 @@ class CollaborationPanel:
     """
 
     decision_id: UUID
-    others: tuple[str, ...]
     assignment: Assignment | None
     comments: tuple[Comment, ...]
     unread: bool
@@ -44,7 +41,6 @@ class CollaborationPanel:
     hidden: bool
     may_assign: bool
     person_id: UUID
-    beat_s: int = BEAT_S
     comment_chars: int = COMMENT_CHARS
 
     @property
@@ -63,7 +59,6 @@ async def load_collaboration(
     suggested = colleagues.suggested_colleagues
     return CollaborationPanel(
         decision_id=decision_id,
-        others=await presence.others_present(connection, decision_id, person_id, visit.now),
         assignment=None if hidden else await assignments.load_assignment(connection, decision_id),
         comments=() if hidden else await comments.list_comments(connection, decision_id),
         unread=bool(visit.person.unread)

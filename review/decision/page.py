@@ -21,7 +21,6 @@ from db.reviews import exchanges, queue_items
 from db.webhooks.of_reply import ReplyDelivery, deliveries_of_reply
 from review.access import Right
 from review.answers.panel import load_answer_panel
-from review.care.breaks import break_reminder, keep_reading
 from review.collaboration.panel import load_collaboration
 from review.content_covers import cover_reason
 from review.decision.draft_grounds import assessed_draft, decision_grounds, decision_reading
@@ -60,7 +59,7 @@ async def show_decision(visit: Visit, action: LoggedAction = LoggedAction.READ) 
         return visit.redirect("decision", decision_id=answered)
     content_only = visit.partial and visit.form.get("part") == "content"
     template = "decision/_content.html" if content_only else "decision/page.html"
-    return keep_reading(visit, visit.render(template, **values))
+    return visit.render(template, **values)
 
 
 async def reveal_texts(visit: Visit) -> Response:
@@ -134,7 +133,6 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         "view": view,
         "position": position,
         "conversation_trust": trust,
-        "break_due": break_reminder(visit),
         "answering": answering,
         "bars": measure_bars(record.snapshot.assessment, view.confidence, view.moderation),
         "difference_names": GROUPS,

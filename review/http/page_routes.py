@@ -40,7 +40,6 @@ class PageRoute:
         status: of the answer to a request that worked.
         token_scope: the scope that an API token needs, where neither method nor right say it.
         body_bytes: largest form; more than ``BODY_BYTES`` only for signed-in people.
-        keeps_session: False for what an open page sends by itself: an idle session ends in spite of it.
     """
 
     path: str
@@ -59,7 +58,6 @@ class PageRoute:
     status: int = 200
     token_scope: TokenScope | None = None
     body_bytes: int = BODY_BYTES
-    keeps_session: bool = True
 
     @property
     def scope(self) -> TokenScope:

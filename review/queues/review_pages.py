@@ -126,7 +126,6 @@ async def redirect_to_next(
             accounts=accounts,
             draw=random.random(),  # noqa: S311  # the choice of an item needs no secrecy
             now=visit.now,
-            rotate_after=visit.site.settings.rotate_after,
         )
         if claim is None and ruled_on is not None:
             return redirect_to_decision(visit, ruled_on, "review", finished=queue_id)

@@ -332,7 +332,7 @@ EVERY_PROCESS: Final = {"DATABASE_URL", "REDIS_URL", "SENTRY_DSN"}
             "review",
             UPSTREAM_KEYS
             | {"HUSHGATE_APPEAL_SECRET", "HUSHGATE_REVIEW_OIDC_CLIENT_SECRET"}
-            | {"HUSHGATE_SECOND_FACTOR_KEY", "HUSHGATE_SMTP_URL"},
+            | {"HUSHGATE_SECOND_FACTOR_KEY"},
         ),
         ("audit-log", {"HUSHGATE_AUDIT_LOG_KEY"}),
     ],
