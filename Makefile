@@ -12,6 +12,7 @@ STATISTICS_READY := $(VENV)/.ready-statistics
 PROMETHEUS := $(VENV)/prometheus
 CHART_READY := $(VENV)/chart/.ready
 PEERS := $(VENV)/peers
+FAILED := .pytest_cache/v/cache/lastfailed
 CHROMIUMS := chromium chromium-browser google-chrome google-chrome-stable
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate
@@ -86,9 +87,10 @@ systemd-analyze: | $(READY)
 .PHONY: test
 test: $(READY) $(STATISTICS_READY) chromium prometheus chart-tools pgbouncer systemd-analyze ## run all tests, on embedded servers and in a real browser
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS) || { status=$$?; \
-	  [ $$status = 1 ] || exit $$status; \
+	  [ $$status = 1 ] || exit $$status; cp $(FAILED) $(FAILED).first; \
 	  echo "The failed tests once more, one at a time: a failure that only a busy machine causes passes now."; \
-	  $(BIN)/python -m pytest --last-failed $(ARGS); }
+	  $(BIN)/python -m pytest --last-failed $(ARGS) && { echo "Passed on the second run only:"; \
+	    $(BIN)/python -c "import json, sys; print(*json.load(open(sys.argv[1])), sep='\n')" $(FAILED).first; }; }
 
 # Without a browser, and without the right to install one, only the browser tests fail.
 .PHONY: chromium
@@ -115,7 +117,7 @@ prometheus: $(READY)
 
 # Unpacked for the same reason.
 .PHONY: pgbouncer
-pgbouncer: ## get the package pgbouncer for its tests
+pgbouncer:
 	@[ -x "$${HUSHGATE_PGBOUNCER:-}" ] || command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || \
 	  [ -x out/pgbouncer/usr/sbin/pgbouncer ] || { \
 	  echo "unpacking the package pgbouncer for its tests (once) ..."; mkdir -p out/pgbouncer; \
@@ -139,8 +141,8 @@ chaos-breaches: $(READY) ## break each law in a copy of the code and see chaos r
 	@$(BIN)/python -m chaos.breaches $(ARGS)
 
 .PHONY: unit
-unit: $(READY) $(STATISTICS_READY) ## run the unit tests, without servers (under a minute)
-	@$(BIN)/python -m pytest tests/unit -q $(ARGS)
+unit: $(READY) $(STATISTICS_READY) ## run the unit tests but for slow ones, without servers (under a minute)
+	@$(BIN)/python -m pytest tests/unit -q -m "not slow" --numprocesses 2 --dist loadfile $(ARGS)
 
 .PHONY: screenshots
 screenshots: $(READY) chromium ## take the screenshots of docs/review.md again
@@ -198,6 +200,10 @@ schema: $(READY) ## generate the schemas of the streams, docs/reasons.md, docs/s
 	@$(BIN)/hushgate config example > .env.example
 	@$(BIN)/hushgate accounts settings --markdown > docs/settings.md
 	@$(BIN)/hushgate metrics --names > docs/metrics.md
+
+.PHONY: size
+size: $(READY) ## count lines, words, environment variables and dependencies
+	@$(BIN)/python -m tools.size
 
 .PHONY: catalogues
 catalogues: $(READY) ## collect the page texts into review/languages and list what is not translated

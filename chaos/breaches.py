@@ -23,9 +23,21 @@ import typer
 from rich.console import Console
 
 from chaos.kinds import Law
+from features.feature import FEATURES
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
-PACKAGES: Final = ("worker", "tasks", "db", "review", "gateway", "cli", "sandbox", "chaos")
+PACKAGES: Final = (
+    *FEATURES,
+    "features",
+    "worker",
+    "tasks",
+    "db",
+    "review",
+    "gateway",
+    "cli",
+    "sandbox",
+    "chaos",
+)
 RUN_S: Final = 300.0
 END_S: Final = 300.0
 """After SIGTERM a run ends its faults, settles for a while, and stops its servers."""
@@ -44,9 +56,8 @@ class Mutation:
     options: tuple[str, ...] = FEW_FAULTS
 
 
-RECORDED: Final = (
-    "        recorded = await self.patience.stored(lambda: decisions.record_decision(self.pool, decision))\n"
-)
+STORE: Final = "self.persistence.stored(lambda: decisions.record_decision(self.pool, decision))"
+RECORDED: Final = f"        recorded = await {STORE}\n"
 RECORD: Final = f"{RECORDED}        if recorded is Recorded.OVERTAKEN:"
 MUTATIONS: Final = (
     Mutation(

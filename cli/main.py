@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Annotated, Final
 
@@ -72,7 +72,6 @@ COMMANDS: Final = {
     "doctor": "cli.doctor.command:doctor",
     "config": "cli.deployment.config:app",
     "schema": "cli.deployment.config:schema",
-    **merged("commands"),
 }
 """Where each command is defined: module and name. A module is imported when its command runs: a start that
 imports all of them takes five seconds of CPU."""
@@ -82,7 +81,12 @@ CELERY: Final = frozenset({"worker", "beat"})
 """Commands that pass their options on to Celery."""
 
 
-def command_line(names: Iterable[str] = COMMANDS) -> typer.Typer:
+def commands() -> Mapping[str, str]:
+    """The commands of the core and of the features in force."""
+    return COMMANDS | merged("commands")
+
+
+def command_line(names: Iterable[str] | None = None) -> typer.Typer:
     """The command `hushgate` with these commands, or with all."""
     line = typer.Typer(
         help=HELP,
@@ -92,10 +96,11 @@ def command_line(names: Iterable[str] = COMMANDS) -> typer.Typer:
         add_completion=True,
         rich_markup_mode="markdown",
     )
-    for name in names:
+    known = commands()
+    for name in known if names is None else names:
         kind = import_module("cli.decisions.filter_options").FilteredCommand if name in FILTERED else None
         context = PASSTHROUGH if name in CELERY else None
-        add_command(line, name, COMMANDS[name], kind=kind, context_settings=context)
+        add_command(line, name, known[name], kind=kind, context_settings=context)
     line.callback()(_root)
     return line
 
@@ -131,9 +136,9 @@ def main() -> None:
         sys.exit(ExitCode.DEFECT)
 
 
-def _named(words: list[str]) -> Iterable[str]:
-    """The command that the first word names; all commands for a list of them or a wrong word."""
-    return words[:1] if words and words[0] in COMMANDS else COMMANDS
+def _named(words: list[str]) -> Iterable[str] | None:
+    """The command that the first word names; None, for all commands, without one or with a wrong word."""
+    return words[:1] if words and words[0] in commands() else None
 
 
 def _shown(error: Exception) -> str:

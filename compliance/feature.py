@@ -10,19 +10,21 @@ from features.feature import Feature
 FEATURE: Final = Feature(
     name="compliance",
     tables="compliance.tables",
+    sql="compliance.feature:SQL",
     retention="compliance.retention:RETENTION",
     undone="compliance.appeals.outcomes:reopen_appeal",
     pages="compliance.routes:PAGES",
     templates="compliance.feature:TEMPLATES",
     template_filters="compliance.words:FILTERS",
-    menu="compliance.menu:LINKS",
-    account_tabs="compliance.menu:TABS",
+    navigation="compliance.menu:NAVIGATION",
+    menu="compliance.menu:MENU",
     panels="compliance.panels:PANELS",
     tasks="compliance.tasks",
     schedule="compliance.tasks:SCHEDULE",
     commands="compliance.feature:COMMANDS",
     outgoing="compliance.appeals.settling:BODIES",
 )
+SQL: Final = Path(__file__).parent / "sql"
 TEMPLATES: Final = Path(__file__).parent / "templates"
 COMMANDS: Final = {
     "holds": "compliance.erasure.hold_commands:app",

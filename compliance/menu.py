@@ -1,4 +1,4 @@
-"""Links to the pages of compliance: in the navigation, and in the tabs of an account."""
+"""Links to the pages of compliance: in the navigation, the tabs of an account, and the page of a decision."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Final
 
 from review.access import Right
 from review.languages import mark
-from review.shell.links import AccountTab, NavigationGroup, NavigationLink
+from review.shell.links import NavigationGroup, NavigationLink
+from review.shell.menu import MenuEntry, MenuPlace
 
-LINKS: Final = (
+NAVIGATION: Final = (
     NavigationLink(
         title=mark("Appeals"),
         path="/appeals",
@@ -18,7 +19,26 @@ LINKS: Final = (
         key="f",
     ),
 )
-TABS: Final = (
-    AccountTab(page="holds", title=mark("Holds and erasure"), right=Right.ADMIN),
-    AccountTab(page="statements", title=mark("Statements"), right=Right.EXPORT),
+MENU: Final = (
+    MenuEntry(
+        place=MenuPlace.ACCOUNT,
+        route="holds",
+        title=mark("Holds and erasure"),
+        right=Right.ADMIN,
+        after="webhooks",
+    ),
+    MenuEntry(
+        place=MenuPlace.ACCOUNT,
+        route="statements",
+        title=mark("Statements"),
+        right=Right.EXPORT,
+        after="webhooks",
+    ),
+    MenuEntry(
+        place=MenuPlace.DECISION_REVIEW,
+        route="decision_appeal",
+        title=mark("Enter an appeal of the author"),
+        right=Right.REVIEW,
+        only="ignore",
+    ),
 )

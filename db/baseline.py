@@ -1,8 +1,8 @@
-"""A new database: tables as declared, with the functions, triggers and rights of ``db/sql``."""
+"""A new database: declared tables, with the functions, triggers and rights of ``db/sql`` and of features."""
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 from typing import Final
 
 import sqlalchemy as sa
@@ -25,7 +25,13 @@ from db.webhooks import tables as webhook_tables  # noqa: F401  # likewise
 from features.feature import parts
 
 FEATURE_TABLES: Final = parts("tables")
-FILES: Final = resources.files("db") / "sql"
+FEATURE_FILES: Final[tuple[Path, ...]] = tuple(
+    file for folder in parts("sql") for file in sorted(folder.glob("*.sql"))
+)
+FILES: Final = {
+    file.stem: file for file in (*sorted((Path(__file__).parent / "sql").glob("*.sql")), *FEATURE_FILES)
+}
+"""By name; features add functions."""
 BEFORE_TABLES: Final = ("extensions", "roles", "index_functions")
 FUNCTIONS: Final = (
     "partitions",
@@ -36,12 +42,10 @@ FUNCTIONS: Final = (
     "webhooks",
     "holds",
     "retention",
-    "erasures",
-    "erasure_queries",
-    "erasure_requests",
-    "transparency",
     "rollouts",
     "samples",
+    "token_owners",
+    *(file.stem for file in FEATURE_FILES),
 )
 AFTER_TABLES: Final = (*FUNCTIONS, "triggers", "grants", "first_queues")
 SCHEMA: Final = sa.text("SELECT quote_ident(current_schema())")
@@ -57,7 +61,7 @@ def create(connection: sa.Connection) -> None:
 
 
 def run(connection: sa.Connection, *names: str) -> None:
-    """Run files of ``db/sql``; a migration runs those again whose functions or rights changed."""
+    """Run files of SQL by name; a migration runs those again whose functions or rights changed."""
     schema = connection.execute(SCHEMA).scalar_one()
     for name in names:
         connection.exec_driver_sql(statements(name, schema), execution_options={"no_parameters": True})
@@ -65,4 +69,4 @@ def run(connection: sa.Connection, *names: str) -> None:
 
 def statements(name: str, schema: str) -> str:
     """The text of a file; ``schema`` is the quoted name of the schema."""
-    return (FILES / f"{name}.sql").read_text(encoding="utf-8").replace("{schema}", schema)
+    return FILES[name].read_text(encoding="utf-8").replace("{schema}", schema)

@@ -13,7 +13,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier, Literal
 
 from db.migrate import LOCK
-from db.pool import AUDIT_ROLE, WORKER_ROLE
+from db.pool import AUDIT_ROLE, GATEWAY_ROLE, WORKER_ROLE
 from db.review_store import REVIEWER_ROLE
 from db.sessions.prepared import SETTINGS
 from worker.errors import ConfigurationError
@@ -47,18 +47,26 @@ class Service(StrEnum):
     WORKER = "worker"
     REVIEW = "review"
     AUDIT = "audit"
+    GATEWAY = "gateway"
 
 
 ROLES: Final = {
     Service.WORKER: WORKER_ROLE,
     Service.REVIEW: REVIEWER_ROLE,
     Service.AUDIT: AUDIT_ROLE,
+    Service.GATEWAY: GATEWAY_ROLE,
 }
-TIMEOUTS: Final = {Service.WORKER: "30s", Service.REVIEW: "10s", Service.AUDIT: "30s"}
+TIMEOUTS: Final = {
+    Service.WORKER: "30s",
+    Service.REVIEW: "10s",
+    Service.AUDIT: "30s",
+    Service.GATEWAY: "10s",
+}
 LOGINS: Final = {
     Service.WORKER: "hushgate_worker_login",
     Service.REVIEW: "hushgate_review_login",
     Service.AUDIT: "hushgate_audit_login",
+    Service.GATEWAY: "hushgate_gateway_login",
 }
 
 

@@ -30,16 +30,22 @@ class Store:
     A request holds at most one connection: with a second one, requests could wait for each other.
 
     Args:
-        url: of the database; the login must be a member of ``hushgate_reviewer``.
+        url: of the database; the login must be a member of ``role``.
         replica_url: of a replica for ``read_lists``; None: the database itself.
         most_lag_s: a replica that is further behind is not read.
     """
 
     def __init__(
-        self, url: str, *, size: int = 10, replica_url: str | None = None, most_lag_s: float = 30.0
+        self,
+        url: str,
+        *,
+        size: int = 10,
+        replica_url: str | None = None,
+        most_lag_s: float = 30.0,
+        role: str = REVIEWER_ROLE,
     ) -> None:
-        self._primary = _Source(url, size)
-        self._secondary = _Source(replica_url, size) if replica_url else None
+        self._primary = _Source(url, size, role)
+        self._secondary = _Source(replica_url, size, role) if replica_url else None
         self._replica: ReadReplica | None = None
         if self._secondary is not None:
             self._replica = ReadReplica(
@@ -90,13 +96,13 @@ class Store:
 class _Source:
     """The connections to one server."""
 
-    def __init__(self, url: str, size: int) -> None:
+    def __init__(self, url: str, size: int, role: str) -> None:
         self._failed = 0
         self.pool: Pool = create_pool(
             url,
             size=size,
             application="hushgate-review",
-            role=REVIEWER_ROLE,
+            role=role,
             statement_s=STATEMENT_S,
             checkout_s=CHECKOUT_S,
             lost=self._lost,

@@ -62,7 +62,7 @@ queues: Final = table(
     "queues",
     "queues of decisions for reviewers",
     key("id", sa.Uuid, comment="UUIDv7"),
-    required("name", sa.Text, unique=True),
+    required("name", sa.Text, comment="unique among the queues of the same accounts"),
     required("kind", sa.Text, comment="escalations, sample, second or hand"),
     required(
         "definition",
@@ -80,6 +80,12 @@ queues: Final = table(
     sa.CheckConstraint("kind IN ('escalations', 'sample', 'second', 'hand')", name="kind_known"),
     sa.CheckConstraint("lease_s BETWEEN 10 AND 86400", name="lease_sane"),
     sa.CheckConstraint("golden_share BETWEEN 0 AND 1 AND second_share BETWEEN 0 AND 1", name="shares"),
+    index(
+        "ix_queues_name",
+        "name",
+        sa.text("coalesce(definition -> 'accounts', 'null'::jsonb)"),
+        unique=True,
+    ),
 )
 
 queue_items: Final = table(

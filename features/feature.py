@@ -8,14 +8,14 @@ what ``ALWAYS`` names: its tables and their rules stay, so that switching it on 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Final
 
 FEATURES: Final[tuple[str, ...]] = ("compliance",)
 VARIABLE: Final = "HUSHGATE_FEATURES"
-ALWAYS: Final = frozenset({"tables", "retention", "undone"})
+ALWAYS: Final = frozenset({"tables", "sql", "retention", "undone"})
 """Hooks of every installed feature, in force or not."""
 
 
@@ -24,23 +24,30 @@ class Feature:
     """One feature. Each hook names an object as ``module:attribute``; an empty name adds nothing there."""
 
     name: str
-    tables: str = ""  # module whose import adds tables to ``db.columns.metadata``
+    tables: str = ""  # module that adds its tables to the metadata
+    sql: str = ""  # folder with the functions that ``db.baseline`` creates, one file per topic
     retention: str = ""  # Sequence[db.retention.kept.TableRetention]: how long its tables are kept
-    undone: str = ""  # function of (connection, review id), in the transaction that withdraws a review
+    undone: str = ""  # async function of (connection, review id), in the transaction that withdraws a review
     pages: str = ""  # Sequence[review.http.page_routes.PageRoute]: pages and API, each with its right
-    templates: str = ""  # Path of the folder with its templates
+    templates: str = ""  # folder of the templates of its pages and panels
     template_filters: str = ""  # Mapping of name to function
-    menu: str = ""  # Sequence[review.shell.navigation.NavigationLink]
-    account_tabs: str = ""  # Sequence[review.shell.account_tabs.AccountTab]
-    panels: str = ""  # Mapping of place (decision, subject) to a function that renders a fragment
-    filters: str = ""  # Sequence of fields for lists, exports, API and command line
+    navigation: str = ""  # Sequence[review.shell.links.NavigationLink]
+    menu: str = ""  # Sequence[review.shell.menu.MenuEntry]: tabs of an account, buttons of a decision
+    panels: str = ""  # Mapping of place (decision, decision_review, subject, change ...) to async functions
+    filters: str = (
+        ""  # Sequence[review.lists.filter_fields.FilterField] for lists, exports, API, command line
+    )
+    background: str = ""  # Sequence of endless functions of the site, which the review server supervises
+    beat_jobs: str = ""  # Sequence of endless functions of the settings, which beat supervises
     tasks: str = ""  # module of Celery tasks
     schedule: str = ""  # Mapping for Celery beat
     commands: str = ""  # Mapping of command to "module:attribute", as in cli.main.COMMANDS
+    on_settings: str = ""  # statement run in the transaction that stores an account's settings
     on_commit: str = ""  # functions of (transaction, decision, run) inside the commit of a decision
-    arms: str = ""  # chooses the settings that decide a conversation
+    arms: str = ""  # async function of (pool, accounts): the settings tried on a share of conversations
+    fleet_figures: str = ""  # async function of a connection: further fields of StoredFigures
+    digest_counts: str = ""  # async function of (connection, accounts, since): further fields of DigestCounts
     outgoing: str = ""  # Mapping of outgoing event types to their schemas
-    erased: str = ""  # Sequence of tables and columns that an erasure empties
 
 
 def declared() -> Sequence[Feature]:
@@ -77,6 +84,11 @@ def items(hook: str) -> Sequence[Any]:
 def merged(hook: str) -> dict[str, Any]:
     """The mappings that the features declare for ``hook``, as one."""
     return {key: value for part in parts(hook) for key, value in part.items()}
+
+
+def panels(place: str) -> tuple[Callable[..., Any], ...]:
+    """The functions that the features declare for a place of a page."""
+    return tuple(each for part in parts("panels") for each in part.get(place, ()))
 
 
 def _named(name: str) -> Any:

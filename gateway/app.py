@@ -14,6 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from db.people.records import get_token_owner
+from db.pool import GATEWAY_ROLE
 from db.review_store import Store
 from db.rights import session_login
 from gateway.intake import Intake
@@ -42,7 +44,8 @@ def build_gateway(settings: GatewaySettings) -> Starlette:
     intake = Intake(settings)
     site = Site(
         settings=settings,
-        store=Store(settings.database_url.get_secret_value()),
+        store=Store(settings.database_url.get_secret_value(), role=GATEWAY_ROLE),
+        token_owner=get_token_owner,
         templates=Templates(),
         requests=PlacesByKey(AT_ONCE, most_waiting=WAITING),
     )

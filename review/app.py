@@ -59,8 +59,8 @@ from review.languages.times import load_formats
 from review.routes import PAGES
 from worker.errors import StorageUnavailable
 from worker.places import NoPlace
-from worker.restarting import JobFailed, unreported
 from worker.settings import ReviewSettings
+from worker.supervisor import JobFailed, unreported
 
 log = structlog.get_logger(__name__)
 

@@ -19,9 +19,8 @@ from review.http.visit import Site
 from review.learn.adaptive import run_adaptive
 from review.learn.suggesting import run_suggesting
 from review.queues import queue_filler
-from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
-from worker.restarting import repeated, restarted
+from worker.supervisor import Supervisor, name_of
 
 log = structlog.get_logger(__name__)
 
@@ -58,7 +57,8 @@ async def check_login_rights(site: Site) -> None:
 
 
 TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
-    job_runner.run_jobs,
+    *(job_runner.run_jobs,) * job_runner.AT_ONCE,
+    job_runner.sweep_jobs,
     figure_counter.run_counter,
     sweep_expired_access,
     queue_filler.run,
@@ -71,16 +71,11 @@ TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
 @asynccontextmanager
 async def run_background(site: Site) -> AsyncIterator[None]:
     """Run the tasks; end them with the server."""
-    running = [
-        asyncio.ensure_future(restarted(_name(task), partial(task, site), site.job_failed)) for task in TASKS
-    ]
-    checking = repeated("check_login_rights", partial(check_login_rights, site), site.job_failed)
-    running.append(asyncio.ensure_future(checking))
+    work = Supervisor(site.job_failed)
+    for task in TASKS:
+        work.loop(name_of(task), partial(task, site))
+    work.once(name_of(check_login_rights), partial(check_login_rights, site))
     try:
         yield
     finally:
-        await cancel_all(running)
-
-
-def _name(task: Callable[[Site], Awaitable[None]]) -> str:
-    return getattr(task, "__qualname__", type(task).__name__)
+        await work.close()

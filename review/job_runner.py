@@ -21,7 +21,6 @@ from review.http.visit import Site
 from review.lists import exports
 from review.lists.export_file import ExportRefused
 from review.queues import bulk_jobs
-from worker.cancellation import all_of
 from worker.errors import StorageUnavailable
 
 log = structlog.get_logger(__name__)
@@ -58,11 +57,6 @@ KINDS: Final[tuple[JobRunnerKind, ...]] = (
     JobRunnerKind(kind=JobKind.BULK_REVIEW, right=Right.LEAD, step=bulk_jobs.review_step),
     JobRunnerKind(kind=JobKind.BULK_UNDO, right=Right.LEAD, step=bulk_jobs.undo_step),
 )
-
-
-async def run_jobs(site: Site) -> None:
-    """Run waiting jobs until cancelled."""
-    await all_of((*(_serve(site) for _ in range(AT_ONCE)), _sweep(site)))
 
 
 async def run_waiting(site: Site, kinds: tuple[JobRunnerKind, ...] = KINDS) -> bool:
@@ -104,7 +98,8 @@ async def _step(site: Site, kind: JobRunnerKind, job: Job) -> Job:
         return await jobs.store_step(connection, job, await kind.step(site, connection, job, person))
 
 
-async def _serve(site: Site) -> None:
+async def run_jobs(site: Site) -> None:
+    """Run waiting jobs, one after the other, until cancelled."""
     while True:
         try:
             worked = await run_waiting(site)
@@ -115,7 +110,8 @@ async def _serve(site: Site) -> None:
             await asyncio.sleep(POLL_S)
 
 
-async def _sweep(site: Site) -> None:
+async def sweep_jobs(site: Site) -> None:
+    """Delete expired jobs until cancelled."""
     while True:
         try:
             async with site.store.writing() as connection:

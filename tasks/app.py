@@ -10,6 +10,7 @@ from celery.signals import beat_init, setup_logging, task_failure
 from features.feature import merged, parts
 from tasks import consumer
 from tasks.broker import use_losable_channels
+from tasks.fleet.beats import sign_beat
 from tasks.maintenance import SCHEDULE
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.process import ProcessMetrics
@@ -62,8 +63,6 @@ def _configure_logging(**_signal: object) -> None:
 
 @beat_init.connect(weak=False)
 def _start_beat(**_signal: object) -> None:
-    from tasks.fleet.beats import sign_beat  # noqa: PLC0415  # only beat needs it
-
     settings = app.hushgate_settings
     collect_garbage_on_a_thread()
     sign_beat(settings.redis_url.get_secret_value(), settings.stream)

@@ -26,8 +26,8 @@ from tasks.tracing.start import start_traces
 from tasks.wiring import WorkerParts, build_worker, worker_id
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
-from worker.restarting import RESTART_S, repeated, restarted
 from worker.settings import Settings
+from worker.supervisor import RESTART_S, Supervisor, name_of
 
 log = structlog.get_logger(__name__)
 
@@ -48,7 +48,7 @@ class Runtime:
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="hushgate", daemon=True)
         self._parts: WorkerParts | None = None
-        self._jobs: list[asyncio.Task[None]] = []
+        self._jobs = Supervisor(self._job_failed)
         self._calls: set[asyncio.Task[Any]] = set()
         self._engine_run: asyncio.Task[None] | None = None
         self._metrics: WorkerMetrics | None = None
@@ -116,7 +116,7 @@ class Runtime:
 
     async def _start(self) -> None:
         name = worker_id()
-        self._parts = await build_worker(self._settings, name, self._metrics, self._traces)
+        self._parts = await build_worker(self._settings, name, self._jobs, self._metrics, self._traces)
         if self._metrics is not None:
             self._endpoint = serve_metrics(self._metrics.registry, self._settings)
         jobs = (
@@ -126,15 +126,14 @@ class Runtime:
             self._parts.rulebooks.refresh_forever,
             self._parts.gate.watch,
             self._parts.board.run,
-            self._parts.limits.run,
+            *self._parts.limits.loops(),
             self._parts.webhooks.run,
             collect_garbage,
             *self._heartbeat_files(),
         )
         for job in jobs:
-            self._start_job(restarted(job.__qualname__, job, self._job_failed))
-        warning = partial(warn_of_excess, self._parts.pool)
-        self._start_job(repeated("warn_of_excess", warning, self._job_failed))
+            self._jobs.loop(name_of(job), job)
+        self._jobs.once(name_of(warn_of_excess), partial(warn_of_excess, self._parts.pool))
         self._parts.relay.nudge()
         if self._settings.engine_enabled:
             self._engine_run = asyncio.create_task(self._parts.engine.run())
@@ -150,9 +149,6 @@ class Runtime:
     async def _is_ready(self) -> bool:
         """Whether decisions can be stored and Redis answers."""
         return self.parts.gate.is_open and bool(await self.parts.redis.ping())
-
-    def _start_job(self, job: Coroutine[Any, Any, None]) -> None:
-        self._jobs.append(asyncio.create_task(job))
 
     def _heartbeat_files(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
         if not (file := self._settings.heartbeat_file):
@@ -184,7 +180,8 @@ class Runtime:
             async with asyncio.timeout(LAST_REPLIES_S):
                 await self.parts.relay.drain()
                 await self.parts.escalation_relay.drain()
-        await cancel_all({*self._jobs, *self._calls} - {asyncio.current_task()})
+        await self._jobs.close()
+        await cancel_all(self._calls - {asyncio.current_task()})
         await self.parts.pool.close(timeout=5)
         await close(self.parts.redis)
         await self.parts.endpoints.close()

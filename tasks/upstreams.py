@@ -22,9 +22,8 @@ from worker.adapters.openai_client import Watch
 from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_http import ApiClient
 from worker.adapters.openai_moderation import OpenAIModerator
-from worker.assessment.non_answers import recogniser as non_answers
+from worker.assessment import non_answers, promises
 from worker.assessment.policies.designs import DESIGNS
-from worker.assessment.promises import recogniser as promises
 from worker.assessment.reading import facts
 from worker.injections import find_injection
 from worker.model import Json

@@ -56,6 +56,7 @@ from worker.rules.build_id import build_id
 from worker.settings import Settings
 from worker.settings.prices import price_table
 from worker.settings.retention import key_bytes
+from worker.supervisor import Supervisor
 
 HELD_BY_ACCOUNT: Final = 4
 """One account may have a fourth of the held events."""
@@ -72,12 +73,14 @@ class WorkerParts:
 
     Attributes:
         worker: its name.
+        work: runs what happens in the background.
         metrics: None where no metrics are served.
         traces: None where no traces are sent.
     """
 
     settings: Settings
     worker: str
+    work: Supervisor
     metrics: WorkerMetrics | None = None
     traces: Traces | None = None
 
@@ -115,7 +118,7 @@ class WorkerParts:
     @cached_property
     def limits(self) -> FleetLimits:
         """Limits over the whole fleet."""
-        return FleetLimits(self.redis, self.settings, worker=self.worker, clock=self.clock)
+        return FleetLimits(self.redis, self.settings, worker=self.worker, clock=self.clock, work=self.work)
 
     @cached_property
     def guards(self) -> Guards:
@@ -285,6 +288,7 @@ class WorkerParts:
             now=self.clock.now,
             refresh_clock=self.fleet_clock.refresh,
             payload_bytes=self.settings.payload_bytes,
+            work=self.work,
         )
 
     @cached_property
@@ -313,11 +317,15 @@ class WorkerParts:
 
 
 async def build_worker(
-    settings: Settings, worker: str, metrics: WorkerMetrics | None = None, traces: Traces | None = None
+    settings: Settings,
+    worker: str,
+    work: Supervisor,
+    metrics: WorkerMetrics | None = None,
+    traces: Traces | None = None,
 ) -> WorkerParts:
     """Build one worker; only the pool connects yet."""
     await asyncio.to_thread(compile_patterns)
-    parts = WorkerParts(settings=settings, worker=worker, metrics=metrics, traces=traces)
+    parts = WorkerParts(settings=settings, worker=worker, work=work, metrics=metrics, traces=traces)
     await parts.pool.open()
     parts.endpoints.prepare()
     for name, part in vars(WorkerParts).items():

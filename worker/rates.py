@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
+
+from worker.recent import Recent
 
 MINUTE_S: Final = 60.0
 MOST_KEYS: Final = 10_000
@@ -47,14 +48,14 @@ class LocalRates:
     """Rates by key in this process; each key stores the second from which all of its burst is free again."""
 
     def __init__(self) -> None:
-        self._free_s: OrderedDict[Hashable, float] = OrderedDict()
+        self._free_s: Recent[Hashable, float] = Recent(MOST_KEYS)
 
     def take(self, key: Hashable, rate: RateLimit, now_s: float, *, wanted: int = 1, least: int = 1) -> Taken:
         """Take up to ``wanted`` units, at least ``least``, or nothing; 0 wanted only looks.
 
         More than the burst may be taken from a whole rate; the next call then waits until the debt is paid.
         """
-        free_s = max(self._free_s.pop(key, now_s), now_s)
+        free_s = max(self._free_s.get(key) or now_s, now_s)
         left = rate.burst - (free_s - now_s) / rate.unit_s
         useful = min(least, rate.burst)
         amount, wait_s = 0, 0.0
@@ -62,9 +63,7 @@ class LocalRates:
             amount = max(min(wanted, math.floor(left)), least)
         elif wanted > 0:
             wait_s = (useful - left) * rate.unit_s
-        self._free_s[key] = free_s + amount * rate.unit_s
-        if len(self._free_s) > MOST_KEYS:
-            self._free_s.popitem(last=False)
+        self._free_s.keep(key, free_s + amount * rate.unit_s)
         return Taken(amount=amount, wait_s=wait_s, left=math.floor(left - amount))
 
     def clear(self) -> None:

@@ -159,7 +159,7 @@ class World:
     def _environment(self, name: str, role: Role) -> dict[str, str]:
         redis_port = self.link(name, REDIS).port
         redis = urlsplit(self.stack.redis_url)
-        service = Service.REVIEW if role in {Role.GATEWAY, Role.REVIEW} else Service.WORKER
+        service = {Role.GATEWAY: Service.GATEWAY, Role.REVIEW: Service.REVIEW}.get(role, Service.WORKER)
         login = urlsplit(self.worker_urls[service])
         postgres_port = self.link(name, POSTGRES).port
         upstream = f"http://127.0.0.1:{self.link(name, UPSTREAM).port if UPSTREAM in LINKS[role] else 1}/v1"

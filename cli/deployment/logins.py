@@ -17,6 +17,7 @@ def create(url: str) -> None:
         Service.WORKER: known.db_worker_password,
         Service.REVIEW: known.db_review_password,
         Service.AUDIT: known.db_audit_password,
+        Service.GATEWAY: known.db_gateway_password,
     }
     passwords = {service: secret.get_secret_value() for service, secret in given.items() if secret}
     done = logins.ensure(url, passwords)

@@ -19,15 +19,15 @@ def migrate(
         bool,
         typer.Option(
             "--create-logins",
-            help="Also create logins for workers, review pages and transparency log, or set their passwords.",
+            help="Also create the logins of the services, or set their passwords.",
         ),
     ] = False,
 ) -> None:
     """Upgrade the database to the newest migration; safe to repeat and to run on several machines at once.
 
-    Needs DATABASE_URL only, with the login of the database's owner. Workers, beat and review pages use other
-    logins, which own nothing; --create-logins creates them. Their passwords are read from
-    HUSHGATE_DB_WORKER_PASSWORD, HUSHGATE_DB_REVIEW_PASSWORD and HUSHGATE_DB_AUDIT_PASSWORD. Without
+    Needs DATABASE_URL only, with the login of the database's owner. Workers, beat, review pages and gateway
+    use other logins, which own nothing; --create-logins creates them. Their passwords are read from
+    HUSHGATE_DB_WORKER_PASSWORD, _REVIEW_PASSWORD, _AUDIT_PASSWORD and _GATEWAY_PASSWORD. Without
     a password, a new login gets a generated one, printed once as part of its DATABASE_URL, and an existing
     login keeps its password.
 

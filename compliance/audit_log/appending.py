@@ -22,7 +22,7 @@ from compliance.audit_log.entries import (
     hash_of_leaf,
     salted_hash,
 )
-from compliance.audit_log.merkle import Subtree, completed, node_hash, root_hash, stored_parts
+from compliance.audit_log.merkle import Subtree, completed, root_hash, root_of, stored_parts
 from compliance.audit_log.stored import (
     BATCH,
     StoredCheckpoint,
@@ -248,7 +248,7 @@ async def _store(
     known = hashes | {Subtree(0, at): leaf.hash for at, leaf in zip(positions, leaves, strict=True)}
     nodes = []
     for node, below in completed(size, len(leaves)):
-        known[node] = _complete_root([known[each] for each in below])
+        known[node] = root_of([(0, known[each]) for each in below])
         nodes.append(node)
     if leaves:
         await connection.execute(INSERT_LEAVES, (positions, *_columns(leaves)))
@@ -259,21 +259,11 @@ async def _store(
 
 
 def _columns(leaves: Sequence[NewLeaf]) -> tuple[list[Any], ...]:
-    return (
-        [leaf.kind for leaf in leaves],
-        [leaf.subject_id for leaf in leaves],
-        [leaf.subject_at for leaf in leaves],
-        [leaf.due_from for leaf in leaves],
-        [leaf.salt for leaf in leaves],
-        [leaf.kept_salt for leaf in leaves],
-        [leaf.parts.kept for leaf in leaves],
-        [leaf.parts.erasable for leaf in leaves],
-        [leaf.hash for leaf in leaves],
-    )
-
-
-def _complete_root(hashes: Sequence[bytes]) -> bytes:
-    level = list(hashes)
-    while len(level) > 1:
-        level = [node_hash(level[at], level[at + 1]) for at in range(0, len(level), 2)]
-    return level[0]
+    rows = [
+        (
+            leaf.kind, leaf.subject_id, leaf.subject_at, leaf.due_from, leaf.salt, leaf.kept_salt,
+            leaf.parts.kept, leaf.parts.erasable, leaf.hash,
+        )
+        for leaf in leaves
+    ]  # fmt: skip
+    return tuple(map(list, zip(*rows, strict=True)))

@@ -108,17 +108,5 @@ def proof(position: int, size: int, hashes: Hashes) -> tuple[bytes, ...]:
     return tuple(_range_hash(start, end, hashes) for start, end in siblings(position, size))
 
 
-def root_from_proof(leaf: bytes, position: int, size: int, path: Sequence[bytes]) -> bytes:
-    """The root that a proof leads to.
-
-    Raises:
-        ValueError: no such leaf, or the proof is longer or shorter than it must be.
-    """
-    digest = leaf
-    for (start, _), sibling in zip(siblings(position, size), path, strict=True):
-        digest = node_hash(digest, sibling) if position < start else node_hash(sibling, digest)
-    return digest
-
-
 def _range_hash(start: int, end: int, hashes: Hashes) -> bytes:
     return root_of([(part.height, hashes[part]) for part in stored_parts(start, end)])

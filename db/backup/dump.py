@@ -12,7 +12,7 @@ from typing import Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from db.pool import AUDIT_ROLE, WORKER_ROLE
+from db.pool import AUDIT_ROLE, GATEWAY_ROLE, WORKER_ROLE
 from db.review_store import REVIEWER_ROLE
 from worker.errors import ConfigurationError
 
@@ -63,7 +63,12 @@ def restore_database(url: str, file: Path, *, programs: Path | None = None) -> N
         row = connection.execute("SELECT to_regclass('ai_decisions') IS NULL").fetchone()
         if row != (True,):
             raise ConfigurationError("DATABASE_URL: expected an empty database, got one with our tables")
-        for role in (WORKER_ROLE, REVIEWER_ROLE, AUDIT_ROLE):  # of the whole server: no dump has them
+        for role in (
+            WORKER_ROLE,
+            REVIEWER_ROLE,
+            AUDIT_ROLE,
+            GATEWAY_ROLE,
+        ):  # of the whole server: no dump has them
             connection.execute(ROLE.format(role=role))
     words = ("--no-owner", "--exit-on-error", "--single-transaction", "--dbname=", str(file))
     _run("pg_restore", url, *words, programs=programs)

@@ -6,9 +6,8 @@ same rows as long as the counted spans of its range are the same: kept rows are 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
@@ -16,6 +15,7 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.rows import Row, all_rows
+from worker.recent import Recent
 
 MOST_ROWS: Final = 20_000
 """Rows that are kept, 10 MB by tracemalloc; a dashboard of a month with all of its tables has some 3,000."""
@@ -30,30 +30,13 @@ _STAMP: Final = sa.text("""
 """)
 
 
-@dataclass(slots=True)
-class KeptRows:
-    """Rows by what was asked and when its spans were counted; the least recently used are dropped first."""
+KeptRows: TypeAlias = Recent[Key, FoundRows]
+"""Rows by what was asked and when its spans were counted."""
 
-    most: int = MOST_ROWS
-    rows: int = 0
-    _found: OrderedDict[Key, FoundRows] = field(default_factory=OrderedDict)
 
-    def get(self, key: Key) -> FoundRows | None:
-        """The kept rows of a key."""
-        if key in self._found:
-            self._found.move_to_end(key)
-        return self._found.get(key)
-
-    def keep(self, key: Key, rows: FoundRows) -> None:
-        """Keep rows in place of those that were not used for longest."""
-        self.rows += len(rows) + 1 - self._weight(self._found.pop(key, None))
-        self._found[key] = rows
-        while self.rows > self.most and self._found:
-            self.rows -= self._weight(self._found.popitem(last=False)[1])
-
-    @staticmethod
-    def _weight(rows: FoundRows | None) -> int:
-        return 0 if rows is None else len(rows) + 1
+def kept_rows(most: int = MOST_ROWS) -> KeptRows:
+    """Room for this many rows."""
+    return Recent(most, weight=lambda rows: len(rows) + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +54,7 @@ class CountedFigures:
         key = (self.stamp, statement.text, *frozen)
         found = self.kept.get(key)
         if found is None:
-            found = await all_rows(self.connection, statement, values)
-            self.kept.keep(key, found)
+            found = self.kept.keep(key, await all_rows(self.connection, statement, values))
         return found
 
 
@@ -86,7 +68,7 @@ async def counted_figures(
         connection=connection,
         stamp=(values["since"], whole_hour(until), spans, filled, first),
         first=first,
-        kept=KeptRows() if kept is None else kept,
+        kept=kept_rows() if kept is None else kept,
     )
 
 

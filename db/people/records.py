@@ -58,6 +58,16 @@ WITH_GRANTS: Final = sa.select(
     people, _GRANTS.label("grants"), _HAS_FACTOR.label("second_factor"), _unread().label("unread")
 )
 """A person with roles, in one statement; ``person_from_row`` reads it."""
+_OWNED: Final = (
+    "login",
+    "name",
+    "must_change_password",
+    "has_password",
+    "second_factor",
+    "language",
+    "time_zone",
+)
+_TOKEN_OWNER: Final = sa.text("SELECT * FROM token_owners WHERE id = :person")
 
 
 class Role(StrEnum):
@@ -143,6 +153,19 @@ async def get_person(connection: Connection, person_id: UUID) -> Person | None:
     return await _first_person(connection, WITH_GRANTS.where(people.c.id == person_id))
 
 
+async def get_token_owner(connection: Connection, person_id: UUID) -> Person | None:
+    """The person of an API token, with what the gateway's login may read; or None."""
+    row = await first_row(connection, _TOKEN_OWNER, {"person": person_id})
+    if row is None:
+        return None
+    return Person(
+        person_id=row["id"],
+        grants=_grants(row),
+        disabled=row["disabled_at"] is not None,
+        **{name: row[name] for name in _OWNED},
+    )
+
+
 async def get_credentials(connection: Connection, login: str) -> Credentials | None:
     """The person of a login with the password hash, or None."""
     row = await first_row(connection, WITH_GRANTS.where(people.c.login == login.lower()))
@@ -201,13 +224,17 @@ async def grant_role(connection: Connection, person_id: UUID, wanted: RoleGrant,
     await connection.execute(statement.on_conflict_do_nothing())
 
 
+def _grants(row: Row) -> tuple[RoleGrant, ...]:
+    return tuple(RoleGrant(user_id=user_id, role=Role(role)) for user_id, role in row["grants"] or ())
+
+
 def person_from_row(row: Row) -> Person:
     """A row of ``WITH_GRANTS`` as a value."""
     same = {name: row[name] for name in _SAME}
     return Person(
         person_id=row["id"],
         name=row["name"] or row["login"],
-        grants=tuple(RoleGrant(user_id=user_id, role=Role(role)) for user_id, role in row["grants"] or ()),
+        grants=_grants(row),
         covered=tuple(row["covered"]),
         own_covers=row["own_covers"] or bool(row["covered"]),
         disabled=row["disabled_at"] is not None,

@@ -16,30 +16,6 @@ from worker.webhooks.types import WebhookType
 
 QUERIES: Final = MappingProxyType(
     {
-        Breach.ENTRY_ENDED_TWICE: """
-            SELECT entry_id AS subject, min(user_id) AS account,
-                'the entry has ' || string_agg(ending, ' and ' ORDER BY ending) AS found
-            FROM (
-                SELECT entry_id, user_id, 'a decision' AS ending FROM event_keys
-                WHERE decision_id IS NOT NULL AND created_at >= %(since)s AND created_at < %(until)s
-                UNION ALL
-                SELECT entry_id, user_id, 'a duplicate' FROM duplicates
-                WHERE created_at >= %(since)s AND created_at < %(until)s
-                UNION ALL
-                SELECT entry_id, NULL, 'a dead letter' FROM dead_letters
-                WHERE created_at >= %(since)s AND created_at < %(until)s
-            ) AS ends
-            GROUP BY entry_id HAVING count(*) > 1 ORDER BY entry_id LIMIT %(limit)s
-        """,
-        Breach.DECISION_WITHOUT_KEY: """
-            SELECT d.id::text AS subject, d.user_id AS account,
-                'its event would be decided again' AS found
-            FROM ai_decisions d
-            WHERE d.created_at >= %(since)s AND d.created_at < %(until)s AND NOT d.snapshot_json ? 'erased'
-                AND NOT EXISTS (
-                    SELECT FROM event_keys k WHERE k.user_id = d.user_id AND k.event_id = d.event_id)
-            ORDER BY d.created_at LIMIT %(limit)s
-        """,
         Breach.EVENT_DECIDED_TWICE: """
             SELECT d.id::text AS subject, d.user_id AS account,
                 'a further decision of an event whose ending is '
@@ -48,33 +24,6 @@ QUERIES: Final = MappingProxyType(
             WHERE d.created_at >= %(since)s AND d.created_at < %(until)s
                 AND d.id IS DISTINCT FROM k.decision_id AND NOT d.snapshot_json ? 'erased'
             ORDER BY d.created_at LIMIT %(limit)s
-        """,
-        Breach.DECISION_WITHOUT_REPLY: """
-            SELECT d.id::text AS subject, d.user_id AS account,
-                'the decision is respond, and the outbox has no reply' AS found
-            FROM ai_decisions d
-            WHERE d.created_at >= %(since)s AND d.created_at < %(until)s AND d.decision = 'respond'
-                AND NOT d.snapshot_json ? 'erased'
-                AND NOT EXISTS (SELECT FROM outbox o WHERE o.user_id = d.user_id AND o.event_id = d.event_id)
-            ORDER BY d.created_at LIMIT %(limit)s
-        """,
-        Breach.UNSENT_REPLY_IN_HISTORY: """
-            SELECT DISTINCT o.decision_id::text AS subject, o.user_id AS account,
-                'the reply was cancelled and never sent, and the model still reads it' AS found
-            FROM outbox o JOIN messages m ON m.user_id = o.user_id
-                AND m.conversation_id = o.conversation_id AND m.decision_id = o.decision_id
-            WHERE o.created_at >= %(since)s AND o.created_at < %(until)s
-                AND o.cancel_settled AND o.delivered_at IS NULL AND m.role = 'assistant'
-            ORDER BY 1 LIMIT %(limit)s
-        """,
-        Breach.ORPHANED_HOLD: """
-            SELECT h.id::text AS subject, h.user_id AS account,
-                'the audit has no decision ' || h.decision_id AS found
-            FROM held_drafts h
-            WHERE h.created_at >= %(since)s AND h.created_at < %(until)s
-                AND NOT EXISTS (
-                    SELECT FROM ai_decisions d WHERE d.id = h.decision_id AND d.created_at = h.created_at)
-            ORDER BY h.id LIMIT %(limit)s
         """,
     }
 )

@@ -188,14 +188,14 @@ async def create_queue(
     Differences that the ``shadow`` finds are added by ``db.candidates.shadow_queues``.
 
     Raises:
-        ReviewRejected: the name is taken.
+        ReviewRejected: another queue of these accounts has the name.
     """
     statement = insert(queues).values(
         id=uuid_at(now),
         name=new_queue.name,
         kind=new_queue.kind,
         definition=_definition(new_queue.sample)
-        | ({} if accounts is None else {"accounts": list(accounts)})
+        | ({} if accounts is None else {"accounts": sorted(accounts)})
         | ({} if shadow is None else {"shadow": str(shadow)}),
         lease_s=new_queue.lease_s,
         golden_share=new_queue.golden_share,
@@ -207,7 +207,8 @@ async def create_queue(
     queue_id: UUID | None = done.scalar()
     if queue_id is None:
         raise ReviewRejected(
-            f"name: expected one that no other queue has, open or closed, got {new_queue.name!r}"
+            "name: expected one that no other queue of these accounts has, open or closed,"
+            f" got {new_queue.name!r}"
         )
     return queue_id
 

@@ -1,4 +1,4 @@
--- Rights of the three roles. A role has what stands here and no more.
+-- Rights of the four roles. A role has what stands here and no more.
 
 -- Workers, relays and beat.
 GRANT SELECT ON account_words, ai_rules, alembic_version, appeals, candidates, chunk_embeddings, chunks,
@@ -63,6 +63,12 @@ GRANT UPDATE (worked) ON sign_in_attempts TO hushgate_reviewer;
 GRANT SELECT (id, user_id, url, description, types, state, disabled_reason, secret_hint, old_secret_until,
     failures, failing_since, failed_at, paused_until, created_by, created_at) ON webhook_endpoints TO
     hushgate_reviewer;
+
+-- The gateway: whose API token it is and what it allows, no password hash and no key of a second factor.
+GRANT SELECT (id, person_id, token_hash, scopes, used_at, expires_at, revoked_at) ON api_tokens TO
+    hushgate_gateway;
+GRANT UPDATE (used_at) ON api_tokens TO hushgate_gateway;
+GRANT SELECT ON token_owners TO hushgate_gateway;
 
 -- The transparency log.
 GRANT SELECT ON ai_decisions, audit_log_removals, decision_reviews, erasures, retention_limits TO

@@ -4,7 +4,7 @@ DO $$
 DECLARE
     role text;
 BEGIN
-    FOREACH role IN ARRAY ARRAY['hushgate_worker', 'hushgate_reviewer', 'hushgate_audit'] LOOP
+    FOREACH role IN ARRAY ARRAY['hushgate_worker', 'hushgate_reviewer', 'hushgate_audit', 'hushgate_gateway'] LOOP
         BEGIN
             IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
                 EXECUTE format('CREATE ROLE %I NOLOGIN', role);

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from uuid_utils.compat import uuid7
 
 from db.access_log import LoggedAction
-from db.people import api_tokens, records
+from db.people import api_tokens
 from db.people.api_tokens import TokenScope, UsedToken
 from db.people.records import Person
 from review.access import SCOPE_TEXTS
@@ -35,7 +35,7 @@ async def token_person(visit: Visit, header: str) -> tuple[Person, UsedToken]:
         raise TOKEN_FIRST
     async with visit.store.writing() as connection:
         used = await api_tokens.use_token(connection, token.strip(), now=visit.now)
-        person = await records.get_person(connection, used.person_id) if used is not None else None
+        person = await visit.site.token_owner(connection, used.person_id) if used is not None else None
     if used is None or person is None or person.disabled:
         raise Refused(401, "The API token does not work", "It was revoked, has expired or never existed.")
     return person, used

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Generic, TypeVar, cast
+
+from worker.recent import Recent
 
 Value = TypeVar("Value")
 SLOW_S: Final = 0.05
@@ -34,7 +35,7 @@ class ReusedFigures:
     """
 
     reuse_s: float = 0.0
-    _kept: OrderedDict[Hashable, Counted[Any]] = field(default_factory=OrderedDict)
+    _kept: Recent[Hashable, Counted[Any]] = field(default_factory=lambda: Recent(MOST))
     _counting: dict[Hashable, asyncio.Future[Counted[Any]]] = field(default_factory=dict)
 
     async def get(
@@ -43,7 +44,6 @@ class ReusedFigures:
         """The kept figures of a key, or those that ``count`` returns, counted once for all that ask now."""
         known = self._kept.get(key)
         if known is not None and now - known.at < timedelta(seconds=self.reuse_s):
-            self._kept.move_to_end(key)
             return cast("Counted[Value]", known)
         under_way = self._counting.get(key)
         if under_way is None:
@@ -59,12 +59,9 @@ class ReusedFigures:
         counted = Counted(value=await count(), at=now)
         is_current = self._counting.get(key) is asyncio.current_task()
         if time.perf_counter() - began > SLOW_S and self.reuse_s and is_current:
-            self._kept[key] = counted
-            self._kept.move_to_end(key)
-            while len(self._kept) > MOST:
-                self._kept.popitem(last=False)
+            self._kept.keep(key, counted)
         else:
-            self._kept.pop(key, None)
+            self._kept.drop(key)
         return counted
 
     def _ended(self, key: Hashable, counting: asyncio.Future[Counted[Any]]) -> None:

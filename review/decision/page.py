@@ -28,7 +28,6 @@ from review.decision.list_position import load_position
 from review.decision.measure_bars import measure_bars
 from review.decision.review_panel import ReviewPanel, load_review_panel
 from review.decision.view import DecisionRecord, build_view, without_reviews
-from review.http.panels import feature_panels
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import ngettext
@@ -128,7 +127,6 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
     return {
         "record": record,
         "panel": panel,
-        "panels": await feature_panels(visit, "decision", row),
         "collaboration": beside,
         "view": view,
         "position": position,

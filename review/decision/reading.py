@@ -30,6 +30,8 @@ FACTS: Final[Mapping[str, str]] = {
     Fact.CONDITION: mark("condition"),
     Fact.OPPOSITE: mark("the opposite"),
     Fact.PRICE: mark("price"),
+    Fact.BOUND: mark("at least or at most"),
+    Fact.ADDRESS: mark("address of mail or web"),
 }
 """Kinds of facts that code compares."""
 

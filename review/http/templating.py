@@ -20,8 +20,8 @@ from review.languages import gettext, ngettext, numbers, pgettext, times
 from review.languages.catalogues import LANGUAGES
 from review.languages.reader import reader
 from review.lists.choice_wording import choice_label
-from review.shell.account_tabs import TABS
 from review.shell.icons import icon
+from review.shell.menu import menu
 from worker.webhooks.types import CANCEL_REASONS
 
 PACKAGE: Final = Path(__file__).parent.parent
@@ -51,7 +51,7 @@ def _environment() -> Environment:
         gettext, ngettext, newstyle=True, pgettext=pgettext
     )
     environment.globals |= {"static": static_url, "icon": icon, "reader": reader.get, "languages": LANGUAGES}
-    environment.globals |= {"problems": wording.DRAFT_PROBLEMS, "account_tabs": TABS}
+    environment.globals |= {"problems": wording.DRAFT_PROBLEMS, "menu": menu}
     filters: dict[str, Callable[..., object]] = {
         "when": times.time_element,
         "when_clock": times.clock_time_element,

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import math
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,9 +23,9 @@ from db import access_log
 from db.access_log import LogEntry, LoggedAction
 from db.connection import Connection
 from db.costs.limit_figures import LoadAccountFigures
-from db.figures.kept_rows import KeptRows
+from db.figures.kept_rows import KeptRows, kept_rows
 from db.people.api_tokens import UsedToken
-from db.people.records import Person
+from db.people.records import Person, get_person
 from db.review_store import Store
 from review.access import Right, accounts_with, may, may_somewhere, missing_right_message
 from review.auth.openid_provider import OpenIdProvider
@@ -41,9 +41,9 @@ from review.languages import gettext as _
 from review.shell.frame import page_frame
 from worker.places import PlacesByKey
 from worker.rates import LocalRates, RateLimit
-from worker.restarting import JobFailed, unreported
 from worker.settings import ReviewSettings
 from worker.settings.review import SecondFactorDemand
+from worker.supervisor import JobFailed, unreported
 
 SESSION_COOKIE: Final = "__Host-hushgate"
 BODY_BYTES: Final = 4_194_304
@@ -104,10 +104,12 @@ class Site:
     requests: PlacesByKey = field(default_factory=lambda: PlacesByKey(AT_ONCE, most_waiting=WAITING))
     rounds: Rounds = field(default_factory=Rounds)
     first_run: FirstRunServices = field(default_factory=FirstRunServices)
-    kept_figures: KeptRows = field(default_factory=KeptRows)
+    kept_figures: KeptRows = field(default_factory=kept_rows)
     reused_figures: ReusedFigures = field(default_factory=ReusedFigures)
     job_failed: JobFailed = unreported
     """Called with a bug in a background task; the program that serves the pages counts and reports it."""
+    token_owner: Callable[[Connection, UUID], Awaitable[Person | None]] = get_person
+    """Reads the person of an API token."""
     undeclared_proxy: UndeclaredProxy = field(default_factory=lambda: UndeclaredProxy(""))
     rates: LocalRates = field(default_factory=LocalRates)
     """Requests of pages without a session."""
@@ -215,9 +217,8 @@ class Visit:
         return HTMLResponse(body, status_code=status)
 
     def fragment(self, template: str, /, **values: object) -> Markup:
-        """A part of a page, for the template of the page to insert."""
-        text = self.site.templates.render(template, {"visit": self, "Right": Right} | values)
-        return Markup(text)  # noqa: S704  # rendered with escaping
+        """A part of a page that the page includes."""
+        return Markup(self.site.templates.render(template, {"visit": self, "Right": Right} | values))  # noqa: S704  # rendered with autoescaping
 
     def redirect(self, name: str, /, query: str = "", **parameters: object) -> Response:
         """A redirect to another page, by GET."""

@@ -1,4 +1,4 @@
-"""The types of links around pages: entries of the navigation, and tabs of an account."""
+"""The types of the navigation around every page."""
 
 from __future__ import annotations
 
@@ -34,16 +34,3 @@ class NavigationLink:
     icon: str
     key: str
     related_paths: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountTab:
-    """One tab, for people with the right on the account.
-
-    Attributes:
-        page: name of its page in the route table; the page renders with this name as ``tab``.
-    """
-
-    page: str
-    title: str
-    right: Right = Right.VIEW

@@ -100,7 +100,7 @@ CORE: Final = (
     ),
 )
 LINKS: Final[tuple[NavigationLink, ...]] = tuple(
-    sorted((*CORE, *items("menu")), key=lambda link: list(NavigationGroup).index(link.group))
+    sorted((*CORE, *items("navigation")), key=lambda link: list(NavigationGroup).index(link.group))
 )
 """In display order; the links of features end their groups."""
 

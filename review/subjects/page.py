@@ -15,9 +15,9 @@ from db.collaboration import subjects
 from db.collaboration.subjects import MOST_TAGS, NOTE_CHARS, TAG_CHARS, Subject, SubjectKind
 from db.connection import Connection
 from review.accounts.stored_versions import account_of_path
-from review.http.panels import feature_panels
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
+from review.panels import load_panels
 from review.subjects.records import load_subject
 from worker.payload import ID_CHARS
 
@@ -82,7 +82,7 @@ async def _show(visit: Visit, subject: Subject) -> Response:
         "subjects/page.html",
         subject=subject,
         record=record,
-        panels=await feature_panels(visit, "subject", subject),
+        panels=await load_panels("subject", visit, subject),
         address=subject_address(visit, subject),
         listed=urlencode(listed),
         most_counted=MOST_COUNTED,

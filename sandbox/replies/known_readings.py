@@ -30,7 +30,10 @@ COURTESY = re.compile(
     re.IGNORECASE,
 )
 MOST_COURTESY_WORDS = 10
-NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+NUMBER = re.compile(
+    r"\d+(?:[.,:]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b", re.IGNORECASE
+)
+"""A number in digits, or up to twelve in an English word."""
 MOST_QUOTES = 4
 
 

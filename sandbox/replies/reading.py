@@ -31,6 +31,14 @@ HEADING = re.compile(r"(QUESTION|CONVERSATION|PASSAGES|REPLY|ASPECTS|END):\s*")
 QUOTED = "> "
 PASSAGE_START = re.compile(r"\[(\d{1,4})\][ \t]*(.*)")
 SENTENCE_START = re.compile(r"(\d{1,4})\.[ \t]+(.*)")
+REMARK = re.compile(r"(?:i|we|this|that|love|great|best|so|wow)\b", re.IGNORECASE)
+ASKING = re.compile(
+    r"[?？]|n['’]t\b|\b(?:what|when|where|who|why|how|which|can|could|do|does|is there|are|will|would|may"
+    r"|need|want|please|help|tell|not|never|no|nobody|nothing|still|refund|money|broken|wrong|late|lost|cancel"
+    r"|return|order|paid|charged|looking|like to)\b",
+    re.IGNORECASE,
+)
+"""Words of a question, a wish or a complaint."""
 RELEVANT, IRRELEVANT = 0.9, 0.1
 PASS_AT = 0.5
 """Forced score from which a sentence counts as supported."""
@@ -169,7 +177,15 @@ def _relevance(request: JudgePrompt, sentences: Sequence[SentenceVerdict]) -> fl
     titles = (passage.title for passage, part in passage_sentences(request.passages) if part in quotes)
     said = content_words(" ".join((*(text for _, text in request.sentences), *titles)))
     asked = content_words(request.question)
+    if asks_nothing(request.question):
+        return IRRELEVANT
     return RELEVANT if not asked or asked & said else IRRELEVANT
+
+
+def asks_nothing(question: str) -> bool:
+    """Whether a message is praise or a remark: an exclamation, or a sentence about its writer or the post."""
+    remark = question.rstrip().endswith("!") or REMARK.match(question.strip()) is not None
+    return remark and ASKING.search(question) is None
 
 
 def _support(sentences: Sequence[SentenceVerdict]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -109,24 +110,23 @@ class EntryHandler:
         for hook in self.hooks.seen:
             hook(event, outcome)
 
-    async def _bury(self, letter: DeadLetter) -> None:
-        await self.persistence.stored(lambda: dead_letters.store_letter(self.pool, letter))
+    async def _bury(self, letter: DeadLetter, event: Event | None = None) -> None:
+        """Store a dead letter; that of an event only when no other run stored an outcome meanwhile."""
+        ended = Recorded.BURIED
+        if event is None:
+            await self.persistence.stored(lambda: dead_letters.store_letter(self.pool, letter))
+        else:
+            ended = await self.persistence.stored(lambda: dead_letters.bury_event(self.pool, letter, event))
+        if event is not None and ended is not Recorded.BURIED:
+            self._seen(event, ended)
+            return
         for hook in self.hooks.buried:
             hook(letter)
 
     async def _bury_poison(self, grant: EntryGrant, what_happened: str) -> None:
-        """Store an entry without an outcome as poison, unless another run ended it meanwhile."""
-        letter = letter_of(grant, poison(what_happened), self.now())
-        try:
+        """Store an entry without an outcome as poison."""
+        entry = None
+        with suppress(Exception):  # a payload that cannot be parsed was never decided
             entry = self._received(grant)
-        except Exception:  # noqa: BLE001  # any parse error means the entry was never decided
-            entry = Rejected(letter=letter)
-        if isinstance(entry, Rejected):
-            await self._bury(letter)
-            return
-        ended = await self.persistence.stored(lambda: dead_letters.bury_event(self.pool, letter, entry.event))
-        if ended is not Recorded.BURIED:
-            self._seen(entry.event, ended)
-            return
-        for hook in self.hooks.buried:
-            hook(letter)
+        event = entry.event if isinstance(entry, Accepted) else None
+        await self._bury(letter_of(grant, poison(what_happened), self.now()), event)

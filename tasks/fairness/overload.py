@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -17,6 +17,7 @@ from tasks.shards.layout import ShardLayout
 from worker.model import AttemptOutcome, Decision, Shedding
 from worker.ports import Clock
 from worker.reasons import Reason
+from worker.recent import Recent
 from worker.shedding import Load, shed_ending
 from worker.steps.run import EventCase
 
@@ -75,7 +76,7 @@ class Overload:
     def __init__(self, clock: Clock, look: Callable[[str], Awaitable[AccountBacklog]]) -> None:
         self._clock = clock
         self._look = look
-        self._accounts: OrderedDict[str, _Watched] = OrderedDict()
+        self._accounts: Recent[str, _Watched] = Recent(MOST_ACCOUNTS)
 
     async def turn(self, case: EventCase) -> Turn:
         """The event, with its ending when it is left out."""
@@ -109,11 +110,7 @@ class Overload:
             log.warning("backlog_not_read", user_id=user_id, error=type(error).__name__)
 
     def _watched(self, user_id: str) -> _Watched:
-        found = self._accounts.setdefault(user_id, _Watched())
-        self._accounts.move_to_end(user_id)
-        while len(self._accounts) > MOST_ACCOUNTS:
-            self._accounts.popitem(last=False)
-        return found
+        return self._accounts.get(user_id) or self._accounts.keep(user_id, _Watched())
 
 
 def _load(watched: _Watched, burst_window_s: float) -> Load:

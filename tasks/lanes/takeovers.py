@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
@@ -18,6 +17,7 @@ from worker.contract import people_until
 from worker.errors import PayloadRejected, StorageUnavailable
 from worker.model import DecisionKind
 from worker.payload import arrival_of, parse
+from worker.supervisor import Supervisor
 
 log = structlog.get_logger(__name__)
 
@@ -34,6 +34,7 @@ class EarlyTakeovers:
         now: the wall clock.
         refresh_clock: reads the clock of Postgres, which ``now`` continues.
         payload_bytes: largest payload that may become an event.
+        work: runs takeovers.
     """
 
     def __init__(
@@ -44,19 +45,18 @@ class EarlyTakeovers:
         now: Callable[[], datetime],
         refresh_clock: Callable[[], Awaitable[None]],
         payload_bytes: int,
+        work: Supervisor,
     ) -> None:
         self._pool = pool
         self._rulebooks = rulebooks
         self._now = now
         self._refresh_clock = refresh_clock
         self._payload_bytes = payload_bytes
-        self._running: set[asyncio.Task[None]] = set()
+        self._work = work
 
     def start(self, entry: AgentEntry) -> None:
         """Take the conversation in the background."""
-        task = asyncio.create_task(self.take(entry))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self._work.start("early_takeover", self.take(entry), entry_id=entry.entry_id)
 
     async def take(self, entry: AgentEntry) -> None:
         """Take the conversation of a person's message, once."""

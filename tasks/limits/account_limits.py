@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from worker.generation import estimated_tokens
 from worker.model import Account, AttemptOutcome, Completion, Event, EventType, Prompt
 from worker.moderation_holds import Holds
 from worker.ports import Clock, LanguageModel, Ports
+from worker.recent import Recent
 from worker.settings.calls import Resource
 
 NOT_SENT: Final = frozenset({AttemptOutcome.CIRCUIT_OPEN, AttemptOutcome.BUSY, AttemptOutcome.LIMITED})
@@ -136,7 +136,7 @@ class AccountLimits:
         self._rates = rates
         self._slots = slots
         self._clock = clock
-        self._accounts: OrderedDict[tuple[str, int | None, int | None], AccountRates] = OrderedDict()
+        self._accounts: Recent[tuple[str, int | None, int | None], AccountRates] = Recent(MOST_ACCOUNTS)
 
     @asynccontextmanager
     async def ports(self, event: Event, account: Account, ports: Ports) -> AsyncIterator[Ports]:
@@ -158,15 +158,13 @@ class AccountLimits:
         """The rates of an account; a changed limit has new ones, which take from the same place."""
         key = (account.user_id, account.requests_per_min, account.tokens_per_min)
         found = self._accounts.get(key)
-        if found is None:
-            found = self._accounts[key] = AccountRates(
-                requests=self._rate(account.user_id, Resource.REQUESTS, account.requests_per_min),
-                tokens=self._rate(account.user_id, Resource.TOKENS, account.tokens_per_min),
-            )
-        self._accounts.move_to_end(key)
-        while len(self._accounts) > MOST_ACCOUNTS:
-            self._accounts.popitem(last=False)
-        return found
+        if found is not None:
+            return found
+        rates = AccountRates(
+            requests=self._rate(account.user_id, Resource.REQUESTS, account.requests_per_min),
+            tokens=self._rate(account.user_id, Resource.TOKENS, account.tokens_per_min),
+        )
+        return self._accounts.keep(key, rates)
 
     def _rate(self, user_id: str, resource: Resource, per_minute: int | None) -> SharedRate | None:
         if per_minute is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any, Final
 
 import structlog
 from redis.asyncio import Redis
@@ -15,10 +15,10 @@ from tasks.limits.rates import FleetRates, SharedRate
 from tasks.limits.slots import Slots
 from tasks.limits.upstream_limits import UpstreamLimits
 from worker.adapters.call_guard import Upstream
-from worker.cancellation import all_of
 from worker.ports import Clock
 from worker.settings import Settings
 from worker.settings.calls import Resource, UpstreamKind
+from worker.supervisor import Supervisor
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +41,9 @@ def upstream_rate(account: str, resource: Resource) -> str:
 class FleetLimits:
     """Makes the limits of upstreams and of accounts, and keeps them in step with the other workers."""
 
-    def __init__(self, redis: Redis, settings: Settings, *, worker: str, clock: Clock) -> None:
+    def __init__(
+        self, redis: Redis, settings: Settings, *, worker: str, clock: Clock, work: Supervisor
+    ) -> None:
         prefix = limit_prefix(settings.stream)
         self._redis = redis
         self._settings = settings
@@ -50,7 +52,7 @@ class FleetLimits:
         self._rates = FleetRates(redis, prefix=prefix)
         self._slots = Slots(redis, prefix=prefix, worker=worker, sleep=clock.sleep)
         self._upstreams: dict[str, UpstreamLimits] = {}
-        self._sharing: set[asyncio.Task[None]] = set()
+        self._work = work
         self.accounts = AccountLimits(self._rates, self._slots, clock)
 
     def of(self, kind: UpstreamKind, upstream: Upstream) -> UpstreamLimits:
@@ -71,11 +73,12 @@ class FleetLimits:
                 found.rates[resource] = SharedRate(self._rates, name, per_minute, sleep=self._clock.sleep)
         return found
 
-    async def run(self) -> None:
-        """Keep in step with the other workers until cancelled."""
-        await all_of((self._slots.renew_forever(), self._read_pauses_forever()))
+    def loops(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
+        """Endless jobs that keep in step with the other workers."""
+        return self._slots.renew_forever, self.read_pauses_forever
 
-    async def _read_pauses_forever(self) -> None:
+    async def read_pauses_forever(self) -> None:
+        """Read every ``PAUSES_S`` which upstreams asked other processes for a pause, until cancelled."""
         while True:
             try:
                 await self.read_pauses()
@@ -100,9 +103,7 @@ class FleetLimits:
     def _share(self, account: str, seconds: float) -> None:
         if seconds < SHORTEST_SHARED_S:
             return
-        task = asyncio.get_running_loop().create_task(self._write_pause(account, seconds))
-        self._sharing.add(task)
-        task.add_done_callback(self._sharing.discard)
+        self._work.start("share_pause", self._write_pause(account, seconds), account=account)
 
     async def _write_pause(self, account: str, seconds: float) -> None:
         try:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from worker.adapters.server_waits import LONGEST_S, retry_after_s
 from worker.settings.calls import Resource
 
 RATE_LIMITED: Final = 429
-SPAN: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h|d)")
-SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-LONGEST_S: Final = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +34,7 @@ def quotas(headers: Mapping[str, str]) -> tuple[Quota, ...]:
         left = _number(headers.get(f"x-ratelimit-remaining-{resource}"))
         if left is not None:
             limit = _number(headers.get(f"x-ratelimit-limit-{resource}"))
-            reset_s = span_s(headers.get(f"x-ratelimit-reset-{resource}"))
+            reset_s = retry_after_s(headers.get(f"x-ratelimit-reset-{resource}"), 0.0)
             found.append(Quota(resource=resource, left=left, limit=limit, reset_s=reset_s))
     return tuple(found)
 
@@ -55,18 +52,6 @@ def pause_s(headers: Mapping[str, str], status: int) -> float:
                 continue
     spent = (each.reset_s or 0.0 for each in quotas(headers) if each.left <= 0)
     return min(max(spent, default=0.0), LONGEST_S)
-
-
-def span_s(text: str | None) -> float | None:
-    """Seconds of a span such as ``6m0s``, ``120ms`` or ``1.5``; None for anything else."""
-    if text is None:
-        return None
-    if (plain := _float(text)) is not None:
-        return plain if 0 <= plain <= LONGEST_S else None  # a larger number is a time, not a span
-    parts = list(SPAN.finditer(text))
-    if not parts or "".join(part[0] for part in parts) != text.strip():
-        return None
-    return sum(float(part["number"]) * SECONDS[part["unit"]] for part in parts)
 
 
 def _number(text: str | None) -> int | None:

@@ -13,6 +13,7 @@ from db.pool import Pool
 from worker.errors import StorageUnavailable
 from worker.model import Account, BudgetReached, Decision, PriceTable
 from worker.ports import Clock
+from worker.recent import Recent
 
 log = structlog.get_logger(__name__)
 
@@ -26,7 +27,7 @@ class Spending:
         self._pool = pool
         self._clock = clock
         self._prices = prices
-        self._noted: dict[tuple[str, str, date, float], None] = {}
+        self._noted: Recent[tuple[str, str, date, float], None] = Recent(MOST_NOTED)
 
     def priced(self, decision: Decision) -> Decision:
         """The decision with its cost."""
@@ -70,6 +71,4 @@ class Spending:
                 spent_usd=round(found.spent_usd, 6),
                 action=found.action,
             )
-        self._noted[key] = None
-        while len(self._noted) > MOST_NOTED:
-            del self._noted[next(iter(self._noted))]
+        self._noted.keep(key, None)

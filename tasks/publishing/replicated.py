@@ -23,7 +23,7 @@ for i, payload in ipairs(ARGV) do ids[i] = redis.call('XADD', KEYS[1], '*', 'dat
 return ids
 """
 ANSWER_S: Final = 10.0
-"""Patience with each answer, beside the wait for replicas."""
+"""Repetition with each answer, beside the wait for replicas."""
 MOST_LAG_S: Final = 3
 """A replica reports every second; one that has been silent for longer would not answer WAIT either."""
 REPLICA: Final = re.compile(r"slave\d+")

@@ -46,10 +46,6 @@ async def _restore(context: RepairContext, each: FoundBreach) -> bool:
     return await lanes.restore(context, each)
 
 
-async def _change(context: RepairContext, each: FoundBreach) -> bool:
-    return await fixing.fix(context.pool, each, person=context.person, since=context.since, now=context.now)
-
-
 def _of_lanes(breach: Breach, find: Find, repair: str) -> Kind:
     return Kind(breach=breach, repair=repair, find=find, fix=_each(_restore))
 
@@ -59,10 +55,6 @@ def _query(breach: Breach) -> Find:
         return await finding.find(context.pool, breach, context.window)
 
     return find
-
-
-def _stored(breach: Breach, repair: str) -> Kind:
-    return Kind(breach=breach, repair=repair, find=_query(breach), fix=_each(_change))
 
 
 KINDS: Final = (
@@ -78,20 +70,11 @@ KINDS: Final = (
         lanes.lanes_of_lost_workers,
         "take the lane from the worker and put it into the queue",
     ),
-    _of_lanes(Breach.ACCOUNT_MISCOUNTED, lanes.accounts_miscounted, "count its running lanes again"),
-    _stored(Breach.ENTRY_ENDED_TWICE, "keep the decision, else the dead letter; delete the other ending"),
-    _stored(Breach.DECISION_WITHOUT_KEY, "store the key, so that the event is not decided again"),
     Kind(
         breach=Breach.EVENT_DECIDED_TWICE,
         repair="the audit is append-only: review both decisions, and take the wrong reply back",
         find=_query(Breach.EVENT_DECIDED_TWICE),
         fix=None,
-    ),
-    Kind(
-        breach=Breach.DECISION_WITHOUT_REPLY,
-        repair="store the row: delivered when the stream has the reply, else cancelled; nothing is sent",
-        find=sends.decisions_without_reply,
-        fix=_each(sends.store_reply),
     ),
     Kind(
         breach=Breach.REPLY_SENT_UNMARKED,
@@ -117,8 +100,6 @@ KINDS: Final = (
         find=sends.sent_twice,
         fix=sends.remove_further_entries,
     ),
-    _stored(Breach.UNSENT_REPLY_IN_HISTORY, "remove it from the history"),
-    _stored(Breach.ORPHANED_HOLD, "delete the held draft, which no page can show"),
     Kind(
         breach=Breach.RETRY_LOST,
         repair="let it be published again",

@@ -92,19 +92,6 @@ async def lanes_of_lost_workers(context: RepairContext) -> list[FoundBreach]:
     return await _of_lanes(context, Breach.LANE_OF_LOST_WORKER)
 
 
-async def accounts_miscounted(context: RepairContext) -> list[FoundBreach]:
-    """Accounts whose running lanes are counted wrongly, which changes their share of the places."""
-    return [
-        FoundBreach(
-            breach=Breach.ACCOUNT_MISCOUNTED,
-            subject=account.decode() + place.shard.mark,
-            found=f"{counted} running lanes are counted, {placed} run",
-        )
-        for place in await _places(context)
-        for account, counted, placed in await _look(context, place, "places")
-    ]
-
-
 async def restore(context: RepairContext, finding: FoundBreach) -> bool:
     """Put one breach of the lanes right; False when it is gone meanwhile."""
     layout = await load_layout(context.redis, context.settings.stream)
@@ -112,8 +99,6 @@ async def restore(context: RepairContext, finding: FoundBreach) -> bool:
     match finding.breach:
         case Breach.ENTRY_IN_NO_LANE:
             what = "entry"
-        case Breach.ACCOUNT_MISCOUNTED:
-            what = "places"
         case Breach.ENTRY_MISSING if _is_entry(name):
             what = "missing"
         case _:

@@ -61,11 +61,6 @@ async def lost_replies(context: RepairContext) -> tuple[list[SentReply], Emptied
     return await marks.without_emptied(context, context.settings.reply_stream, delivered, found)
 
 
-async def decisions_without_reply(context: RepairContext) -> list[FoundBreach]:
-    """Decisions to respond without a reply in the outbox, where the marks still say whether it was sent."""
-    return await finding.find(context.pool, Breach.DECISION_WITHOUT_REPLY, marks.window_of_marks(context))
-
-
 async def sent_twice(context: RepairContext) -> list[FoundBreach]:
     """Further entries of an outgoing stream with the id of an earlier one."""
     return [
@@ -127,18 +122,6 @@ async def send_again(context: RepairContext, each: FoundBreach) -> bool:
     since = marks.window_of_marks(context).since
     return await fixing.fix(
         context.pool, each, person=context.person, since=since, now=context.now, is_wrong=is_lost
-    )
-
-
-async def store_reply(context: RepairContext, each: FoundBreach) -> bool:
-    """Store the missing row of a reply: delivered when the stream has it, else cancelled and never sent."""
-
-    async def was_sent() -> bool:
-        return await _is_sent(context, each.subject)
-
-    since = marks.window_of_marks(context).since
-    return await fixing.fix(
-        context.pool, each, person=context.person, since=since, now=context.now, was_sent=was_sent
     )
 
 

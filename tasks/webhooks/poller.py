@@ -20,9 +20,9 @@ from tasks.process import telemetry
 from tasks.webhooks.bodies import event_data
 from worker.adapters.boot_clock import seconds_since_boot
 from worker.adapters.webhook_sender import WebhookSender
-from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
 from worker.model import trace_headers
+from worker.supervisor import Supervisor
 from worker.webhooks.schedule import AttemptError, AttemptResult, next_attempt
 from worker.webhooks.signing import message_id, signed_headers
 
@@ -83,7 +83,7 @@ class WebhookPoller:
         self._limits = limits
         self._attempted = attempted
         self._seconds = seconds
-        self._running: set[asyncio.Task[None]] = set()
+        self._attempts = Supervisor(lambda _, error: telemetry.report(error))
 
     async def run(self) -> None:
         """Look every ``LOOK_S``, and whenever an attempt ended, until cancelled."""
@@ -99,13 +99,13 @@ class WebhookPoller:
                         pause = AFTER_OUTAGE_S
                     await self._pause(pause)
             finally:
-                await cancel_all(self._running)
+                await self._attempts.close()
 
     async def drain(self) -> None:
         """Send all that is due now and wait for the attempts; for tests and commands, within the sender."""
-        while await self.look() or self._running:
-            if self._running:
-                await asyncio.wait(set(self._running))
+        while await self.look() or self._attempts.running:
+            if self._attempts.running:
+                await asyncio.wait(set(self._attempts.running))
 
     async def look(self) -> int:
         """Make deliveries of new events and begin attempts; how many deliveries began or were cancelled."""
@@ -113,28 +113,21 @@ class WebhookPoller:
             await self._refresh()
         while await queue.fan_out(self._pool, BATCH, self._now()) == BATCH:
             pass
-        free = self._limits.attempts - len(self._running)
+        free = self._limits.attempts - len(self._attempts.running)
         if free <= 0:
             return 0
         claimed = await queue.claim_due(
             self._pool, min(free, BATCH), self._now(), self._limits.queue, seconds=self._seconds
         )
         for each in claimed.deliveries:
-            task = asyncio.create_task(self._deliver(each, begin_by=claimed.looked_s + BEGIN_WITHIN_S))
-            self._running.add(task)
-            task.add_done_callback(self._ended)
+            work = self._deliver(each, begin_by=claimed.looked_s + BEGIN_WITHIN_S)
+            self._attempts.start("webhook_attempt", work, delivery=each.row_id)
         return len(claimed.deliveries) + claimed.cancelled
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._running.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("webhook_attempt_failed", exc_info=error)
-            telemetry.report(error)
 
     async def _pause(self, seconds: float) -> None:
         """Until an attempt ended, which may make another one due, or the pause is over."""
-        if self._running:
-            await asyncio.wait(self._running, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if running := self._attempts.running:
+            await asyncio.wait(running, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             await asyncio.sleep(GATHER_S)
         else:
             await asyncio.sleep(seconds)

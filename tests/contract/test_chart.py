@@ -112,7 +112,7 @@ def test_every_process_gets_the_secret_of_its_login_only() -> None:
         "worker": ["hushgate-worker"],
         "beat": ["hushgate-worker", "hushgate-review"],
         "review": ["hushgate-review"],
-        "gateway": ["hushgate-review"],
+        "gateway": ["hushgate-gateway"],
         "exporter": ["hushgate-review"],
         "migrate": ["hushgate-owner"],
     }
@@ -304,6 +304,7 @@ def test_migrations_run_before_the_pods_of_a_release() -> None:
         "HUSHGATE_DB_WORKER_PASSWORD",
         "HUSHGATE_DB_REVIEW_PASSWORD",
         "HUSHGATE_DB_AUDIT_PASSWORD",
+        "HUSHGATE_DB_GATEWAY_PASSWORD",
     } <= {str(field.alias) for field in LoginSettings.model_fields.values()}
     assert not [each for each in manifests({"migrate": {"enabled": False}}) if each["kind"] == "Job"]
 

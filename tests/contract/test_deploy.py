@@ -49,6 +49,7 @@ LOGIN_PASSWORDS: Final = {
     "HUSHGATE_DB_WORKER_PASSWORD",
     "HUSHGATE_DB_REVIEW_PASSWORD",
     "HUSHGATE_DB_AUDIT_PASSWORD",
+    "HUSHGATE_DB_GATEWAY_PASSWORD",
 }
 REVIEW_SERVER_MIB: Final = 768
 """Memory of the review server without its document readers."""

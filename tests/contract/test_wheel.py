@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 
+from features.feature import FEATURES
 from worker import extras
 from worker.adapters import document_process
 from worker.adapters.document_process import Names
@@ -19,7 +20,7 @@ from worker.documents.model import DocumentFormat
 from worker.errors import ConfigurationError, DocumentRejected
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-PRODUCT: Final = {"features", "worker", "tasks", "db", "review", "gateway", "cli"}
+PRODUCT: Final = {"features", "worker", "tasks", "db", "review", "gateway", "cli", *FEATURES}
 TOOLS: Final = (
     "bench/",
     "chaos/",

@@ -15,12 +15,12 @@ from features.feature import FEATURES, VARIABLE, Feature, declared, parts
 
 LISTED = """
 import json
-from cli.main import COMMANDS
+from cli.main import commands
 from db.columns import metadata
 from db.retention.declared import RETENTION
 from features.feature import in_force, parts
 from review.routes import PAGES
-from review.shell.account_tabs import TABS
+from review.shell.menu import MenuPlace, menu
 from review.shell.navigation import LINKS
 from tasks.app import app
 from tasks.webhooks.bodies import BODIES
@@ -28,10 +28,10 @@ parts("tables")
 app.loader.import_default_modules()
 print(json.dumps({
     "in_force": [each.name for each in in_force()],
-    "commands": list(COMMANDS),
+    "commands": list(commands()),
     "pages": [each.name for each in PAGES],
-    "menu": [each.path for each in LINKS],
-    "tabs": [each.page for each in TABS],
+    "navigation": [each.path for each in LINKS],
+    "menu": [each.route for place in MenuPlace for each in menu(place)],
     "schedule": list(app.conf.beat_schedule),
     "tasks": [each for each in app.tasks if each.startswith("hushgate.")],
     "outgoing": [str(each) for each in BODIES],
@@ -48,8 +48,8 @@ SERVERS = {
 OF_COMPLIANCE = {
     "commands": {"holds", "erasure", "statements", "audit-log"},
     "pages": {"holds", "erasure", "appeals", "appeal_link", "statements", "api_holds", "api_appeals"},
-    "menu": {"/appeals"},
-    "tabs": {"holds", "statements"},
+    "navigation": {"/appeals"},
+    "menu": {"holds", "statements", "decision_appeal"},
     "schedule": {"appeals", "erasures"},
     "tasks": {"hushgate.appeals", "hushgate.erasures"},
     "outgoing": {"appeal.decided"},

@@ -16,7 +16,7 @@ from db.connection import Connection
 from db.figures import dashboard
 from db.figures.figure_sql import COLUMNS, SUMS
 from db.figures.hourly import fill_next
-from db.figures.kept_rows import KeptRows
+from db.figures.kept_rows import KeptRows, kept_rows
 from db.figures.parts import CountMeasure, Dimension, PartCount, largest_parts
 from db.figures.reach import FigureFilter
 from db.review_store import Store
@@ -110,7 +110,7 @@ async def everything(
 
 async def test_kept_rows_equal_those_that_are_read(url: str, opened: Store) -> None:
     """Through rounds of new and late decisions and of counting, whatever was asked before."""
-    chance, kept, hits = random.Random(16), KeptRows(), 0
+    chance, kept, hits = random.Random(16), kept_rows(), 0
     for number in range(6):
         now = NOW + number * ROUND
         store(url, drawn(chance, now, 60))
@@ -119,10 +119,10 @@ async def test_kept_rows_equal_those_that_are_read(url: str, opened: Store) -> N
         for chosen in asked(now):
             async with opened.reading() as connection:
                 read = await everything(connection, chosen, now, None)
-                size = kept.rows
+                size = kept.size
                 first = await everything(connection, chosen, now, kept)
                 again = await everything(connection, chosen, now, kept)
-            hits += kept.rows == size
+            hits += kept.size == size
 
             assert read == first
             assert read == again
@@ -192,7 +192,7 @@ async def test_the_mean_confidence_of_policies_is_exact_to_a_bin(url: str, opene
 
 def test_the_rows_that_were_not_used_for_longest_are_dropped() -> None:
     """The number of rows is bounded; what was asked last stays."""
-    kept, rows = KeptRows(most=10), ({"a": 1}, {"a": 2}, {"a": 3})
+    kept, rows = kept_rows(10), ({"a": 1}, {"a": 2}, {"a": 3})
     kept.keep(("one",), rows)
     kept.keep(("two",), rows)
     kept.get(("one",))
@@ -201,4 +201,4 @@ def test_the_rows_that_were_not_used_for_longest_are_dropped() -> None:
 
     assert kept.get(("two",)) is None
     assert kept.get(("large",)) is None
-    assert kept.rows <= 10
+    assert kept.size <= 10

@@ -32,6 +32,7 @@ PASSWORDS = {
     "HUSHGATE_DB_WORKER_PASSWORD": "worker-secret",
     "HUSHGATE_DB_REVIEW_PASSWORD": "review-secret",
     "HUSHGATE_DB_AUDIT_PASSWORD": "audit-secret",
+    "HUSHGATE_DB_GATEWAY_PASSWORD": "gateway-secret",
 }
 OWN = """
     SELECT r.rolname AS login, r.rolsuper OR r.rolcreaterole OR r.rolcreatedb OR r.rolreplication
@@ -98,15 +99,17 @@ def test_one_command_creates_the_logins_and_prints_each_url_once(shell: Shell, o
         ("hushgate_worker_login", "created"),
         ("hushgate_review_login", "created"),
         ("hushgate_audit_login", "created"),
+        ("hushgate_gateway_login", "created"),
     ]
     for row in first:
         url = urlsplit(row["database_url"])
         assert (url.username, len(url.password or "")) == (row["login"], 48)
         with psycopg.connect(row["database_url"]) as connection:
             assert connection.execute("SELECT session_user").fetchone() == (row["login"],)
-    assert [(row["state"], row["database_url"]) for row in second] == [("kept", None)] * 3
+    assert [(row["state"], row["database_url"]) for row in second] == [("kept", None)] * 4
     assert created == [
         {"login": "hushgate_audit_login", "more": False, "roles": ["hushgate_audit"]},
+        {"login": "hushgate_gateway_login", "more": False, "roles": ["hushgate_gateway"]},
         {"login": "hushgate_review_login", "more": False, "roles": ["hushgate_reviewer"]},
         {"login": "hushgate_worker_login", "more": False, "roles": ["hushgate_worker"]},
     ]
@@ -122,14 +125,14 @@ def test_passwords_come_from_the_environment_and_can_be_changed(shell: Shell, ow
     after = owner.execute(stored, (list(LOGINS.values()),)).fetchall()
 
     assert [row["state"] for row in first.rows[1:] + second.rows[1:]] == [
-        *("created", "created", "created"),
-        *("password set", "kept", "kept"),
+        *("created", "created", "created", "created"),
+        *("password set", "kept", "kept", "kept"),
     ]
     assert not any(
         word in ended.out + ended.err for ended in (first, second) for word in ("secret", "another")
     )
     assert all(row["rolpassword"].startswith("SCRAM-SHA-256$") for row in before)
-    assert [old == new for old, new in zip(before, after, strict=True)] == [True, True, False]
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, True, True, False]
 
 
 def test_a_login_that_may_not_create_roles_is_one_clear_line(database_url: str, owner: Rows) -> None:
@@ -206,6 +209,26 @@ def test_a_worker_that_logs_in_as_the_owner_says_so(
             "rights": ["superuser", "owner of ai_decisions", "may create roles"],
         }
     ]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT password_hash FROM people",
+        "SELECT secret FROM second_factors",
+        "SELECT token_hash FROM sessions",
+        "SELECT text FROM messages",
+        "UPDATE api_tokens SET scopes = '{publish}'",
+        "INSERT INTO person_roles (person_id, user_id, role) VALUES (gen_random_uuid(), '*', 'owner')",
+        "SELECT id FROM ai_decisions",
+    ],
+)
+def test_a_stolen_gateway_login_reads_whose_a_token_is_and_no_more(database_url: str, statement: str) -> None:
+    """The process that faces programs cannot read passwords or second factors, nor grant roles."""
+    with psycopg.connect(service_url(database_url, Service.GATEWAY), autocommit=True) as connection:
+        connection.execute("SELECT id, login, has_password, second_factor, grants FROM token_owners")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(statement)
 
 
 def test_the_review_server_says_when_it_logs_in_as_the_owner(
@@ -304,15 +327,15 @@ def test_repairs_need_the_owner_and_reports_do_not(shell: Shell, stack: Stack, t
             " raw) VALUES ('1-0', now(), 'poison', '', '', '', 2, '{}')"
         )
         connection.execute(
-            "INSERT INTO held_drafts (user_id, conversation_id, message_id, decision_id, reason_code, kind,"
-            " text, created_at, expires_at)"
-            " VALUES ('acme', 'c', 'm', gen_random_uuid(), 'R', 'draft', 'x', now(), now() + '1 day')"
+            "INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text,"
+            " created_at, delivered_at)"
+            " VALUES ('acme', 'e', gen_random_uuid(), 'c', 'm', 'chat', 'x', now(), now())"
         )
     report = shell.run("repair", "--older-than", "0", env=env)
-    fixed = shell.run("repair", "--older-than", "0", "--fix", "orphaned-hold", "--yes", env=env)
+    fixed = shell.run("repair", "--older-than", "0", "--fix", "reply-not-on-stream", "--yes", env=env)
     retried = shell.run("dead-letters", "retry", "--all", env=env)
     dropped = shell.run("dead-letters", "drop", "--all", env=env)
 
-    assert [row["breach"] for row in report.rows] == ["orphaned-hold"]
+    assert "reply-not-on-stream" in [row["breach"] for row in report.rows]
     assert (fixed.code, "permission denied" in fixed.err) == (3, True)
     assert (retried.code, dropped.code) == (0, 0)

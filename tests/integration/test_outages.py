@@ -242,5 +242,5 @@ async def _idle(source: Pool, url: str) -> None:
             pid = connection.info.backend_pid
             with psycopg.connect(url, autocommit=True) as other:
                 query = "SELECT count(*) FROM pg_stat_activity WHERE pid = %s"
-                eventually(lambda: other.execute(query, (pid,)).fetchone() == (0,), "the server's patience")
+                eventually(lambda: other.execute(query, (pid,)).fetchone() == (0,), "the server's repetition")
             await connection.execute("SELECT 1")

@@ -64,13 +64,20 @@ def reader(url: str) -> Reviewer:
 
 
 def queue(
-    url: str, kind: QueueKind = QueueKind.HAND, *, holding: Sequence[Decision] = (), **more: Any
+    url: str,
+    kind: QueueKind = QueueKind.HAND,
+    *,
+    holding: Sequence[Decision] = (),
+    accounts: Sequence[str] | None = None,
+    **more: Any,
 ) -> Queue:
     """A new queue with these decisions in it."""
 
     async def change(connection: Connection) -> Queue:
         opening = NewQueue(**{"name": next(NAMES), "kind": kind} | more)
-        queue_id = await queues.create_queue(connection, opening, created_by="lead", now=NOW)
+        queue_id = await queues.create_queue(
+            connection, opening, accounts=accounts, created_by="lead", now=NOW
+        )
         picked = {each.decision_id: each.decided_at for each in holding}
         await queues.add_decisions(connection, queue_id, picked, accounts=None, now=NOW)
         made = await queues.get_queue(connection, queue_id)
@@ -517,8 +524,18 @@ def test_queue_names_are_taken_once(database_url: str) -> None:
     """Closed queues keep theirs: their items refer to it."""
     of = queue(database_url)
     stored(database_url, lambda connection: queues.close_queue(connection, of.id, NOW))
-    with pytest.raises(ReviewRejected, match="no other queue has"):
+    with pytest.raises(ReviewRejected, match="no other queue of these accounts has"):
         queue(database_url, name=of.name)
+
+
+def test_a_queue_name_says_nothing_about_other_accounts(database_url: str) -> None:
+    """Two accounts may use one name, so that a refusal never shows what another account has."""
+    mine, theirs, name = (next(NAMES) for _ in range(3))
+    first = queue(database_url, name=name, accounts=[mine])
+
+    assert queue(database_url, name=name, accounts=[theirs]).name == first.name
+    with pytest.raises(ReviewRejected, match="no other queue of these accounts has"):
+        queue(database_url, name=name, accounts=[mine])
 
 
 def test_a_fresh_install_has_queues_to_work_in(database_url: str) -> None:

@@ -3,62 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
 
 import pytest
 
 from cli.exit_codes import ExitCode
 from db.repair.model import Breach
-from tests.support.breaches import account_miscounted, endings_missing, orphaned_hold
+from tests.support.breaches import endings_missing, reply_sent_unmarked
 from tests.support.repairs import (
-    CLOCK,
     REPLIES,
     STREAM,
     World,
-    deliver,
     delivered,
     fixed,
     looked,
     lose,
     new_world,  # noqa: F401  # the fixture ``world``
-    place,
     record,
     subscribe,
 )
-
-# --- accounts
-
-OTHER = "0123456789abcdef"
-
-
-def miscount(world: World) -> str:
-    """Two miscounted accounts; the first one."""
-    (first,) = account_miscounted(world)
-    world.redis.hset(f"{place(world).shard.prefix}running", OTHER, 3)
-    return first
-
-
-def test_both_miscounted_accounts_are_counted_again(world: World) -> None:
-    """Each has its line in the access log."""
-    first = miscount(world)
-    done = world.repair("--fix", Breach.ACCOUNT_MISCOUNTED, "--yes")
-    logged = world.sql("SELECT detail ->> 'subject' AS subject FROM access_log WHERE action = 'repair'")
-
-    assert (done.code, {(row["subject"], row["state"]) for row in done.rows}) == (
-        ExitCode.OK,
-        {(first, "repaired"), (OTHER, "repaired")},
-    )
-    assert {row["subject"] for row in logged} == {first, OTHER}
-    assert world.repair().rows == []
-
-
-def test_only_the_named_account_is_counted_again(world: World) -> None:
-    """The other one is still reported."""
-    first = miscount(world)
-    world.repair("--fix", Breach.ACCOUNT_MISCOUNTED, "--yes", "--subject", first)
-
-    assert [row["subject"] for row in world.repair().rows] == [OTHER]
-
 
 # --- replies
 
@@ -119,19 +81,6 @@ def test_a_reply_that_is_not_on_the_stream_is_not_recorded_as_delivered(world: W
     assert len(world.sql("SELECT 1 FROM outbox WHERE delivered_at IS NULL")) == 1
 
 
-def test_a_reply_whose_mark_may_have_expired_is_not_cancelled(world: World) -> None:
-    """It was sent ten days ago, and its row was deleted: the mark no longer says that it was sent."""
-    record(world, decided_at=CLOCK.now() - timedelta(days=10))
-    deliver(world)
-    lose(world, REPLIES)
-    world.sql("DELETE FROM outbox")
-    done = world.repair("--since", "30d", "--fix", Breach.DECISION_WITHOUT_REPLY, "--yes")
-
-    assert (done.code, done.rows) == (ExitCode.OK, [])
-    assert world.sql("SELECT 1 FROM outbox") == []
-    assert len(world.sql("SELECT 1 FROM messages WHERE role = 'assistant'")) == 1
-
-
 # --- sums
 
 
@@ -139,7 +88,7 @@ def test_a_reply_whose_mark_may_have_expired_is_not_cancelled(world: World) -> N
 def test_a_sum_that_another_breach_changes_is_not_repaired(world: World, words: tuple[str, ...]) -> None:
     """The message says what to do first, not that the other breach would be repaired."""
     endings_missing(world)
-    orphaned_hold(world)
+    reply_sent_unmarked(world)
     ended = world.repair("--fix", Breach.ENDINGS_MISSING, *words)
 
     assert ended.code == ExitCode.NEGATIVE

@@ -12,7 +12,7 @@ import pytest
 
 from db import outbox
 from db.repair.model import Breach, FoundBreach
-from tests.support.breaches import MAKERS, decision_without_reply, retry_lost, sent_twice
+from tests.support.breaches import MAKERS, retry_lost, sent_twice
 from tests.support.repairs import (
     REPLIES,
     World,
@@ -77,18 +77,6 @@ def test_a_reply_that_a_relay_sends_meanwhile_is_not_sent_again(world: World) ->
     assert [each.subject for each in found] == [made]
     assert done == set()
     assert world.sql("SELECT 1 FROM outbox WHERE delivered_at IS NULL") == []
-
-
-def test_a_reply_without_a_row_that_a_relay_sends_meanwhile_is_delivered(world: World) -> None:
-    """The relay had read the row before it was deleted."""
-    (made,) = decision_without_reply(world)
-    found = asyncio.run(looked(world, Breach.DECISION_WITHOUT_REPLY))
-    done = fixed_meanwhile(world, Breach.DECISION_WITHOUT_REPLY, found, lambda: set_mark(world, made))
-    rows = world.sql("SELECT delivered_at IS NOT NULL AS sent, cancel_settled FROM outbox")
-
-    assert done == {made}
-    assert rows == [{"sent": True, "cancel_settled": False}]
-    assert len(world.sql("SELECT 1 FROM messages WHERE role = 'assistant'")) == 1
 
 
 def test_the_only_entry_of_a_reply_is_not_deleted(world: World) -> None:

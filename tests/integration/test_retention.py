@@ -49,8 +49,8 @@ OF_DECISION: Final = {
     " VALUES (%(id)s::text, 'shop', %(id)s::text, %(at)s)",
     "messages": "(user_id, conversation_id, message_id, decision_id, role, text, created_at)"
     " VALUES ('shop', %(conversation)s, 'm', %(id)s, 'user', 'x', %(at)s)",
-    "quarantine": "(user_id, conversation_id, message_id, decision_id, role, text, created_at, expires_at)"
-    " VALUES ('shop', %(conversation)s, 'm', %(id)s, 'user', 'x', %(at)s, %(at)s)",
+    "quarantine": "(user_id, conversation_id, message_id, decision_id, role, text, place, created_at,"
+    " expires_at) VALUES ('shop', %(conversation)s, 'm', %(id)s, 'user', 'x', 1, %(at)s, %(at)s)",
     "held_drafts": "(user_id, conversation_id, message_id, decision_id, reason_code, kind, text, created_at,"
     " expires_at) VALUES ('shop', %(conversation)s, 'm', %(id)s, 'X', 'draft', 'x', %(at)s, %(at)s)",
     "recordings": "(decision_id, user_id, conversation_id, author_id, created_at, data)"

@@ -12,6 +12,8 @@ from typing import Final
 import psycopg
 import pytest
 
+from features.feature import FEATURES
+
 RUNBOOK: Final = Path(__file__).resolve().parents[2] / "deploy" / "runbook.md"
 ROOT: Final = RUNBOOK.parents[1]
 LEVELS: Final = ("debug", "info", "warning", "error", "critical", "exception")
@@ -38,7 +40,7 @@ def test_runbook_has_queries() -> None:
 
 def logged() -> Iterator[str]:
     """The names of all events that our code logs."""
-    for package in ("worker", "db", "tasks", "review", "gateway", "cli", "sandbox"):
+    for package in ("worker", "db", "tasks", "review", "gateway", "cli", "sandbox", *FEATURES):
         for file in (ROOT / package).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_text())):
                 match node:

@@ -22,6 +22,7 @@ from tests.support.samples import NOW, account, event
 from worker.contract import FOR_EVER
 from worker.errors import StorageUnavailable
 from worker.model import Account, Owner
+from worker.supervisor import Supervisor
 
 NUMBERS = count(1)
 DOWN = StorageUnavailable("no answer", kind="ConnectionFailed")
@@ -78,6 +79,7 @@ def early(source: Pool, known: Account | None, *errors: Exception) -> EarlyTakeo
         now=lambda: NOW,
         refresh_clock=refresh_clock,
         payload_bytes=10_000,
+        work=Supervisor(),
     )
 
 

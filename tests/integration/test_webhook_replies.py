@@ -303,7 +303,7 @@ async def test_a_poller_that_was_stopped_while_it_connected_sends_nothing(settin
     await setting.rename_endpoint()
     async with setting.poller(lookup=slow, limit_s=20) as poller:
         await poller.look()
-        await asyncio.wait(poller._running)
+        await asyncio.wait(poller._attempts.running)
     (found,) = await deliveries.list_deliveries(setting.source, setting.endpoint, limit=9)
 
     assert setting.receiver.requests == []

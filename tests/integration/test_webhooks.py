@@ -687,7 +687,7 @@ async def test_a_hanging_request_leaves_the_one_place_of_a_failing_endpoint(
                 counted = "SELECT sum(attempts) FROM webhook_deliveries WHERE endpoint_id = %s"
                 begun += await (await connection.execute(counted, (endpoint,))).fetchall()
             clock.pass_by(3)
-        await cancel_all(running._running)
+        await cancel_all(running._attempts.running)
 
     assert begun == [(1,), (2,), (2,)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -105,27 +104,6 @@ def lane_of_lost_worker(world: World) -> set[str]:
     return {lane(world)}
 
 
-def account_miscounted(world: World) -> set[str]:
-    """The counter was changed."""
-    taken(world)
-    account = hashlib.sha1(b"acme", usedforsecurity=False).hexdigest()[:16]
-    world.redis.hincrby(f"{place(world).shard.prefix}running", account, 5)
-    return {account + place(world).shard.mark}
-
-
-def entry_ended_twice(world: World) -> set[str]:
-    """A decided entry is a duplicate and a dead letter, and a dead letter is a duplicate."""
-    decided = record(world).event.entry_id
-    for entry_id in (decided, "900-0"):
-        bury(world, entry_id, accepted=entry_id != decided)
-        world.sql(
-            "INSERT INTO duplicates (entry_id, user_id, event_id, created_at)"
-            " VALUES (%s, 'acme', 'e', now())",
-            entry_id,
-        )
-    return {decided, "900-0"}
-
-
 def bury(world: World, entry_id: str, *, accepted: bool = True) -> None:
     """Store a dead letter that can be published again."""
     if accepted:
@@ -142,13 +120,6 @@ def bury(world: World, entry_id: str, *, accepted: bool = True) -> None:
     asyncio.run(run())
 
 
-def decision_without_key(world: World) -> set[str]:
-    """The key was deleted by hand."""
-    made = record(world)
-    world.sql("DELETE FROM event_keys")
-    return {str(made.decision_id)}
-
-
 def event_decided_twice(world: World) -> set[str]:
     """A copy of the decision under another id."""
     record(world)
@@ -159,13 +130,6 @@ def event_decided_twice(world: World) -> set[str]:
         str(other),
     )
     return {str(other)}
-
-
-def decision_without_reply(world: World) -> set[str]:
-    """The row of the outbox was deleted before it was sent."""
-    made = record(world)
-    world.sql("DELETE FROM outbox")
-    return {str(made.decision_id)}
 
 
 def reply_sent_unmarked(world: World) -> set[str]:
@@ -201,23 +165,6 @@ def sent_twice(world: World) -> set[str]:
     return {f"{REPLIES} {further}"}
 
 
-def unsent_reply_in_history(world: World) -> set[str]:
-    """It was cancelled, and its line stayed."""
-    made = record(world)
-    world.sql("UPDATE outbox SET cancelled_at = now(), cancel_settled = true")
-    return {str(made.decision_id)}
-
-
-def orphaned_hold(world: World) -> set[str]:
-    """A held draft whose decision is not in the audit."""
-    rows = world.sql(
-        "INSERT INTO held_drafts (user_id, conversation_id, message_id, decision_id, reason_code, kind, text,"
-        " created_at, expires_at) VALUES ('acme', 'c', 'm', gen_random_uuid(), 'R', 'draft', 'text', now(),"
-        " now() + interval '1 day') RETURNING id"
-    )
-    return {str(rows[0]["id"])}
-
-
 def retry_lost(world: World) -> set[str]:
     """The entry made from a dead letter is gone."""
     bury(world, "900-0")
@@ -249,17 +196,11 @@ MAKERS: Mapping[Breach, Callable[[World], set[str]]] = {
     Breach.ENTRY_MISSING: entry_missing,
     Breach.LANE_NOT_QUEUED: lane_not_queued,
     Breach.LANE_OF_LOST_WORKER: lane_of_lost_worker,
-    Breach.ACCOUNT_MISCOUNTED: account_miscounted,
-    Breach.ENTRY_ENDED_TWICE: entry_ended_twice,
-    Breach.DECISION_WITHOUT_KEY: decision_without_key,
     Breach.EVENT_DECIDED_TWICE: event_decided_twice,
-    Breach.DECISION_WITHOUT_REPLY: decision_without_reply,
     Breach.REPLY_SENT_UNMARKED: reply_sent_unmarked,
     Breach.REPLY_NOT_ON_STREAM: reply_not_on_stream,
     Breach.OUTGOING_NOT_ON_STREAM: outgoing_not_on_stream,
     Breach.SENT_TWICE: sent_twice,
-    Breach.UNSENT_REPLY_IN_HISTORY: unsent_reply_in_history,
-    Breach.ORPHANED_HOLD: orphaned_hold,
     Breach.RETRY_LOST: retry_lost,
     Breach.ENTRIES_UNCOUNTED: entries_uncounted,
     Breach.ENDINGS_MISSING: endings_missing,

@@ -117,7 +117,7 @@ def _as_new(text: str, run: int, delay: timedelta) -> str:
 def tagged(value: Any) -> Any:
     """A parameter as JSON; what JSON does not have is an object with one key that names its type."""
     if isinstance(value, Mapping):
-        return {"$values": {name: tagged(each) for name, each in value.items()}}
+        return {"$values": {str(name): tagged(each) for name, each in value.items()}}
     if isinstance(value, list | tuple):
         return [tagged(each) for each in value]
     for kind, (name, write, _) in TYPES.items():

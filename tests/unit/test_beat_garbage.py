@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import Final
 
+import pytest
+
 BEAT: Final = """
 import time
 from celery.signals import beat_init
@@ -33,6 +35,7 @@ SETTINGS: Final = {
 }
 
 
+@pytest.mark.slow
 def test_beat_collects_what_its_threads_leave() -> None:
     """A check that failed leaves its error and its loop in cycles, also without alerts and shadows."""
     ended = subprocess.run(

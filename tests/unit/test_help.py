@@ -102,6 +102,7 @@ def test_every_command_and_option_is_explained(path: tuple[str, ...]) -> None:
     ] == []
 
 
+@pytest.mark.slow
 def test_a_command_is_started_without_the_modules_of_the_others() -> None:
     """A worker's start, and each line of a shell script, would pay seconds of CPU for them."""
     script = "import sys, cli.main as main; main.command_line(['worker']); print(*sys.modules)"

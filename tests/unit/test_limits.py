@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.limits.learned import pause_s, quotas, span_s
+from tasks.limits.learned import pause_s, quotas
 from tasks.limits.quotas import MinuteCount, QuotaReport, summed
+from worker.adapters.server_waits import retry_after_s
 from worker.errors import ConfigurationError
 from worker.settings import load
 from worker.settings.calls import CallSettings, Resource, UpstreamKind
@@ -33,7 +34,7 @@ from worker.settings.calls import CallSettings, Resource, UpstreamKind
 )
 def test_spans_of_servers_are_read(text: str | None, seconds: float | None) -> None:
     """OpenAI writes 6m0s, others plain seconds; a time of the day is not a span."""
-    assert span_s(text) == (None if seconds is None else pytest.approx(seconds))
+    assert retry_after_s(text, 0.0) == (None if seconds is None else pytest.approx(seconds))
 
 
 @given(st.text(max_size=30))

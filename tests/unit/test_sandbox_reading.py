@@ -171,3 +171,23 @@ def test_aspects_of_a_known_draft_have_scores_of_their_own() -> None:
     )
 
     assert read(prompt, known())["scores"] == {"grounding": 0.97, "relevance": 0.02}
+
+
+@pytest.mark.parametrize(
+    ("question", "relevance"),
+    [
+        ("2 BILLION!!!", 0.1),
+        ("This video is so cool, again and again!", 0.1),
+        ("I found out this song now", 0.1),
+        ("My goods came broken!!!", 0.9),
+        ("I want my money back!", 0.9),
+        ("goods returned", 0.9),
+    ],
+)
+def test_a_remark_is_not_answered_with_a_fact(question: str, relevance: float) -> None:
+    """A complaint and a question in two words are."""
+    prompt = asked(
+        question, ["Unused goods may be returned, for 2 billion, again, now, this money, it came."]
+    )
+
+    assert read(prompt)["relevance"] == relevance

@@ -206,6 +206,7 @@ async def test_a_receiver_that_hangs_does_not_keep_a_worker(monkeypatch: pytest.
     assert took_s < 2.0
 
 
+@pytest.mark.slow
 def test_nothing_of_it_is_imported_unless_wanted() -> None:
     """A worker without a receiver runs where the extra is not installed."""
     script = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from worker.model import ModerationScores
+from worker.recent import Recent
 
 MOST_RESULTS: Final = 5_000
 """About 8 MB."""
@@ -15,9 +16,8 @@ class RecentScores:
 
     def __init__(self, reuse_s: float, *, most: int = MOST_RESULTS) -> None:
         self._reuse_s = reuse_s
-        self._most = most
         self._model = ""
-        self._results: dict[bytes, tuple[float, ModerationScores]] = {}  # oldest first
+        self._results: Recent[bytes, tuple[float, ModerationScores]] = Recent(most)
 
     def get(self, key: bytes, now_s: float) -> ModerationScores | None:
         """The result for a text, or None."""
@@ -25,11 +25,8 @@ class RecentScores:
         return found[1] if found is not None and now_s < found[0] + self._reuse_s else None
 
     def put(self, key: bytes, scores: ModerationScores, now_s: float) -> None:
-        """Keep a result; the oldest leaves first."""
+        """Keep a result in place of those that were not used for longest."""
         if scores.model != self._model:
             self._results.clear()
             self._model = scores.model
-        self._results.pop(key, None)
-        self._results[key] = (now_s, scores)
-        while len(self._results) > self._most:
-            del self._results[next(iter(self._results))]
+        self._results.keep(key, (now_s, scores))

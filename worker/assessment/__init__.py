@@ -19,14 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from worker.assessment.gate import (
-    NEED_NO_CHECK,
-    needs_no_answer,
-    needs_no_evidence,
-    reply_kind,
-    unusable_reason,
-    without_names,
-)
+from worker.assessment.gate import needs_no_answer, needs_no_evidence, unchecked_kind, unusable_reason
 from worker.assessment.policies.agreement import most_central
 from worker.assessment.policies.consensus import DEFAULT_MODEL
 from worker.assessment.policies.delivery import Delivery, FallbackLevel, RetryWith
@@ -57,7 +50,7 @@ from worker.assessment.policies.outcomes import (
 )
 from worker.assessment.policies.partial import SupportedPart, supported_part
 from worker.assessment.policies.thresholds import thresholds_of, with_thresholds
-from worker.assessment.promises.recogniser import promises_of
+from worker.assessment.promises import promises_of
 from worker.assessment.reading.asking import DraftReading, Judge, Wanted, read_draft
 from worker.assessment.reading.model import ReadingOutcome, ReadingRequest
 from worker.assessment.text.citation_removal import cited_sources, delivered_text
@@ -184,8 +177,8 @@ def _without_checks(case: DraftCase, policy: Policy) -> Assessment | None:
         return unusable_assessment(design, policy, reason)
     if promises_of(case) or not policy.gate or case.evidence.moderation_hit:
         return None
-    kind = reply_kind(without_names(case.draft) if needs_no_evidence(case.query) else case.draft)
-    return unchecked_assessment(design, policy, kind) if kind in NEED_NO_CHECK else None
+    kind = unchecked_kind(case)
+    return None if kind is None else unchecked_assessment(design, policy, kind)
 
 
 def wanted_readings(case: DraftCase, policy: Policy) -> Wanted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from worker.assessment.non_answers.recogniser import is_non_answer
+from worker.assessment.non_answers import is_non_answer
 from worker.assessment.text.acknowledgements import is_acknowledgement, waits_for_answer
 from worker.assessment.text.citations import has_citations_only, states_something
 from worker.assessment.text.quantities import stated_numbers
@@ -31,6 +31,9 @@ _NAME = re.compile(r"(?<=[^\W\d_] )(?!I\b)[A-Z\u00c0-\u00de][\w'’&-]*")
 """A capitalised word after another word."""
 
 _FREE = re.compile(r"(?<!feel )\bfree\b")
+
+_FEW_WORDS_AROUND = 6
+"""Most words beside the question whether a person writes; a longer message asks for something else too."""
 
 _FEW_WORDS = 45
 """Most words of a hand-off or a clarifying question; a longer text also says something else."""
@@ -63,8 +66,41 @@ def needs_no_answer(event: Event, history: Sequence[Message]) -> bool:
 
 
 def needs_no_evidence(query: str) -> bool:
-    """Whether the reply to a message rests on no document: to a greeting, thanks or an acknowledgement."""
-    return reply_kind(query) in (ReplyKind.GREETING, ReplyKind.THANKS) or is_acknowledgement(query)
+    """Whether the reply to a message rests on no document.
+
+    So to a greeting, thanks, an acknowledgement, and to the question whether a person writes.
+    """
+    courtesy = reply_kind(query) in (ReplyKind.GREETING, ReplyKind.THANKS)
+    return courtesy or is_acknowledgement(query) or _asks_who_writes(query)
+
+
+def unchecked_kind(case: DraftCase) -> ReplyKind | None:
+    """The kind of a draft that states no fact, so that no policy checks it; None for any other."""
+    if _asks_who_writes(case.query) and _is_disclosure(case.draft):
+        return ReplyKind.DISCLOSURE
+    kind = reply_kind(without_names(case.draft) if needs_no_evidence(case.query) else case.draft)
+    return kind if kind in NEED_NO_CHECK else None
+
+
+def _asks_who_writes(query: str) -> bool:
+    """Whether a message asks for nothing but whether a person or a machine writes."""
+    plain = folded_text(query)
+    found = list_pattern("bot_questions").search(plain)
+    return found is not None and len(word_tokens(plain)) <= _FEW_WORDS_AROUND + len(word_tokens(found[0]))
+
+
+def _is_disclosure(text: str) -> bool:
+    """Whether a draft says that a machine writes, and states nothing else."""
+    parts = [folded_text(part) for part in split_sentences(text)]
+    said = [part for part in parts if not (is_small_talk(part) or _is_offer(part))]
+    short = all(len(word_tokens(part)) <= _FEW_WORDS_AROUND * 3 for part in said)
+    plain = not stated_numbers(text) and not list_pattern("claims").search(folded_text(text))
+    return bool(said) and short and plain and all(list_pattern("bot_answers").search(each) for each in said)
+
+
+def _is_offer(part: str) -> bool:
+    """Whether a folded sentence asks, or offers help."""
+    return part.endswith(("?", "？")) or list_pattern("offers_of_more").search(part) is not None
 
 
 def without_names(draft: str) -> str:

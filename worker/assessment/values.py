@@ -31,6 +31,7 @@ class ReplyKind(StrEnum):
     ANSWER = "answer"
     GREETING = "greeting"
     THANKS = "thanks"
+    DISCLOSURE = "disclosure"
     CLARIFYING_QUESTION = "clarifying_question"
     HANDOFF = "handoff"
     REFUSAL = "refusal"

@@ -69,6 +69,11 @@ class LoginSettings(DatabaseSettings):
         description="For hushgate migrate --create-logins: password of the database login of the"
         " transparency log.",
     )
+    db_gateway_password: SecretStr | None = Field(
+        default=None,
+        alias="HUSHGATE_DB_GATEWAY_PASSWORD",
+        description="For hushgate migrate --create-logins: password of the gateway's database login.",
+    )
 
 
 class RedisPresence(Environment):

@@ -13,16 +13,3 @@ local function is_queued(lane, account)
   end
   return false
 end
-
--- Account -> {running lanes as counted, lanes with an owner}.
-local function running_counts()
-  local counts = {}
-  local counted, placed = redis.call('HGETALL', running_key), redis.call('HGETALL', place_key)
-  for i = 1, #counted, 2 do counts[counted[i]] = {tonumber(counted[i + 1]), 0} end
-  for i = 1, #placed, 2 do
-    local account = placed[i + 1]
-    counts[account] = counts[account] or {0, 0}
-    if redis.call('HEXISTS', owner_key, placed[i]) == 1 then counts[account][2] = counts[account][2] + 1 end
-  end
-  return counts
-end

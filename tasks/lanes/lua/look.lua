@@ -3,7 +3,6 @@
 --   entries  first and last id, entries in one call. Returns {last id seen or '', ids that no lane holds}.
 --   missing  ids. Returns those that are pending or counted, and that the stream does not have.
 --   lanes    lanes. Returns {lane, what is wrong, detail} for each fault.
---   places   nothing. Returns {account, running as counted, lanes that run} for each account that is miscounted.
 local what, lane_bytes = ARGV[3], tonumber(ARGV[4])
 local found = {}
 
@@ -26,13 +25,6 @@ if what == 'missing' then
     local id = ARGV[i]
     local known = redis.call('HEXISTS', starts_key, id) == 1 or #redis.call('XPENDING', stream, group, id, id, 1) > 0
     if known and not row_of(id) then found[#found + 1] = id end
-  end
-  return found
-end
-
-if what == 'places' then
-  for account, counted in pairs(running_counts()) do
-    if counted[1] ~= counted[2] then found[#found + 1] = {account, counted[1], counted[2]} end
   end
   return found
 end

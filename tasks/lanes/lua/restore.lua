@@ -1,9 +1,8 @@
 -- RESTORE: put one fault that LOOK found right, if it is still there. ARGV[3] what, ARGV[4] largest payload
--- parsed for its lane, ARGV[5] the entry, lane or account:
+-- parsed for its lane, ARGV[5] the entry or lane:
 --   entry    pending again, in its lane, and the lane in the queue
 --   missing  an entry that the stream does not have leaves the pending list, the counters and its lanes
 --   lane     without missing entries, without an unknown worker, and in the queue
---   places   the running lanes of an account counted again
 -- Returns 1 when something was changed, else 0.
 local what, lane_bytes, name = ARGV[3], tonumber(ARGV[4]), ARGV[5]
 
@@ -58,24 +57,7 @@ local function restore_lane(lane)
   return changed
 end
 
-local function restore_places(account)
-  local counted = running_counts()[account]
-  if not counted or counted[1] == counted[2] then return 0 end
-  local placed = redis.call('HGETALL', place_key)
-  for i = 1, #placed, 2 do
-    if placed[i + 1] == account and redis.call('HEXISTS', owner_key, placed[i]) == 0 then
-      redis.call('HDEL', place_key, placed[i])
-    end
-  end
-  local runs = counted[2]
-  if runs > 0 then redis.call('HSET', running_key, account, runs) else redis.call('HDEL', running_key, account) end
-  local score = redis.call('ZSCORE', waiting_key, account)
-  if score then redis.call('ZADD', waiting_key, runs * LANE_RUNS + tonumber(score) % LANE_RUNS, account) end
-  return 1
-end
-
 if what == 'entry' then return restore_entry(name) end
 if what == 'lane' then return restore_lane(name) end
-if what == 'places' then return restore_places(name) end
 if row_of(name) then return 0 end
 return forget(name)

@@ -296,6 +296,24 @@ def test_courtesies_beside_a_supported_sentence_do_not_lower_the_support() -> No
 
 
 @pytest.mark.parametrize(
+    ("courtesy", "nothing"),
+    [
+        ("We're sorry to read that.", True),
+        ("I'm sorry it still isn't right.", True),
+        ("I am sorry that this happened.", True),
+        ("I'm sorry, it is closed on Sundays.", False),
+        ("Sorry, you cannot return it.", False),
+    ],
+)
+def test_regret_states_nothing(courtesy: str, nothing: bool) -> None:
+    """What went wrong needs no passage; a fact behind the word of regret does."""
+    answer = reading(said("no_claim", probability=0.0), said("supported", QUOTE))
+    found = assessed(f"{courtesy} {PARAPHRASE}", POLICY, answer=answer)
+
+    assert (found.action is Action.SEND) is nothing
+
+
+@pytest.mark.parametrize(
     ("draft", "languages", "category"),
     [
         (

@@ -14,6 +14,8 @@ from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.assessment.values import ReplyKind
 from worker.model import Action
 
+NOTHING_STORED = Evidence(documents_stored=False)
+
 
 @pytest.mark.parametrize(
     ("text", "kind"),
@@ -172,3 +174,29 @@ def test_a_greeting_is_refused_before_generation_where_its_reply_would_be(
 def test_a_yes_before_a_question_is_an_answer(draft: str) -> None:
     """It says that something is so, whatever is asked after it."""
     assert reply_kind(draft) is ReplyKind.ANSWER
+
+
+@pytest.mark.parametrize(
+    ("query", "draft", "passes"),
+    [
+        ("are you a bot?", "Yes, I am an AI assistant. How can I help you?", True),
+        ("Are you human??", "I'm a virtual assistant of Heronlink.", True),
+        ("Bist du ein Bot?", "Ja, ich bin eine KI. Womit kann ich helfen?", True),
+        ("你是机器人吗？", "是的，我是人工智能助手。", True),
+        ("are you a bot?", "No, I am a real person.", False),
+        ("are you a bot?", "I am a bot and returns are free.", False),
+        ("are you a bot?", "I am an automated assistant. A colleague will call you in 5 minutes.", False),
+        ("are you a bot? and when do you open", "I am a bot. We open at 9.", False),
+        ("when do you open", "I am an AI assistant.", False),
+    ],
+)
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_bot_may_say_that_it_is_one(name: str, query: str, draft: str, passes: bool) -> None:
+    """Where it is asked, and no passage is needed for it; nothing else may stand beside it."""
+    found = assessed(draft, default_policy(name), Evidence(), query=query)
+
+    assert (found.category == "disclosure") is passes
+    assert not passes or found.action is Action.SEND
+    assert (
+        not passes or early_refusal(query=query, evidence=NOTHING_STORED, policy=default_policy(name)) is None
+    )

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.assessment.samples import assessed, calls_for, evidence, passage
 from worker.assessment import Evidence, default_policy, parse_policy
-from worker.assessment.non_answers.recogniser import admits_ignorance, is_non_answer
+from worker.assessment.non_answers import admits_ignorance, is_non_answer
 from worker.model import Action, Json
 
 ENGLISH = (

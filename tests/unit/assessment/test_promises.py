@@ -13,7 +13,8 @@ from tests.support.readings import reading, said
 from tests.unit.assessment.samples import Answer, assessed, calls_for, evidence
 from worker.assessment import Evidence, ReplyKind, default_policy, parse_policy
 from worker.assessment.policies.designs import DESIGNS
-from worker.assessment.promises.recogniser import GRAMMARS, promises_of
+from worker.assessment.promises import promises_of
+from worker.assessment.text.grammars import grammars
 from worker.assessment.values import DraftCase
 from worker.errors import ModelUnavailable
 from worker.model import Action, Json, Passage, Tier
@@ -55,7 +56,7 @@ def test_the_rows_are_balanced_in_every_language() -> None:
         counts[row["lang"], row["label"]] += 1
 
     assert len(rows()) >= 200
-    assert all(counts[lang, 0] == counts[lang, 1] for lang in GRAMMARS)
+    assert all(counts[lang, 0] == counts[lang, 1] for lang in grammars("promises"))
 
 
 def test_promises_are_found_with_few_false_alarms() -> None:

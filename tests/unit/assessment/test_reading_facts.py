@@ -35,6 +35,14 @@ WRONG = {
     "spanish number": ("Tiene 14 días.", "Tiene 30 días."),
     "vietnamese number": ("Bạn có 14 ngày để trả hàng.", "Bạn có 30 ngày để trả hàng."),
     "chinese number": ("您有14天时间退货。", "您有30天时间退货。"),
+    "at least": ("You need at least 3 points.", "You need at most 3 points."),
+    "german at most": ("Sie brauchen höchstens 3 Punkte.", "Sie brauchen mindestens 3 Punkte."),
+    "or older": ("Children of 12 or older may ride.", "Children of 12 or younger may ride."),
+    "other month": ("It opens on 1 May.", "It opens on 1 March."),
+    "month alone": ("The pool is closed until May.", "The pool is closed until March."),
+    "other mail": ("Write to help@shop.example.", "Write to care@shop.example."),
+    "other page": ("See https://www.shop.example/returns.", "See https://www.shop.example/swaps."),
+    "half": ("Students pay €20.", "It costs €30, students pay half."),
     "japanese number": ("返品は14日以内です。", "返品は30日以内です。"),
 }
 RIGHT = {
@@ -54,12 +62,22 @@ RIGHT = {
     "chinese": ("您有14天。", "You have 14 days."),
     "japanese": ("14日以内に返品できます。", "You can return it within 14 days."),
     "example": ("Any day from the 10th to the 28th, for example the 26th.", "From the 10th to the 28th."),
+    "the same bound": ("You may cancel at least 48 hours before.", "Cancel up to 48 hours before."),
+    "may": ("You may return it in March.", "Returns are possible in March."),
+    "french mais": ("Il peut consulter, mais rien modifier.", "Il peut consulter et ne change rien."),
+    "mail": ("Write to Care@shop.example.", "Our address: care@shop.example"),
+    "page": ("See www.shop.example/returns.", "Returns: https://shop.example/returns."),
+    "half": ("Students pay €15.", "It costs €30, students pay half."),
+    "ordinal": ("After three failed attempts it is locked.", "After the third attempt it is locked."),
     "year": ("It is valid until 2027.", "Bought in 2024, valid until the end of the third year."),
 }
 
 
 def _found(sentence: str, quoted: str) -> list[str]:
-    noticed = disagreements(sentence, draft=sentence, quoted=quoted, passages=quoted, asked="How is it?")
+    asked = "How is it?"
+    noticed = disagreements(
+        sentence, draft=sentence, quoted=quoted, passages=quoted, question=asked, asked=asked
+    )
     return [f"{each.kind}: {each.detail}" for each in noticed]
 
 
@@ -81,7 +99,12 @@ def test_days_are_counted_on_the_calendar() -> None:
     quoted = "Tell us at least 21 calendar days before."
 
     assert not disagreements(
-        sentence, draft=sentence, quoted=quoted, passages=quoted, asked="We move on 1 June."
+        sentence,
+        draft=sentence,
+        quoted=quoted,
+        passages=quoted,
+        question="We move on 1 June.",
+        asked="We move on 1 June.",
     )
 
 
@@ -91,7 +114,7 @@ def test_days_are_counted_on_the_calendar() -> None:
 def test_any_text_is_compared(text: str) -> None:
     """Empty, huge and broken texts raise nothing."""
     for one, other in ((text, "It costs 12 euros."), ("It costs 12 euros.", text), (text, text)):
-        disagreements(one, draft=one, quoted=other, passages=other, asked=text)
+        disagreements(one, draft=one, quoted=other, passages=other, question=text, asked=text)
 
 
 def test_invented_answers_are_hardly_ever_verbatim() -> None:
@@ -143,7 +166,7 @@ def test_only_whole_sentences_are_verbatim(question: str, sentence: str, expecte
 )
 def test_words_of_another_language_hide_no_contradiction(sentence: str, quoted: str) -> None:
     """The Polish "do" limits, the English one does not; the German "die" begins a main clause."""
-    assert disagreements(sentence, draft=sentence, quoted=quoted, passages=quoted, asked="?")
+    assert disagreements(sentence, draft=sentence, quoted=quoted, passages=quoted, question="?", asked="?")
 
 
 def test_an_article_is_no_unit() -> None:
@@ -151,4 +174,52 @@ def test_an_article_is_no_unit() -> None:
     quoted = "Children under 12 need an adult with them."
     sentence = "No, children under 12 need an adult with them."
 
-    assert not disagreements(sentence, draft=sentence, quoted=quoted, passages=quoted, asked="?")
+    assert not disagreements(
+        sentence, draft=sentence, quoted=quoted, passages=quoted, question="?", asked="?"
+    )
+
+
+OTHER_PRICE = "A basket costs 9 euros."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "given", "noticed"),
+    [
+        ("A spare key costs 9 euros and takes two weeks.", OTHER_PRICE, ["number"]),
+        ("A spare key costs 18 euros and takes two weeks.", OTHER_PRICE, []),
+    ],
+)
+def test_a_number_from_elsewhere_in_the_passages_does_not_help(
+    sentence: str, given: str, noticed: list[str]
+) -> None:
+    """Unless the sentence that has it is more like the draft than the quote is."""
+    quoted = "A spare key costs 18 euros and takes two weeks."
+    passages = f"{quoted} {given}"
+    found = disagreements(
+        sentence, draft=sentence, quoted=quoted, passages=passages, question="Price?", asked="Price?"
+    )
+
+    assert [each.kind for each in found] == noticed
+
+
+@pytest.mark.parametrize(
+    ("sentence", "earlier", "noticed"),
+    [
+        ("Yes, the refund is 40 euros.", "Your colleague promised me 40 euros.", ["number"]),
+        ("For 4 people that makes 60 euros.", "There are 4 of us.", []),
+        ("It costs 15 euros each.", "There are 4 of us.", []),
+    ],
+)
+def test_what_a_customer_said_before_is_no_evidence(sentence: str, earlier: str, noticed: list[str]) -> None:
+    """Counts may be repeated and multiplied; an amount of an earlier line may not."""
+    quoted, question = "A refund is paid for each ticket. A ticket costs 15 euros each.", "And now?"
+    found = disagreements(
+        sentence,
+        draft=sentence,
+        quoted=quoted,
+        passages=quoted,
+        question=question,
+        asked=f"{question}\n{earlier}",
+    )
+
+    assert [each.kind for each in found] == noticed

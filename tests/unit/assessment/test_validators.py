@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 import pytest
 
 from tests.unit.assessment.samples import assessed, evidence, passage
 from worker.assessment import Evidence, parse_policy
-from worker.assessment.policies.validator_metrics import assessment_metrics
+from worker.assessment.policies.validator_metrics import (
+    ValidatorCounts,
+    ValidatorMetrics,
+    metrics_from_counts,
+)
 from worker.assessment.policies.validators import (
     ValidatorFault,
     ValidatorsPolicy,
@@ -17,7 +22,7 @@ from worker.assessment.policies.validators import (
     fallback_answer,
     is_overconfident,
 )
-from worker.model import Action
+from worker.model import Action, Assessment
 
 POLICY = ValidatorsPolicy()
 NOTHING = Evidence()
@@ -276,6 +281,20 @@ def test_validation_info_has_the_published_fields() -> None:
         "passed": True, "reasons": [], "used_fallback": False, "confidence_score": 0.9,
         "context_docs_count": 2,
     }.items() <= found.diagnostics.items()  # fmt: skip
+
+
+def assessment_metrics(replies: Sequence[Assessment]) -> ValidatorMetrics:
+    """The metrics of assessments, counted as the audit does."""
+    infos = [each.diagnostics for each in replies]
+    return metrics_from_counts(
+        ValidatorCounts(
+            replies=len(replies),
+            confidence=sum(each.confidence for each in replies) / (len(replies) or 1),
+            fallbacks=sum(bool(info["used_fallback"]) for info in infos),
+            failed=sum(not info["passed"] for info in infos),
+            doubts=sum(bool(info["uncertainty_expressed"]) for info in infos),
+        )
+    )
 
 
 def test_the_seven_metrics() -> None:

@@ -77,6 +77,7 @@ async def test_a_reader_gets_no_secret_of_its_parent(tmp_path: Path, monkeypatch
     assert environment["LC_TIME"] == "C.UTF-8"
 
 
+@pytest.mark.slow
 async def test_a_document_of_the_largest_upload_is_read_within_the_memory_limit() -> None:
     """20 MB of HTML with many elements."""
     element = b"<div class='a b c'><p>lorem ipsum dolor <b>sit</b> amet</p></div>\n"
@@ -106,6 +107,7 @@ async def test_a_refusal_of_a_reader_is_its_own_sentence() -> None:
         await document_process.cut(b" ", DocumentFormat.TEXT, Names())
 
 
+@pytest.mark.slow
 async def test_a_document_with_too_much_text_is_refused_with_its_length() -> None:
     """The length and the limit are said."""
     with pytest.raises(DocumentRejected, match="holds 10,000,001 characters, the limit is 10,000,000"):

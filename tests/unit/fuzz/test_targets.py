@@ -103,6 +103,7 @@ def test_no_input_breaks_the_property_of_a_target(target: Target) -> None:
     check()
 
 
+@pytest.mark.slow
 def test_no_stored_input_breaks_the_property_of_its_target() -> None:
     """The corpus is a regression test too, and stays small."""
     sizes = 0

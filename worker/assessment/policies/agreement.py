@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.assessment.non_answers.recogniser import is_non_answer
+from worker.assessment.non_answers import is_non_answer
 from worker.assessment.reading.numbers import figures
 from worker.assessment.text.citations import without_citations
-from worker.assessment.text.matching import Words
 from worker.assessment.text.words import fact_units, normalised_text, text_units
 
+STEM: Final = 5
+"""Fewest letters of a shared stem."""
+NEAR: Final = 0.8
+"""How far another form of a word counts."""
 _HALVES: Final = frozenset({"am", "pm"})
 """Parts of a time of day, which is compared as a figure."""
 
@@ -23,12 +26,13 @@ class _Facts:
     Attributes:
         units: words that can state a fact, comparable.
         figures: numbers and times of day in one spelling.
+        stems: beginnings of the longer units.
         answers: False for a draft that says that it has no answer.
     """
 
     units: frozenset[str]
     figures: frozenset[str]
-    words: Words
+    stems: frozenset[str]
     answers: bool
 
 
@@ -39,7 +43,7 @@ def _facts(draft: str) -> _Facts:
     stated = figures(text)
     numbers = {min(each, key=len) for each in stated.numbers}
     times = {f"{time // 60}:{time % 60:02}" for time in stated.times}
-    return _Facts(units, frozenset(numbers | times), Words(units), not is_non_answer(draft))
+    return _Facts(units, frozenset(numbers | times), frozenset(map(_stem, units)), not is_non_answer(draft))
 
 
 def agreement(draft: str, others: Sequence[str]) -> float:
@@ -51,9 +55,18 @@ def agreement(draft: str, others: Sequence[str]) -> float:
     said, compared = _facts(draft), [found for other in others if (found := _facts(other)).answers]
     if not said.answers or not compared:
         return 0.0
-    words = _mean([max(each.words.holds(unit) for each in compared) for unit in said.units])
+    words = _mean([max(_holds(each, unit) for each in compared) for unit in said.units])
     numbers = _mean([float(any(each in other.figures for other in compared)) for each in said.figures])
     return min(words, numbers)
+
+
+def _stem(unit: str) -> str:
+    return unit[: max(STEM, len(unit) - 3)]
+
+
+def _holds(facts: _Facts, unit: str) -> float:
+    """0..1, how surely a draft has a word: itself, or another form of it."""
+    return 1.0 if unit in facts.units else NEAR * (len(unit) >= STEM and _stem(unit) in facts.stems)
 
 
 def most_central(drafts: Sequence[str]) -> int:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Final
 
-from worker.assessment.non_answers.recogniser import is_non_answer
+from worker.assessment.non_answers import is_non_answer
 from worker.assessment.policies.design import Design, MeasuredLimit
 from worker.assessment.policies.outcomes import check_policy, non_answer_assessment, policy_name
 from worker.assessment.policies.shortfalls import Shortfall, found_shortfalls, shortfall_reasons
+from worker.assessment.policies.texts import texts
 from worker.assessment.policies.vetoes import VETO_REASONS, Veto, vetoes
 from worker.assessment.reading.asking import DraftReading, Wanted, reading_request
 from worker.assessment.reading.checked import CheckedReading
@@ -27,13 +27,7 @@ from worker.model import Action, Assessment, Tier
 VERBATIM_CONFIDENCE: Final = 0.99
 """Of 618 invented answers of two sets of conversations none is verbatim (``docs/confidence.md``)."""
 NOTHING_STORED: Final = "the account has no documents"
-FALLBACKS: Mapping[str, str] = MappingProxyType(
-    {
-        "en": "I could not find a reliable answer to that, so I would rather not guess.",
-        "vi": "Tôi không tìm thấy câu trả lời đáng tin cậy nên không muốn đoán.",
-        "zh": "我没有找到可靠的答案，不想随意猜测。",
-    }
-)
+FALLBACKS = texts("calibrated_fallbacks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

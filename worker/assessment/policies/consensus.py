@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from worker.assessment.non_answers.recogniser import is_non_answer
+from worker.assessment.non_answers import is_non_answer
 from worker.assessment.policies import calibrated
 from worker.assessment.policies.agreement import agreement
 from worker.assessment.policies.calibrated import FALLBACKS, READ_LIMITS, CalibratedPolicy

@@ -5,60 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from types import MappingProxyType
 
 from pydantic import ConfigDict, with_config
 
+from worker.assessment.policies.texts import texts
 from worker.model import Tier
 
-MISSING: Mapping[str, str] = MappingProxyType(
-    {
-        "en": "I could not find the rest of the answer in our documents.",
-        "vi": "Tôi không tìm thấy phần còn lại của câu trả lời trong tài liệu của chúng tôi.",
-        "zh": "其余部分我在我们的资料中没有找到。",
-        "de": "Den Rest der Antwort habe ich in unseren Unterlagen nicht gefunden.",
-        "es": "No he encontrado el resto de la respuesta en nuestros documentos.",
-        "fr": "Je n'ai pas trouvé le reste de la réponse dans nos documents.",
-    }
-)
-CONFIDENCE: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "en": {
-            Tier.HIGH: "This answer is based on our documents.",
-            Tier.MEDIUM: "This answer may be incomplete. Please check important details.",
-        },
-        "vi": {
-            Tier.HIGH: "Câu trả lời này dựa trên tài liệu của chúng tôi.",
-            Tier.MEDIUM: "Câu trả lời này có thể chưa đầy đủ. Vui lòng kiểm tra lại các chi tiết quan trọng.",
-        },
-        "zh": {
-            Tier.HIGH: "此回答依据我们的资料。",
-            Tier.MEDIUM: "此回答可能不完整，请核对重要信息。",
-        },
-        "de": {
-            Tier.HIGH: "Diese Antwort beruht auf unseren Unterlagen.",
-            Tier.MEDIUM: "Diese Antwort ist möglicherweise unvollständig. Bitte prüfen Sie wichtige Angaben.",
-        },
-        "es": {
-            Tier.HIGH: "Esta respuesta se basa en nuestros documentos.",
-            Tier.MEDIUM: "Esta respuesta puede estar incompleta. Compruebe los detalles importantes.",
-        },
-        "fr": {
-            Tier.HIGH: "Cette réponse s'appuie sur nos documents.",
-            Tier.MEDIUM: "Cette réponse est peut-être incomplète. Veuillez vérifier les détails importants.",
-        },
-    }
-)
-SUGGESTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "en": "You could ask about:",
-        "vi": "Bạn có thể hỏi về:",
-        "zh": "您可以询问：",
-        "de": "Sie können nach diesen Themen fragen:",
-        "es": "Puede preguntar por estos temas:",
-        "fr": "Vous pouvez poser une question sur ces sujets :",
-    }
-)
+MISSING = texts("missing")
+CONFIDENCE: Mapping[str, Mapping[str, str]] = texts("confidence")
+SUGGESTIONS = texts("suggestions")
 _MOST_CHARS = 2000
 _MOST_PROMPT_CHARS = 20_000
 

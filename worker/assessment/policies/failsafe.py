@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from worker.assessment.non_answers.recogniser import is_non_answer, without_idioms
+from worker.assessment.non_answers import is_non_answer, without_idioms
 from worker.assessment.policies.design import Design, MeasuredLimit
 from worker.assessment.policies.failsafe_policy import RESPONSES, ErrorKind, FailsafePolicy
 from worker.assessment.policies.outcomes import draft_preview, policy_name

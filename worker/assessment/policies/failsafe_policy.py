@@ -9,21 +9,14 @@ from types import MappingProxyType
 
 from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.outcomes import check_policy
+from worker.assessment.policies.texts import texts, words
 from worker.model import Action
 
-UNCERTAINTY_INDICATORS = (
-    "i'm not sure", "i don't know", "uncertain", "maybe", "possibly", "i think", "i believe", "might be",
-    "could be", "not certain", "unclear", "ambiguous", "difficult to determine", "hard to say", "i cannot",
-    "i can't", "unable to", "insufficient information",
-)  # fmt: skip
+UNCERTAINTY_INDICATORS = words("failsafe_uncertainty")
 """FailsafeNode, "Uncertainty Indicators"."""
-
-PARTIAL_INDICATORS = (
-    "partial", "incomplete", "some of", "part of", "limited", "only able to", "partially", "to some extent",
-)  # fmt: skip
+PARTIAL_INDICATORS = words("failsafe_partial")
 """FailsafeNode, "Partial Response Indicators"."""
-
-ERROR_KEYWORDS = ("error", "failed", "exception", "cannot", "unable")
+ERROR_KEYWORDS = words("failsafe_errors")
 """FailsafeNode, "Error Keywords"."""
 
 
@@ -39,36 +32,11 @@ class ErrorKind(StrEnum):
 
 
 CATEGORY_KEYWORDS: Mapping[ErrorKind, tuple[str, ...]] = MappingProxyType(
-    {
-        ErrorKind.TOOL_FAILURE: ("tool failed", "execution failed", "error occurred"),
-        ErrorKind.TIMEOUT: ("timeout", "timed out", "request expired"),
-        ErrorKind.TECHNICAL_LIMITATION: ("technical limitation", "cannot process", "not capable"),
-        ErrorKind.INSUFFICIENT_INFO: ("not enough information", "need more details"),
-        ErrorKind.AMBIGUOUS_QUERY: ("ambiguous", "unclear", "multiple interpretations"),
-        ErrorKind.UNCERTAINTY: ("not sure", "don't know", "maybe", "possibly"),
-    }
+    {kind: tuple(texts("failsafe_categories")[kind]) for kind in ErrorKind}
 )
 """FailsafeNode, "Smart Error Categorization", example trigger keywords."""
-
-RESPONSES: Mapping[str, str] = MappingProxyType(
-    {
-        # the first three are FailsafeNode's templates; the others follow their style
-        ErrorKind.UNCERTAINTY: "I understand there's uncertainty about this question. Let me honestly "
-        "explain what I can be confident about and suggest specific ways you could get better help.",
-        ErrorKind.INSUFFICIENT_INFO: "I need more information to provide a complete answer to your question. "
-        "Could you please provide additional details about your specific requirements, context, or "
-        "constraints?",
-        ErrorKind.TECHNICAL_LIMITATION: "I encountered a technical limitation while processing your request. "
-        "I can try to help in a different way if you'd like to rephrase your question or break it down into "
-        "smaller parts.",
-        ErrorKind.AMBIGUOUS_QUERY: "Your question can be read in more than one way. Could you tell me "
-        "which of them you mean?",
-        ErrorKind.TOOL_FAILURE: "Something I need in order to answer did not work. Please try again in a "
-        "moment, or tell me what you need and I will try another way.",
-        ErrorKind.TIMEOUT: "Finding the answer took too long. Please try again, or ask for one part of it "
-        "at a time.",
-    }
-)
+RESPONSES: Mapping[str, str] = texts("failsafe_responses")
+"""The first three are FailsafeNode's templates; the others follow their style."""
 
 SHARES = (
     "confidence_threshold", "judge_below", "uncertainty_penalty", "most_uncertainty_penalty",
@@ -153,8 +121,8 @@ class FailsafePolicy:
         _check_categories("category_keywords", self.category_keywords)
         for name in ("uncertainty_indicators", "partial_indicators", "error_keywords"):
             _check_words(name, getattr(self, name))
-        for category, words in self.category_keywords.items():
-            _check_words(f"category_keywords.{category}", words)
+        for category, keywords in self.category_keywords.items():
+            _check_words(f"category_keywords.{category}", keywords)
         for profile, responses in self.profile_responses.items():
             _check_categories(f"profile_responses.{profile}", responses)
         if not self.profile_key.strip():

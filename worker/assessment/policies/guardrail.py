@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from worker.assessment.non_answers.recogniser import is_non_answer
+from worker.assessment.non_answers import is_non_answer
 from worker.assessment.policies.design import Design, MeasuredLimit, Record
 from worker.assessment.policies.outcomes import check_policy, non_answer_assessment, policy_name
 from worker.assessment.reading.asking import NOTHING, DraftReading, Wanted

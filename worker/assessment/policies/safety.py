@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from worker.assessment.non_answers.recogniser import is_non_answer
+from worker.assessment.non_answers import is_non_answer
 from worker.assessment.policies.design import Design, MeasuredLimit
 from worker.assessment.policies.outcomes import policy_name
 from worker.assessment.policies.safety_checks import (

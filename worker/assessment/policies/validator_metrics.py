@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-from worker.model import Assessment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,18 +52,4 @@ def metrics_from_counts(counts: ValidatorCounts) -> ValidatorMetrics:
         hallucination_reduction_rate=counts.fallbacks / (counts.failed or 1),
         uncertainty_expressed_count=counts.doubts,
         uncertainty_expression_rate=counts.doubts / every,
-    )
-
-
-def assessment_metrics(assessments: Sequence[Assessment]) -> ValidatorMetrics:
-    """The seven metrics of a set of this policy's assessments."""
-    infos = [a.diagnostics for a in assessments]
-    return metrics_from_counts(
-        ValidatorCounts(
-            replies=len(assessments),
-            confidence=sum(a.confidence for a in assessments) / (len(assessments) or 1),
-            fallbacks=sum(bool(info.get("used_fallback")) for info in infos),
-            failed=sum(not info.get("passed") for info in infos),
-            doubts=sum(bool(info.get("uncertainty_expressed")) for info in infos),
-        )
     )

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, Final
 
-from worker.assessment.non_answers.recogniser import admits_ignorance, is_non_answer
+from worker.assessment.non_answers import admits_ignorance, is_non_answer
 from worker.assessment.policies.design import Design, MeasuredLimit, Record
 from worker.assessment.policies.outcomes import check_policy, policy_name
+from worker.assessment.policies.texts import texts, words
 from worker.assessment.policies.validator_metrics import ValidatorCounts, metrics_from_counts
 from worker.assessment.text.citations import citation_check, without_citations
 from worker.assessment.text.language import author_language
@@ -22,36 +22,16 @@ from worker.assessment.text.words import normalised_text, text_units
 from worker.assessment.values import DraftCase
 from worker.model import Action, Assessment, Json, Tier
 
-OVERCONFIDENCE_PATTERNS = (
-    # Confidence Validation: "Definitely X", "Chắc chắn 100%", etc.
-    "definitely", "absolutely", "certainly", "without a doubt", "undoubtedly", "100%", "guaranteed",
-    "chắc chắn", "hoàn toàn chắc", "không nghi ngờ gì",
-    "绝对", "肯定", "毫无疑问", "百分之百",
-)  # fmt: skip
-
+OVERCONFIDENCE_PATTERNS = words("overconfidence")
+"""Confidence Validation: "Definitely X", "Chắc chắn 100%", etc."""
 _NEGATED = re.compile(
     r"\b(?:not|never|cannot|\w+n't|nothing is|không|chưa|chẳng) (?:(?:be|been|quite|yet|thể|hề|dám|phải) )*"
     r"(?:definitely|absolutely|certainly|100%|guaranteed|chắc chắn|hoàn toàn chắc)(?!\w)"
     r"|(?:不|没|沒)(?:能|敢|太|是|可以|会)?(?:绝对|肯定|百分之百)"
 )
 
-FALLBACKS: Mapping[str, str] = MappingProxyType(
-    {
-        "en": "I don't have enough information to answer this reliably, so I would rather not guess."
-        "{learning} You could put the question differently, ask again later, or ask about a related topic.",
-        "vi": "Tôi không có đủ thông tin để trả lời chắc chắn nên không muốn đoán.{learning} Bạn có thể hỏi "
-        "theo cách khác, hỏi lại sau, hoặc hỏi về một chủ đề liên quan.",
-        "zh": "我没有足够的信息来可靠地回答这个问题，不想随意猜测。{learning}"
-        "您可以换一种问法，稍后再问，或询问相关的话题。",
-    }
-)
-LEARNING: Mapping[str, str] = MappingProxyType(
-    {
-        "en": " I learn from new sources every {hours} hours.",
-        "vi": " Tôi học từ các nguồn mới mỗi {hours} giờ.",
-        "zh": "我每{hours}小时从新的来源学习。",
-    }
-)
+FALLBACKS: Mapping[str, str] = texts("validators_fallbacks")
+LEARNING: Mapping[str, str] = texts("validators_learning")
 
 
 class ValidatorFault(StrEnum):

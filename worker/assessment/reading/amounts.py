@@ -8,11 +8,11 @@ from typing import Final
 
 from worker.assessment.reading.arithmetic import derived_numbers, values_of
 from worker.assessment.reading.clauses import content_of, speaking_of
-from worker.assessment.reading.dates import counted_days, counted_years, named_dates
+from worker.assessment.reading.dates import counted_days, counted_ordinals, counted_years, named_dates
 from worker.assessment.reading.languages import language_of, same_language, says
 from worker.assessment.reading.numbers import DAY_MINUTES, Figures, figures
 from worker.assessment.reading.units import BARE, THING, UNITS, Amounts, amounts
-from worker.assessment.text.wordlists import folded_text
+from worker.assessment.text.wordlists import folded_text, list_pattern
 from worker.assessment.text.words import split_sentences
 
 HALF_DAY: Final = DAY_MINUTES // 2
@@ -27,36 +27,41 @@ MEASURED: Final = frozenset(UNITS - {"hour", "minute", "day", "month"})
 """Units that a bare hour of a time, or a number of a calendar day, cannot have."""
 
 
-def missing_figures(sentence: str, *, draft: str, quoted: str, passages: str, question: str) -> list[str]:
+def missing_figures(
+    sentence: str, *, draft: str, quoted: str, passages: str, question: str, asked: str
+) -> list[str]:
     """The numbers and times of a sentence that its evidence does not give.
 
     They may stand in a quote, in the question, or in a sentence of the passages that speaks of the same, or
     follow by arithmetic: two steps where the sentence says that it concludes ("so", "that makes"), else
     one. A number with a unit of measure must have that unit there, and must not stand for another amount of
-    the quotes.
+    the quotes. Earlier lines of the conversation are no evidence: arithmetic and counts may use them.
     """
     said = figures(sentence)
     if not said.numbers and not said.times:
         return []
     if len(said.numbers) > MOST_NUMBERS:
         return [f"{len(said.numbers)} numbers"]
-    parts = speaking_of(sentence, passages)
+    parts = _giving(sentence, draft=draft, quoted=quoted, passages=passages)
     known = [figures(quoted), figures(question), *map(figures, parts)]
     times = frozenset().union(*(each.times | each.possible_times for each in known))
     bare = _hours(times) | _hours_between(times | said.times) | _calendar(f"{quoted}\n{question}")
-    derived = derived_numbers(sentence, said, known, bare)
+    earlier = figures(asked)
+    counts = frozenset().union(*(each for each, unit in earlier.units_of() if unit in BARE))
+    derived = derived_numbers(sentence, said, [known[0], earlier, *known[1:]], bare)
+    derived |= counted_ordinals(quoted) | _halves((quoted, *speaking_of(sentence, passages)))
     written = _written_units(known, figures(draft))
     comparable = same_language(sentence, quoted)
     stated = frozenset().union(*(each.amounts for each in known))
     missing = [
         readings
         for readings, unit in said.units_of()
-        if readings.isdisjoint(derived if unit in MEASURED else derived | bare)
+        if readings.isdisjoint(derived | (frozenset() if unit in MEASURED else bare))
+        and (unit not in BARE or readings.isdisjoint(counts))
         and not _is_example(readings, sentence)
         and (
             not _has_unit(readings, unit, written, stated, comparable=comparable)
             or _replaces(readings, unit, figures(draft), known)
-            or _is_misplaced(readings, unit, sentence=sentence, quoted=quoted, question=question, parts=parts)
         )
     ]
     numbers = _hours(times) | written.keys()
@@ -64,24 +69,26 @@ def missing_figures(sentence: str, *, draft: str, quoted: str, passages: str, qu
     return [max(each) for each in missing] + [f"{time // 60}:{time % 60:02}" for time in late]
 
 
-def _is_misplaced(
-    readings: frozenset[str], unit: str, *, sentence: str, quoted: str, question: str, parts: Sequence[str]
-) -> bool:
-    """Whether an amount stands only in sentences that are less like the sentence than its quotes are.
+def _giving(sentence: str, *, draft: str, quoted: str, passages: str) -> tuple[str, ...]:
+    """The sentences of the passages that may give a number that no quote has.
 
-    The quotes must have another amount in that unit, which the sentence does not state.
+    For the sentence of the draft that is most like the quotes only those that are more like it than they
+    are: other sentences of a draft may rest on other passages, which a judge did not always quote.
     """
-    said = amounts(readings, unit)
-    others = [each for each, its_unit in figures(quoted).units_of() if its_unit == unit]
-    if unit in BARE or not others or not said.isdisjoint(figures(quoted).amounts | figures(question).amounts):
-        return False
-    bare = frozenset().union(*(each for each, its_unit in figures(quoted).units_of() if its_unit in BARE))
-    if not figures(sentence).readings.isdisjoint(bare.union(*others)) or not same_language(sentence, quoted):
-        return False
-    words = content_of(sentence)
-    alike = max(len(words & content_of(part)) for part in split_sentences(quoted))
-    holding = [part for part in parts if not said.isdisjoint(figures(part).amounts)]
-    return alike > max((len(words & content_of(part)) for part in holding), default=0)
+    parts = speaking_of(sentence, passages)
+    if not same_language(sentence, quoted) or _likeness(sentence, quoted) < _most_alike(quoted, draft):
+        return parts
+    alike = _most_alike(sentence, quoted)
+    return tuple(part for part in parts if _likeness(sentence, part) > alike)
+
+
+def _most_alike(one: str, text: str) -> int:
+    """The likeness of a text to the sentence of another text that is most like it."""
+    return max((_likeness(one, part) for part in split_sentences(text)), default=0)
+
+
+def _likeness(one: str, other: str) -> int:
+    return len(content_of(one) & content_of(other))
 
 
 def _written_units(known: Sequence[Figures], draft: Figures) -> dict[str, set[str]]:
@@ -113,13 +120,22 @@ def _has_unit(
 
 def _replaces(readings: frozenset[str], unit: str, draft: Figures, known: Sequence[Figures]) -> bool:
     """Whether an amount stands in place of one that the quotes have and the draft leaves out."""
-    if unit in BARE or not amounts(readings, unit).isdisjoint(known[0].amounts | known[1].amounts):
+    if unit in BARE or not amounts(readings, unit).isdisjoint(known[0].amounts):
         return False
     bare = frozenset().union(*(each for each, its_unit in draft.units_of() if its_unit in BARE))
     others = [each for each, its_unit in known[0].units_of() if its_unit == unit]
     elsewhere = [each - bare for each, its_unit in known[0].units_of() if its_unit in BARE]
     kept = frozenset().union(*others, *elsewhere)
     return bool(others) and draft.readings.isdisjoint(kept)
+
+
+def _halves(parts: Sequence[str]) -> frozenset[str]:
+    """Half of each amount of a text that says "half"."""
+    halved = (part for part in parts if list_pattern("halves").search(folded_text(part)))
+    values = (
+        value for part in halved for value, unit in values_of(figures(part).units_of()) if unit not in BARE
+    )
+    return frozenset(f"{value / 2:.2f}".rstrip("0").rstrip(".") for value in values)
 
 
 def _hours(times: frozenset[int]) -> frozenset[str]:

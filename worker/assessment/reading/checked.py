@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,7 +10,8 @@ from worker.assessment.reading.courtesy import states_nothing
 from worker.assessment.reading.facts import disagreements
 from worker.assessment.reading.model import Reading, ReadingRequest, SentenceReading
 from worker.assessment.reading.quotes import located, whole_clauses
-from worker.model import ReadSentence, Verdict
+from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.model import Quote, ReadSentence, Verdict
 
 UNPROVEN: Final = 0.0
 """Support of a sentence that the judge does not support, or whose verdict does not stand."""
@@ -59,11 +61,17 @@ def checked_reading(request: ReadingRequest, reading: Reading) -> CheckedReading
     )
 
 
+def _instructs(quote: Quote, passages: Sequence[tuple[str, str]]) -> bool:
+    """Whether a quote speaks to the reader of replies: an instruction in a passage is no evidence."""
+    return list_pattern("instructions").search(folded_text(whole_clauses(quote, passages))) is not None
+
+
 def _checked(
     text: str, span: tuple[int, int], read: SentenceReading, request: ReadingRequest
 ) -> ReadSentence:
     found = [located(quote, request.passages) for quote in read.quotes]
-    quotes = tuple(dict.fromkeys(quote for quote in found if quote is not None))
+    standing = (quote for quote in found if quote is not None)
+    quotes = tuple(dict.fromkeys(each for each in standing if not _instructs(each, request.passages)))
     against: tuple[str, ...] = ()
     support: float | None = UNPROVEN
     if read.verdict is Verdict.SUPPORTED and quotes:
@@ -72,6 +80,7 @@ def _checked(
             draft=" ".join(request.sentences),
             quoted="\n".join(dict.fromkeys(whole_clauses(quote, request.passages) for quote in quotes)),
             passages=request.evidence,
+            question=request.question,
             asked=request.asked,
         )
         against = tuple(f"{each.kind}: {each.detail}"[:80] for each in noticed)

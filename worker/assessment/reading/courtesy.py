@@ -17,9 +17,12 @@ MOST_COURTESY_WORDS: Final = 4
 """The same beside a word of regret or thanks ("I am sorry, get well soon!")."""
 _ABOUT: Final = re.compile(
     r"(?: you| ihnen| dir| euch)?[\s,]*"
-    r"(?:about|for|to hear|that you|über|für|wegen|pour|de|du|des|por|per|om|voor|za)\b[^,.;:!?]*[.!]*"
+    r"(?:about|for|to (?:hear|read|see|learn)|that you|über|für|wegen|pour|de|du|des|por|per|om|voor|za)"
+    r"\b[^,.;:!?]*[.!]*"
 )
 """What is regretted or thanked for; it states nothing, whatever it names."""
+_MISHAP: Final = re.compile(r" (?:that )?(?:it|this|things) [^,.;:!?\d]*[.!]*")
+"""What went wrong, after regret ("it still is not right"); it states nothing where it has hardly a word."""
 
 
 def states_nothing(sentence: str, *, asked: str, passages: str) -> bool:
@@ -30,7 +33,7 @@ def states_nothing(sentence: str, *, asked: str, passages: str) -> bool:
     head, body = headed(sentence)
     if head and not body:  # what follows is compared with it
         return True
-    if disagreements(sentence, draft="", quoted="", passages="", asked=asked):
+    if disagreements(sentence, draft="", quoted="", passages="", question=asked, asked=asked):
         return False
     folded = folded_text(sentence).strip()
     if folded.endswith(("?", "？")) or is_small_talk(folded):
@@ -39,5 +42,7 @@ def states_nothing(sentence: str, *, asked: str, passages: str) -> bool:
     if courtesy is not None and _ABOUT.fullmatch(folded[courtesy.end() :]) is not None:
         return True
     said = content_of(list_pattern("courtesies").sub(" ", folded))
+    if courtesy is not None and _MISHAP.fullmatch(folded[courtesy.end() :]) and len(said) <= MOST_WORDS:
+        return True
     most = MOST_WORDS if courtesy is None else MOST_COURTESY_WORDS
     return len(said) <= most and said.isdisjoint(content_of(passages))

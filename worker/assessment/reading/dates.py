@@ -18,6 +18,7 @@ LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "zh", 
 WORKING_DAYS: Final = frozenset(f"day{number}" for number in range(5))
 WEEKEND: Final = frozenset({"day5", "day6"})
 EVERY_DAY: Final = WORKING_DAYS | WEEKEND
+MONTHS: Final = frozenset(f"month{number}" for number in range(1, 13))
 
 
 @once
@@ -25,7 +26,11 @@ def named_dates(text: str) -> frozenset[str]:
     """The days and months of a text, as ``day0`` (Monday) and ``month1`` (January); ranges are filled."""
     folded = folded_text(text)
     pattern, names = _names()
-    found = [(match.start(), match.end(), names[match[0]]) for match in pattern.finditer(folded)]
+    found = [
+        (match.start(), match.end(), names[match[0]])
+        for match in pattern.finditer(folded)
+        if match[0] not in AMBIGUOUS or _is_month(folded, match)
+    ]
     dates = {name for _, _, name in found}
     for (_, end, first), (start, _, last) in pairwise(found):
         if _RANGE.fullmatch(folded[end:start]) and first.startswith("day") and last.startswith("day"):
@@ -36,7 +41,7 @@ def named_dates(text: str) -> frozenset[str]:
 def missing_dates(sentence: str, *, draft: str, quoted: str, ground: str, asked: str) -> list[str]:
     """The dates of a sentence that neither stand in the ground nor are counted from a day that was asked.
 
-    A day of the week that stands elsewhere in the passages must not replace the days of the quotes.
+    A day or month that stands elsewhere in the passages must not replace those of the quotes.
     """
     said = named_dates(sentence)
     if not said:
@@ -45,10 +50,18 @@ def missing_dates(sentence: str, *, draft: str, quoted: str, ground: str, asked:
     counted |= {f"month{month}" for month, _ in counted_days(ground)}
     known = covered_dates(quoted) | covered_dates(asked) | counted
     missing = said - covered_dates(ground) - counted
-    quoted_days = named_dates(quoted) & EVERY_DAY
-    if quoted_days and quoted_days.isdisjoint(covered_dates(draft)):
-        missing |= (said & EVERY_DAY) - known
+    for kind in (EVERY_DAY, MONTHS):
+        of_quotes = named_dates(quoted) & kind
+        if of_quotes and of_quotes.isdisjoint(covered_dates(draft)):
+            missing |= (said & kind) - known
     return sorted(missing)
+
+
+def _is_month(folded: str, match: re.Match[str]) -> bool:
+    """Whether a word that is not always a month stands beside a day, or after "in" or "until"."""
+    before = folded[max(0, match.start() - LOOK_BACK) : match.start()]
+    day = _DAY_BEFORE.search(before) or _DAY_AFTER.match(folded[match.end() : match.end() + 4])
+    return day is not None or _MONTH_FOLLOWS.search(before) is not None
 
 
 def _weekdays(text: str) -> set[int]:
@@ -82,6 +95,13 @@ def counted_years(text: str) -> frozenset[str]:
     return frozenset(str(year + sign * step) for year in years for step in steps for sign in (1, -1))
 
 
+@once
+def counted_ordinals(text: str) -> frozenset[str]:
+    """The numbers of the ordinals of a text from the third on; "first" and "second" do not only count."""
+    found = (_ordinals()[each[0]] for each in list_pattern("ordinals").finditer(folded_text(text)))
+    return frozenset(str(number) for number in found if number >= 3)
+
+
 @cache
 def _ordinals() -> Mapping[str, int]:
     found: dict[str, int] = {}
@@ -97,7 +117,7 @@ def _calendar_days(text: str) -> set[date]:
     folded, found = folded_text(text), set()
     for match in pattern.finditer(folded):
         name = names[match[0]]
-        beside = _DAY_BEFORE.search(folded[max(0, match.start() - 8) : match.start()])
+        beside = _DAY_BEFORE.search(folded[max(0, match.start() - LOOK_BACK) : match.start()])
         beside = beside or _DAY_AFTER.match(folded[match.end() : match.end() + 4])
         if name.startswith("month") and beside is not None and 1 <= int(beside[1]) <= LEAST_MONTH:
             found |= {date(year, int(name[5:]), int(beside[1])) for year in (2024, 2025)}
@@ -135,8 +155,12 @@ def _names() -> tuple[re.Pattern[str], Mapping[str, str]]:
     names: dict[str, str] = {}
     for word, name in date_names().items():
         names.setdefault(folded_text(word), name)
-    names = {word: name for word, name in names.items() if len(word) > 2 and word not in AMBIGUOUS}
-    plurals = {f"{word}s": name for word, name in names.items() if word[-1].isalpha() and word.isascii()}
+    names = {word: name for word, name in names.items() if len(word) > 2}
+    plurals = {
+        f"{word}s": name
+        for word, name in names.items()
+        if word[-1].isalpha() and word.isascii() and word not in AMBIGUOUS
+    }
     names = plurals | names
     spaced = one_of(
         sorted((word for word in names if word.isascii() or word[0] < "\u3000"), key=len, reverse=True)
@@ -147,6 +171,12 @@ def _names() -> tuple[re.Pattern[str], Mapping[str, str]]:
 
 _DAY_BEFORE: Final = re.compile(r"(?<!\d)(\d{1,2})(?:\.|st|nd|rd|th|er)?\s(?:of\s|de\s)?$")
 _DAY_AFTER: Final = re.compile(r"\s(\d{1,2})(?!\d)")
+_MONTH_FOLLOWS: Final = re.compile(
+    r"(?<!\w)(?:in|until|till|since|from|by|of|early|late|mid|im|bis|seit|ab|anfang|ende|en|de|jusqu'en|depuis|desde"
+    r"|hasta|a|di|fino a|da|em|até|tot|vanaf|eind|w|do|od)[\s-]$"
+)
+LOOK_BACK: Final = 12
+"""Characters before the name of a month in which its day or its preposition stands."""
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 MOST_STEP: Final = 15
 """Days that people count from a day of the week."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from worker.assessment.reading.addresses import missing_addresses
 from worker.assessment.reading.amounts import missing_figures
+from worker.assessment.reading.bounds import other_bound
 from worker.assessment.reading.clauses import speaking_of
 from worker.assessment.reading.dates import missing_dates
 from worker.assessment.reading.names import missing_names
@@ -25,6 +27,8 @@ class Fact(StrEnum):
     CONDITION = "condition"
     OPPOSITE = "opposite"
     PRICE = "price"
+    BOUND = "bound"
+    ADDRESS = "address"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,7 @@ class Disagreement:
 
 
 def disagreements(
-    sentence: str, *, draft: str, quoted: str, passages: str, asked: str
+    sentence: str, *, draft: str, quoted: str, passages: str, question: str, asked: str
 ) -> tuple[Disagreement, ...]:
     """The facts of a sentence that its evidence does not state; silent where code cannot be sure.
 
@@ -49,24 +53,31 @@ def disagreements(
         draft: all sentences of the draft.
         quoted: the quotes, one a line.
         passages: all passages with their titles.
+        question: as the customer put it; its numbers may be repeated.
         asked: the question, with the conversation before it.
     """
-    sentence, draft, quoted, passages, asked = map(encodable_text, (sentence, draft, quoted, passages, asked))
+    texts = (sentence, draft, quoted, passages, question, asked)
+    sentence, draft, quoted, passages, question, asked = map(encodable_text, texts)
     dropped, ground = dropped_condition(sentence, quoted), f"{quoted}\n{passages}\n{asked}"
     near = speaking_of(sentence, passages)
     flip = flipped(sentence, draft=draft, quoted=quoted)
     predicate = denied(sentence, draft=draft, quoted=quoted, near=near)
     waiver = DUTY if waived(sentence, quoted=quoted, near=near) else None
     opposite = opposed(sentence, quoted)
+    bound = other_bound(sentence, quoted)
     free = free_of_charge(sentence, quoted=quoted, asked=asked, near=near)
     found = {
-        Fact.NUMBER: missing_figures(sentence, draft=draft, quoted=quoted, passages=passages, question=asked),
+        Fact.NUMBER: missing_figures(
+            sentence, draft=draft, quoted=quoted, passages=passages, question=question, asked=asked
+        ),
         Fact.DATE: missing_dates(sentence, draft=draft, quoted=quoted, ground=ground, asked=asked),
         Fact.NAME: missing_names(sentence, draft=draft, ground=ground),
         Fact.NEGATION: [each for each in (flip, predicate) if each],
         Fact.CONDITION: [each for each in (dropped, waiver) if each],
         Fact.OPPOSITE: [opposite] if opposite else [],
         Fact.PRICE: [PRICE] if free else [],
+        Fact.BOUND: [bound] if bound else [],
+        Fact.ADDRESS: missing_addresses(sentence, f"{quoted}\n{passages}"),
     }
     return tuple(
         Disagreement(kind=kind, detail=detail) for kind, details in found.items() for detail in details
@@ -75,4 +86,6 @@ def disagreements(
 
 def prepare() -> None:
     """Load the word lists, CLDR names and patterns that the first call needs."""
-    disagreements("Yes, 2 days.", draft="Yes, 2 days.", quoted="No.", passages="All 3.", asked="When?")
+    disagreements(
+        "Yes, 2 days.", draft="Yes, 2 days.", quoted="No.", passages="All 3.", question="When?", asked="When?"
+    )

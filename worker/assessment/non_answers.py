@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from worker.assessment.non_answers.grammar import Grammar
-from worker.assessment.non_answers.grammars import ADMISSIONS, IDIOMS
 from worker.assessment.text.citations import without_citations
+from worker.assessment.text.grammars import Grammar, grammars, idioms
 from worker.assessment.text.small_talk import is_small_talk
 from worker.assessment.text.wordlists import folded_text, list_pattern
 
@@ -24,7 +23,6 @@ _MOST_CHARS = 600
 _SENTENCE = re.compile(r"[^.!?。！？…\n]+[.!?。！？…]*")
 _CLAUSE_END = r"[,，、;；:：()（）\"“”«»—–]|\s-\s"
 _DIGIT = re.compile(r"\d")
-_IDIOM = re.compile("|".join(IDIOMS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +61,7 @@ def admits_ignorance(text: str) -> bool:
 
 def without_idioms(text: str) -> str:
     """Folded text without idioms that only look like an admission: "if you do not know your size"."""
-    return _IDIOM.sub(" … ", folded_text(text))
+    return idioms().sub(" … ", folded_text(text))
 
 
 def _says_nothing_else(plain: str, patterns: _Patterns) -> bool:
@@ -115,17 +113,18 @@ def prepare() -> None:
 
 @cache
 def _compiled() -> Mapping[str, _Patterns]:
-    return {language: _patterns(grammar) for language, grammar in ADMISSIONS.items()}
+    return {language: _patterns(grammar) for language, grammar in grammars("non_answers").items()}
 
 
 def _patterns(grammar: Grammar) -> _Patterns:
-    word = (r"(?<!\w)", r"(?!\w)") if grammar.spaced else ("", "")
-    admission = "|".join(f"(?:{each})" for each in grammar.admissions)
+    before, after = grammar.word_ends
     gap = r"[\s']+" if grammar.spaced else r"\s*"
     return _Patterns(
-        split=re.compile(f"{_CLAUSE_END}|{word[0]}(?:{grammar.contrasts}){word[1]}"),
-        admission=re.compile(f"{word[0]}(?:{admission}){word[1]}"),
-        filler=re.compile(f"(?:(?:{grammar.filler}){word[1]}(?:{gap}|$))*(?:{grammar.sources})?"),
-        dependent=re.compile(grammar.dependent),
-        condition=re.compile(grammar.condition),
+        split=re.compile(f"{_CLAUSE_END}|{before}(?:{grammar.one_of('contrasts')}){after}"),
+        admission=re.compile(f"{before}(?:{grammar.one_of('admissions')}){after}"),
+        filler=re.compile(
+            f"(?:(?:{grammar.one_of('filler')}){after}(?:{gap}|$))*(?:{grammar.one_of('sources')})?"
+        ),
+        dependent=re.compile(grammar.one_of("dependent")),
+        condition=re.compile(grammar.one_of("condition")),
     )

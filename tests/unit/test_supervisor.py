@@ -7,14 +7,13 @@ import asyncio
 import pytest
 import structlog
 
-from worker import restarting
-from worker.cancellation import cancel_all
-from worker.restarting import repeated, restarted
+from worker import supervisor
+from worker.supervisor import Supervisor
 
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restarting, "RESTART_S", 0.001)
+    monkeypatch.setattr(supervisor, "RESTART_S", 0.001)
 
 
 class Job:
@@ -43,10 +42,11 @@ async def test_an_endless_job_starts_again_after_a_bug_and_after_its_end() -> No
     bug = ValueError("bug")
     job = Job(bug, None, bug)
     with structlog.testing.capture_logs() as lines:
-        running = asyncio.create_task(restarted("sweep", job.run, job.note))
+        work = Supervisor(job.note)
+        work.loop("sweep", job.run)
         async with asyncio.timeout(5):
             await job.lasting.wait()
-        await cancel_all((running,))
+        await work.close()
 
     assert [line["event"] for line in lines] == ["job_failed", "job_ended_early", "job_failed"]
     assert {line["job"] for line in lines} == {"sweep"}
@@ -56,7 +56,30 @@ async def test_an_endless_job_starts_again_after_a_bug_and_after_its_end() -> No
 async def test_a_job_that_ends_is_run_until_it_succeeds() -> None:
     """A check at the start is repeated after a bug, and once it has ended it does not run again."""
     job = Job(ValueError("bug"), None)
-    await repeated("check", job.run, job.note)
+    work = Supervisor(job.note)
+    work.once("check", job.run)
+    await asyncio.wait(work.running)
 
     assert not job.runs
     assert len(job.failed) == 1
+
+
+async def test_a_piece_of_work_that_fails_is_reported_and_not_repeated() -> None:
+    """Its ids are in the log line; the other work goes on."""
+    bug = ValueError("bug")
+    job, other = Job(bug), Job()
+    work = Supervisor(job.note)
+    with structlog.testing.capture_logs() as lines:
+        work.loop("other", other.run)
+        work.start("takeover", job.run(), entry_id="1-0")
+        await asyncio.wait(work.running, timeout=0.05)
+
+    assert [(line["event"], line["job"], line["entry_id"]) for line in lines] == [
+        ("job_failed", "takeover", "1-0")
+    ]
+    assert job.failed == [("takeover", bug)]
+    assert len(work.running) == 1
+
+    await work.close()
+
+    assert not work.running

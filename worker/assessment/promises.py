@@ -12,24 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from worker.assessment.promises.asian import CHINESE, VIETNAMESE
-from worker.assessment.promises.english import ENGLISH
-from worker.assessment.promises.european import FRENCH, GERMAN, SPANISH
-from worker.assessment.promises.grammar import PromiseGrammar
 from worker.assessment.reading.verbatim import copies
 from worker.assessment.text.citations import without_citations
+from worker.assessment.text.grammars import Grammar, grammars
 from worker.assessment.text.wordlists import folded_text
 from worker.assessment.text.words import split_sentences
 from worker.assessment.values import DraftCase
-
-GRAMMARS: Mapping[str, PromiseGrammar] = {
-    "en": ENGLISH,
-    "vi": VIETNAMESE,
-    "zh": CHINESE,
-    "de": GERMAN,
-    "es": SPANISH,
-    "fr": FRENCH,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +55,13 @@ def prepare() -> None:
 
 @cache
 def _compiled() -> Mapping[str, _Patterns]:
-    return {language: _patterns(grammar) for language, grammar in GRAMMARS.items()}
+    return {language: _patterns(grammar) for language, grammar in grammars("promises").items()}
 
 
-def _patterns(grammar: PromiseGrammar) -> _Patterns:
-    before, after = (r"(?<!\w)", r"(?!\w)") if grammar.spaced else ("", "")
-
-    def one_of(phrases: tuple[str, ...]) -> re.Pattern[str]:
-        return re.compile(f"{before}(?:{'|'.join(f'(?:{each})' for each in phrases)}){after}")
-
+def _patterns(grammar: Grammar) -> _Patterns:
+    before, after = grammar.word_ends
     return _Patterns(
-        own=one_of(grammar.own), team=one_of(grammar.team), not_promised=re.compile(grammar.not_promised)
+        own=re.compile(f"{before}(?:{grammar.one_of('own')}){after}"),
+        team=re.compile(f"{before}(?:{grammar.one_of('team')}){after}"),
+        not_promised=re.compile(grammar.one_of("not_promised")),
     )

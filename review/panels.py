@@ -1,0 +1,31 @@
+"""Parts of pages that optional features render."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from features.feature import panels
+
+NOTHING: Markup = Markup("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """A rendered part of a page.
+
+    Attributes:
+        detail: what the access log says about the reading, beside the page's own detail.
+    """
+
+    html: Markup = NOTHING
+    detail: dict[str, int] = field(default_factory=dict)
+
+
+async def load_panels(place: str, *subject: Any, **options: Any) -> Panel:
+    """The panels of a place, joined in the order of the features."""
+    found = [await panel(*subject, **options) for panel in panels(place)]
+    detail = {name: number for each in found for name, number in each.detail.items()}
+    return Panel(html=Markup("").join(each.html for each in found), detail=detail)

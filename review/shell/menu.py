@@ -1,0 +1,42 @@
+"""Links that optional features add: tabs of an account's pages, buttons and links of a decision's page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from features.feature import items
+from review.access import Right
+
+
+class MenuPlace(StrEnum):
+    """Where a link stands."""
+
+    ACCOUNT = "account"
+    DECISION = "decision"
+    DECISION_REVIEW = "decision_review"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MenuEntry:
+    """A link to a page of the account or the decision that is shown.
+
+    Attributes:
+        route: name of the page.
+        title: marked for translation.
+        right: on the account.
+        after: of a tab, the name of the page whose tab stands before this one.
+        only: of a link below the review of a decision, the outcome that the decision must have.
+    """
+
+    place: MenuPlace
+    route: str
+    title: str
+    right: Right
+    after: str = ""
+    only: str = ""
+
+
+def menu(place: str) -> tuple[MenuEntry, ...]:
+    """The entries of a place, of the features in force."""
+    return tuple(each for each in items("menu") if each.place == place)
