@@ -26,13 +26,11 @@ from db.people.records import Person
 from db.review_store import Store
 from review.access import missing_right_message
 from review.auth import api_tokens, form_replay, oidc_pages, sign_in_page
-from review.auth.openid_provider import OpenIdProvider
 from review.auth.password_page import FIRST_PASSWORD_PAGES
 from review.auth.second_factor_page import PAGES_WITHOUT_FACTOR
 from review.background import run_background
 from review.content_covers import with_organisation_covers
-from review.dashboard.reused import ReusedFigures
-from review.first_run.services import FirstRunServices
+from review.figures.reused import ReusedFigures
 from review.http import form_guards
 from review.http.error_handlers import error_page, refusal_json
 from review.http.headers import SecurityHeaders
@@ -57,6 +55,8 @@ from review.languages import mark
 from review.languages.reader import load_languages
 from review.languages.times import load_formats
 from review.routes import PAGES
+from review.services.first_run import FirstRunServices
+from review.services.openid_provider import OpenIdProvider
 from worker.errors import StorageUnavailable
 from worker.places import NoPlace
 from worker.settings import ReviewSettings

@@ -20,7 +20,7 @@ from db.audit.conversation_confidence import MOST_CONVERSATIONS, conversation_co
 from db.audit.filters import Filters
 from db.conversation_owners import ConversationIds, OwnerCause, OwnerRecord, Takeover
 from db.figures.answers import AnswerRange, answer_figures
-from review.wording import RECHECK_MARK, tier_wording
+from review.words.decisions import RECHECK_MARK, tier_wording
 from worker.contract import idle_end
 from worker.model import Tier
 

@@ -21,18 +21,18 @@ from db.reviews import exchanges, queue_items
 from db.webhooks.of_reply import ReplyDelivery, deliveries_of_reply
 from review.access import Right
 from review.answers.panel import load_answer_panel
-from review.collaboration.panel import load_collaboration
 from review.content_covers import cover_reason
+from review.decision.collaboration_panel import load_collaboration
 from review.decision.draft_grounds import assessed_draft, decision_grounds, decision_reading
 from review.decision.list_position import load_position
 from review.decision.measure_bars import measure_bars
+from review.decision.review_form import ReviewDraft
 from review.decision.review_panel import ReviewPanel, load_review_panel
 from review.decision.view import DecisionRecord, build_view, without_reviews
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import ngettext
 from review.learn.wording import GROUPS
-from review.queues.review_form import ReviewDraft
 from worker.snapshot import Snapshot
 
 NOTHING_SEALED: Final = Sealed(count=0, expires_at=None)

@@ -31,7 +31,7 @@ from review.decision.highlights import MatchLine, finding_spans, highlighted_htm
 from review.decision.margin import Margin
 from review.decision.notices import notices
 from review.languages import gettext
-from review.wording import MODERATOR_OUTCOMES, attempt_wording, duration_wording, value_wording
+from review.words.decisions import MODERATOR_OUTCOMES, attempt_wording, duration_wording, value_wording
 from worker.model import Json
 from worker.reasons import Reason, ReasonFamily, reasons_of
 from worker.snapshot import ModeratorRecord, Snapshot, SnapshotStage

@@ -19,12 +19,12 @@ from db.figures.error_rates import ErrorSelection
 from db.reviews import queue_items
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
-from review.dashboard import ranges
-from review.dashboard.ranges import Range
+from review.figures import ranges
+from review.figures.ranges import Range
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.learn.reliability_plot import reliability_plot
-from review.typed_numbers import typed_number
+from review.typed.numbers import typed_number
 from worker.account_settings import AccountRejected
 from worker.adaptive import STEP
 from worker.model import Account

@@ -7,7 +7,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from review.dashboard.svg import decoration, share, tag
+from review.charts.svg import decoration, share, tag
 from worker.statistics.sequential import Comparison, ComparisonVerdict
 
 ROOM: Final = 1.15

@@ -7,10 +7,10 @@ from typing import Final
 
 from markupsafe import Markup
 
-from review.dashboard.svg import share, tag
+from review.charts.svg import share, tag
 from review.languages import gettext as _
 from review.languages import ngettext
-from review.wording import percent
+from review.words.decisions import percent
 from worker.statistics.reliability import ReliabilityBin
 
 TOP: Final = 4.0

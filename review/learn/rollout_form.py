@@ -12,7 +12,7 @@ from db.candidates.rollout_steps import LEAST_SHARE
 from review.languages import gettext as _
 from review.languages import mark
 from review.languages.numbers import localized
-from review.typed_numbers import typed_number
+from review.typed.numbers import typed_number
 from worker.rollouts.bounds import MOST_LEAST, Bound, BoundKind, Measure
 from worker.rollouts.comparison import SHARES
 from worker.rollouts.presets import PRESETS, RolloutPreset, RolloutPresetName

@@ -10,7 +10,7 @@ from db.candidates.rollout_records import Rollout, RolloutState, StepKind
 from review.languages import gettext as _
 from review.languages import mark, ngettext
 from review.languages.numbers import localized, plural_number
-from review.wording import duration_wording, percent, usd
+from review.words.decisions import duration_wording, percent, usd
 from worker.rollouts.bounds import (
     NO_SUMS,
     Bound,

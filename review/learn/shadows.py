@@ -24,7 +24,7 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from review.learn.wording import GROUPS, LEFT_OUT, setting_titles
-from review.typed_numbers import typed_number
+from review.typed.numbers import typed_number
 from worker.account_settings import AccountRejected
 from worker.replay.difference import DifferenceKind
 

@@ -16,6 +16,7 @@ from db.audit.sent_replies import measured_replies
 from db.rows import Row
 from review.access import Right
 from review.accounts.account_changes import change_warnings, difference
+from review.accounts.recommended import recommended_limit
 from review.accounts.rule_texts import version_in
 from review.accounts.stored_versions import store_change, version_in_force
 from review.content_covers import category_wording
@@ -24,11 +25,10 @@ from review.languages import gettext as _
 from review.languages import mark
 from review.learn.change_preview import preview_change
 from review.owner import sentences, what_if
-from review.owner.durations import TimeUnit, unit_name
 from review.owner.presets import PRESETS, PresetName, preset_changes, preset_of
-from review.owner.recommended import recommended_limit
 from review.owner.sentences import HOURS, THRESHOLDS, SentenceForm
 from review.owner.what_if import WhatIf
+from review.typed.durations import TimeUnit, unit_name
 from worker.account_settings import changed
 from worker.model import Account, Weekday
 

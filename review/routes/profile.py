@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.auth import api_tokens, password_page, profile_page, second_factor_page
-from review.dashboard import first_steps, home_page
+from review.auth import api_tokens, password_page, second_factor_page
+from review.first_run import checklist as first_steps
+from review.home import page as home_page
 from review.http.page_routes import get, post
-from review.languages import page as language_page
 from review.people import quality_page
+from review.profile import language_page, profile_page
 
 OWN: Final = (
     post("/language", "language", language_page.choose, None),

@@ -6,6 +6,6 @@ from typing import Final
 
 from review.access import Right
 from review.http.page_routes import post
-from review.shell import appearance_page
+from review.profile import appearance_page
 
 SHELL: Final = (post("/appearance", "appearance", appearance_page.change_appearance, Right.SIGNED_IN),)

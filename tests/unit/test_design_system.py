@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from features.feature import parts
+from review.http.icons import icon, icon_names
 from review.http.static_files import STATIC
 from review.shell import navigation
-from review.shell.icons import icon, icon_names
 from tests.support.colours import DECORATIVE, PAIRS, MeasuredPair, colours, contrast, measured
 
 REVIEW = STATIC.parent

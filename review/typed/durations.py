@@ -9,7 +9,7 @@ from typing import Final
 from review.languages import gettext as _
 from review.languages import ngettext
 from review.languages.numbers import localized
-from review.typed_numbers import typed_number
+from review.typed.numbers import typed_number
 
 
 class TimeUnit(StrEnum):

@@ -14,10 +14,10 @@ from typing import Final
 
 from markupsafe import Markup
 
-from review.dashboard.scales import compact, duration, log_ticks, ticks
-from review.dashboard.svg import decoration, pattern, share, stroke, swatch, tag
+from review.charts.scales import compact, duration, log_ticks, ticks
+from review.charts.svg import decoration, pattern, share, stroke, swatch, tag
 from review.languages.numbers import localized
-from review.wording import percent
+from review.words.decisions import percent
 
 FOOT: Final = 12.0
 """Percent of the height that the names below the area take."""

@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias
 from markupsafe import Markup
 
 from db.figures.agreement import Agreement
-from review.dashboard.intervals import interval
-from review.dashboard.measures import Kappa, kappa
+from review.agreement.kappa import Kappa, kappa
+from review.charts.intervals import interval
 from review.languages import mark
 from worker.statistics.shares import Share, weighted, wilson
 

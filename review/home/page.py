@@ -14,11 +14,11 @@ from db.figures import dashboard
 from db.reviews import queue_items
 from review.access import Right
 from review.auth.notices import load_notices
-from review.dashboard import ranges
 from review.dashboard.dashboard_page import figure_filter, range_log_detail
 from review.dashboard.dashboard_view import compare_figures
-from review.dashboard.first_steps import load_checklist
 from review.dashboard.tiles import decision_tiles
+from review.figures import ranges
+from review.first_run.checklist import load_checklist
 from review.first_run.sample_page import load_samples
 from review.http.visit import Visit
 from review.lists.views_page import load_visible_views
@@ -38,9 +38,7 @@ async def show_home(visit: Visit) -> Response:
         return visit.redirect("owner_home", account=owned)
     chosen, person_id = ranges.parse_range({}, visit.now), visit.person.person_id
     found = await visit.store.read_lists(
-        lambda replica: dashboard.load_totals(
-            replica, figure_filter(visit, chosen), now=visit.now, kept=visit.site.kept_figures
-        )
+        lambda replica: dashboard.load_totals(replica, figure_filter(visit, chosen), now=visit.now)
     )
     async with visit.store.reading() as connection:
         own: dict[str, Any] = {

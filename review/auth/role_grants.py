@@ -12,8 +12,7 @@ from db.access_log import LogEntry
 from db.connection import Connection
 from db.people import changes, records, sign_ins
 from db.people.records import Person, RoleGrant
-from review.auth import passwords
-from review.people import grant_limits
+from review.auth import grant_limits, passwords
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

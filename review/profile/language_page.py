@@ -8,7 +8,7 @@ from typing import Final
 from starlette.responses import RedirectResponse, Response
 
 from db.people import languages
-from review.auth.session_start import local_path
+from review.http.local_paths import local_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages.catalogues import LANGUAGES

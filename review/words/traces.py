@@ -7,7 +7,7 @@ from typing import Final
 
 from db.reviews.rulings import ReviewSource
 from review.languages import gettext, mark
-from review.wording import attempt_wording
+from review.words.decisions import attempt_wording
 from worker.account_settings import SETTINGS
 from worker.model import Severity, Stage, StageOutcome
 
@@ -32,7 +32,7 @@ OUTCOMES: Final[Mapping[str, str]] = {
     StageOutcome.SKIPPED: mark("– skipped"),
     "completed": mark("✓ completed"),
 }
-"""Total over stages; an attempt is completed, or ended as ``review.wording.ATTEMPT_OUTCOMES`` names it."""
+"""Total over stages; other endings of attempts are in ``review.words.decisions.ATTEMPT_OUTCOMES``."""
 SEVERITIES: Final[Mapping[str, str]] = {
     Severity.NOTE: mark("note"),
     Severity.WARN: mark("warning"),

@@ -39,7 +39,7 @@ DECISION_LABELS: Final[Mapping[str, str]] = {
 }
 """Total; addresses, files and the JSON API keep the codes."""
 REASON_GROUPS: Final[Mapping[str, str]] = {"blocked": mark("Blocked"), "failed": mark("Silent failures")}
-"""Labels of the groups in ``review.reason_labels``."""
+"""Labels of the groups in ``review.words.reasons``."""
 ATTEMPT_OUTCOMES: Final[Mapping[str, str]] = {
     "timeout": mark("timed out"),
     "connection": mark("no connection"),

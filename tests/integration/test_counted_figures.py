@@ -1,4 +1,4 @@
-"""Rows of counted figures that are kept in memory: the same as those that are read again."""
+"""Figures that are summed from counted spans, beside the decisions counted one by one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ import pytest
 import sqlalchemy as sa
 
 from cli.stack import Stack
-from db.connection import Connection
 from db.figures import dashboard
 from db.figures.figure_sql import COLUMNS, SUMS
 from db.figures.hourly import fill_next
-from db.figures.kept_rows import KeptRows, kept_rows
 from db.figures.parts import CountMeasure, Dimension, PartCount, largest_parts
 from db.figures.reach import FigureFilter
 from db.review_store import Store
@@ -27,14 +25,12 @@ from worker.reasons import BLOCKED
 DAY = datetime(2026, 11, 20, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 NOW = DAY + 13 * HOUR + timedelta(minutes=20)
-REASONS = ("REPLIED", "FLAGGED_RULE", "LLM_ERROR", "MODERATION_FLAGGED")
-ROUND = timedelta(minutes=20)
 
 
 @pytest.fixture
 def url(stack: Stack, template: str) -> str:
     """A database of this test's own: figures are of everything in it."""
-    name = f"hushgate_kept_figures_{next(NUMBERS)}"
+    name = f"hushgate_counted_figures_{next(NUMBERS)}"
     create_database(stack.database_url, name, template)
     return database_at(stack.database_url, name)
 
@@ -80,53 +76,6 @@ async def fill(opened: Store, now: datetime) -> None:
     while filled is not None:
         async with opened.writing() as connection:
             filled = await fill_next(connection, now=now)
-
-
-def asked(now: datetime) -> tuple[FigureFilter, ...]:
-    """Filters of every kind: all accounts, one, some, a scope, other steps."""
-    return (
-        filters(now),
-        filters(now, account="kept-1"),
-        filters(now, accounts=("kept-0", "kept-2")),
-        filters(now, scope="chat"),
-        filters(now, since=DAY - 24 * HOUR, step=24 * HOUR, back=48 * HOUR),
-        filters(now, until=DAY + 9 * HOUR, step=5 * HOUR, back=25 * HOUR),
-    )
-
-
-async def everything(
-    connection: Connection, chosen: FigureFilter, now: datetime, kept: KeptRows | None
-) -> list[Any]:
-    """Figures, busiest accounts and parts; rows without an order are sorted."""
-    found = await dashboard.load_figures(connection, chosen, now=now, kept=kept)
-    names = ("counts", "before", "spreads", "paces", "before_spreads", "trust", "labels", "days")
-    return [
-        *(sorted(map(repr, getattr(found, name))) for name in names),
-        (found.missing, found.missing_before),
-        await dashboard.busiest_accounts(connection, chosen, kept=kept),
-        await largest_parts(connection, chosen, CountMeasure.BLOCKED, now=now, kept=kept),
-    ]
-
-
-async def test_kept_rows_equal_those_that_are_read(url: str, opened: Store) -> None:
-    """Through rounds of new and late decisions and of counting, whatever was asked before."""
-    chance, kept, hits = random.Random(16), kept_rows(), 0
-    for number in range(6):
-        now = NOW + number * ROUND
-        store(url, drawn(chance, now, 60))
-        if number % 3 != 2:
-            await fill(opened, now)
-        for chosen in asked(now):
-            async with opened.reading() as connection:
-                read = await everything(connection, chosen, now, None)
-                size = kept.size
-                first = await everything(connection, chosen, now, kept)
-                again = await everything(connection, chosen, now, kept)
-            hits += kept.size == size
-
-            assert read == first
-            assert read == again
-    assert hits > 0
 
 
 async def test_sums_do_not_depend_on_the_order_of_rows(opened: Store) -> None:
@@ -188,17 +137,3 @@ async def test_the_mean_confidence_of_policies_is_exact_to_a_bin(url: str, opene
 
     shown = {(each["step"], each["policy"]): each["confidence_sum"] for each in found.trust}
     assert dict(sums) == pytest.approx(shown, abs=0.002)
-
-
-def test_the_rows_that_were_not_used_for_longest_are_dropped() -> None:
-    """The number of rows is bounded; what was asked last stays."""
-    kept, rows = kept_rows(10), ({"a": 1}, {"a": 2}, {"a": 3})
-    kept.keep(("one",), rows)
-    kept.keep(("two",), rows)
-    kept.get(("one",))
-    kept.keep(("three",), rows)
-    kept.keep(("large",), rows * 9)
-
-    assert kept.get(("two",)) is None
-    assert kept.get(("large",)) is None
-    assert kept.size <= 10

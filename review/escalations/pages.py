@@ -22,7 +22,7 @@ from review.decision import page
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from review.state_wording import TO_APPROVE
+from review.words.states import TO_APPROVE
 from worker.errors import RejectedError
 from worker.reasons import HELD
 

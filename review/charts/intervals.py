@@ -6,7 +6,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from review.dashboard.svg import decoration, share, tag
+from review.charts.svg import decoration, share, tag
 from worker.statistics.shares import Share
 
 _SCALE: Final = Markup("").join(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from db.figures.figure_sql import RunEvent
-from review import state_wording, wording
 from review.languages import gettext, mark
+from review.words import decisions, states
 
 RUN_EVENTS: Final[Mapping[str, str]] = {
     RunEvent.RETRIED: mark("a call was retried"),
@@ -17,10 +17,10 @@ RUN_EVENTS: Final[Mapping[str, str]] = {
 """Total over ``RunEvent``."""
 YES_OR_NO: Final[Mapping[str, str]] = {"yes": mark("yes"), "no": mark("no")}
 WORDINGS: Final[Mapping[str, Callable[[str], str]]] = {
-    "decision": wording.decision_label,
-    "review": state_wording.review_state,
-    "scope": state_wording.scope_name,
-    "tier": wording.tier_wording,
+    "decision": decisions.decision_label,
+    "review": states.review_state,
+    "scope": states.scope_name,
+    "tier": decisions.tier_wording,
     "ran": lambda choice: gettext(RUN_EVENTS.get(choice, choice)),
     "degraded": lambda choice: gettext(YES_OR_NO.get(choice, choice)),
 }

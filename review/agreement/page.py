@@ -15,11 +15,11 @@ from db.figures import agreement
 from db.figures.agreement import Basis, ReviewSelection
 from db.reviews import queue_items
 from review.access import Right
-from review.dashboard import ranges
-from review.dashboard.agreement_view import SORTS, AgreementTables, agreement_tables
-from review.dashboard.measures import ENOUGH_PAIRS
-from review.dashboard.ranges import BadRange, Range, not_of_list
-from review.dashboard.reused import Counted
+from review.agreement.kappa import ENOUGH_PAIRS
+from review.agreement.tables import SORTS, AgreementTables, agreement_tables
+from review.figures import ranges
+from review.figures.ranges import BadRange, Range, not_of_list
+from review.figures.reused import Counted
 from review.http.visit import Visit
 from review.languages import mark
 

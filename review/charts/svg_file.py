@@ -7,8 +7,8 @@ from typing import Final
 
 from markupsafe import Markup
 
-from review.dashboard.plots import Plot
-from review.dashboard.svg import tag
+from review.charts.plots import Plot
+from review.charts.svg import tag
 
 WIDTH: Final = 960
 HEIGHT: Final = 420

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import RedirectResponse, Response
 
-from review.auth.session_start import local_path
+from review.http.local_paths import local_path
 from review.http.visit import Refused, Visit, set_cookie
 from review.shell.appearance import KEPT_S, SIDEBAR_COOKIE, THEME_COOKIE, Sidebar, Theme
 
