@@ -102,8 +102,8 @@ def retry(
     """Publish payloads again as new entries, oldest first, each once; the dead letters are kept.
 
     Use it for payloads that can be decided now: a limit was raised, or a defect was fixed. A new entry is the
-    last one of its conversation. A letter that was published before is not published again, whoever asks and
-    however an earlier run ended. Exit 1 when some were refused, 5 when all were. Examples:
+    last one of its conversation. A letter that was published before is not published again,
+    even if an earlier run was interrupted. Exit 1 when some were refused, 5 when all were. Examples:
 
         hushgate dead-letters retry 1763761234567-0
 

@@ -131,7 +131,7 @@ def _chosen(
 
 
 def _kept(since: datetime) -> datetime:
-    """The start, but after what retention may have deleted of one table and not of another."""
+    """The start, moved past the time in which retention may have deleted only some of the tables."""
     days = settings_of(RetentionSettings).keep_keys_days
     return max(since, datetime.now(UTC) - timedelta(days=days - 1)) if days else since
 

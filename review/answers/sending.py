@@ -96,7 +96,7 @@ def _new_answer(visit: Visit, row: DecisionRow, given: GivenAnswer, sent: _Sent)
 
 
 def _disclosure(row: DecisionRow, answer: ResolvedAnswer, account: Account) -> str | None:
-    """The account's text on AI; a text that no model wrote has none."""
+    """The account's AI disclosure; empty when no model wrote the text."""
     if answer.outcome not in OF_THE_MODEL or answer.held is None or answer.held.draft is None:
         return None
     return disclosure_for(account, row["message_text"], Snapshot.from_json(row["snapshot_json"]).language)

@@ -93,7 +93,7 @@ class EvaluationMoney:
 
     @property
     def is_exceeded(self) -> bool:
-        """Whether items that ran together cost more than the limit, or what nobody knows."""
+        """Whether items that ran together cost more than the limit, or an unknown amount."""
         return self.is_spent and (bool(self.unpriced) or self.spent > (self.most or 0.0))
 
     @property

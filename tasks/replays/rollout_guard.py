@@ -47,7 +47,7 @@ class CheckRests:
                 return
 
     def _key(self, rollout: Rollout) -> str:
-        """Another one after each step, from which figures begin anew."""
+        """Each step starts a new measurement."""
         return f"{{{self.stream}}}:checked:{rollout.rollout_id}:{rollout.stepped_at.timestamp()}"
 
 

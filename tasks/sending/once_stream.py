@@ -84,7 +84,7 @@ class Outgoing:
     attributes: Mapping[str, str] = field(default_factory=dict)
 
     def fields(self, stream: str, signing_key: bytes | None) -> tuple[str | bytes, ...]:
-        """Names and values of the entry's fields, by turns; with a signature when there is a key."""
+        """Names and values of the entry's fields, alternating; with a signature when there is a key."""
         data = orjson.dumps(dict(self.body))
         fields: dict[str, str | bytes] = {"key": self.key, "data": data, **self.attributes}
         if signing_key is not None:

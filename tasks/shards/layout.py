@@ -55,7 +55,7 @@ class Shard:
 
     @property
     def mark(self) -> str:
-        """The end of its entry ids outside Redis, which numbers the entries of each stream by itself."""
+        """The suffix of its entry ids outside Redis; Redis numbers the entries of each stream separately."""
         return "" if self.of == 1 else f"@{self.number}/{self.of}"
 
     def predecessor(self, of: int) -> Shard:

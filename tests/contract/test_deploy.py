@@ -36,7 +36,8 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 COMPOSE: Final = ROOT / "docker-compose.yml"
 DOCKERFILE: Final = ROOT / "deploy" / "Dockerfile"
 SCHEMA: Final = ROOT / "tests" / "fixtures" / "compose" / "compose-spec.json"
-RUNBOOK: Final = ROOT / "deploy" / "runbook.md"
+INSTALL: Final = ROOT / "deploy" / "install.md"
+LOG_EVENTS: Final = ROOT / "docs" / "log-events.md"
 VARIABLE: Final = re.compile(r"(?<!\$)\$\{(\w+)(:?[-?+][^}]*)?\}")
 OURS: Final = ("migrate", "worker", "beat", "review", "audit-log", "sandbox")
 WORKER_MODULES: Final = (
@@ -270,9 +271,9 @@ def test_no_secret_has_a_default() -> None:
 
 
 def test_every_variable_is_a_setting_or_documented() -> None:
-    """No name in the file is a mystery: our settings, or a row of the runbook's table."""
+    """No name in the file is a mystery: our settings, or a row of the table of deploy/install.md."""
     names = {match[1] for match in VARIABLE.finditer(COMPOSE.read_text())}
-    section = RUNBOOK.read_text().split("## Variables of the Compose file\n")[1].split("\n## ")[0]
+    section = INSTALL.read_text().split("## Variables of the Compose file\n")[1].split("\n## ")[0]
     documented = set(re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE))
 
     assert names - set(ALIASES.values()) <= documented
@@ -642,9 +643,9 @@ def test_beat_is_healthy_while_it_writes_its_file(tmp_path: Path) -> None:
     assert beat_problem(schedule, now=1000 + BEAT_FRESH_S + 1) == f"{schedule} was last written 61 s ago"
 
 
-def test_markers_of_the_source_designs_are_logged_as_the_runbook_says() -> None:
+def test_markers_of_the_source_designs_are_logged_as_documented() -> None:
     """Every event and every field in the table is in the code that writes these lines."""
-    table = RUNBOOK.read_text().split("| marker | event |\n")[1].split("\n\n")[0]
+    table = LOG_EVENTS.read_text().split("| marker | event |\n")[1].split("\n\n")[0]
     named = {name for row in table.splitlines()[1:] for name in re.findall(r"`(\w+)`", row.split("|")[2])}
     files = (ROOT / "tasks" / "entries" / "lines.py", ROOT / "worker" / "trace.py")
     code = "".join(file.read_text() for file in files)

@@ -1,4 +1,4 @@
-"""Broken deployments: the doctor and the alerts name the cause, as docs/operate.md promises."""
+"""Broken deployments: the doctor and the alerts name the cause, as the runbook promises."""
 
 from __future__ import annotations
 

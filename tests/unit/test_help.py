@@ -112,15 +112,12 @@ def test_a_command_is_started_without_the_modules_of_the_others() -> None:
     assert not {"cli.demo.run", "review.app", "openai", "authlib"} & set(done.stdout.split())
 
 
-def test_the_exit_codes_stand_in_help_and_documents() -> None:
-    """Each code has one meaning, in the same words everywhere."""
+def test_the_exit_codes_stand_in_the_help() -> None:
+    """Each code has one meaning."""
     shown = COMMANDS[()].epilog
-    document = (ROOT / "docs" / "cli.md").read_text()
 
     assert set(MEANINGS) == set(ExitCode)
-    for code, meaning in MEANINGS.items():
-        assert f"- {code.value}: {meaning}" in shown
-        assert f"| {code.value} | {meaning} |" in document
+    assert [code for code, meaning in MEANINGS.items() if f"- {code.value}: {meaning}" not in shown] == []
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "hushgate")
