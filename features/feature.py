@@ -25,7 +25,7 @@ class Feature:
 
     name: str
     tables: str = ""  # module that adds its tables to the metadata
-    sql: str = ""  # folder with the functions that ``db.baseline`` creates, one file per topic
+    sql: str = ""  # folder with the functions that ``db.schema.baseline`` creates, one file per topic
     retention: str = ""  # Sequence[db.retention.kept.TableRetention]: how long its tables are kept
     undone: str = ""  # async function of (connection, review id), in the transaction that withdraws a review
     pages: str = ""  # Sequence[review.http.page_routes.PageRoute]: pages and API, each with its right

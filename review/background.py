@@ -12,7 +12,7 @@ from typing import Final
 import structlog
 
 from db.people import invitations, sessions, sign_ins
-from db.rights import session_login
+from db.schema.rights import session_login
 from review import job_runner
 from review.dashboard import figure_counter
 from review.http.visit import Site

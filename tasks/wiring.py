@@ -12,12 +12,12 @@ from typing import Final
 
 from redis.asyncio import Redis
 
-from db import accounts
+from db.account_settings import accounts
+from db.account_settings.compiled_rules import CompiledSets
 from db.candidates.rollouts import running_rollouts
-from db.compiled_rules import CompiledSets
-from db.database_clock import DatabaseClock
+from db.health.database_clock import DatabaseClock
+from db.health.probe import probe
 from db.pool import Pool, create_pool
-from db.probe import probe
 from tasks.entries.deciding import Decider
 from tasks.entries.gate import Gate
 from tasks.entries.handler import EntryHandler

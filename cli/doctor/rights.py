@@ -10,7 +10,7 @@ import psycopg
 
 from cli.doctor.check import DoctorCheck, failed, warned
 from cli.options import own_connections
-from db.rights import SessionLogin, session_login
+from db.schema.rights import SessionLogin, session_login
 from db.sessions.settings import SessionState, load_session_state
 from worker.settings import Settings
 

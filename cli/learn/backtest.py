@@ -25,7 +25,7 @@ from cli.learn.chosen import SavedViewName, filters_of_view, ids_of_filters
 from cli.options import database_url, own_connections
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LogEntry, LoggedAction, append_entry
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.candidates.backtest_examples import load_examples
 from db.candidates.backtests import Backtest, begin_backtest
 from db.candidates.candidates import candidate_account

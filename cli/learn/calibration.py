@@ -11,7 +11,7 @@ import typer
 from cli.learn.changes import require_used
 from cli.options import database_url, own_connections, read_lists, time_of
 from cli.output import emit, emit_json, fail, print_message, stdout_is_terminal
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.figures.calibration import CalibrationSample, calibration_sample
 from db.figures.error_rates import ErrorSelection
 from worker.account_settings import AccountRejected

@@ -11,7 +11,7 @@ import typer
 
 from cli.exit_codes import ExitCode
 from cli.output import fail
-from db.accounts import is_used
+from db.account_settings.accounts import is_used
 from db.candidates.candidates import SettingsCandidate, checked_account, get_candidate
 from db.pool import Pool
 from worker.account_settings import SETTINGS

@@ -18,7 +18,7 @@ from cli.learn.golden_shared import found_set, log_reading, run_golden
 from cli.options import settings_of
 from cli.output import fail, print_message, progress_bar
 from cli.output_file import Force, output_file, refuse_existing
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.candidates.candidates import candidate_account
 from db.candidates.golden_records import GoldenSet
 from db.candidates.golden_runs import store_run

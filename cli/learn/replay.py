@@ -20,7 +20,7 @@ from cli.learn.chosen import SavedViewName, chosen_ids
 from cli.options import database_url, own_connections, settings_of
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LogEntry, LoggedAction, append_entry
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.answers.replayed import ReplayDelivery, SendResult, is_released
 from db.candidates.candidates import SettingsCandidate, candidate_account
 from db.candidates.recordings import StoredDecision, load_decisions

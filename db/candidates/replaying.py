@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from db.account_versions import get_version
+from db.account_settings.account_versions import get_version
 from db.candidates.candidates import candidate_account, get_candidate
 from db.candidates.recordings import StoredDecision
 from db.pool import Pool

@@ -14,7 +14,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from db.access_log import LogEntry, LoggedAction, append_entry
-from db.accounts import IN_FORCE, SERIALISE, current_account, store_version
+from db.account_settings.accounts import IN_FORCE, SERIALISE, current_account, store_version
 from db.candidates.candidates import checked_account, get_candidate
 from db.candidates.returned import returned_event
 from db.candidates.rollout_figures import load_figures

@@ -13,7 +13,7 @@ import psycopg
 from psycopg.rows import class_row
 
 from db.access_log import LogEntry, LoggedAction, append_entry
-from db.accounts import SERIALISE, current_account
+from db.account_settings.accounts import SERIALISE, current_account
 from db.candidates.candidates import checked_account, get_candidate
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from db import conversation_owners
 from db.access_log import LoggedAction
 from db.answers import records
 from db.audit import decision_context, erased, settings_snapshot, similar
@@ -15,8 +14,9 @@ from db.audit.conversation_confidence import of_newest_replies
 from db.audit.decision_context import DecisionRow, Sealed
 from db.candidates.shadow_results import StoredFinding, findings_of_decision
 from db.connection import Connection
-from db.conversation_owners import ConversationIds, OwnerRecord
 from db.escalations.listing import load_escalation
+from db.history import conversation_owners
+from db.history.conversation_owners import ConversationIds, OwnerRecord
 from db.reviews import exchanges, queue_items
 from db.webhooks.of_reply import ReplyDelivery, deliveries_of_reply
 from review.access import Right

@@ -20,8 +20,8 @@ from db.audit.decision_context import (
 )
 from db.audit.settings_snapshot import SettingsSnapshot
 from db.candidates.shadow_results import StoredFinding
-from db.conversation_owners import OwnerRecord
 from db.escalations.listing import EscalationRecord
+from db.history.conversation_owners import OwnerRecord
 from db.webhooks.of_reply import ReplyDelivery
 from review.content_covers import cover_reason
 from review.decision import margins

@@ -11,8 +11,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from uuid_utils.compat import uuid7
 
-from db import accounts
 from db.access_log import LoggedAction
+from db.account_settings import accounts
 from db.audit.decision_context import DecisionRow, get_decision
 from db.people.attempts import AttemptKind
 from db.people.first_steps import decided_event

@@ -9,8 +9,8 @@ from typing import Final
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from db import accounts
 from db.access_log import LoggedAction
+from db.account_settings import accounts
 from db.connection import Connection
 from db.documents import storage
 from db.people.sample_data import (

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from db.access_log import LogEntry, LoggedAction
-from db.accounts import VersionMoved, current_account, store_account
+from db.account_settings.accounts import VersionMoved, current_account, store_account
 from db.figures.adaptive import accounts_due
 from db.figures.calibration import calibration_sample
 from db.figures.error_rates import ErrorSelection

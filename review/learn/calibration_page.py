@@ -12,7 +12,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.candidates.candidates import CandidateSource, add_candidate
 from db.figures.calibration import CalibrationSample, calibration_sample
 from db.figures.error_rates import ErrorSelection

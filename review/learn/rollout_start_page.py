@@ -8,7 +8,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.candidates.candidates import SettingsCandidate, get_candidate
 from db.candidates.rollout_records import Author, RolloutRefused, RolloutState
 from db.candidates.rollout_steps import start_rollout

@@ -8,8 +8,8 @@ from typing import Final
 
 from starlette.responses import Response
 
-from db import account_versions
 from db.access_log import LoggedAction
+from db.account_settings import account_versions
 from db.audit import search
 from db.audit.decision_list import BRIEF
 from db.audit.filters import Filters

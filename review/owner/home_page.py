@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from db import accounts
 from db.access_log import LoggedAction
+from db.account_settings import accounts
 from db.answers import waiting
 from db.answers.sending import AnswerConflict, MessageGone
 from db.answers.waiting import WaitingItem

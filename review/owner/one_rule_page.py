@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from db import accounts
 from db.access_log import LoggedAction
+from db.account_settings import accounts
 from review.access import Right
 from review.accounts import rule_trial
 from review.accounts.rule_trial import RECENT, Trial

@@ -9,9 +9,9 @@ from typing import Final
 
 from starlette.responses import Response
 
-from db import account_versions
 from db.access_log import LoggedAction
-from db.account_versions import AccountVersion
+from db.account_settings import account_versions
+from db.account_settings.account_versions import AccountVersion
 from db.audit.sent_replies import measured_replies
 from db.rows import Row
 from review.access import Right

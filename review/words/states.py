@@ -28,7 +28,7 @@ OWNER_CAUSES: Final[Mapping[str, str]] = {
     "command": mark("taken by a person"),
     "release": mark("released to the AI"),
 }
-"""Why the owner of a conversation changed; total over ``db.conversation_owners.OwnerCause``."""
+"""Why the owner of a conversation changed; total over ``db.history.conversation_owners.OwnerCause``."""
 CLOSING_CAUSES: Final[Mapping[str, str]] = {
     "released": mark("released to the AI"),
     "answered": mark("answered by a person"),

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from db import outbox
 from db.connection import Connection
-from db.database_clock import DatabaseClock
+from db.health.database_clock import DatabaseClock
 from db.outbox import WaitingReply, WereSent
 from db.outgoing.events import OutgoingEvent
 from db.outgoing.locked_batch import LockedBatch

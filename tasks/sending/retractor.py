@@ -11,7 +11,7 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from db.database_clock import DatabaseClock
+from db.health.database_clock import DatabaseClock
 from db.pool import Pool
 from db.reviews import retractions
 from db.reviews.retractions import Retraction

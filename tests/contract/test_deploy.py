@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from cli.main import command_line
 from cli.stack import Stack
-from db.logins import LOGINS, Service
+from db.schema.logins import LOGINS, Service
 from review.http.visit import READERS
 from sandbox.__main__ import _parser as sandbox_options
 from tasks.health import BEAT_FRESH_S, beat_problem, worker_problem

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from db.account_versions import get_version
-from db.accounts import store_account
+from db.account_settings.account_versions import get_version
+from db.account_settings.accounts import store_account
 from db.candidates.recordings import StoredDecision
 from db.candidates.replaying import Replayer
 from db.pool import Pool, create_pool

@@ -14,7 +14,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 from starlette.testclient import TestClient
 
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.candidates.backtests import Backtest, begin_backtest
 from db.candidates.candidates import (
     CandidateSource,

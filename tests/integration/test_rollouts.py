@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from db import accounts
+from db.account_settings import accounts
 from db.candidates import rollout_steps, rollouts
 from db.candidates.candidates import (
     CandidateSource,

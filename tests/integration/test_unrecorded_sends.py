@@ -13,7 +13,7 @@ from psycopg.rows import dict_row
 from redis.asyncio import Redis
 
 from db import decisions
-from db.conversation_owners import OwnerCause, Takeover, take_conversation
+from db.history.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.pool import WORKER_ROLE, Pool, create_pool
 from tasks.lanes.stream import connect
 from tasks.sending.relay import Relay

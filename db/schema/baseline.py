@@ -29,7 +29,8 @@ FEATURE_FILES: Final[tuple[Path, ...]] = tuple(
     file for folder in parts("sql") for file in sorted(folder.glob("*.sql"))
 )
 FILES: Final = {
-    file.stem: file for file in (*sorted((Path(__file__).parent / "sql").glob("*.sql")), *FEATURE_FILES)
+    file.stem: file
+    for file in (*sorted((Path(__file__).parent.parent / "sql").glob("*.sql")), *FEATURE_FILES)
 }
 """By name; features add functions."""
 BEFORE_TABLES: Final = ("extensions", "roles", "index_functions")

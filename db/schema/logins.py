@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import psycopg
 from psycopg.sql import SQL, Identifier, Literal
 
-from db.migrate import LOCK
 from db.pool import AUDIT_ROLE, GATEWAY_ROLE, WORKER_ROLE
 from db.review_store import REVIEWER_ROLE
+from db.schema.migrate import LOCK
 from db.sessions.prepared import SETTINGS
 from worker.errors import ConfigurationError
 

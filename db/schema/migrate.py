@@ -18,7 +18,7 @@ from alembic.util import CommandError
 from psycopg.errors import LockNotAvailable
 from sqlalchemy.exc import OperationalError
 
-from db import baseline
+from db.schema import baseline
 from db.sessions.driver import driver_url
 from db.sessions.pooler import BACKEND
 from worker.errors import ConfigurationError

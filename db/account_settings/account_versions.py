@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from db.accounts import SETTABLE, account_from_row
+from db.account_settings.accounts import SETTABLE, account_from_row
 from db.pool import Pool, fetch_dicts
 from worker.account_settings import RULES
 from worker.model import Account
