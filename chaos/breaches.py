@@ -137,7 +137,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.AFTER_TAKEOVER,
-        file="db/conversation_owners.py",
+        file="db/history/conversation_owners.py",
         right="%(conversation_id)s, %(people_until)s::timestamptz",
         wrong="%(conversation_id)s, %(now)s::timestamptz",
     ),

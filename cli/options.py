@@ -15,7 +15,7 @@ from db.audit.decision_list import read_connection
 from db.audit.list_connection import list_connection
 from db.connection import Connection
 from db.pool import Pool, check_reachable, create_pool
-from review.lists import moments
+from review.typed import moments
 from tasks.shards.clients import connect
 from worker.errors import ConfigurationError
 from worker.settings import DatabaseSettings, Environment, OutgoingStreamSettings, StreamSettings, load

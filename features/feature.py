@@ -25,7 +25,7 @@ class Feature:
 
     name: str
     tables: str = ""  # module that adds its tables to the metadata
-    sql: str = ""  # folder with the functions that ``db.baseline`` creates, one file per topic
+    sql: str = ""  # folder with the functions that ``db.schema.baseline`` creates, one file per topic
     retention: str = ""  # Sequence[db.retention.kept.TableRetention]: how long its tables are kept
     undone: str = ""  # async function of (connection, review id), in the transaction that withdraws a review
     pages: str = ""  # Sequence[review.http.page_routes.PageRoute]: pages and API, each with its right
@@ -44,7 +44,6 @@ class Feature:
     on_settings: str = ""  # statement run in the transaction that stores an account's settings
     arms: str = ""  # async function of (pool, accounts): the settings tried on a share of conversations
     fleet_figures: str = ""  # async function of a connection: further fields of StoredFigures
-    digest_counts: str = ""  # async function of (connection, accounts, since): further fields of DigestCounts
     outgoing: str = ""  # Mapping of outgoing event types to their schemas
 
 

@@ -11,14 +11,11 @@ from typing import Final
 
 import structlog
 
-from db.collaboration import presence
 from db.people import invitations, sessions, sign_ins
-from db.rights import session_login
+from db.schema.rights import session_login
 from features.feature import items
 from review import job_runner
 from review.dashboard import figure_counter
-from review.digests.run import run_digests
-from review.first_run.sample_page import tend_samples
 from review.http.visit import Site
 from review.queues import queue_filler
 from worker.errors import StorageUnavailable
@@ -31,7 +28,7 @@ RETRY_S: Final = 1.0
 
 
 async def sweep_expired_access(site: Site) -> None:
-    """Delete expired sessions, sign-ins, counted attempts, links, invitations and presence, forever."""
+    """Delete expired sessions, sign-ins, counted attempts, links and invitations, forever."""
     idle = timedelta(seconds=site.settings.review_idle_s)
     while True:
         try:
@@ -40,7 +37,6 @@ async def sweep_expired_access(site: Site) -> None:
                 await sessions.delete_expired_sessions(connection, now=now, idle=idle)
                 await sign_ins.delete_expired_sign_ins(connection, now=now)
                 await invitations.delete_expired_invitations(connection, now=now)
-                await presence.delete_past_presence(connection, now)
         except StorageUnavailable as error:
             log.warning("review_sweep_postponed", kind=error.kind)
         await asyncio.sleep(SWEEP_S)
@@ -65,8 +61,6 @@ TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
     figure_counter.run_counter,
     sweep_expired_access,
     queue_filler.run,
-    run_digests,
-    tend_samples,
 )
 """Tasks that run while the server runs; one that a bug ends starts again."""
 

@@ -8,8 +8,8 @@ from typing import Final
 
 from pydantic import SecretStr
 
-from db.conversations import PostgresConversations
 from db.documents.retrieval import PostgresRetriever
+from db.history.conversations import PostgresConversations
 from db.pool import Pool
 from tasks.limits.guards import Guards, connections
 from tasks.metrics.process import WorkerMetrics

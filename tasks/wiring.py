@@ -12,13 +12,13 @@ from typing import Final
 
 from redis.asyncio import Redis
 
-from db import accounts
-from db.compiled_rules import CompiledSets
-from db.database_clock import DatabaseClock
+from db.account_settings import accounts
+from db.account_settings.compiled_rules import CompiledSets
+from db.health.database_clock import DatabaseClock
+from db.health.probe import probe
 from db.outbox import WaitingReply
 from db.outgoing.events import OutgoingEvent
 from db.pool import Pool, create_pool
-from db.probe import probe
 from db.reviews.retractions import Retraction
 from features.feature import parts
 from tasks.entries.deciding import Decider

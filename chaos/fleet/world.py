@@ -25,8 +25,8 @@ from chaos.kinds import Role
 from chaos.plan import Plan
 from cli.deployment import loopback
 from cli.stack import Stack
-from db import logins, migrate
-from db.logins import Service
+from db.schema import logins, migrate
+from db.schema.logins import Service
 from sandbox.server import SandboxHandle
 from sandbox.server import start as start_sandbox
 from tasks.publishing.publish import open_shards

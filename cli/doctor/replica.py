@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from cli.doctor.check import DoctorCheck, passed, warned
 from db.audit.list_connection import load_lag
-from db.fitness import fitness
+from db.health.fitness import fitness
 from worker.settings import Settings
 
 NAME = "read replica"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final
-from urllib.parse import urlsplit
 
 from starlette.responses import RedirectResponse, Response
 
@@ -13,6 +11,7 @@ from db.connection import Connection
 from db.people import changes, sessions
 from db.people.records import Person
 from review.auth.form_replay import KeptForm
+from review.http.local_paths import START, local_path
 from review.http.visit import (
     FORM_COOKIE,
     SESSION_COOKIE,
@@ -23,8 +22,6 @@ from review.http.visit import (
     set_cookie,
 )
 from review.languages import gettext as _
-
-START: Final = "/"
 
 
 async def start_session(
@@ -79,11 +76,3 @@ async def require_session(visit: Visit, connection: Connection) -> None:
     """Refuse (401) when the session has ended since the request began; else it lasts until the commit."""
     if not await sessions.lock_session(connection, visit.token):
         raise Refused(401, "Sign in first", "Your session has ended.")
-
-
-def local_path(target: str | None) -> str:
-    """The target when it is a path of this site, else the start page."""
-    if not target or not target.startswith("/") or target.startswith(("//", "/\\")):
-        return START
-    parts = urlsplit(target)
-    return START if parts.scheme or parts.netloc or "\\" in target or not target.isprintable() else target

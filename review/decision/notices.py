@@ -11,7 +11,7 @@ from review.decision.explanation import MESSAGE
 from review.languages import gettext as _
 from review.languages import ngettext
 from review.languages.numbers import localized
-from review.wording import DRAFT_PROBLEMS, attempt_wording, count_wording, duration_wording, shortened
+from review.words.decisions import DRAFT_PROBLEMS, attempt_wording, count_wording, duration_wording, shortened
 from worker.assessment import ReadingOutcome
 from worker.model import DecisionKind, FailurePolicy
 from worker.reasons import Reason

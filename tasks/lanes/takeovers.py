@@ -8,7 +8,7 @@ from datetime import datetime
 import structlog
 
 from db.commits.known import decided_events
-from db.conversation_owners import OwnerCause, Takeover, take_conversation
+from db.history.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.pool import Pool
 from tasks.entries.rulebooks import Rulebooks
 from tasks.lanes.stream import AgentEntry

@@ -15,8 +15,8 @@ import pytest
 import sentry_sdk
 from redis import Redis
 
-from db import logins
-from db.logins import LOGINS, Service
+from db.schema import logins
+from db.schema.logins import LOGINS, Service
 from tasks.alerts.known import alerts_key
 from tasks.alerts.watch import AlertWatch
 from tasks.process import telemetry

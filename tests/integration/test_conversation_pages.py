@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from db.conversation_owners import OwnerCause, Takeover, take_conversation
+from db.history.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.people.records import Role
 from db.pool import create_pool
 from tests.integration.test_review_attacks import hand_queue, signed_in

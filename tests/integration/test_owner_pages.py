@@ -12,7 +12,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.people.records import Role
 from db.pool import create_pool
 from review.owner import sentences

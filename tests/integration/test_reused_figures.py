@@ -11,7 +11,8 @@ from selectolax.lexbor import LexborHTMLParser
 from uuid_utils.compat import uuid7
 
 from db.people.records import Role
-from review.dashboard import agreement_page, reused
+from review.agreement import page as agreement_page
+from review.figures import reused
 from tests.support.review_world import World
 from tests.support.reviewing import add_person, site
 

@@ -20,8 +20,8 @@ from db.people.records import Person, Role, RoleGrant
 from db.review_store import Store
 from review.app import build_app
 from review.auth import passwords
-from review.first_run.services import FirstRunServices
 from review.queues import queue_filler
+from review.services.first_run import FirstRunServices
 from worker.settings import ReviewSettings
 
 Value = TypeVar("Value")

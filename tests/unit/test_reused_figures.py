@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from review.dashboard.reused import ReusedFigures
+from review.figures.reused import ReusedFigures
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 

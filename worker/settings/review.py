@@ -13,7 +13,6 @@ from worker.moderation import CATEGORIES
 from worker.settings.breached_passwords import BreachedPasswords
 from worker.settings.documents import DocumentSettings
 from worker.settings.environment import Environment, HttpUrl
-from worker.settings.mail import MailSettings
 from worker.settings.metrics import MetricsSettings
 from worker.settings.moderation import ModerationSettings
 from worker.settings.retention import key_bytes
@@ -39,9 +38,7 @@ class SiteSettings(Environment):
     )
 
 
-class ReviewSettings(
-    SiteSettings, DocumentSettings, ModerationSettings, WebhookSettings, MailSettings, MetricsSettings
-):
+class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, WebhookSettings, MetricsSettings):
     """Settings of the review pages."""
 
     review_idle_s: float = Field(
@@ -136,22 +133,6 @@ class ReviewSettings(
         default=False,
         alias="HUSHGATE_REVIEW_COVERS_REQUIRED",
         description="True: people may cover more categories than these, but not fewer.",
-    )
-    break_after_min: int = Field(
-        default=0,
-        ge=0,
-        le=480,
-        alias="HUSHGATE_REVIEW_BREAK_AFTER_MIN",
-        description="Minutes of reading decisions after which a page reminds of a break, for everybody who"
-        " chose nothing else; 0: never.",
-    )
-    rotate_after: int = Field(
-        default=0,
-        ge=0,
-        le=200,
-        alias="HUSHGATE_REVIEW_ROTATE_AFTER",
-        description="Items of one category in a row after which a queue deals a reviewer another category"
-        " while one waits; 0: never.",
     )
 
     @field_validator("covers")
