@@ -104,13 +104,12 @@ def build_app(
         store=Store(
             settings.database_url.get_secret_value(),
             replica_url=replica.get_secret_value() if replica else None,
-            most_lag_s=settings.read_lag_s,
         ),
         templates=Templates(),
         provider=_provider(settings),
         limit_figures=limit_figures,
         first_run=first_run or FirstRunServices(),
-        reused_figures=ReusedFigures(reuse_s=settings.figures_reuse_s),
+        reused_figures=ReusedFigures(),
         job_failed=job_failed,
         undeclared_proxy=UndeclaredProxy(settings.review_proxies),
     )

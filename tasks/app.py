@@ -72,10 +72,9 @@ def _start_beat(**_signal: object) -> None:
         from tasks.alerts.watch import AlertWatch  # noqa: PLC0415  # only beat needs it
 
         AlertWatch(load(FleetSettings)).start()
-    if settings.shadow_every_s:
-        from tasks.replays.shadow_watch import ShadowWatch  # noqa: PLC0415  # only beat needs it
+    from tasks.replays.shadow_watch import ShadowWatch  # noqa: PLC0415  # only beat needs it
 
-        ShadowWatch(settings).start()
+    ShadowWatch(settings).start()
 
 
 @task_failure.connect(weak=False)

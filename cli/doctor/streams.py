@@ -16,7 +16,7 @@ REACH_S = 10.0
 def stream_checks(settings: Settings) -> Iterator[DoctorCheck]:
     """One check of each outgoing stream."""
     for found in asyncio.run(_figures(settings)):
-        check, problems = f"stream {found.stream}", list(stream_problems(found, settings))
+        check, problems = f"stream {found.stream}", list(stream_problems(found))
         if not problems:
             yield passed(check, _shown(found))
             continue

@@ -21,6 +21,12 @@ from worker.settings import Settings
 
 log = structlog.get_logger(__name__)
 
+EVERY_S: Final = 2.0
+"""Between two looks for decisions, in seconds."""
+LATE: Final = timedelta(minutes=5)
+"""Age from which shadows leave decisions out, so that a backlog does not delay the newest ones."""
+DECISIONS_A_DAY: Final = 50_000
+"""Decisions that all shadows of an account make again in a day (UTC)."""
 RETRY_S: Final = 30.0
 IDLE_ROUNDS: Final = 60
 """Rounds without a decision after which the child is ended."""
@@ -29,8 +35,8 @@ IDLE_ROUNDS: Final = 60
 def shadow_limits(settings: Settings) -> ShadowLimits:
     """The bounds of this deployment."""
     return ShadowLimits(
-        late=timedelta(seconds=settings.shadow_late_s),
-        decisions_a_day=settings.shadow_decisions_a_day,
+        late=LATE,
+        decisions_a_day=DECISIONS_A_DAY,
         usd_a_day=settings.shadow_usd_a_day,
     )
 
@@ -97,4 +103,4 @@ class ShadowWatch:
             if idle == IDLE_ROUNDS:
                 child.close()
             if idle:
-                await asyncio.to_thread(self._ended.wait, self._settings.shadow_every_s)
+                await asyncio.to_thread(self._ended.wait, EVERY_S)

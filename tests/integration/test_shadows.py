@@ -445,7 +445,7 @@ def test_the_thread_of_beat_runs_shadows(engine: Running, sandbox: SandboxHandle
     user_id = engine.account(documents=HOURS)
     shadow = started(engine.url, user_id, STOPS)
     engine.decide(user_id, QUESTION)
-    watch = ShadowWatch(settings_of(engine.url, engine.redis_url, sandbox, HUSHGATE_SHADOW_EVERY_S="0.1"))
+    watch = ShadowWatch(settings_of(engine.url, engine.redis_url, sandbox))
     watch.start()
     try:
         found = eventually(lambda: shadow_now(engine.url, shadow).counts, "the shadow to see the decision")

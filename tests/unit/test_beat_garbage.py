@@ -14,10 +14,12 @@ import time
 from celery.signals import beat_init
 from tasks import app
 from tasks.process import garbage
+from tasks.replays import shadow_watch
 from tests.support.garbage import old_garbage
 
 garbage.COLLECT_EVERY_S = 0.05
 app.sign_beat = lambda *_: None
+shadow_watch.ShadowWatch.start = lambda _: None
 beat_init.send(None)
 found = old_garbage()
 deadline = time.monotonic() + 20
@@ -31,7 +33,6 @@ SETTINGS: Final = {
     "OPENAI_API_KEY": "none",
     "OPENROUTER_API_KEY": "none",
     "HUSHGATE_ALERTS_EVERY_S": "0",
-    "HUSHGATE_SHADOW_EVERY_S": "0",
 }
 
 

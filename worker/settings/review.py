@@ -92,14 +92,6 @@ class ReviewSettings(
         alias="HUSHGATE_REVIEW_OIDC_NAME",
         description="Name of the provider on the sign-in page.",
     )
-    figures_reuse_s: float = Field(
-        default=60.0,
-        ge=0,
-        le=3600,
-        alias="HUSHGATE_REVIEW_FIGURES_REUSE_S",
-        description="Figures that took more than 0.05 s to count are shown again for so long, with the"
-        " time at which they were counted; 0: every visit counts again. Seconds.",
-    )
     passwords_enabled: bool = Field(
         default=True,
         alias="HUSHGATE_REVIEW_PASSWORDS",

@@ -7,7 +7,6 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationInfo
 
-from worker.payload import PAYLOAD_BYTES
 from worker.settings.environment import Environment
 
 SCHEMES: Final = {
@@ -40,13 +39,6 @@ class DatabaseSettings(Environment):
         default=None,
         alias="HUSHGATE_READ_DATABASE_URL",
         description="A streaming replica of DATABASE_URL for lists, figures and exports, see docs/scale.md.",
-    )
-    read_lag_s: float = Field(
-        default=30.0,
-        gt=0,
-        le=86_400,
-        alias="HUSHGATE_READ_LAG_S",
-        description="Seconds that the replica may be behind; otherwise the primary is read.",
     )
 
 
@@ -112,13 +104,6 @@ class StreamSettings(Environment):
         description="Replicas of Redis that must have an event before POST /api/v1/events, hushgate publish"
         " or the Celery task accepts it; 0: a failover may lose the newest events, see docs/recovery.md.",
     )
-    publish_wait_s: float = Field(
-        default=1.0,
-        gt=0,
-        le=4,
-        alias="HUSHGATE_PUBLISH_WAIT_S",
-        description="How long a publisher waits for these replicas before it refuses.",
-    )
     reply_stream: str = Field(
         default="hushgate:replies",
         alias="HUSHGATE_REPLY_STREAM",
@@ -136,11 +121,4 @@ class StreamSettings(Environment):
         alias="HUSHGATE_ESCALATION_STREAM",
         pattern=r"^[^{}\s]+$",
         description="Redis stream of messages that people must answer.",
-    )
-    payload_bytes: int = Field(
-        default=PAYLOAD_BYTES,
-        ge=1024,
-        le=16_777_216,
-        alias="HUSHGATE_PAYLOAD_BYTES",
-        description="Largest payload of an event, in bytes.",
     )

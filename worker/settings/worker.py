@@ -97,14 +97,6 @@ class Settings(
         alias="HUSHGATE_IN_FLIGHT",
         description="Events decided at once per process.",
     )
-    read_ahead: int = Field(
-        default=100_000,
-        ge=0,
-        le=10_000_000,
-        alias="HUSHGATE_READ_AHEAD",
-        description="Unfinished events of the fleet up to which workers read ahead of their free places, to"
-        " share them by account; each needs up to 500 bytes of Redis.",
-    )
     heartbeat_ttl_s: float = Field(
         default=10.0,
         ge=1,
@@ -153,13 +145,6 @@ class Settings(
         alias="HUSHGATE_LLM_FIRST_WAIT_S",
         description="Seconds before the second attempt; doubled after each failure.",
     )
-    llm_longest_wait_s: float = Field(
-        default=60.0,
-        ge=0,
-        le=600,
-        alias="HUSHGATE_LLM_LONGEST_WAIT_S",
-        description="Longest Retry-After that is followed, in seconds.",
-    )
     llm_timeout_s: float = Field(
         default=30.0,
         gt=0,
@@ -181,13 +166,6 @@ class Settings(
         alias="HUSHGATE_LLM_CONTEXT_TOKENS",
         description="Context of the smallest language model, in tokens; the oldest lines of a conversation"
         " are left out of a longer prompt.",
-    )
-    llm_tool_rounds: int = Field(
-        default=2,
-        ge=0,
-        le=10,
-        alias="HUSHGATE_LLM_TOOL_ROUNDS",
-        description="Most rounds of tool calls for one event.",
     )
     judge_enabled: bool = Field(
         default=True,
