@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from datetime import timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -214,9 +213,9 @@ async def _identify(visit: Visit, page: PageRoute) -> None:
 
 
 async def _session_person(visit: Visit, token: str, *, keep: bool) -> Person | None:
-    now, idle = visit.now, timedelta(seconds=visit.site.settings.review_idle_s)
+    now = visit.now
     async with visit.store.single() as connection:
-        found = await sessions.session_person(connection, token, now=now, idle=idle)
+        found = await sessions.session_person(connection, token, now=now)
         if found is None:
             return None
         person, due = found

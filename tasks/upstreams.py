@@ -123,7 +123,7 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
         )
         for name, client in endpoints.classifiers.items()
     }
-    judge = chat("judge", settings.judge_model or settings.llm_model, JUDGE_TOKENS)
+    judge = chat("judge", settings.reading_model, JUDGE_TOKENS) if settings.reading_model else None
     return Ports(
         clock=clock,
         moderator=moderator,
@@ -133,7 +133,7 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
             name: chat(f"model {name}", model, settings.llm_max_tokens)
             for name, model in settings.llm_models.items()
         },
-        judge=ModelJudge(judge, timeout_s=settings.llm_timeout_s) if settings.judge_enabled else None,
+        judge=ModelJudge(judge, timeout_s=settings.llm_timeout_s) if judge else None,
         retriever=PostgresRetriever(pool, embedder),
         conversations=PostgresConversations(pool),
         retry=RetryPolicy(

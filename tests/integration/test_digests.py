@@ -91,7 +91,7 @@ def state(url: str) -> dict[str, Any]:
 
 def with_mail(server: Site, mail: MailServer) -> Site:
     """The review server with a mail server."""
-    changes = {"smtp_url": SecretStr(mail.url), "mail_from": "hushgate@example.org"}
+    changes = {"smtp_url": SecretStr(f"{mail.url}?from=hushgate@example.org")}
     return replace(server, settings=server.settings.model_copy(update=changes))
 
 

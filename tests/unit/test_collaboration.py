@@ -70,10 +70,13 @@ def test_settings_of_mail_are_checked() -> None:
     """A URL of another kind, and a server without a sender; the message does not quote the URL."""
     with pytest.raises(ValidationError) as wrong:
         MailSettings.model_validate({"HUSHGATE_SMTP_URL": "https://kim:secret@host"})
-    with pytest.raises(ValidationError):
-        MailSettings.model_validate({"HUSHGATE_SMTP_URL": "smtp://host"})
+    for without_sender in ("smtp://host", "smtp://host?from=", "smtp://host?from=kim"):
+        with pytest.raises(ValidationError):
+            MailSettings.model_validate({"HUSHGATE_SMTP_URL": without_sender})
+    mail = MailSettings.model_validate({"HUSHGATE_SMTP_URL": "smtp://host:25?from=kim+night@example.org"})
 
     assert "secret" not in str(wrong.value)
+    assert mail.mail_from == "kim+night@example.org"
     assert is_mail_address("kim+night@example.org")
     assert not any(
         is_mail_address(text) for text in ("kim", "a@b\nBcc: c@d", "a b@c", "<a@b>", "a@b@c", "@b")

@@ -118,6 +118,19 @@ def test_publishing_needs_redis_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load(StreamSettings).stream == "hushgate:events"
 
 
+@pytest.mark.parametrize(
+    ("stream", "expected"),
+    [("hushgate:events", "hushgate"), ("eu:shop:events", "eu:shop"), ("shop", "shop")],
+)
+def test_outgoing_streams_stand_beside_the_stream_of_events(stream: str, expected: str) -> None:
+    """One variable names all streams of an installation."""
+    known = load(StreamSettings, {"REDIS_URL": GOOD["REDIS_URL"], "HUSHGATE_STREAM": stream})
+
+    assert known.reply_stream == f"{expected}:replies"
+    assert known.retraction_stream == f"{expected}:retractions"
+    assert known.escalation_stream == f"{expected}:escalations"
+
+
 def test_reading_the_audit_needs_postgres_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """DATABASE_URL is enough."""
     monkeypatch.setenv("DATABASE_URL", GOOD["DATABASE_URL"])

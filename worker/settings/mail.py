@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-from pydantic import Field, SecretStr, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, field_validator
 
 from worker.settings.environment import Environment
 
@@ -18,15 +18,9 @@ class MailSettings(Environment):
     smtp_url: SecretStr | None = Field(
         default=None,
         alias="HUSHGATE_SMTP_URL",
-        description="Mail server for digests: smtps://user:password@host:465, or smtp://host:587, then with"
-        " STARTTLS, which only a server on this machine may lack. Without it digests go to webhooks only.",
-    )
-    mail_from: str = Field(
-        default="",
-        max_length=254,
-        validate_default=True,
-        alias="HUSHGATE_MAIL_FROM",
-        description="Sender of mail, such as hushgate@example.org; needed with HUSHGATE_SMTP_URL.",
+        description="Mail server for digests and their sender: smtps://user:password@host:465?from=me@example.org,"
+        " or smtp://host:587?from=..., then with STARTTLS, which only a server on this machine may lack."
+        " Without it digests go to webhooks only.",
     )
 
     @field_validator("smtp_url")
@@ -40,15 +34,19 @@ class MailSettings(Environment):
         except ValueError:
             usable = False
         if not usable:  # the URL is a secret
-            raise ValueError("expected smtp://host:587 or smtps://user:password@host:465")
+            raise ValueError("expected smtp://host:587?from=... or smtps://user:password@host:465?from=...")
+        if not is_mail_address(_sender(url)):
+            raise ValueError("expected ?from= and the sender's address at the end of the URL")
         return url
 
-    @field_validator("mail_from")
-    @classmethod
-    def _server_has_a_sender(cls, sender: str, info: ValidationInfo) -> str:
-        if info.data.get("smtp_url") is not None and not is_mail_address(sender):
-            raise ValueError("expected the sender's address, as HUSHGATE_SMTP_URL is set")
-        return sender
+    @property
+    def mail_from(self) -> str:
+        """The sender of mail; empty without a server."""
+        return _sender(self.smtp_url) if self.smtp_url is not None else ""
+
+
+def _sender(url: SecretStr) -> str:
+    return unquote(urlsplit(url.get_secret_value()).query.removeprefix("from="))
 
 
 def is_mail_address(text: str) -> bool:

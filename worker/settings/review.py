@@ -44,20 +44,6 @@ class ReviewSettings(
 ):
     """Settings of the review pages."""
 
-    review_idle_s: float = Field(
-        default=28_800.0,
-        ge=60,
-        le=604_800,
-        alias="HUSHGATE_REVIEW_IDLE_S",
-        description="Seconds without a page view after which a session ends.",
-    )
-    review_session_s: float = Field(
-        default=86_400.0,
-        ge=60,
-        le=2_592_000,
-        alias="HUSHGATE_REVIEW_SESSION_S",
-        description="Seconds after sign-in at which a session ends.",
-    )
     review_proxies: str = Field(
         default="",
         alias="HUSHGATE_REVIEW_PROXIES",

@@ -75,7 +75,10 @@ class RedisPresence(Environment):
 
 
 class StreamSettings(Environment):
-    """Settings of a command that uses Redis only."""
+    """Settings of a command that uses Redis only.
+
+    The outgoing streams stand beside the stream of events: ``shop:events`` has ``shop:replies``.
+    """
 
     redis_url: Annotated[SecretStr, AfterValidator(_checked_url)] = Field(
         alias="REDIS_URL",
@@ -86,7 +89,8 @@ class StreamSettings(Environment):
         default="hushgate:events",
         alias="HUSHGATE_STREAM",
         pattern=r"^[^{}\s]+$",
-        description="Redis stream of events.",
+        description="Redis stream of events; what stands before its last colon begins the names of the"
+        " outgoing streams: hushgate:replies, hushgate:retractions, hushgate:escalations.",
     )
     shards: int | None = Field(
         default=None,
@@ -104,21 +108,21 @@ class StreamSettings(Environment):
         description="Replicas of Redis that must have an event before POST /api/v1/events, hushgate publish"
         " or the Celery task accepts it; 0: a failover may lose the newest events, see docs/recovery.md.",
     )
-    reply_stream: str = Field(
-        default="hushgate:replies",
-        alias="HUSHGATE_REPLY_STREAM",
-        pattern=r"^[^{}\s]+$",
-        description="Redis stream of replies.",
-    )
-    retraction_stream: str = Field(
-        default="hushgate:retractions",
-        alias="HUSHGATE_RETRACTION_STREAM",
-        pattern=r"^[^{}\s]+$",
-        description="Redis stream of delivered replies that a reviewer removed.",
-    )
-    escalation_stream: str = Field(
-        default="hushgate:escalations",
-        alias="HUSHGATE_ESCALATION_STREAM",
-        pattern=r"^[^{}\s]+$",
-        description="Redis stream of messages that people must answer.",
-    )
+
+    @property
+    def reply_stream(self) -> str:
+        """Redis stream of replies."""
+        return self._beside("replies")
+
+    @property
+    def retraction_stream(self) -> str:
+        """Redis stream of delivered replies that a reviewer removed."""
+        return self._beside("retractions")
+
+    @property
+    def escalation_stream(self) -> str:
+        """Redis stream of messages that people must answer."""
+        return self._beside("escalations")
+
+    def _beside(self, name: str) -> str:
+        return f"{self.stream.rpartition(':')[0] or self.stream}:{name}"

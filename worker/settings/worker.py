@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
@@ -27,6 +27,8 @@ from worker.settings.retention import ErasureSettings, key_bytes
 from worker.settings.shadows import ShadowSettings
 from worker.settings.tracing import TraceSettings
 from worker.settings.webhooks import WebhookSettings
+
+JUDGE_OFF: Final = "off"
 
 
 class Settings(
@@ -167,18 +169,13 @@ class Settings(
         description="Context of the smallest language model, in tokens; the oldest lines of a conversation"
         " are left out of a longer prompt.",
     )
-    judge_enabled: bool = Field(
-        default=True,
-        alias="HUSHGATE_JUDGE_ENABLED",
-        description="Whether a judge reads each draft beside its passages before it is sent. False: drafts"
-        " that are not copied from a passage wait for people (HELD_UNREAD).",
-    )
     judge_model: str = Field(
         default="",
         alias="HUSHGATE_JUDGE_MODEL",
-        description="Language model of the judge; empty: HUSHGATE_LLM_MODEL. It reads each draft once, with"
-        " its passages, and answers in a few hundred tokens, so a small model of the same vendor keeps it"
-        " cheap: openai/gpt-4.1-mini, or openai/gpt-4.1-nano at a quarter of its price.",
+        description="Language model of the judge; empty: HUSHGATE_LLM_MODEL; off: no judge, and drafts that"
+        " are not copied from a passage wait for people (HELD_UNREAD). The judge reads each draft once, with"
+        " its passages, and answers in a few hundred tokens, so a small model of the same vendor is cheap:"
+        " openai/gpt-4.1-mini, or openai/gpt-4.1-nano at a quarter of its price.",
     )
     validators_enabled: bool = Field(
         default=True,
@@ -209,6 +206,11 @@ class Settings(
         description="File that a worker touches every 5 s while it runs, for probes; with .ready at its end a"
         " second one, touched while Redis and Postgres answer. Empty: none.",
     )
+
+    @property
+    def reading_model(self) -> str | None:
+        """The model of the judge; None: no judge reads drafts."""
+        return None if self.judge_model == JUDGE_OFF else self.judge_model or self.llm_model
 
     @field_validator("stream_key")
     @classmethod

@@ -325,7 +325,7 @@ def shell(url: str, tmp_path: Path) -> Shell:
         "HOME": str(tmp_path),
         "LANG": "C.UTF-8",
         "DATABASE_URL": url,
-        "HUSHGATE_AUDIT_LOG_KEY": new_key(),
+        "HUSHGATE_AUDIT_LOG_KEY": f"example.org/log+{new_key()}",
     }
     return Shell(environment=environment, folder=tmp_path)
 
