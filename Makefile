@@ -117,7 +117,7 @@ prometheus: $(READY)
 
 # Unpacked for the same reason.
 .PHONY: pgbouncer
-pgbouncer:
+pgbouncer: ## get the package pgbouncer for its tests
 	@[ -x "$${HUSHGATE_PGBOUNCER:-}" ] || command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || \
 	  [ -x out/pgbouncer/usr/sbin/pgbouncer ] || { \
 	  echo "unpacking the package pgbouncer for its tests (once) ..."; mkdir -p out/pgbouncer; \
@@ -193,13 +193,16 @@ fuzz: $(FUZZ_READY) ## fuzz parsers of untrusted input; JSON in out/, inputs tha
 	@$(BIN)/python -m fuzz $(ARGS)
 
 .PHONY: schema
-schema: $(READY) ## generate the schemas of the streams, docs/reasons.md, docs/settings.md, docs/metrics.md and .env.example
-	@for name in event reply retraction escalation_opened escalation_closed webhook; do $(BIN)/hushgate schema $$name > docs/$$name.schema.json || exit 1; done
-	@$(BIN)/hushgate schema asyncapi > docs/asyncapi.json
-	@$(BIN)/hushgate schema reasons > docs/reasons.md
-	@$(BIN)/hushgate config example > .env.example
-	@$(BIN)/hushgate accounts settings --markdown > docs/settings.md
-	@$(BIN)/hushgate metrics --names > docs/metrics.md
+schema: $(READY) ## generate the schemas of the streams, tables of documents and .env.example
+	@into() { file=$$1; shift; $(BIN)/hushgate "$$@" > "$$file.new" && mv "$$file.new" "$$file"; }; \
+	for name in event reply retraction escalation_opened escalation_closed webhook; do \
+	  into "docs/$$name.schema.json" schema "$$name"; done; \
+	into docs/asyncapi.json schema asyncapi; \
+	into docs/reasons.md schema reasons; \
+	into .env.example config example; \
+	into docs/settings.md accounts settings --markdown; \
+	into docs/metrics.md metrics --names
+	@$(BIN)/python -m tools.tables
 
 .PHONY: size
 size: $(READY) ## count lines, words, environment variables and dependencies

@@ -130,7 +130,7 @@ RECHECK_MARK: Final = "↻"
 
 
 def tier_wording(tier: str) -> str:
-    """A tier with its mark; that of another release unchanged."""
+    """Label and icon of a tier. An unknown tier is returned unchanged."""
     return f"{TIER_MARKS[tier]} {gettext(TIERS[tier])}" if tier in TIERS else tier
 
 

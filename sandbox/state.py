@@ -46,7 +46,7 @@ class Sandbox:
         self.ledger = Ledger(keep_requests)
 
     def plan_call(self, route: Route, texts: tuple[str, ...]) -> CallPlan:
-        """The plan of a call about one or several texts, each counted and planned as in a call of its own.
+        """The planned faults for one call. Each text counts as a separate call.
 
         The first text with a fault other than ``flagged`` fails the call; it alone is counted then, because
         the others got no answer. The same seed, text and number of earlier calls give the same plan.

@@ -67,7 +67,7 @@ class Groups(Generic[Server, Asked, Answer]):
     async def ask(self, server: Server, asked: Asked) -> Answer:
         """The answer to one question; raises what it raises when asked alone.
 
-        Cancellation of one caller does not concern the others of its group.
+        Cancelling one caller does not cancel the other calls in its group.
         """
         loop = asyncio.get_running_loop()
         waiting: _Waiting[Asked, Answer] = _Waiting(asked=asked, answer=loop.create_future())

@@ -48,7 +48,7 @@ TOKEN_LIFE: Final = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step of the story.
+    """One step of what people do in the demo.
 
     Attributes:
         ok: whether what must happen happened.

@@ -24,7 +24,7 @@ PORT: Final = 9109
 DASHBOARDS: Final = ("fleet", "decisions", "upstreams", "people")
 HEAD: Final = (
     "# Metrics\n\nMade by `hushgate metrics --names` from [tasks/metrics/names.py](../tasks/metrics/names.py)"
-    ". [The runbook](../deploy/runbook.md#metrics) says how to collect them.\n\n"
+    ". [Install](../deploy/install.md#metrics) says how to collect them.\n\n"
 )
 
 

@@ -59,7 +59,7 @@ class LetterFilter:
 
     @property
     def is_any(self) -> bool:
-        """Whether it chooses all letters, but for those that were published again."""
+        """True when the filter selects every dead letter except republished ones."""
         return not any((self.ids, self.account, self.reason, self.since, self.before, self.shard))
 
 
@@ -156,7 +156,7 @@ async def set_retried(
 
 
 async def drop_letters(source: Pool, entries: Sequence[str], *, logged: LogEntry) -> frozenset[str]:
-    """Delete letters, but those that a legal hold covers; which are gone."""
+    """Delete dead letters that are not under a legal hold. Returns the deleted ids."""
     async with checkout(source) as connection, connection.transaction():
         rows = await (await connection.execute(DROP, (list(entries),))).fetchall()
         gone = frozenset(row[0] for row in rows)

@@ -112,7 +112,7 @@ async def end_digest(
     sent: bool,
     problem: str | None = None,
 ) -> None:
-    """A claimed one was sent, had nothing to tell, or was given up; one ordered anew stays as it is."""
+    """Close a claimed digest: sent, empty or failed. A digest requested again stays unchanged."""
     values = {"person": digest.person_id, "due": digest.due_at, "now": now, "sent": sent}
     await connection.execute(END, values | {"next": next_at, "problem": problem})
 

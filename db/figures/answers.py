@@ -54,7 +54,10 @@ class AnswerRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeCount:
-    """How many answers had an outcome; ``share`` is 0..1 of those to a draft, None for none of these."""
+    """Number of answers with this outcome.
+
+    ``share``: fraction (0..1) among answers to drafts; None without such answers.
+    """
 
     outcome: AnswerOutcome
     answers: int

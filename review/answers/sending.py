@@ -50,7 +50,8 @@ async def send_answer(visit: Visit, row: DecisionRow, given: GivenAnswer) -> boo
         text = _("decision: expected one without an answer of the AI, got %(got)s")
         raise AnswerRejected(text % {"got": row["reason_code"]})
     pool, user_id = visit.store.pool, row["user_id"]
-    texts = (await held.load_held(pool, row["id"], visit.now)).texts
+    async with visit.store.single() as connection:
+        texts = (await held.load_held(connection, row["id"], visit.now)).texts
     answer = resolve(given, texts, approvable=_approvable(visit, row, texts))
     account = await accounts.current_account(pool, user_id)
     checked = None
@@ -96,7 +97,7 @@ def _new_answer(visit: Visit, row: DecisionRow, given: GivenAnswer, sent: _Sent)
 
 
 def _disclosure(row: DecisionRow, answer: ResolvedAnswer, account: Account) -> str | None:
-    """The account's text on AI; a text that no model wrote has none."""
+    """The account's AI disclosure; empty when no model wrote the text."""
     if answer.outcome not in OF_THE_MODEL or answer.held is None or answer.held.draft is None:
         return None
     return disclosure_for(account, row["message_text"], Snapshot.from_json(row["snapshot_json"]).language)

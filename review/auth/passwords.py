@@ -93,7 +93,7 @@ def device_mark(stored: str, login: str, nonce: str) -> str:
 
 
 def _is_breached(password: str, path: Path) -> bool:
-    """Whether a password is in the list; a list that cannot be read is logged and stops nobody."""
+    """Whether a password is in the list; a list that cannot be read is logged, and every password passes."""
     try:
         return BreachedPasswords(path).contain(password)
     except OSError as error:

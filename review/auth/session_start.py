@@ -41,7 +41,7 @@ async def start_session(
 
     ``method`` is for the access log: password, password and code, link or oidc. ``password_hash`` is the
     hash that the password was checked against, if any: 409 when it is no longer the person's. With
-    ``new_device`` the person is told of this sign-in in their other sessions. ``provider_session`` is the
+    ``new_device`` the other sessions of the person show this sign-in. ``provider_session`` is the
     identity provider's name of its session, which it may end.
     """
     token, old, person_id = new_token(), visit.request.cookies.get(SESSION_COOKIE), person.person_id

@@ -1,7 +1,7 @@
 """The second step of a sign-in with a password: a code of the person's second factor.
 
-The form carries the login, an end and a signature by the password's hash: whoever changes the password, or
-waits longer than some minutes, begins again.
+The form carries the login, an end and a signature by the password's hash: after a change of the
+password, or after some minutes, the sign-in begins again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reminders of a break. How long somebody reads stays in a cookie of their browser and is stored nowhere."""
+"""Reminders of a break. Reading time is kept in a cookie of the browser and is not stored."""
 
 from __future__ import annotations
 

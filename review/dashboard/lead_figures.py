@@ -27,7 +27,7 @@ class LeadFigures:
     """What people did, what is wanted, and what happened.
 
     Attributes:
-        overturned: step, hits, total.
+        overturned: time step, overturned decisions, agreed or overturned decisions.
         answered: step, hits, total.
         within: when an answer to an escalation is late.
         costs: by day, model and purpose, of the range and of the range before; None where a scope is chosen.

@@ -68,6 +68,6 @@ class ReusedFigures:
             counting.exception()  # marks it as seen where every request has left
 
     def forget(self) -> None:
-        """Count again: somebody has changed what the figures show."""
+        """Count again: the data behind the figures has changed."""
         self._kept.clear()
         self._counting.clear()

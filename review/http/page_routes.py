@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from starlette.responses import Response
 
@@ -12,6 +12,8 @@ from db.people.api_tokens import TokenScope
 from review.access import WRITE_SCOPES, Right
 from review.http.visit import BODY_BYTES, Visit
 
+ACCOUNT: Final = "/accounts/{account:path}"
+"""The address of the pages of one account."""
 PageHandler: TypeAlias = Callable[[Visit], Awaitable[Response]]
 
 
@@ -40,7 +42,8 @@ class PageRoute:
         status: of the answer to a request that worked.
         token_scope: the scope that an API token needs, where neither method nor right say it.
         body_bytes: largest form; more than ``BODY_BYTES`` only for signed-in people.
-        keeps_session: False for what an open page sends by itself: an idle session ends in spite of it.
+        keeps_session: False for requests that an open page sends automatically: they do not keep an idle
+            session alive.
     """
 
     path: str

@@ -25,8 +25,8 @@ log = structlog.get_logger(__name__)
 class EarlyTakeovers:
     """Takes a conversation as soon as a person's message in it is read.
 
-    Without it the message would wait for its turn behind an event whose reply is being made. A takeover that
-    fails here happens at that turn.
+    A person's message skips the lane; otherwise it would wait for the event that is being answered. If a
+    takeover fails here, it happens in lane order.
 
     Args:
         pool: the hot path's connections.

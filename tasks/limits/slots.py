@@ -60,7 +60,7 @@ class Slot:
     pauses: int = 0
 
     async def take(self) -> None:
-        """Wait for it; without it after ``last_s``."""
+        """Wait for the slot until ``last_s``, then continue without a slot."""
         if asyncio.get_running_loop().time() >= self.last_s:
             return
         try:

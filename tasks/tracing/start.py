@@ -12,7 +12,7 @@ IMPLEMENTATION = "tasks.tracing.otlp"
 
 
 class Traces(Protocol):
-    """What is told of every decision."""
+    """The receiver of every decision."""
 
     def context(self, decision: Decision) -> TraceContext:
         """The decision's own position in its trace, before its commit: the reply carries it."""

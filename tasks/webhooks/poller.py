@@ -52,7 +52,7 @@ class PollerLimits:
 
 
 class WebhookPoller:
-    """Any number of them run in a fleet; a killed one's deliveries are sent by the others after the lease.
+    """Run any number of pollers. When one is killed, others send its deliveries after the lease expires.
 
     Args:
         refresh: awaited before each look, for a ``now`` that must be read first.

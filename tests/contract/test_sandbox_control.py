@@ -24,19 +24,6 @@ from tests.contract.sandbox_client import HANG_TIMEOUT_S, ask, client_of, reply
 MANY = 2_000
 
 
-async def test_moderation_goes_down_and_comes_up_again(sandbox: SandboxHandle) -> None:
-    """A rule without a count applies until it is removed."""
-    async with client_of(sandbox) as client:
-        sandbox.add_rule("moderations", "500")
-        for _ in range(3):
-            with pytest.raises(openai.InternalServerError):
-                await client.moderations.create(input="hi")
-        sandbox.drop_rules("moderations")
-        answered = await client.moderations.create(input="hi")
-
-    assert len(answered.results) == 1
-
-
 async def test_the_next_n_calls_fail_and_no_more(sandbox: SandboxHandle) -> None:
     """A counted rule is spent call by call, and then gone."""
     sandbox.add_rule("chat", "429", times=2, retry_after_s=0.5)
@@ -154,16 +141,6 @@ def test_a_page_in_a_browser_cannot_control_it(sandbox: SandboxHandle, header: d
     assert caught.value.code == 403
 
 
-def test_its_front_page_says_that_it_is_no_model(sandbox: SandboxHandle) -> None:
-    """In plain words, for a person who opens the page."""
-    with urllib.request.urlopen(sandbox.url, timeout=5) as page:
-        text = page.read().decode()
-    with urllib.request.urlopen(f"{sandbox.url}/healthz", timeout=5) as health:
-        status = json.loads(health.read())["status"]
-
-    assert ("It is no model" in text, status) == (True, "ok")
-
-
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])
 def test_it_refuses_to_listen_beyond_loopback(host: str) -> None:
     """The command ends at once with a reason."""
@@ -217,13 +194,6 @@ def test_it_ends_when_its_parent_does() -> None:
     )  # fmt: skip
 
     assert _gone(int(ended.stdout), within_s=20)
-
-
-def test_the_ready_file_says_where_it_listens(tmp_path: Path) -> None:
-    """For those who start it from a shell: the file is there whole, or not at all."""
-    ready = tmp_path / "ready.json"
-    with server.start(options=("--ready-file", str(ready))) as handle:
-        assert json.loads(ready.read_text()) == {"url": handle.url, "pid": handle.pid}
 
 
 async def test_it_holds_two_thousand_calls_at_once(sandbox: SandboxHandle) -> None:

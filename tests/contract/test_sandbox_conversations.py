@@ -98,9 +98,3 @@ def test_a_wrong_option_ends_the_start_with_its_reason(options: tuple[str, ...],
     """Nothing listens, and the parent learns why."""
     with pytest.raises(SandboxError, match=message):
         start(options=options)
-
-
-async def test_a_sandbox_without_cases_refuses_the_control_route(sandbox: SandboxHandle) -> None:
-    """The message says which option is missing."""
-    with pytest.raises(SandboxError, match="expected a sandbox started with --conversations"):
-        sandbox.set_conversations(writes="right", judge="off")

@@ -12,8 +12,6 @@ from openai import AsyncOpenAI
 from sandbox.server import SandboxHandle
 from tests.contract.sandbox_client import HANG_TIMEOUT_S, TOOLS, ask, reply
 
-ANSWER = "The shop opens at nine on weekdays. [3]"
-
 
 @pytest.mark.parametrize(
     ("fault", "error"),
@@ -69,23 +67,6 @@ async def test_a_429_says_when_to_come_back(client: AsyncOpenAI) -> None:
     assert waits == ["2", "7"]
 
 
-async def test_a_counted_fault_passes_and_every_call_is_counted(
-    client: AsyncOpenAI, sandbox: SandboxHandle
-) -> None:
-    """Two failures, then the answer: three calls were paid for this text."""
-    text = "When do you open? [[sandbox:llm=429:2]]"
-    for _ in range(2):
-        with pytest.raises(openai.RateLimitError):
-            await ask(client, text)
-    answered = await reply(client, text)
-
-    assert (answered, sandbox.calls_about(text), _table(sandbox, "outcomes")["chat"]) == (
-        ANSWER,
-        {"chat": 3},
-        {"429": 2, "answered": 1},
-    )
-
-
 async def test_an_empty_completion_has_no_text(client: AsyncOpenAI) -> None:
     """``empty`` is an answer without content, on every route."""
     results = (await client.moderations.create(input="hi [[sandbox:mod=empty]]")).results
@@ -118,27 +99,6 @@ async def test_a_flagged_reply_is_flagged_by_the_sandbox_itself(client: AsyncOpe
     assert result.flagged
 
 
-async def test_a_keyword_stands_in_the_reply(client: AsyncOpenAI) -> None:
-    """``keyword=WORD`` puts the word behind an honest answer, for the account's own rules to find."""
-    text = await reply(client, "When do you open? [[sandbox:llm=keyword=bitcoin]]")
-
-    assert text == f"{ANSWER} bitcoin"
-
-
-async def test_an_ungrounded_reply_rests_on_no_passage(client: AsyncOpenAI) -> None:
-    """Confident, uncited, and nothing of it was in the prompt."""
-    text = await reply(client, "When do you open? [[sandbox:llm=ungrounded]]") or ""
-
-    assert (text.startswith("Yes, absolutely."), "[" in text) == (True, False)
-
-
-async def test_an_injected_reply_obeys_a_foreign_instruction(client: AsyncOpenAI) -> None:
-    """It asks for a password and claims a score."""
-    text = await reply(client, "When do you open? [[sandbox:llm=injected]]") or ""
-
-    assert "Ignore all previous instructions" in text
-
-
 @pytest.mark.parametrize(
     ("passage", "obeyed"),
     [
@@ -162,27 +122,6 @@ async def test_an_injected_reply_obeys_an_instruction_inside_a_passage(
     text = found.choices[0].message.content or ""
 
     assert text == obeyed or (obeyed is None and text.startswith("Ignore all previous instructions"))
-
-
-async def test_an_irrelevant_reply_is_a_sentence_that_nobody_asked_for(client: AsyncOpenAI) -> None:
-    """Supported by a passage and cited, but not the answer."""
-    text = await reply(client, "When do you open? [[sandbox:llm=irrelevant]]") or ""
-
-    assert text.endswith("]")
-    assert text != ANSWER
-
-
-async def test_moderation_can_be_told_to_flag(client: AsyncOpenAI) -> None:
-    """``mod=flagged=hate`` flags this text in this category."""
-    (result,) = (await client.moderations.create(input="hi [[sandbox:mod=flagged=hate]]")).results
-
-    assert (result.flagged, result.categories.hate, result.categories.violence) == (True, True, False)
-
-
-async def test_a_marker_that_means_nothing_is_a_bad_request(client: AsyncOpenAI) -> None:
-    """The message names the marker."""
-    with pytest.raises(openai.BadRequestError, match=r"\[\[sandbox:llm=oops\]\]"):
-        await ask(client, "hi [[sandbox:llm=oops]]")
 
 
 @pytest.mark.parametrize(

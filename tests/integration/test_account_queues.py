@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from uuid import UUID
 
 import psycopg
@@ -10,17 +10,10 @@ import pytest
 
 from db.people.records import EVERY_ACCOUNT, Role
 from tests.support.audited import escalated, ignored, record
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, add_person
 from worker.model import Decision
 
 Visitors = Callable[[], Visitor]
-
-
-@pytest.fixture
-def visitors(database_url: str) -> Iterator[Visitors]:
-    """The application; call it for one more visitor."""
-    with site(database_url) as running:
-        yield running
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tasks.alerts.watch import AlertWatch
 from tasks.process import telemetry
 from tests.support.fleet_signs import STREAM, sign_fleet
 from tests.support.running import eventually
-from tests.support.terminal import Shell
+from tests.support.terminal import Shell, shell_at
 from worker.settings import FleetSettings
 
 MISSING: Final = "HushgateWorkersMissing"
@@ -79,14 +79,9 @@ def review_url(database_url: str) -> str:
 @pytest.fixture
 def shell(review_url: str, redis_url: str, receiver: Receiver, tmp_path: Path) -> Shell:
     """A shell whose servers run, without workers."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "DATABASE_URL": review_url,
-        "REDIS_URL": redis_url,
-        "HUSHGATE_ALERTS_WEBHOOK": receiver.url,
-    }
-    return Shell(environment=environment, folder=tmp_path)
+    return shell_at(
+        tmp_path, DATABASE_URL=review_url, REDIS_URL=redis_url, HUSHGATE_ALERTS_WEBHOOK=receiver.url
+    )
 
 
 def hour_ago(redis_url: str) -> None:

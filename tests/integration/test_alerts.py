@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import psycopg
-import pytest
 
 from tests.support.terminal import Shell
 
@@ -17,19 +15,6 @@ INSERT = """
         'chat', 'ignore', 1, %(reason)s, '', %(rule)s, 'words', '{}', false
     FROM generate_series(1, %(events)s) AS number
 """
-
-
-@pytest.fixture
-def shell(database_url: str, redis_url: str, tmp_path: Path) -> Shell:
-    """A shell whose servers run, without workers."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "LANG": "C.UTF-8",
-        "DATABASE_URL": database_url,
-        "REDIS_URL": redis_url,
-    }
-    return Shell(environment=environment, folder=tmp_path)
 
 
 def decide(url: str, at: datetime, reason: str, events: int, rule: str | None = None) -> None:

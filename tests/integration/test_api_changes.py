@@ -11,7 +11,6 @@ import jsonschema
 import pytest
 from httpx2 import Response
 from starlette.testclient import TestClient
-from uuid_utils.compat import uuid7
 
 from db.people.records import Role
 from review.api.openapi import described_path
@@ -146,20 +145,6 @@ def test_a_body_that_is_no_json_is_422(program: Program, decision: str, content:
 
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     assert program.send("POST", path, data={"ruling": "agree"}).status_code == 415
-
-
-def test_unknown_things_are_404(program: Program) -> None:
-    """A decision, a review, a document and a conversation that are not there."""
-    unknown = uuid7()
-    answers = [
-        program.send("POST", f"/decisions/{unknown}/reviews", json={"ruling": "agree"}),
-        program.send("POST", "/decisions/x/reviews", json={"ruling": "agree"}),
-        program.send("POST", f"/reviews/{unknown}/undo"),
-        program.send("DELETE", "/accounts/acme/documents/999999999"),
-        program.send("POST", "/accounts/acme/conversations/never seen/take"),
-    ]
-
-    assert [each.status_code for each in answers] == [404] * 5
 
 
 def test_rules_are_read_and_stored_as_a_new_version(program: Program) -> None:

@@ -14,29 +14,21 @@ from selectolax.lexbor import LexborHTMLParser
 from uuid_utils.compat import uuid7
 
 from compliance.erasure.records import ErasureKind
-from db.candidates.backtest_examples import changed_settings, examples_with
-from db.candidates.backtests import Backtest, begin_backtest, get_backtest
-from db.candidates.replaying import ReplayState
 from db.people.records import Person, Role
 from db.pool import create_pool
-from sandbox.server import SandboxHandle
-from tasks.replays.backtest_job import run_backtest
 from tests.support import erasing
 from tests.support.review_world import BACKTEST_COUNTS
 from tests.support.reviewing import Visitor, add_person, site
-from tests.support.running import Running, running
+from tests.support.running import Running
+from trials.jobs.backtest_job import run_backtest
+from trials.pure.replay.groups import ReplayState
+from trials.store.backtest_examples import changed_settings, examples_with
+from trials.store.backtests import Backtest, begin_backtest, get_backtest
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
 CHANGE = {"flagged_keywords": ["weekdays"]}
 ERASED = "The author's data was erased."
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A fresh engine."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -14,7 +14,7 @@ from db.reviews import queues
 from db.reviews.queues import QueueKind
 from tests.integration.test_review_attacks import hand_queue, signed_in
 from tests.support.audited import blocked, history, record, replied, rows
-from tests.support.reviewing import Visitor, site, stored
+from tests.support.reviewing import Visitor, stored
 from worker.model import Decision
 
 SUGGESTED: Final = re.compile(r"<datalist.*?</datalist>", re.DOTALL)
@@ -28,13 +28,6 @@ SEEN: Final = re.compile(r'name="seen" value="([^"]*)"')
 LEFT, REMOVED = ({"ruling": "overturn"}, {"ruling": "overturn", "remedy": "remove"})
 RESTORED = tuple({"ruling": "overturn", "remedy": each} for each in ("restore", "restore_message"))
 AGREED: Final = {"ruling": "agree"}
-
-
-@pytest.fixture
-def visitors(database_url: str) -> Iterator[Any]:
-    """The application; call it for one more visitor."""
-    with site(database_url) as visitor:
-        yield visitor
 
 
 @pytest.fixture

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import orjson
 import pytest
 
-from sandbox.server import SandboxHandle
 from tests.support.conversing import HOURS, QUESTION, SUNDAY, TALK, THANKS, agent
-from tests.support.running import Running, eventually, running
+from tests.support.running import Running, eventually
 from worker.reasons import Reason
 
 WINDOW_S = 1.0
 LONG_S = 20.0
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A fresh engine."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 def publish(engine: Running, user_id: str, *texts: str, **more: Any) -> list[str]:

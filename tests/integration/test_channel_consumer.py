@@ -13,7 +13,7 @@ from redis import Redis
 from examples.channels.consumer import ESCALATIONS, REPLIES, RETRACTIONS, Consumer
 from tests.support.channel_entries import GROUP, ID, body, consuming, put, put_reply, put_retraction, waiting
 from tests.support.channel_programs import channel_program
-from tests.support.fake_channel import FakeChannel, fake_channel
+from tests.support.fake_channel import FakeChannel
 from tests.support.running import PATIENCE_S, eventually
 
 
@@ -22,13 +22,6 @@ def redis(redis_url: str) -> Iterator[Redis]:
     """A client of the empty server."""
     with Redis.from_url(redis_url) as client:
         yield client
-
-
-@pytest.fixture
-def channel() -> Iterator[FakeChannel]:
-    """A small Slack."""
-    with fake_channel() as server:
-        yield server
 
 
 @pytest.fixture

@@ -8,17 +8,14 @@ import http.client
 import json
 import subprocess
 import time
-from collections.abc import Iterator
 from typing import Any, Final
 
-import pytest
 from redis import Redis
 
-from sandbox.server import SandboxHandle
 from tests.support.channel_programs import ROOT, SLACK_SECRET, channel_program
 from tests.support.conversing import HOURS
-from tests.support.fake_channel import FakeChannel, fake_channel
-from tests.support.running import PATIENCE_S, Running, eventually, running
+from tests.support.fake_channel import FakeChannel
+from tests.support.running import PATIENCE_S, Running, eventually
 
 PAYLOADS: Final = json.loads((ROOT / "tests" / "fixtures" / "channels" / "slack.json").read_text())[
     "payloads"
@@ -79,20 +76,6 @@ def test_events_are_acknowledged_only_after_redis_has_them() -> None:
     """While Redis is away the channel is asked to send the request again."""
     with channel_program("receiver", REDIS_URL="redis://127.0.0.1:9") as run:
         assert post(port(run), json.dumps(PAYLOADS["message"]).encode())[0] == 503
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A fresh engine."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
-
-
-@pytest.fixture
-def channel() -> Iterator[FakeChannel]:
-    """A small Slack."""
-    with fake_channel() as server:
-        yield server
 
 
 def test_a_message_is_answered_and_taken_back_in_its_thread(

@@ -14,7 +14,7 @@ from examples.channels import slack
 from examples.channels.consumer import GIVE_UP_S, REPLIES, RETRACTIONS, Consumer
 from examples.channels.recipe import Json, Request, Setup
 from tests.support.channel_entries import GROUP, ID, TALK, consuming, put_reply, put_retraction, waiting
-from tests.support.fake_channel import FakeChannel, fake_channel
+from tests.support.fake_channel import FakeChannel
 
 
 @pytest.fixture
@@ -22,13 +22,6 @@ def redis(redis_url: str) -> Iterator[Redis]:
     """A client of the empty server."""
     with Redis.from_url(redis_url) as client:
         yield client
-
-
-@pytest.fixture
-def channel() -> Iterator[FakeChannel]:
-    """A small Slack."""
-    with fake_channel() as server:
-        yield server
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,15 +14,8 @@ from db.people.records import Role
 from db.pool import create_pool
 from tests.integration.test_review_attacks import hand_queue, signed_in
 from tests.support.audited import blocked, escalated, record, replied
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, add_person
 from worker.model import Decision
-
-
-@pytest.fixture
-def visitors(database_url: str) -> Iterator[Any]:
-    """The application; call it for one more visitor."""
-    with site(database_url) as visitor:
-        yield visitor
 
 
 def decided(url: str, made: Decision | None = None) -> tuple[Decision, dict[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -11,9 +10,8 @@ import pytest
 
 from db.decisions import record_decision
 from db.pool import WORKER_ROLE, create_pool, fetch_dicts
-from sandbox.server import SandboxHandle
 from tests.support.conversing import GREETING, HOURS, QUESTION, SUNDAY, THANKS, agent, ask
-from tests.support.running import Running, eventually, running
+from tests.support.running import Running, eventually
 from tests.support.samples import NOW, event
 from worker.adapters.system_clock import SystemClock
 from worker.model import Decision, DecisionKind, EventType
@@ -21,13 +19,6 @@ from worker.reasons import Reason
 
 CLOCK = SystemClock()
 HUMAN = "I want to speak to a human"
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A fresh engine."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 def prompt(engine: Running) -> list[dict[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -13,21 +12,6 @@ from db.pool import create_pool
 from tests.support.audited import replied
 from tests.support.terminal import Shell
 from worker.model import Decision
-
-
-@pytest.fixture
-def shell(database_url: str, redis_url: str, tmp_path: Path) -> Shell:
-    """A shell whose servers run."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "LANG": "C.UTF-8",
-        "DATABASE_URL": database_url,
-        "REDIS_URL": redis_url,
-        "OPENAI_API_KEY": "k",
-        "OPENROUTER_API_KEY": "k",
-    }
-    return Shell(environment=environment, folder=tmp_path)
 
 
 def decided(url: str, **changes: str) -> Decision:

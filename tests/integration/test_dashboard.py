@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from html import unescape
-from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
@@ -122,19 +121,6 @@ def test_the_page_shows_what_was_decided(lead: Visitor) -> None:
     assert "still being counted" not in page.text
 
 
-def test_figures_lead_to_their_decisions(lead: Visitor) -> None:
-    """With the range, the filters and the figure's own."""
-    page = lead.get("/dashboard?account=acme&scope=chat")
-    found = re.search(r'<dt>Replied</dt>\s*<dd class="value"><a href="([^"]+)"', page.text)
-    assert found is not None
-    query = parse_qs(urlsplit(unescape(found[1])).query)
-    listed = lead.get(unescape(found[1]))
-
-    assert (query["account"], query["scope"], query["decision"]) == (["acme"], ["chat"], ["respond"])
-    assert listed.status_code == 200
-    assert "REPLIED" in listed.text
-
-
 REJECTION = re.compile(
     r'<tr>\s*<th scope="row"><code>(\w+)</code></th>\s*<td class="number"><a href="([^"]+)">(\d+)</a></td>'
     r'\s*<td class="number">([^<]+)</td>'
@@ -191,15 +177,6 @@ def test_every_cell_leads_to_as_many_decisions_as_it_counts(lead: Visitor) -> No
     assert len(cells) > 10
     for href, number in cells:
         assert (href, rows_of(lead.get(unescape(href)))) == (href, int(number))
-
-
-def test_every_link_to_decisions_is_understood_there(lead: Visitor) -> None:
-    """No figure leads to a complaint about a filter."""
-    page = lead.get("/dashboard?range=7d")
-    links = sorted({unescape(each) for each in re.findall(r'href="(/decisions[^"]+)"', page.text)})
-
-    assert len(links) > 10
-    assert {lead.get(each).status_code for each in links[:: max(1, len(links) // 12)]} == {200}
 
 
 def test_hostile_names_are_text(lead: Visitor) -> None:

@@ -62,13 +62,6 @@ Rows = psycopg.Connection[dict[str, Any]]
 
 
 @pytest.fixture
-def owner(database_url: str) -> Iterator[Rows]:
-    """A connection with every right."""
-    with psycopg.connect(database_url, autocommit=True, row_factory=dict_row) as connection:
-        yield connection
-
-
-@pytest.fixture
 def worker(database_url: str) -> Iterator[Rows]:
     """A connection in the worker's role."""
     with psycopg.connect(database_url, autocommit=True, row_factory=dict_row) as connection:

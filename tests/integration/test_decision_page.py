@@ -13,11 +13,10 @@ import psycopg
 import pytest
 
 from db.people.records import Role
-from sandbox.server import SandboxHandle
 from tests.integration.test_outcomes import HOURS, OUTCOMES, QUESTION, Outcome
 from tests.support.conversing import SCENARIOS, conversation_ending
 from tests.support.reviewing import Visitor, add_person, site
-from tests.support.running import Running, running
+from tests.support.running import Running
 from worker.reasons import Reason
 
 TAGS = re.compile(r"<[^>]*>")
@@ -36,13 +35,6 @@ CANCELLED_DELIVERY = """
     FROM event, endpoint
 """
 HEADLINE = re.compile(r"<h1>(.*?)</h1>", re.DOTALL)
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A fresh engine."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 def read(text: str) -> str:

@@ -62,13 +62,6 @@ AS_WHOM = """
 
 
 @pytest.fixture
-def owner(database_url: str) -> Iterator[Rows]:
-    """A connection with every right."""
-    with psycopg.connect(database_url, autocommit=True, row_factory=dict_row) as connection:
-        yield connection
-
-
-@pytest.fixture
 def intruder(database_url: str, owner: Rows) -> Iterator[Rows]:
     """A session of a worker login that was taken over, in a database where PUBLIC may still use TEMP."""
     owner.execute(f"CREATE ROLE {LOGIN} LOGIN IN ROLE hushgate_worker")

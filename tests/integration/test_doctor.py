@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pytest
 
 from sandbox.server import SandboxHandle
-from tests.support.terminal import Ended, Shell
+from tests.support.terminal import Ended, Shell, shell_at
 
 KEY = "sk-hunter2-of-this-test"
 MODEL = "openai/gpt-4.1-mini"
@@ -93,15 +93,13 @@ def listing(*names: str) -> tuple[int, Any]:
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
     """A shell whose Postgres and Redis are away; this file looks at endpoints only."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "DATABASE_URL": "postgresql://u@127.0.0.1:1/x",
-        "REDIS_URL": "redis://127.0.0.1:1/0",
-        "OPENAI_API_KEY": KEY,
-        "OPENROUTER_API_KEY": KEY,
-    }
-    return Shell(environment=environment, folder=tmp_path)
+    return shell_at(
+        tmp_path,
+        DATABASE_URL="postgresql://u@127.0.0.1:1/x",
+        REDIS_URL="redis://127.0.0.1:1/0",
+        OPENAI_API_KEY=KEY,
+        OPENROUTER_API_KEY=KEY,
+    )
 
 
 def doctor(shell: Shell, url: str, *words: str, **env: str) -> tuple[dict[str, dict[str, str]], Ended]:

@@ -20,7 +20,7 @@ from tasks.fleet.beats import beat_key, sign_beat
 from tests.conftest import create_database, database_at
 from tests.integration.test_alerts import decide
 from tests.support.fleet_signs import STREAM, sign_fleet
-from tests.support.terminal import Ended, Shell
+from tests.support.terminal import Ended, Shell, shell_at
 
 WRONG: Final = """
     INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at)
@@ -66,15 +66,13 @@ def url(stack: Stack, template: str, tmp_path: Path) -> str:
 @pytest.fixture
 def shell(url: str, redis_url: str, tmp_path: Path) -> Shell:
     """A shell whose servers run."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "DATABASE_URL": url,
-        "REDIS_URL": redis_url,
-        "OPENAI_API_KEY": "sandbox",
-        "OPENROUTER_API_KEY": "sandbox",
-    }
-    return Shell(environment=environment, folder=tmp_path)
+    return shell_at(
+        tmp_path,
+        DATABASE_URL=url,
+        REDIS_URL=redis_url,
+        OPENAI_API_KEY="sandbox",
+        OPENROUTER_API_KEY="sandbox",
+    )
 
 
 def states(ended: Ended) -> dict[str, str]:

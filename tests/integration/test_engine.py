@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import cast
 
 import pytest
@@ -25,13 +25,6 @@ from tasks.lanes.upkeep import EngineLimits
 
 STREAM = "test:events"
 PATIENCE_S = 60.0
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    async with connect(redis_url) as client:
-        yield client
 
 
 def lanes_of(redis: Redis, worker: str = "a") -> Lanes:

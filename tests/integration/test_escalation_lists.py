@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,33 +15,11 @@ from db.people.records import Role
 from db.pool import WORKER_ROLE, create_pool
 from tests.integration.test_review_attacks import hand_queue, signed_in
 from tests.support.audited import escalated, record, rows
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, add_person
 from tests.support.terminal import Shell
 from worker.model import Decision, Escalation
 
 HOSTILE = "<b>returns</b>"
-
-
-@pytest.fixture
-def visitors(database_url: str) -> Iterator[Any]:
-    """The application; call it for one more visitor."""
-    with site(database_url) as visitor:
-        yield visitor
-
-
-@pytest.fixture
-def shell(database_url: str, redis_url: str, tmp_path: Path) -> Shell:
-    """A shell whose servers run."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "LANG": "C.UTF-8",
-        "DATABASE_URL": database_url,
-        "REDIS_URL": redis_url,
-        "OPENAI_API_KEY": "k",
-        "OPENROUTER_API_KEY": "k",
-    }
-    return Shell(environment=environment, folder=tmp_path)
 
 
 def opened(url: str, queue: str = "", **changes: Any) -> Decision:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -29,12 +28,13 @@ from db.escalations.closing import (
     close_due_escalations,
     close_escalation_sqlalchemy,
 )
-from db.pool import WORKER_ROLE, Pool, create_pool
+from db.outgoing.events import OutgoingEvent
+from db.pool import Pool
 from db.review_store import Store
-from tasks.lanes.stream import connect
-from tasks.sending.escalation_relay import EscalationRelay
+from tasks.sending.escalations import escalation_rows
 from tasks.sending.outgoing import ESCALATION_CLOSED, ESCALATION_OPENED
 from tasks.sending.relay import Relay
+from tasks.sending.replies import REPLY_ROWS
 from tests.support.relays import stream_entries
 from tests.support.samples import assessment, event, passage
 from worker.adapters.system_clock import SystemClock
@@ -48,23 +48,9 @@ HOUR = timedelta(hours=1)
 NOTICE = "A colleague will answer here."
 
 
-@pytest.fixture
-async def source(database_url: str) -> AsyncIterator[Pool]:
-    """The hot path's connections, with a worker's rights."""
-    async with create_pool(database_url, size=8, application="test", role=WORKER_ROLE) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    async with connect(redis_url) as client:
-        yield client
-
-
-def relay(source: Pool, redis: Redis, pages: str | None = PAGES) -> EscalationRelay:
+def relay(source: Pool, redis: Redis, pages: str | None = PAGES) -> Relay[OutgoingEvent]:
     """A relay onto the test's stream."""
-    return EscalationRelay(source, redis, stream=STREAM, pages=pages, now=CLOCK.now)
+    return Relay(escalation_rows(pages), source, redis, stream=STREAM, now=CLOCK.now)
 
 
 async def entries(redis: Redis, name: str = STREAM) -> list[dict[str, Any]]:
@@ -263,7 +249,7 @@ def takeover(of: Decision) -> Takeover:
 
 async def sent_texts(source: Pool, redis: Redis, of: Decision) -> list[dict[str, Any]]:
     """The replies of a conversation after a relay's look."""
-    await Relay(source, redis, stream=REPLIES, now=CLOCK.now).drain()
+    await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).drain()
     found = [each["data"] for each in await entries(redis, REPLIES)]
     return [each for each in found if each["conversation_id"] == of.event.conversation_id]
 

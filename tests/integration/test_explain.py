@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -38,19 +37,6 @@ from worker.model import Attempt, AttemptOutcome, Decision, DecisionKind, Stage,
 
 STREAM = "hushgate:events"
 AWAY = {"DATABASE_URL": "postgresql://u:hunter2@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1/0"}
-
-
-@pytest.fixture
-def shell(database_url: str, redis_url: str, tmp_path: Path) -> Shell:
-    """A shell with both addresses."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "LANG": "C.UTF-8",
-        "DATABASE_URL": database_url,
-        "REDIS_URL": redis_url,
-    }
-    return Shell(environment=environment, folder=tmp_path)
 
 
 def publish(redis_url: str, *event_ids: str, **changes: Any) -> Sequence[str]:

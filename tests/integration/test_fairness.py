@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, cast
 
 import orjson
@@ -13,19 +13,12 @@ from redis.asyncio import Redis
 
 from tasks.fairness.shares import ReadPlan, account_key
 from tasks.lanes import stream
-from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes, backlog, connect
+from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes, backlog
 
 STREAM: Final = "test:events"
 KEYS: Final = f"{{{STREAM}}}:"
 AHEAD: Final = ReadPlan(batch=500, most_admitted=10_000)
 NewWorker = Callable[[str], Awaitable[Lanes]]
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    async with connect(redis_url) as client:
-        yield client
 
 
 @pytest.fixture

@@ -13,11 +13,10 @@ from psycopg.types.json import Jsonb
 from uuid_utils.compat import uuid7
 
 from db.people.records import Role
-from sandbox.server import SandboxHandle
 from tests.support.review_world import World, golden_set
 from tests.support.reviewing import Visitor, add_person, site
-from tests.support.running import Running, running
-from worker.evaluation.items import GoldenContent, content_json
+from tests.support.running import Running
+from trials.pure.evaluation.items import GoldenContent, content_json
 
 NUMBERS = count(1)
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays."]}
@@ -30,13 +29,6 @@ def visitors(database_url: str) -> Iterator[Callable[[], Visitor]]:
     """A running site."""
     with site(database_url) as made:
         yield made
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A worker."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import re
@@ -128,17 +127,6 @@ def test_the_share_that_ends_in_silence_counts_every_such_reason() -> None:
     found = {match for query in QUERIES for match in re.findall(r'reason_code=~"([^"]+)"', query)}
 
     assert found == {"|".join(sorted(SILENT))}
-
-
-def test_a_key_that_grafana_does_not_know_is_found() -> None:
-    """On the page, in a panel and in a query."""
-    document = copy.deepcopy(PAGES[DASHBOARDS[0]])
-    document["titel"] = document["panels"][0]["grid"] = document["panels"][0]["targets"][0]["expression"] = (
-        "x"
-    )
-
-    found = lost(document, written_again(document))
-    assert found == ["/panels/0/targets/0/expression", "/panels/0/grid", "/titel"]
 
 
 def test_panels_do_not_overlap_and_have_their_own_ids() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -16,7 +16,7 @@ from db.people import invitations, records
 from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
 from review.people.invitation_links import PER_HOUR
 from tests.support.audited import record, replied
-from tests.support.reviewing import PASSWORD, Visitor, add_person, site, stored
+from tests.support.reviewing import PASSWORD, Visitor, add_person, stored
 
 Visitors = Callable[[], Visitor]
 CHOSEN = "seven quiet herons at noon"
@@ -28,13 +28,6 @@ VARYING = re.compile(
     r"|<time[^>]*>[^<]*</time>|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|10\.0\.\d+\.\d+"
 )
 """What differs between any two pages: tokens of links and forms, ids, times, addresses."""
-
-
-@pytest.fixture
-def visitors(database_url: str) -> Iterator[Visitors]:
-    """The running site; each call gives one more visitor."""
-    with site(database_url) as running:
-        yield running
 
 
 @pytest.fixture

@@ -36,13 +36,6 @@ NewWorker = Callable[[str], Awaitable[Lanes]]
 
 
 @pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    async with connect(redis_url) as client:
-        yield client
-
-
-@pytest.fixture
 def worker(redis: Redis) -> NewWorker:
     """Makes workers that have a heartbeat."""
 

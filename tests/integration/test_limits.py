@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -24,13 +23,6 @@ from worker.settings.calls import Resource
 QUESTION = "When are you open on weekdays?"
 HOURS = {"Hours": ["We are open from nine to six on weekdays."]}
 NOWHERE = "redis://127.0.0.1:1/0"
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A worker without configured limits."""
-    with running(database_url, redis_url, sandbox) as found:
-        yield found
 
 
 def burst(per_minute: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,7 +10,6 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.rows import dict_row
 from structlog.testing import capture_logs
 
 from cli.stack import Stack
@@ -43,34 +41,10 @@ OWN = """
 
 
 @pytest.fixture
-def owner(database_url: str) -> Iterator[Rows]:
-    """The database's owner."""
-    with psycopg.connect(database_url, autocommit=True, row_factory=dict_row) as connection:
-        yield connection
-
-
-@pytest.fixture
 def without_logins(owner: Rows) -> None:
     """A server on which the logins do not exist yet."""
     for name in LOGINS.values():
         owner.execute(f"DROP ROLE IF EXISTS {name}")
-
-
-@pytest.fixture
-def shell(database_url: str, redis_url: str, sandbox: SandboxHandle, tmp_path: Path) -> Shell:
-    """A shell of the database's owner."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "LANG": "C.UTF-8",
-        "DATABASE_URL": database_url,
-        "REDIS_URL": redis_url,
-        "OPENAI_API_KEY": "sandbox",
-        "OPENROUTER_API_KEY": "sandbox",
-        "OPENAI_BASE_URL": sandbox.base_url,
-        "OPENROUTER_BASE_URL": sandbox.base_url,
-    }
-    return Shell(environment=environment, folder=tmp_path)
 
 
 def service_url(url: str, service: Service) -> str:

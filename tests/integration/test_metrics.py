@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -19,19 +18,6 @@ def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterato
     """A worker that serves its metrics at a free port."""
     with running(database_url, redis_url, sandbox, HUSHGATE_METRICS_PORT="0") as found:
         yield found
-
-
-@pytest.fixture
-def shell(database_url: str, redis_url: str, tmp_path: Path) -> Shell:
-    """A shell whose servers run."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "LANG": "C.UTF-8",
-        "DATABASE_URL": database_url,
-        "REDIS_URL": redis_url,
-    }
-    return Shell(environment=environment, folder=tmp_path)
 
 
 def scraped(engine: Running) -> str:

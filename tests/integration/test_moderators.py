@@ -16,7 +16,6 @@ from review.content_covers import RULE
 from sandbox.server import SandboxHandle
 from tests.integration.test_decision_page import read, visited
 from tests.support.running import Running, running
-from worker.model import Combination
 from worker.snapshot import Snapshot
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
@@ -123,58 +122,6 @@ def test_an_order_outside_the_text_is_obeyed_by_the_sandbox(engine: Running) -> 
     assert engine.decide(user_id, THREAT)["reason_code"] != "MODERATION_FLAGGED"
 
 
-@pytest.mark.parametrize(
-    ("fault", "failure", "reason"),
-    [
-        ("500", "allow", "REPLIED"),
-        ("500", "block", "MODERATION_UNAVAILABLE"),
-        ("500", "hold", "MODERATION_TIMED_OUT"),
-        ("garbage", "allow", "MODERATION_UNAVAILABLE"),
-        ("refusal", "allow", "MODERATION_UNAVAILABLE"),
-        ("401", "allow", "MODERATION_MISCONFIGURED"),
-        ("404", "block", "MODERATION_MISCONFIGURED"),
-        ("400", "allow", "MODERATION_REJECTED"),
-    ],
-)
-def test_a_classifier_s_failure_ends_as_its_policy_says(
-    engine: Running, fault: str, failure: str, reason: str
-) -> None:
-    """Only an outage may let a text pass; the API, which answers, changes nothing."""
-    user_id = engine.account(
-        documents=HOURS, hold_max_s=0.2, moderators=[API, moderator("llama", failure=failure)]
-    )
-    engine.sandbox.add_rule("classifier", fault)
-    row = engine.decide(user_id, QUESTION)
-
-    assert (row["reason_code"], row["degraded"]) == (reason, True)
-    assert outcomes(row)["my-llama"] == "no_result"
-
-
-def test_combinations_decide_about_one_flag(engine: Running) -> None:
-    """One flags, the other does not: any blocks, all passes, first follows the first."""
-    engine.sandbox.add_rule("classifier", "flagged", contains=QUESTION)
-    both = [API, moderator("llama")]
-    decided = {
-        each: engine.decide(
-            engine.account(documents=HOURS, moderators=both, moderation_combination=each), QUESTION
-        )["reason_code"]
-        for each in Combination
-    }
-
-    assert decided == {"any": "MODERATION_FLAGGED", "all": "REPLIED", "first": "REPLIED"}
-
-
-def test_first_falls_back_while_the_api_is_down(engine: Running) -> None:
-    """With the account's hold, no message waits as long as another moderator answers."""
-    both = [API, moderator("llama")]
-    user_id = engine.account(documents=HOURS, moderators=both, moderation_combination="first")
-    engine.sandbox.add_rule("moderations", "503")
-    clean, flagged = engine.decide(user_id, QUESTION), engine.decide(user_id, THREAT)
-
-    assert (clean["reason_code"], clean["degraded"]) == ("REPLIED", True)
-    assert flagged["matched_rule"] == "my-llama:S1"
-
-
 def test_a_policy_and_its_model_must_fit(engine: Running) -> None:
     """A policy that a model would not read, or none where it needs one, lets nothing pass."""
     unread = engine.account(moderators=[moderator("llama", policy=POLICY)])
@@ -184,17 +131,6 @@ def test_a_policy_and_its_model_must_fit(engine: Running) -> None:
     assert [row["reason_code"] for row in rows] == ["MODERATION_MISCONFIGURED"] * 2
     assert "no policy text" in rows[0]["reason"]
     assert engine.sandbox.calls("classifier") == 0
-
-
-def test_a_threshold_of_a_category_is_compared_with_the_probability(engine: Running) -> None:
-    """A mild text passes by the model's word, and is stopped by a strict account."""
-    mild = "The counterfeit ones are cheaper. When are you open on weekdays?"
-    unassessed = {"enabled": False}
-    loose = engine.account(documents=HOURS, moderators=[moderator("llama")], assessment_policy=unassessed)
-    strict = engine.account(moderators=[moderator("llama", thresholds={"unsafe": 0.2})])
-
-    assert engine.decide(loose, mild)["reason_code"] == "REPLIED"
-    assert engine.decide(strict, mild)["matched_rule"] == "my-llama:unsafe"
 
 
 def test_page_and_command_line_show_each_moderator(engine: Running) -> None:
@@ -213,16 +149,3 @@ def test_page_and_command_line_show_each_moderator(engine: Running) -> None:
     assert "nudes" in page
     assert "nudes" not in covered
     assert re.search(r"moderation[\s│]+my-llama[\s│]+(hit|not_needed)", printed.getvalue())
-
-
-def test_the_page_names_the_moderator_that_blocked(engine: Running) -> None:
-    """With its threshold then, and that it was changed since."""
-    user_id = engine.account(moderators=[moderator("llama", thresholds={"unsafe": 0.2})])
-    row = engine.decide(user_id, "The counterfeit ones are cheaper, are they not?")
-    engine.database.execute(
-        "INSERT INTO ai_rules (user_id, ai_control_enabled, changed_by) VALUES (%s, true, 'kim')", (user_id,)
-    )
-    page = read(visited(engine.url, row))
-
-    assert "Nothing was sent: the moderator “my-llama” found unsafe (score 0." in page
-    assert re.search(r"flagged from a score of 0.20\.\s+The moderator\s+my-llama\s+is no longer chosen", page)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from itertools import count
 from typing import Final, cast
@@ -24,9 +24,9 @@ from db.conversation_owners import (
     release_conversation,
     take_conversation,
 )
-from db.pool import WORKER_ROLE, Pool, create_pool
-from tasks.lanes.stream import connect
+from db.pool import Pool
 from tasks.sending.relay import Relay
+from tasks.sending.replies import REPLY_ROWS
 from tests.support.samples import event
 from worker import contract
 from worker.adapters.system_clock import SystemClock
@@ -39,20 +39,6 @@ CLOCK = SystemClock()
 INTERLEAVINGS: Final = 10_000
 AT_ONCE: Final = 24
 POINTS: Final = ("before_turn", "at_turn", "before_commit", "with_commit", "after_commit", "with_delivery")
-
-
-@pytest.fixture
-async def source(database_url: str) -> AsyncIterator[Pool]:
-    """The hot path's connections, with a worker's rights."""
-    async with create_pool(database_url, size=8, application="test", role=WORKER_ROLE) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    async with connect(redis_url) as client:
-        yield client
 
 
 def new_event() -> Event:
@@ -125,7 +111,7 @@ async def decide(source: Pool, asked: Event, at: Callable[[str], Awaitable[None]
 @pytest.mark.timeout(600)
 async def test_no_reply_is_delivered_after_a_takeover(source: Pool, redis: Redis, database_url: str) -> None:
     """Whenever people take a conversation, nothing of the AI enters it from then on."""
-    relay = Relay(source, redis, stream=REPLIES, now=CLOCK.now)
+    relay = Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now)
     newest_at_takeover: dict[str, tuple[int, ...]] = {}
     endings: Counter[tuple[str, str]] = Counter()
     free, pauses = asyncio.Semaphore(AT_ONCE), random.Random(1)

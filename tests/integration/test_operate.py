@@ -1,4 +1,4 @@
-"""Broken deployments: the doctor and the alerts name the cause, as docs/operate.md promises."""
+"""Broken deployments: the doctor and the alerts name the cause, as the runbook promises."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tasks.fleet.beats import KEPT_S, beat_key
 from tests.conftest import create_database, database_at
 from tests.support.fleet_signs import STREAM, sign_fleet
 from tests.support.running import Running, eventually, running
-from tests.support.terminal import Shell
+from tests.support.terminal import Shell, shell_at
 
 
 @pytest.fixture
@@ -32,17 +32,15 @@ def url(stack: Stack, template: str, tmp_path: Path) -> str:
 @pytest.fixture
 def shell(url: str, redis_url: str, sandbox: SandboxHandle, tmp_path: Path) -> Shell:
     """The shell of the engineer."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "DATABASE_URL": url,
-        "REDIS_URL": redis_url,
-        "OPENAI_API_KEY": "sandbox",
-        "OPENROUTER_API_KEY": "sandbox",
-        "OPENAI_BASE_URL": sandbox.base_url,
-        "OPENROUTER_BASE_URL": sandbox.base_url,
-    }
-    return Shell(environment=environment, folder=tmp_path)
+    return shell_at(
+        tmp_path,
+        DATABASE_URL=url,
+        REDIS_URL=redis_url,
+        OPENAI_API_KEY="sandbox",
+        OPENROUTER_API_KEY="sandbox",
+        OPENAI_BASE_URL=sandbox.base_url,
+        OPENROUTER_BASE_URL=sandbox.base_url,
+    )
 
 
 @pytest.fixture

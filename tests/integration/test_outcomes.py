@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,13 +20,6 @@ ASKED = "Is the shop open on weekdays, please?"
 """It has a word that the passage lacks, so a judge reads the copied answer."""
 JET = "Every order travels by private jet and carries a lifetime guarantee since 1987."
 SILENT = {"name": "calibrated", "low_action": "silence"}
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A fresh engine."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

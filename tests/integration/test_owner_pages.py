@@ -93,11 +93,6 @@ def test_people_with_more_roles_start_at_the_start_page(
     assert person.get("/").status_code == 200
 
 
-def test_an_owner_sees_no_other_account(owner: Visitor) -> None:
-    """The home of another account is as if it did not exist."""
-    assert owner.get("/accounts/another/home").status_code == 404
-
-
 def test_a_wrong_duration_names_its_field(database_url: str, owner: Visitor) -> None:
     """Nothing is stored, and the typed text stays."""
     before = in_force(database_url)
@@ -109,21 +104,6 @@ def test_a_wrong_duration_names_its_field(database_url: str, owner: Visitor) -> 
     assert 'id="wrong-reply_max_age_s"' in page.text
     assert 'value="soon"' in page.text
     assert in_force(database_url) == before
-
-
-@pytest.mark.parametrize(
-    ("field", "value"), [("hours_mon", "9-5"), ("threshold_hate", "150"), ("time_zone", "Mars")]
-)
-def test_a_value_that_the_account_cannot_have_names_its_field(
-    database_url: str, owner: Visitor, field: str, value: str
-) -> None:
-    """The checks of the settings point to the field of the sentence."""
-    path = f"/accounts/{SHOP}/sentences"
-    owner.get(path)
-    page = owner.post(path, **form(in_force(database_url), **{field: value}))
-
-    assert page.status_code == 422
-    assert f'id="wrong-{field}"' in page.text
 
 
 def test_durations_are_reviewed_in_words_and_stored_in_seconds(database_url: str, owner: Visitor) -> None:

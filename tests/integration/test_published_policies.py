@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from structlog.testing import capture_logs
 
 from db import accounts
@@ -38,13 +36,6 @@ def test_the_environment_has_defaults_of_the_validators(
 
     assert [each["category"] == "disabled" for each in found] == [True, False, False]
     assert ["low_overlap" in each["failed_checks"] for each in found] == [False, True, False]
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A fresh engine."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 def of(engine: Running, policy: dict[str, Any], text: str = QUESTION, **more: Any) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,13 +19,6 @@ HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sund
 QUESTION = "Is the shop open on weekdays, please?"
 """It has a word that the passage lacks, so the sandbox's copied answer is not verbatim evidence."""
 SENTENCE = "We are open from nine to six on weekdays."
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A fresh engine."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 def decided(engine: Running, **settings: Any) -> dict[str, Any]:

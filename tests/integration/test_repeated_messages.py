@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from sandbox.server import SandboxHandle
-from tests.support.running import Running, eventually, running
+from tests.support.running import Running, eventually
 from worker.reasons import Reason
 
 HOURS = {
@@ -20,13 +18,6 @@ SATURDAY = "Is the shop open on Saturday?"
 UNASSESSED: dict[str, Any] = {"documents": HOURS, "assessment_policy": {"enabled": False}}
 """Every draft is sent."""
 AWAY = "I am out of the office until Monday. What are your opening hours on Saturday?"
-
-
-@pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
-    """A fresh engine."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 def lines(engine: Running, user_id: str) -> list[tuple[str, str]]:

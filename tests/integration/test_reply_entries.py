@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count
@@ -12,17 +11,17 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-import pytest
 from jsonschema import Draft202012Validator
 from redis.asyncio import Redis
 
 from db import decisions
-from db.pool import WORKER_ROLE, Pool, create_pool
+from db.outbox import WaitingReply
+from db.pool import Pool
 from tasks.asyncapi import asyncapi_document
-from tasks.lanes.stream import connect
 from tasks.sending.outgoing import REPLY, RETRACTION
 from tasks.sending.relay import Relay
-from tasks.sending.retractor import Retractor
+from tasks.sending.replies import REPLY_ROWS
+from tasks.sending.retractions import RETRACTION_ROWS
 from tests.support.relays import stream_entries
 from tests.support.samples import assessment, event
 from worker.adapters.system_clock import SystemClock
@@ -42,23 +41,9 @@ RETRACT = """
 """
 
 
-@pytest.fixture
-async def source(database_url: str) -> AsyncIterator[Pool]:
-    """The hot path's connections, with a worker's rights."""
-    async with create_pool(database_url, size=8, application="test", role=WORKER_ROLE) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    async with connect(redis_url) as client:
-        yield client
-
-
-def relay(source: Pool, redis: Redis) -> Relay:
+def relay(source: Pool, redis: Redis) -> Relay[WaitingReply]:
     """A relay onto the test's stream."""
-    return Relay(source, redis, stream=STREAMS["reply"], now=CLOCK.now, signing_key=SIGNING_KEY)
+    return Relay(REPLY_ROWS, source, redis, stream=STREAMS["reply"], now=CLOCK.now, signing_key=SIGNING_KEY)
 
 
 async def entries(redis: Redis, name: str = "reply") -> list[dict[str, Any]]:
@@ -113,7 +98,9 @@ async def test_entries_match_their_schemas_and_have_cloudevents_attributes(
     await relay(source, redis).deliver_batch()
     with psycopg.connect(database_url, autocommit=True) as owner:
         owner.execute(RETRACT, (review, made.decision_id))
-    retractor = Retractor(source, redis, stream=STREAMS["retraction"], now=CLOCK.now, signing_key=SIGNING_KEY)
+    retractor = Relay(
+        RETRACTION_ROWS, source, redis, stream=STREAMS["retraction"], now=CLOCK.now, signing_key=SIGNING_KEY
+    )
     await retractor.deliver_batch()
     messages = asyncapi_document()["components"]["messages"]
     marks = {"reply": made.decision_id, "retraction": review}
@@ -208,7 +195,7 @@ async def test_a_conversation_is_disclosed_once_under_races(source: Pool, redis:
     random.Random(7).shuffle(names)
     relays = [relay(source, redis) for _ in range(3)]
 
-    async def deliver(each: Relay) -> None:
+    async def deliver(each: Relay[WaitingReply]) -> None:
         for _ in range(20):
             await each.deliver_batch()
 

@@ -40,13 +40,6 @@ from tests.support.audited import blocked, record, replied
 from tests.support.reviewing import PASSWORD, Visitor, add_person, site, stored
 
 
-@pytest.fixture
-def visitors(database_url: str) -> Iterator[Any]:
-    """The application; call it for one more visitor."""
-    with site(database_url) as visitor:
-        yield visitor
-
-
 @pytest.fixture(scope="module")
 def everything(database_url: str) -> Iterator[Visitor]:
     """A person with every role on every account."""

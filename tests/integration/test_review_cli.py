@@ -77,11 +77,3 @@ def test_the_last_administrator_is_not_taken_away(run: Any) -> None:
         code, _, output = run(words[0], "kim@example.org", *words[1:])
         assert code != 0
         assert "last administrator" in output
-
-
-def test_an_unknown_login_is_named(run: Any) -> None:
-    """The login that was typed, and where to look."""
-    for command in ("disable", "unlock", "sign-in-link", "reset-password"):
-        code, _, output = run(command, "nobody")
-        assert code != 0
-        assert "nobody" in output

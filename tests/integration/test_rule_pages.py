@@ -132,45 +132,6 @@ def test_an_error_blocks_saving_and_is_shown_with_its_line(
     assert in_force(database_url, account).version == 0
 
 
-def test_a_rule_too_long_for_the_settings_is_refused_at_its_line(editor: Visitor, account: str) -> None:
-    """The limit of the setting is checked before the rules are compiled."""
-    editor.get(rules(account))
-    refused = save(editor, account, 0, flagged_keywords="spam", flagged_phrases="fine words\n" + "y" * 1001)
-
-    assert refused.status_code == 422
-    assert "Phrases, line 2</a>:" in refused.text
-
-
-def test_warnings_are_stored_and_shown(database_url: str, editor: Visitor, account: str) -> None:
-    """A rule of one letter has a warning and is stored."""
-    editor.get(rules(account))
-    done = save(editor, account, 0, flagged_keywords="x")
-    after = editor.get(done.headers["location"])
-
-    assert in_force(database_url, account).flagged_keywords == ("x",)
-    assert "one letter: it matches wherever that letter is a word" in after.text
-
-
-def test_a_literal_regex_has_a_remark_while_typing(editor: Visitor, account: str) -> None:
-    """The remark shows the syntax of a regex."""
-    editor.get(rules(account))
-    fields = {"csrf": editor.csrf, "version": "0", "flagged_keywords": "re:ab+c"}
-    headers = {"Sec-Fetch-Site": "same-origin", "Origin": ADDRESS, "HX-Request": "true"}
-    piece = editor.client.post(rules(account, "/check"), data=fields, headers=headers)
-
-    assert "it looks like a regex and is taken literally: write /ab+c/ for a regex" in piece.text
-
-
-def test_a_fuzzy_rule_shows_the_everyday_words_it_matches(editor: Visitor, account: str) -> None:
-    """While typing, at its line; a rule that is too short is an error there."""
-    editor.get(rules(account))
-    answer = editor.post(rules(account, "/check"), version="0", flagged_keywords="casino\n~losers\n~porn")
-
-    assert "Keywords, line 2" in answer.text
-    assert "4 everyday words (loses, lasers, lovers, lowers)" in answer.text
-    assert "expected a fuzzy rule of 6 to 40 letters, got 4" in answer.text
-
-
 def test_checking_while_typing_stores_nothing_and_returns_a_fragment(
     database_url: str, editor: Visitor, account: str
 ) -> None:

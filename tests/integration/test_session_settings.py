@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -20,8 +20,8 @@ from db.outgoing.locked_batch import begun
 from db.pool import Pool, create_pool
 from db.review_store import Store
 from sandbox.server import SandboxHandle
-from tasks.lanes.stream import connect
 from tasks.sending.relay import Relay
+from tasks.sending.replies import REPLY_ROWS
 from tests.support.pgbouncer import pooled
 from tests.support.running import settings_of
 from tests.support.samples import event
@@ -65,13 +65,6 @@ def service_url(request: pytest.FixtureRequest, database_url: str) -> Iterator[s
             yield behind
 
 
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    async with connect(redis_url) as client:
-        yield client
-
-
 def replied(to: Event) -> Decision:
     """A decision to reply."""
     return Decision(
@@ -103,7 +96,7 @@ async def test_a_takeover_after_the_relay_began_is_seen(
             return has_lock
 
         monkeypatch.setattr(outbox, "begun", begun_before_takeover)
-        await Relay(source, redis, stream=REPLIES, now=CLOCK.now).drain()
+        await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).drain()
 
     assert await redis.xlen(REPLIES) == 0
 

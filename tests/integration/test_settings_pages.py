@@ -77,28 +77,17 @@ def test_changes_are_reviewed_before_they_are_stored(database_url: str, admin: V
         ("threshold_hate", "1.5", "expected at most 1, got 1.5"),
         ("threshold_self-harm/intent", "high", "expected a number, got &#39;high&#39;"),
         ("other_thresholds", "odd = x", "expected a number, got &#39;x&#39;"),
-        ("hold_max_s", "-1", "expected at least 0, got -1"),
-        ("hold_max_s", "nan", "expected"),
         ("hold_max_s", "86,400", "expected a number, got &#39;86,400&#39;"),
         ("reply_max_age_s", "", "expected a number, got &#39;&#39;"),
         ("languages", "english", "0: expected the form ^[a-z]{2,3}$, got &#34;english&#34;"),
         ("moderation_failure", "pray", "expected"),
-        ("prompt", "x" * 20_001, "expected at most 20000 characters, got &#34;xxx"),
         ("policy_settings", "{", "expected a JSON object"),
-        ("policy_settings", "[]", "expected a JSON object, got list"),
         ("policy_settings", '{"nonsense": 1}', "nonsense: there is no such field"),
         ("policy_name", "nonsense", "name: expected one of"),
-        ("moderator_1_name", "Bad Name", "{0,39}$, got &#34;Bad Name&#34;"),
         ("moderator_2_endpoint", "http://evil.example", "{0,39}$, got &#34;http://evil.example&#34;"),
-        ("moderator_5_failure", "pray", "expected one of hold, block, allow, got &#34;pray&#34;"),
         ("moderator_1_thresholds", "S1 = high", "S1: expected a number, got &#34;high&#34;"),
-        ("moderator_1_policy", "x" * 20_001, "expected at most 20000 characters, got &#34;xxx"),
-        ("moderation_combination", "some", "expected"),
         ("business_hours", "mon 09:00", "expected lines such as mon = 09:00-12:00, 13:00-17:00"),
-        ("business_hours", "mon = 9-17", "mon: expected hours such as 09:00-12:00, 13:00-17:00, got"),
         ("escalation_queues", "* = a\n* = b", "expected each name once"),
-        ("escalation_actions", "REPLIED = escalate", "expected matched rules such as"),
-        ("time_zone", "Mars", "expected a time zone such as Europe/Berlin, got &#34;Mars&#34;"),
         ("holidays", "2026-12-25, tomorrow", "1: expected a date such as 2026-12-25"),
     ],
 )
@@ -208,31 +197,3 @@ def test_a_stale_form_keeps_its_values_and_shows_the_other_changes(
     assert "Theirs." in stale.text
     assert 'value="fr"' in stale.text
     assert in_force(database_url, account).languages == ()
-
-
-def test_viewers_read_settings_and_only_admins_change_them(
-    database_url: str, visitor: Callable[[], Visitor], account: str
-) -> None:
-    """Viewers, rule editors and auditors cannot store settings."""
-    path = f"/accounts/{account}/settings"
-    for role in (Role.VIEWER, Role.RULE_EDITOR, Role.AUDITOR):
-        person = visitor()
-        person.sign_in(add_person(database_url, role, account=account))
-
-        assert person.get(path).status_code == 200
-        assert person.post(path, **form(ai_control_enabled="on"), action="store").status_code == 403
-    assert in_force(database_url, account).version == 0
-
-
-def test_disclosure_texts_are_edited_like_fallback_texts(
-    database_url: str, admin: Visitor, account: str
-) -> None:
-    """They pass the review of the changes and are stored by language."""
-    path = f"/accounts/{account}/settings"
-    admin.get(path)
-    changes = form(disclosure_language="en", disclosure_text="<b>An AI answers.")
-    shown = admin.post(path, **changes)
-
-    assert 'name="disclosure_text" value="&lt;b&gt;An AI answers."' in shown.text
-    admin.post(path, **changes, action="store")
-    assert in_force(database_url, account).disclosure_texts == {"en": "<b>An AI answers."}

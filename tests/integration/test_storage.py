@@ -18,11 +18,13 @@ from redis.asyncio import Redis
 
 from db import decisions, outbox
 from db.commits.known import Recorded, find_outcome
+from db.outbox import WaitingReply
 from db.pool import Pool, create_pool
 from db.reviews import remedies
 from tasks.lanes.stream import connect
 from tasks.sending import once_stream
 from tasks.sending.relay import Relay
+from tasks.sending.replies import REPLY_ROWS
 from tests.support.relays import none_sent
 from worker.adapters.system_clock import SystemClock
 from worker.errors import StorageUnavailable
@@ -44,13 +46,6 @@ async def source(database_url: str) -> AsyncIterator[Pool]:
     """The hot path's connections, four at most."""
     async with create_pool(database_url, size=4, application="test") as opened:
         yield opened
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    async with connect(redis_url) as client:
-        yield client
 
 
 def decision(*, at: datetime | None = None, reply: str | None = "a reply") -> Decision:
@@ -96,9 +91,9 @@ async def sent(redis: Redis) -> list[str]:
     return [json.loads(fields[b"data"])["event_id"] for _, fields in entries]
 
 
-def relay(source: Pool, redis: Redis) -> Relay:
+def relay(source: Pool, redis: Redis) -> Relay[WaitingReply]:
     """A relay onto the test's reply stream."""
-    return Relay(source, redis, stream=REPLIES, now=CLOCK.now)
+    return Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now)
 
 
 async def test_a_commit_whose_answer_was_lost_may_be_repeated(source: Pool, database_url: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count
@@ -14,7 +13,7 @@ import pytest
 import structlog
 
 from db.conversation_owners import ConversationIds, OwnerCause, load_owner
-from db.pool import WORKER_ROLE, Pool, checkout, create_pool
+from db.pool import Pool, checkout
 from tasks.entries.rulebooks import Rulebooks
 from tasks.lanes.stream import AgentEntry
 from tasks.lanes.takeovers import EarlyTakeovers
@@ -26,13 +25,6 @@ from worker.supervisor import Supervisor
 
 NUMBERS = count(1)
 DOWN = StorageUnavailable("no answer", kind="ConnectionFailed")
-
-
-@pytest.fixture
-async def source(database_url: str) -> AsyncIterator[Pool]:
-    """The hot path's connections, with a worker's rights."""
-    async with create_pool(database_url, size=4, application="test", role=WORKER_ROLE) as opened:
-        yield opened
 
 
 def message(**changes: Any) -> AgentEntry:

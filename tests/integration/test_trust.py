@@ -214,15 +214,6 @@ def test_every_policy_can_be_chosen_and_names_itself_in_the_audit(engine: Runnin
     assert row["snapshot_json"]["assessment"]["policy"].startswith(f"{name}@")
 
 
-def test_labels_of_an_event_restrict_which_documents_answer(engine: Running) -> None:
-    """No document carries the label, so there is nothing to answer from."""
-    user_id = engine.account(documents=HOURS)
-    row = engine.decide(user_id, QUESTION, metadata={"labels": {"shop": "north"}})
-
-    assert row["snapshot_json"]["passages"] == []
-    assert row["decision"] == "escalate"
-
-
 def test_the_passages_of_a_reply_are_in_its_snapshot(engine: Running) -> None:
     """Ids, titles and similarities of what the draft may rest on."""
     user_id = engine.account(documents=HOURS)
@@ -297,19 +288,6 @@ LIBRARY = {
         "We are open from nine to six on weekdays. Maria Lopez founded the shop in the year 1998 in Leeds."
     ]
 }
-
-
-def test_a_supported_answer_to_another_question_is_not_sent(engine: Running) -> None:
-    """Every fact of it is in the documents, and it does not answer: the record names relevance."""
-    engine.sandbox.add_rule("chat", "irrelevant")
-    user_id = engine.account(documents=LIBRARY)
-    row = engine.decide(user_id, "When are you open on weekdays in winter?")
-    found = row["snapshot_json"]["assessment"]
-
-    assert (row["decision"], engine.reply(user_id, row["event_id"])) == ("escalate", None)
-    assert "irrelevant" in found["failed_checks"]
-    assert found["relevance"] < found["support"]
-    assert row["confidence"] == pytest.approx(found["support"] * found["relevance"])
 
 
 def test_an_injected_instruction_is_not_sent(engine: Running) -> None:

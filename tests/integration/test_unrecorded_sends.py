@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count
@@ -14,9 +14,9 @@ from redis.asyncio import Redis
 
 from db import decisions
 from db.conversation_owners import OwnerCause, Takeover, take_conversation
-from db.pool import WORKER_ROLE, Pool, create_pool
-from tasks.lanes.stream import connect
+from db.pool import Pool, create_pool
 from tasks.sending.relay import Relay
+from tasks.sending.replies import REPLY_ROWS
 from tests.support.relays import send_and_die
 from tests.support.samples import event
 from tests.support.webhooks import add_endpoint
@@ -28,20 +28,6 @@ from worker.reasons import Reason
 CLOCK = SystemClock()
 NUMBERS = count(1)
 REPLIES = "test:replies"
-
-
-@pytest.fixture
-async def source(database_url: str) -> AsyncIterator[Pool]:
-    """The hot path's connections, with a worker's rights."""
-    async with create_pool(database_url, size=4, application="test", role=WORKER_ROLE) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    """A client of the empty server."""
-    async with connect(redis_url) as client:
-        yield client
 
 
 async def approved(source: Pool, **changes: object) -> Decision:
@@ -121,7 +107,7 @@ def stored(database_url: str, made: Decision) -> dict[str, object]:
 
 async def drain(source: Pool, redis: Redis) -> int:
     """Deliver with a relay of another worker; how many entries the stream has then."""
-    await Relay(source, redis, stream=REPLIES, now=CLOCK.now).drain()
+    await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).drain()
     return int(await redis.xlen(REPLIES))
 
 

@@ -26,7 +26,6 @@ from cli.stack import Stack, start_watch
 from cli.stack.fleet import MOST_FAILED_STARTS, REVIEW, Fleet, fleet
 from db import accounts
 from db.pool import create_pool
-from tests.conftest import create_database, database_at
 from tests.support.running import eventually
 from tests.support.seeding import seed_document
 from tests.support.terminal import HUSHGATE
@@ -54,14 +53,6 @@ HTTPServer(("127.0.0.1", urlsplit(os.environ["HUSHGATE_REVIEW_URL"]).port), Page
 """
 STUCK = "import signal; signal.pause()"
 FAILING = "import sys; print('the port of the moon is closed', file=sys.stderr); sys.exit(2)"
-
-
-@pytest.fixture
-def fresh_url(stack: Stack, template: str, tmp_path: Path) -> str:
-    """A migrated, empty database of one test's own."""
-    name = f"hushgate_{tmp_path.name}"
-    create_database(stack.database_url, name, template)
-    return database_at(stack.database_url, name)
 
 
 @pytest.fixture

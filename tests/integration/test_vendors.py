@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +13,6 @@ from tests.support.running import Running, eventually, running
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
 SENT = "We are open from nine to six on weekdays."
-SILENT = {"name": "calibrated", "low_action": "silence"}
 
 
 @pytest.fixture
@@ -97,39 +95,3 @@ def test_half_an_answer_and_a_refusal_are_silence_without_an_alarm(
     assert decided["reason_code"] == reason
     assert engine.rows("SELECT 1 AS one FROM outbox WHERE user_id = %s", user) == []
     assert [each for each in logs if each["event"] == "endpoint_misconfigured"] == []
-
-
-def test_half_an_answer_is_asked_for_again(engine: Running) -> None:
-    """The second one is sent, and the audit has both attempts."""
-    engine.sandbox.add_rule("chat", "form", value="length", times=1)
-    user = engine.account(documents=HOURS)
-    decided = engine.decide(user, QUESTION)
-    attempts = decided["snapshot_json"]["attempts"]
-
-    assert decided["reason_code"] == "REPLIED"
-    assert [each["outcome"] for each in attempts if each["stage"] == "generation"] == [
-        "unfinished",
-        "completed",
-    ]
-
-
-@pytest.mark.parametrize("form", ["flagged_all_false", "flagged_null", "flagged_empty"])
-def test_a_flagged_result_is_a_hit_whatever_its_categories_say(engine: Running, form: str) -> None:
-    """The message is not answered."""
-    engine.sandbox.add_rule("moderations", "form", value=form)
-    decided = engine.decide(engine.account(documents=HOURS), QUESTION)
-
-    assert decided["reason_code"] == "MODERATION_FLAGGED"
-    assert decided["matched_rule"] == "openai_moderation:flagged"
-
-
-def test_a_history_that_outgrew_the_context_is_answered(engine: Running) -> None:
-    """The oldest lines are left out, so the conversation goes on."""
-    engine.sandbox.speak_as("vllm")
-    user = engine.account(documents=HOURS, assessment_policy=SILENT)
-    for _ in range(3):
-        engine.decide(user, "On Sunday the shop is closed? " * 600, conversation_id="long")
-    decided = engine.decide(user, QUESTION, conversation_id="long")
-
-    assert decided["reason_code"] not in {"LLM_REJECTED", "LLM_ERROR"}
-    assert "lines_left_out" in json.dumps(decided["snapshot_json"])

@@ -30,7 +30,8 @@ from db.pool import WORKER_ROLE, Pool, checkout, create_pool
 from db.webhooks import deliveries
 from tasks.lanes.stream import connect
 from tasks.sending.relay import Relay
-from tasks.sending.retractor import Retractor
+from tasks.sending.replies import REPLY_ROWS
+from tasks.sending.retractions import RETRACTION_ROWS
 from tasks.webhooks.bodies import webhook_schema
 from tasks.webhooks.poller import WebhookPoller
 from tests.support.samples import assessment, event
@@ -58,8 +59,8 @@ class Setting:
         self.source, self.receiver, self.clock, self.url = source, receiver, clock, url
         self.account = new_account()
         self.endpoint = UUID(int=0)
-        self._relay = Relay(source, redis, stream="test:replies", now=clock.now)
-        self._retractor = Retractor(source, redis, stream="test:retractions", now=clock.now)
+        self._relay = Relay(REPLY_ROWS, source, redis, stream="test:replies", now=clock.now)
+        self._retractor = Relay(RETRACTION_ROWS, source, redis, stream="test:retractions", now=clock.now)
         self._redis = redis
 
     def decision(self, **changes: Any) -> Decision:

@@ -14,7 +14,7 @@ import pytest
 from aiohttp import ClientConnectorError
 from standardwebhooks import Webhook
 
-from db.pool import WORKER_ROLE, Pool, checkout, create_pool
+from db.pool import Pool, checkout, create_pool
 from db.webhooks import deliveries, endpoints
 from db.webhooks.deliveries import WebhookDelivery
 from db.webhooks.queue import QueueLimits
@@ -41,13 +41,6 @@ from worker.webhooks.signing import encode_secret
 from worker.webhooks.types import WebhookType
 
 DAY_S = 86_400.0
-
-
-@pytest.fixture
-async def source(database_url: str) -> AsyncIterator[Pool]:
-    """A worker's connections."""
-    async with create_pool(database_url, size=8, application="test", role=WORKER_ROLE) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, cast
 from uuid import UUID, uuid4
@@ -16,11 +16,10 @@ from db.review_store import Store
 from db.reviews.exchanges import load_subject
 from db.reviews.remedies import apply_remedy
 from db.reviews.rulings import Remedy, Ruling
-from sandbox.server import SandboxHandle
 from tasks.alerts.situation import load_situation
 from tasks.alerts.watch import found_alerts
 from tests.support.conversing import HOURS, QUESTION
-from tests.support.running import Running, eventually, running, settings_of
+from tests.support.running import Running, eventually, settings_of
 from worker.adapters import system_clock
 from worker.reasons import Reason
 
@@ -44,15 +43,6 @@ def set_clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
 
     monkeypatch.setattr(system_clock, "datetime", Machine)
     return set_to
-
-
-@pytest.fixture
-def engine(
-    set_clock: SetClock, database_url: str, redis_url: str, sandbox: SandboxHandle
-) -> Iterator[Running]:
-    """A fresh engine on the machine whose clock is set."""
-    with running(database_url, redis_url, sandbox) as each:
-        yield each
 
 
 def last_prompt(engine: Running) -> str:

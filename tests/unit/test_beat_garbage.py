@@ -14,12 +14,10 @@ import time
 from celery.signals import beat_init
 from tasks import app
 from tasks.process import garbage
-from tasks.replays import shadow_watch
 from tests.support.garbage import old_garbage
 
 garbage.COLLECT_EVERY_S = 0.05
 app.sign_beat = lambda *_: None
-shadow_watch.ShadowWatch.start = lambda _: None
 beat_init.send(None)
 found = old_garbage()
 deadline = time.monotonic() + 20
@@ -33,6 +31,7 @@ SETTINGS: Final = {
     "OPENAI_API_KEY": "none",
     "OPENROUTER_API_KEY": "none",
     "HUSHGATE_ALERTS_EVERY_S": "0",
+    "HUSHGATE_FEATURES": "none",
 }
 
 

@@ -1,9 +1,13 @@
-"""Documents refer only to files, headings, names and decision records that exist."""
+"""Documents refer only to what exists, are short and in plain words; generated tables are fresh."""
 
 from __future__ import annotations
 
+import ast
 import importlib
+import io
 import re
+import subprocess
+import tokenize
 import unicodedata
 from collections.abc import Iterator
 from operator import attrgetter
@@ -12,21 +16,51 @@ from typing import Final
 
 import pytest
 
+from features.feature import FEATURES
+from tools.tables import stale
+
 ROOT: Final = Path(__file__).parents[2]
 RECORDS: Final = tuple(sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md")))
-INDEX: Final = ROOT / "docs" / "decisions" / "README.md"
-SECTIONS: Final = ["Question", "Answer", "Why", "Cost", "When to reconsider"]
-LONGEST: Final = 32
-"""Lines of a record, of at most 112 characters outside tables."""
+SECTIONS: Final = ["Question", "Answer", "Rejected", "Cost", "Reconsider"]
+LONGEST: Final = 25
+"""Lines of a decision record, of at most 112 characters."""
+MOST_WORDS: Final = 50_000
+"""Words of all documents; test data in Markdown is left out."""
 
 SKIPPED: Final = {".git", ".venv", "out", "vendor", "node_modules"}
+DATA: Final = (ROOT / "bench" / "conversations" / "docs", ROOT / "tests" / "fixtures")
 SUFFIXES: Final = {".md", ".py", ".lua", ".toml", ".yml", ".html", ".js", ".css"}
 LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
 CODE: Final = re.compile(r"```.*?```", re.DOTALL)
-FOLDERS: Final = r"(?:worker|tasks|db|review|cli|sandbox|deploy|docs|tests|bench|tools|examples)"
+FOLDERS: Final = (
+    r"(?:features|trials|compliance|worker|tasks|db|review|cli"
+    r"|sandbox|deploy|docs|tests|bench|tools|examples)"
+)
 PATH: Final = re.compile(rf"`({FOLDERS}/[\w./-]+)`")
 TEST: Final = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
+MODULE: Final = re.compile(r"\bpython -m ((?:bench|chaos|fuzz|tests|tools)[\w.]*)")
 NAME: Final = re.compile(rf"`({FOLDERS}(?:\.\w+)*):(\w+(?:\.\w+)*)`")
+
+PRODUCT: Final = ("features", *FEATURES, "worker", "tasks", "db", "review", "gateway", "cli", "sandbox")
+SUBJECTS_SINCE: Final = "2026-11-26 17:55"
+LONGEST_SUBJECT: Final = 72
+WORDS: Final = {
+    r"somebody|anybody|everybody": "a person, people",
+    r"nobody": "no person, no one",
+    r"whoever": "the person who",
+    r"nought": "zero, 0",
+    r"mend(s|ed|ing)?": "repair",
+    r"(is|are|was|were) told": "learns, receives",
+    r"cast out|strays": "remove, leave",
+    r"stor(y|ies)": "the field's term",
+    r"(is|falls) ill": "fails",
+    r"by turns": "alternating",
+    r"(is|are) led by": "follows",
+    r"(has|have) to do with": "concerns",
+    r"by itself|by themselves": "automatically",
+}
+"""Words outside the vocabulary -> what to write instead."""
+UNWANTED: Final = re.compile(rf"\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
 
 
 def sources() -> Iterator[Path]:
@@ -39,7 +73,13 @@ def sources() -> Iterator[Path]:
                 yield path
 
 
-DOCUMENTS: Final = tuple(sorted(path for path in sources() if path.suffix == ".md"))
+DOCUMENTS: Final = tuple(
+    sorted(
+        path
+        for path in sources()
+        if path.suffix == ".md" and not any(path.is_relative_to(folder) for folder in DATA)
+    )
+)
 
 
 def name_of(path: Path) -> str:
@@ -59,34 +99,51 @@ def anchor(title: str) -> str:
     return "".join(kept).replace(" ", "-")
 
 
-def test_the_number_of_a_record_is_its_own() -> None:
-    """From 0001 on, without a repetition; that of a deleted record is not given again."""
-    numbers = [int(path.name[:4]) for path in RECORDS]
-
-    assert numbers == sorted(set(numbers))
-    assert numbers[0] == 1
-
-
 @pytest.mark.parametrize("record", RECORDS, ids=lambda path: path.stem)
 def test_a_record_follows_the_template(record: Path) -> None:
-    """Its number and topic, then the five sections in order, on one screen."""
+    """Its number and topic, then the five sections in order, one of them the rejected alternatives."""
     lines = record.read_text(encoding="utf-8").splitlines()
-    sections = [match[1] for line in lines if (match := re.match(r"\*\*([^*.?]+)\.\*\*", line))]
+    sections = [match[1] for line in lines if (match := re.match(r"\*\*([^*.?]+)\.\*\* \S", line))]
 
     assert re.fullmatch(rf"# {record.name[:4]} \S.+", lines[0])
-    assert [section for section in sections if section in SECTIONS] == SECTIONS
+    assert sections == SECTIONS
     assert len(lines) <= LONGEST
-    assert [line for line in lines if len(line) > 112 and not line.startswith("|")] == []
+    assert [line for line in lines if len(line) > 112] == []
 
 
-def test_the_index_lists_every_record() -> None:
-    """One row each, in order, with number and topic as in the record."""
-    rows = re.findall(r"^\| \[(\d{4})\]\(([^)]+)\) \| ([^|]+) \|", INDEX.read_text(), re.MULTILINE)
-    topics = [path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")[5:] for path in RECORDS]
+def test_tables_made_from_the_code_are_fresh() -> None:
+    """`make schema` writes them."""
+    assert [name_of(path) for path in stale()] == []
 
-    assert [(number, file, topic) for number, file, topic in rows] == [
-        (path.name[:4], path.name, topic) for path, topic in zip(RECORDS, topics, strict=True)
-    ]
+
+def test_documents_stay_short() -> None:
+    """Together, and the first page: two screens beside its table of figures."""
+    words = {path: len(path.read_text(encoding="utf-8").split()) for path in DOCUMENTS}
+
+    assert sum(words.values()) <= MOST_WORDS
+    assert words[ROOT / "README.md"] <= 1_200
+
+
+def test_every_document_can_be_found() -> None:
+    """From README, directly or by a link of a document that README links to."""
+    found = {ROOT / "README.md"}
+    for _ in range(2):
+        found |= {target for document in found for target in linked(document)}
+
+    assert [name_of(path) for path in DOCUMENTS if is_of_readers(path) and path not in found] == []
+
+
+def is_of_readers(path: Path) -> bool:
+    """Whether a document is for readers, not a note beside data."""
+    return path.is_relative_to(ROOT / "docs") or path.is_relative_to(ROOT / "deploy")
+
+
+def linked(document: Path) -> Iterator[Path]:
+    """The documents that a document links to."""
+    for link in LINK.findall(document.read_text(encoding="utf-8")):
+        target = (document.parent / link.partition("#")[0]).resolve()
+        if "://" not in link and target.suffix == ".md" and target.is_file():
+            yield target
 
 
 def test_every_decision_record_that_is_named_exists() -> None:
@@ -98,8 +155,8 @@ def test_every_decision_record_that_is_named_exists() -> None:
         text = path.read_text(encoding="utf-8")
         named = re.findall(r"(?:docs/|\()decisions/(\d{4}[\w-]*)", text)
         wrong += [f"{name_of(path)}: {each}" for each in named if each not in stems | numbers]
-        linked = re.findall(r"\[(?:decision )?(\d{4})\]\([^)]*?(\d{4})-[^)]*\)", text)
-        wrong += [f"{name_of(path)}: {shown}" for shown, target in linked if shown != target]
+        links = re.findall(r"\[(?:decision )?(\d{4})\]\([^)]*?(\d{4})-[^)]*\)", text)
+        wrong += [f"{name_of(path)}: {shown}" for shown, target in links if shown != target]
         said = re.findall(r"\bdecision (\d{4})\b", text)
         wrong += [f"{name_of(path)}: {each}" for each in said if each not in numbers]
 
@@ -122,23 +179,21 @@ def test_links_of_a_document_lead_somewhere(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
-def test_files_and_names_that_a_document_mentions_exist(document: Path) -> None:
-    """Paths in backticks, and names written as `module:name`."""
+def test_files_names_and_tests_that_a_document_mentions_exist(document: Path) -> None:
+    """Paths, names as `module:name`, tests as `test_file.py::test_function`, commands `python -m module`."""
     text = document.read_text(encoding="utf-8")
     missing = [path for path in PATH.findall(text) if not (ROOT / path).exists()]
     missing += [f"{module}:{name}" for module, name in NAME.findall(text) if not has(module, name)]
+    missing += [f"{file}::{test}" for file, test in TEST.findall(text) if not is_test(file, test)]
+    missing += [module for module in MODULE.findall(text) if not is_module(module)]
 
     assert missing == []
 
 
-def test_tests_that_a_document_names_exist() -> None:
-    """Written as `test_file.py::test_function`; one file of the name below tests/ has the function."""
-    missing = []
-    for document in DOCUMENTS:
-        named = TEST.findall(document.read_text(encoding="utf-8"))
-        missing += [f"{name_of(document)}: {file}::{test}" for file, test in named if not is_test(file, test)]
-
-    assert missing == []
+def is_module(name: str) -> bool:
+    """Whether a module or package of the project has the name."""
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__main__.py").is_file()
 
 
 def is_test(file: str, function: str) -> bool:
@@ -156,3 +211,53 @@ def has(module: str, name: str) -> bool:
     except (ModuleNotFoundError, AttributeError):
         return False
     return True
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_a_document_is_written_in_plain_words(document: Path) -> None:
+    """Outside code."""
+    text = re.sub(r"`[^`\n]+`", "", CODE.sub("", document.read_text(encoding="utf-8")))
+
+    assert [found[0] for found in UNWANTED.finditer(text)] == []
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+def test_docstrings_comments_and_templates_are_written_in_plain_words(package: str) -> None:
+    """Code and data, such as lists of words, are left out."""
+    wrong = [
+        f"{name_of(path)}: {found[0]}"
+        for path in sorted((ROOT / package).rglob("*"))
+        if path.suffix in {".py", ".html"} and "migrations" not in path.parts
+        for found in UNWANTED.finditer(prose(path))
+    ]
+
+    assert wrong == []
+
+
+def prose(path: Path) -> str:
+    """What a file says to people: the text of a template, docstrings and comments of a module."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".html":
+        return text
+    comments = [
+        token.string
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type == tokenize.COMMENT
+    ]
+    standalone = [
+        node.value.value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    ]
+    return "\n".join([*comments, *standalone])
+
+
+def test_commit_subjects_are_short_and_plain() -> None:
+    """Of the commits of this checkout, where there are any."""
+    command = ["git", "log", f"--since={SUBJECTS_SINCE}", "--no-merges", "--format=%s"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    subjects = done.stdout.splitlines()
+
+    assert [each for each in subjects if len(each) > LONGEST_SUBJECT or UNWANTED.search(each)] == []

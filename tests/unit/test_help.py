@@ -37,7 +37,6 @@ def tree(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 
 COMMANDS = dict(tree(get_command(command_line())))
-GROUPS = [path for path, command in COMMANDS.items() if path and hasattr(command, "commands")]
 
 
 def texts(command: Any) -> str:
@@ -71,17 +70,6 @@ def test_every_command_in_a_help_text_exists(path: tuple[str, ...]) -> None:
     assert unknown(texts(COMMANDS[path])) == []
 
 
-@pytest.mark.parametrize("path", GROUPS, ids=" ".join)
-def test_the_help_of_a_group_names_each_of_its_commands(path: tuple[str, ...]) -> None:
-    """In backticks or as a whole call; nothing else stands there as if it were one."""
-    command = COMMANDS[path]
-    quoted = {text.split()[0] for text in QUOTED.findall(command.help) if not text.startswith("hushgate ")}
-    called = {text.split()[2] for text in QUOTED.findall(command.help) if len(text.split()) > 2}
-    called = {word for word in called if not word.startswith("-")}
-
-    assert quoted | called == set(command.commands)
-
-
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_command_in_a_document_exists(document: Path) -> None:
     """In code only: prose may say what hushgate is."""
@@ -112,15 +100,12 @@ def test_a_command_is_started_without_the_modules_of_the_others() -> None:
     assert not {"cli.demo.run", "review.app", "openai", "authlib"} & set(done.stdout.split())
 
 
-def test_the_exit_codes_stand_in_help_and_documents() -> None:
-    """Each code has one meaning, in the same words everywhere."""
+def test_the_exit_codes_stand_in_the_help() -> None:
+    """Each code has one meaning."""
     shown = COMMANDS[()].epilog
-    document = (ROOT / "docs" / "cli.md").read_text()
 
     assert set(MEANINGS) == set(ExitCode)
-    for code, meaning in MEANINGS.items():
-        assert f"- {code.value}: {meaning}" in shown
-        assert f"| {code.value} | {meaning} |" in document
+    assert [code for code, meaning in MEANINGS.items() if f"- {code.value}: {meaning}" not in shown] == []
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "hushgate")

@@ -15,7 +15,6 @@ from sandbox.faults import (
     SandboxFault,
     call_plan,
     rules_after_hit,
-    without_markers,
 )
 from sandbox.latency import Fixed, Lognormal, Uniform, drawn_seconds, latency_json, parse_latency_option
 from sandbox.routes import BadRequest, Route
@@ -69,23 +68,11 @@ def test_a_counted_marker_stops_after_its_calls() -> None:
     assert outcomes("hi [[sandbox:llm=429:2]]", 4) == ["429", "429", "ok", "ok"]
 
 
-def test_an_uncounted_marker_never_stops() -> None:
-    """A marker without a count hits every call."""
-    assert outcomes("hi [[sandbox:llm=500]]", 3) == ["500", "500", "500"]
-
-
 def test_markers_of_one_route_take_their_calls_in_turn() -> None:
     """A second marker begins where the first one ends."""
     text = "hi [[sandbox:llm=429:2]] there [[sandbox:llm=malformed:1]]"
 
     assert outcomes(text, 4) == ["429", "429", "malformed", "ok"]
-
-
-def test_a_marker_concerns_its_own_route_only() -> None:
-    """A moderation marker does not affect chat calls, and vice versa."""
-    text = "hi [[sandbox:mod=500:1]] [[sandbox:llm=429:1]]"
-
-    assert (outcomes(text, 2, Route.MODERATIONS), outcomes(text, 2)) == (["500", "ok"], ["429", "ok"])
 
 
 @pytest.mark.parametrize(
@@ -108,11 +95,6 @@ def test_a_marker_that_means_nothing_is_refused(marker: str) -> None:
     """A typo cannot pass unseen: the call is a bad request."""
     with pytest.raises(BadRequest, match=r"\[\[sandbox:"):
         planned(f"hi {marker}")
-
-
-def test_a_text_without_its_markers_is_what_the_author_meant() -> None:
-    """Markers are cut out before the text is answered."""
-    assert without_markers("When do you open? [[sandbox:llm=429:2]]") == "When do you open?"
 
 
 def test_a_delay_marker_replaces_the_latency_of_the_route() -> None:

@@ -36,7 +36,7 @@ def embedded_texts(query: str, earlier: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def _chosen(sentences: Sequence[str]) -> list[str]:
-    """Of several sentences the questions and the last ones; a story comes before its question."""
+    """Of several sentences the questions and the last ones: an account of events precedes its question."""
     if len(sentences) < 2:
         return []
     last_first = sentences[::-1]

@@ -112,7 +112,7 @@ class Masker:
         return "".join((*pieces, self._masked(text[at:], seen)))
 
     def _placeholder(self, word: str, value: str, seen: set[str]) -> str:
-        """The value's placeholder; a new one is none that the text itself contains."""
+        """The placeholder of this value. New placeholders never occur in the original text."""
         known = self._placeholders.get((word, value))
         while known is None:
             self._numbers[word] += 1

@@ -60,8 +60,8 @@ class Environment(BaseSettings):
     features: str = Field(
         default="",
         alias="HUSHGATE_FEATURES",
-        description="Optional features in force, separated by commas: compliance; none: no feature. Empty:"
-        " all of them.",
+        description="Optional features in force, separated by commas: trials, compliance; none: no feature."
+        " Empty: all of them.",
     )
     """For `config`; ``features.feature`` reads the variable, before any settings are loaded."""
 

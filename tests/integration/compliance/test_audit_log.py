@@ -34,7 +34,7 @@ from tests.support.audit_log import (
 )
 from tests.support.auditing import ago, decided, store
 from tests.support.erasing import KEY, erase_rows_only
-from tests.support.terminal import Shell
+from tests.support.terminal import Shell, shell_at
 from worker.model import Decision
 
 SCRIPT = Path(__file__).resolve().parents[3] / "examples" / "verify_audit_log.py"
@@ -320,14 +320,8 @@ def test_leaves_cover_every_column_of_their_tables(url: str) -> None:
 @pytest.fixture
 def shell(url: str, tmp_path: Path) -> Shell:
     """A shell with a key."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "LANG": "C.UTF-8",
-        "DATABASE_URL": url,
-        "HUSHGATE_AUDIT_LOG_KEY": f"example.org/log+{new_key()}",
-    }
-    return Shell(environment=environment, folder=tmp_path)
+    key = f"example.org/log+{new_key()}"
+    return shell_at(tmp_path, DATABASE_URL=url, HUSHGATE_AUDIT_LOG_KEY=key)
 
 
 def script(shell: Shell, name: str, text: str, key: str) -> tuple[int, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -12,7 +11,6 @@ from uuid import UUID
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
-from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 from uuid_utils.compat import uuid7
 
@@ -26,13 +24,6 @@ from tests.support.reviewing import add_person
 Rows = psycopg.Connection[dict[str, Any]]
 RELAYS = "SELECT pg_advisory_xact_lock(hashtextextended('hushgate outbox', 0))"
 MESSAGE = "Please send the refund to jo@example.org today."
-
-
-@pytest.fixture
-def owner(database_url: str) -> Iterator[Rows]:
-    """A connection with every right."""
-    with psycopg.connect(database_url, autocommit=True, row_factory=dict_row) as connection:
-        yield connection
 
 
 def erase(url: str, redis_url: str, author: str, text: str = MESSAGE, account: str = "shop") -> None:

@@ -44,7 +44,7 @@ def vetoes(case: DraftCase, *, require_evidence: bool) -> tuple[Veto, ...]:
 
 
 def _wrong_language(case: DraftCase, prose: str) -> str | None:
-    """The draft's language when it is certainly not the required one; None when none is required."""
+    """The detected language if it differs from the required language; otherwise None."""
     configured = case.evidence.languages
     wanted = author_language(case) if configured or case.evidence.query_language else None
     return wrong_language(prose, wanted, configured) if wanted else None
