@@ -65,9 +65,7 @@ def read_lists(read: Callable[[Connection], Awaitable[Value]]) -> Value:
 
     async def run() -> Value:
         replica_url = replica.get_secret_value() if replica else None
-        async with list_connection(
-            url, replica_url=replica_url, most_lag_s=settings.read_lag_s
-        ) as connection:
+        async with list_connection(url, replica_url=replica_url) as connection:
             return await read(connection)
 
     return asyncio.run(run())

@@ -43,7 +43,6 @@ class RedisEventStream:
                 self._redis,
                 event,
                 stream=known.stream,
-                most_bytes=known.payload_bytes,
                 replication=Replication.of(known),
             )
         except PayloadRejected as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from datetime import timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -104,13 +103,12 @@ def build_app(
         store=Store(
             settings.database_url.get_secret_value(),
             replica_url=replica.get_secret_value() if replica else None,
-            most_lag_s=settings.read_lag_s,
         ),
         templates=Templates(),
         provider=_provider(settings),
         limit_figures=limit_figures,
         first_run=first_run or FirstRunServices(),
-        reused_figures=ReusedFigures(reuse_s=settings.figures_reuse_s),
+        reused_figures=ReusedFigures(),
         job_failed=job_failed,
         undeclared_proxy=UndeclaredProxy(settings.review_proxies),
     )
@@ -215,9 +213,9 @@ async def _identify(visit: Visit, page: PageRoute) -> None:
 
 
 async def _session_person(visit: Visit, token: str) -> Person | None:
-    now, idle = visit.now, timedelta(seconds=visit.site.settings.review_idle_s)
+    now = visit.now
     async with visit.store.single() as connection:
-        found = await sessions.session_person(connection, token, now=now, idle=idle)
+        found = await sessions.session_person(connection, token, now=now)
         if found is None:
             return None
         person, due = found

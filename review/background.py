@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from functools import partial
 from typing import Final
 
@@ -29,12 +28,11 @@ RETRY_S: Final = 1.0
 
 async def sweep_expired_access(site: Site) -> None:
     """Delete expired sessions, sign-ins, counted attempts, links and invitations, forever."""
-    idle = timedelta(seconds=site.settings.review_idle_s)
     while True:
         try:
             now = site.now()
             async with site.store.writing() as connection:
-                await sessions.delete_expired_sessions(connection, now=now, idle=idle)
+                await sessions.delete_expired_sessions(connection, now=now)
                 await sign_ins.delete_expired_sign_ins(connection, now=now)
                 await invitations.delete_expired_invitations(connection, now=now)
         except StorageUnavailable as error:

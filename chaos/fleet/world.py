@@ -180,7 +180,6 @@ class World:
             "HUSHGATE_MODERATION_TIMEOUT_S": "5",
             "HUSHGATE_DRAIN_S": "5",
             "HUSHGATE_MAX_STARTS": "1000",
-            "HUSHGATE_BREAKER_LONGEST_PAUSE_S": "2",
             "HUSHGATE_MODERATION_REUSE_S": "0",
             "HUSHGATE_SHARDS": str(self.plan.shards),
             "PYTHONUNBUFFERED": "1",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from starlette.responses import RedirectResponse, Response
 
 from db.access_log import LoggedAction
@@ -43,7 +41,6 @@ async def start_session(
     identity provider's name of its session, which it may end.
     """
     token, old, person_id = new_token(), visit.request.cookies.get(SESSION_COOKIE), person.person_id
-    valid_for = timedelta(seconds=visit.site.settings.review_session_s)
     async with visit.store.writing() as connection:
         if password_hash is not None and not await changes.password_is_current(
             connection, person_id, password_hash
@@ -57,7 +54,7 @@ async def start_session(
             token,
             person_id,
             now=visit.now,
-            lasts=valid_for,
+            lasts=sessions.LONGEST,
             address=visit.address,
             new_device=new_device,
             provider_session=provider_session,

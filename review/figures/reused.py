@@ -14,6 +14,8 @@ from worker.recent import Recent
 Value = TypeVar("Value")
 SLOW_S: Final = 0.05
 """Counting in less is repeated for every request: the server time that a page should keep to."""
+REUSE_S: Final = 60.0
+"""Figures of a minute ago are good enough for a page that says when they were counted."""
 MOST: Final = 64
 """Figures that are kept, the least recently used are dropped first."""
 
@@ -28,13 +30,8 @@ class Counted(Generic[Value]):
 
 @dataclass(slots=True, kw_only=True)
 class ReusedFigures:
-    """Figures by everything that they depend on but the data: filters, rights, language and time zone.
+    """Figures of ``REUSE_S`` by what they depend on: filters, rights, language and time zone."""
 
-    Attributes:
-        reuse_s: how long they are shown again; 0: never.
-    """
-
-    reuse_s: float = 0.0
     _kept: Recent[Hashable, Counted[Any]] = field(default_factory=lambda: Recent(MOST))
     _counting: dict[Hashable, asyncio.Future[Counted[Any]]] = field(default_factory=dict)
 
@@ -43,7 +40,7 @@ class ReusedFigures:
     ) -> Counted[Value]:
         """The kept figures of a key, or those that ``count`` returns, counted once for all that ask now."""
         known = self._kept.get(key)
-        if known is not None and now - known.at < timedelta(seconds=self.reuse_s):
+        if known is not None and now - known.at < timedelta(seconds=REUSE_S):
             return cast("Counted[Value]", known)
         under_way = self._counting.get(key)
         if under_way is None:
@@ -58,7 +55,7 @@ class ReusedFigures:
         began = time.perf_counter()
         counted = Counted(value=await count(), at=now)
         is_current = self._counting.get(key) is asyncio.current_task()
-        if time.perf_counter() - began > SLOW_S and self.reuse_s and is_current:
+        if time.perf_counter() - began > SLOW_S and is_current:
             self._kept.keep(key, counted)
         else:
             self._kept.drop(key)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 from typing import Final
 
 from starlette.responses import Response
@@ -22,9 +21,8 @@ SESSION_HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 async def show_profile(visit: Visit) -> Response:
     """Name, preferences, password, sessions."""
-    idle = timedelta(seconds=visit.site.settings.review_idle_s)
     async with visit.store.reading() as connection:
-        found = await sessions.list_sessions(connection, visit.person.person_id, now=visit.now, idle=idle)
+        found = await sessions.list_sessions(connection, visit.person.person_id, now=visit.now)
         notices = await load_notices(visit, connection)
     return visit.render(
         "profile.html",

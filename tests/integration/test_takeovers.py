@@ -70,7 +70,6 @@ def early(source: Pool, known: Account | None, *errors: Exception) -> EarlyTakeo
         Rulebooks(load, versions),
         now=lambda: NOW,
         refresh_clock=refresh_clock,
-        payload_bytes=10_000,
         work=Supervisor(),
     )
 

@@ -41,20 +41,6 @@ class SiteSettings(Environment):
 class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, WebhookSettings, MetricsSettings):
     """Settings of the review pages."""
 
-    review_idle_s: float = Field(
-        default=28_800.0,
-        ge=60,
-        le=604_800,
-        alias="HUSHGATE_REVIEW_IDLE_S",
-        description="Seconds without a page view after which a session ends.",
-    )
-    review_session_s: float = Field(
-        default=86_400.0,
-        ge=60,
-        le=2_592_000,
-        alias="HUSHGATE_REVIEW_SESSION_S",
-        description="Seconds after sign-in at which a session ends.",
-    )
     review_proxies: str = Field(
         default="",
         alias="HUSHGATE_REVIEW_PROXIES",
@@ -88,14 +74,6 @@ class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, Webhook
         max_length=60,
         alias="HUSHGATE_REVIEW_OIDC_NAME",
         description="Name of the provider on the sign-in page.",
-    )
-    figures_reuse_s: float = Field(
-        default=60.0,
-        ge=0,
-        le=3600,
-        alias="HUSHGATE_REVIEW_FIGURES_REUSE_S",
-        description="Figures that took more than 0.05 s to count are shown again for so long, with the"
-        " time at which they were counted; 0: every visit counts again. Seconds.",
     )
     passwords_enabled: bool = Field(
         default=True,
