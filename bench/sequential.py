@@ -17,13 +17,12 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
-from worker.statistics.sequential import (
+from trials.pure.statistics.sequential import (
     LEAST_UNITS,
     Arm,
     ClusterSums,
     compare,
     counted_arm,
-    measured_arm,
     share_of_clusters,
 )
 from worker.statistics.shares import Z
@@ -162,7 +161,7 @@ def _cost(draws: random.Random, median: float) -> Callable[[int], Arm]:
             value = median * math.exp(draws.gauss(0, 1))
             summed, squares = summed + value, squares + value * value
         total += units
-        return measured_arm(total, summed=summed, squares=squares)
+        return _measured_arm(total, summed=summed, squares=squares)
 
     return more
 
@@ -178,6 +177,13 @@ def main() -> None:
     given = parser.parse_args()
     for scenario in SCENARIOS:
         print(json.dumps(asdict(simulate(scenario, runs=given.runs, seed=given.seed))), flush=True)
+
+
+def _measured_arm(total: int, *, summed: float, squares: float) -> Arm:
+    """An arm of independent units with a measure: its sum and the sum of its squares."""
+    mean = summed / total if total else 0.0
+    spread = max(0.0, squares - total * mean * mean)
+    return Arm(units=total, mean=mean, variance=spread / (total - 1) if total > 1 else 0.0)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from typing import Annotated, Final
 
 import psycopg
@@ -47,18 +46,8 @@ COMMANDS: Final = {
     "documents": "cli.accounts.documents:app",
     "rules": "cli.accounts.rules:app",
     "limits": "cli.events.limits:limits",
-    "candidates": "cli.learn.candidates:app",
-    "replay": "cli.learn.replay:replay",
-    "backtest": "cli.learn.backtest:backtest",
     "costs": "cli.accounts.costs:costs",
-    "errors": "cli.learn.errors:errors",
-    "calibration": "cli.learn.calibration:calibration",
-    "suggestions": "cli.learn.suggestions:suggestions",
     "assess": "cli.assess.commands:app",
-    "shadow": "cli.learn.shadow:app",
-    "rollouts": "cli.learn.rollouts:app",
-    "golden": "cli.learn.golden:app",
-    "eval": "cli.learn.evaluate:evaluate",
     "worker": "cli.deployment.serve:worker",
     "beat": "cli.deployment.serve:beat",
     "gateway": "cli.deployment.gateway:gateway",
@@ -75,8 +64,6 @@ COMMANDS: Final = {
 }
 """Where each command is defined: module and name. A module is imported when its command runs: a start that
 imports all of them takes five seconds of CPU."""
-FILTERED: Final = frozenset({"replay"})
-"""Commands with an option for each filter of the audit."""
 CELERY: Final = frozenset({"worker", "beat"})
 """Commands that pass their options on to Celery."""
 
@@ -96,11 +83,14 @@ def command_line(names: Iterable[str] | None = None) -> typer.Typer:
         add_completion=True,
         rich_markup_mode="markdown",
     )
-    known = commands()
+    known, groups = commands(), dict[str, typer.Typer]()
     for name in known if names is None else names:
-        kind = import_module("cli.decisions.filter_options").FilteredCommand if name in FILTERED else None
+        group, _, own = name.rpartition(" ")
+        if group and group not in groups:
+            groups[group] = typer.Typer(no_args_is_help=True, help=merged("groups")[group])
+            line.add_typer(groups[group], name=group)
         context = PASSTHROUGH if name in CELERY else None
-        add_command(line, name, known[name], kind=kind, context_settings=context)
+        add_command(groups[group] if group else line, own, known[name], context_settings=context)
     line.callback()(_root)
     return line
 
@@ -137,8 +127,12 @@ def main() -> None:
 
 
 def _named(words: list[str]) -> Iterable[str] | None:
-    """The command that the first word names; None, for all commands, without one or with a wrong word."""
-    return words[:1] if words and words[0] in commands() else None
+    """The command that the first words name, or the commands of a group; None for all commands."""
+    known = commands()
+    for name in (" ".join(words[:2]), *words[:1]):
+        if name in known:
+            return [name]
+    return [name for name in known if words and name.startswith(f"{words[0]} ")] or None
 
 
 def _shown(error: Exception) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand
 
+from cli.with_filters import WithFilters
 from worker import extras
 from worker.errors import ConfigurationError
 
@@ -19,7 +20,6 @@ def add_command(
     name: str,
     place: str,
     *,
-    kind: type[TyperCommand] | None = None,
     context_settings: dict[Any, Any] | None = None,
 ) -> None:
     """Add the command or group at ``place`` (``module:attribute``) to a command line."""
@@ -31,11 +31,14 @@ def add_command(
         missing = extras.missing_extra(error, needed_by=f"hushgate {name}")
         if missing is None:
             raise
-        command, kind, context_settings = _refusing(missing), None, PASSTHROUGH
+        command, context_settings = _refusing(missing), PASSTHROUGH
     if isinstance(command, typer.Typer):
         line.add_typer(command, name=name)
+    elif isinstance(command, WithFilters):
+        kind: type[TyperCommand] = import_module("cli.decisions.filter_options").FilteredCommand
+        line.command(name, cls=kind)(command.run)
     else:
-        line.command(name, cls=kind, context_settings=context_settings)(command)
+        line.command(name, context_settings=context_settings)(command)
 
 
 def _refusing(missing: ConfigurationError) -> Any:

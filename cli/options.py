@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Final, TypeVar
+
+from redis.asyncio import Redis
 
 from cli.output import fail
 from db.audit.decision_list import read_connection
@@ -14,11 +16,13 @@ from db.audit.list_connection import list_connection
 from db.connection import Connection
 from db.pool import Pool, check_reachable, create_pool
 from review.lists import moments
+from tasks.shards.clients import connect
 from worker.errors import ConfigurationError
-from worker.settings import DatabaseSettings, Environment, StreamSettings, load
+from worker.settings import DatabaseSettings, Environment, OutgoingStreamSettings, StreamSettings, load
 
 Known = TypeVar("Known", bound=Environment)
 Value = TypeVar("Value")
+REACH_S: Final = 10.0
 
 
 def settings_of(kind: type[Known]) -> Known:
@@ -76,6 +80,18 @@ def with_pool(call: Callable[[Pool], Awaitable[Value]], url: str | None = None) 
     async def run() -> Value:
         async with own_connections(url) as source:
             return await call(source)
+
+    return asyncio.run(run())
+
+
+def with_redis(
+    settings: StreamSettings | OutgoingStreamSettings, call: Callable[[Redis], Awaitable[Value]]
+) -> Value:
+    """What ``call`` returns for a client of the Redis in ``settings``."""
+
+    async def run() -> Value:
+        async with connect(settings.redis_url.get_secret_value(), timeout_s=REACH_S) as redis:
+            return await call(redis)
 
     return asyncio.run(run())
 

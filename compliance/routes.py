@@ -10,9 +10,8 @@ from compliance.appeals import pages as appeal_pages
 from compliance.erasure import api, pages
 from compliance.statements import page as statements_page
 from review.access import Right
-from review.http.page_routes import PageHandler, PageRoute, Parameter, get, post
+from review.http.page_routes import ACCOUNT, PageHandler, PageRoute, Parameter, get, post
 
-ACCOUNT: Final = "/accounts/{account:path}"
 HOLD: Final = ACCOUNT + "/holds/{hold_id}"
 ERASURES: Final = ACCOUNT + "/erasures"
 ERASURE: Final = ERASURES + "/{erasure_id}"

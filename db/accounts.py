@@ -12,10 +12,10 @@ from psycopg.types.json import Jsonb
 
 from db import access_log
 from db.access_log import LogEntry
-from db.candidates.ending import END
 from db.connection import Connection
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows, fetch_value
 from db.tables import HIGH_SCORE_PATH
+from features.feature import parts
 from worker.errors import RejectedError
 from worker.model import (
     Account,
@@ -175,7 +175,8 @@ async def store_version(connection: Connection, account: Account, *, changed_by:
     assert row is not None  # INSERT ... RETURNING gives a row or raises
     version = int(row[0])
     values = {"user_id": account.user_id, "made_by": changed_by, "version": version}
-    await connection.execute(END, values)
+    for statement in parts("on_settings"):
+        await connection.execute(statement, values)
     return version
 
 

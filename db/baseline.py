@@ -9,8 +9,6 @@ import sqlalchemy as sa
 
 from db import review_tables, tables  # noqa: F401  # they add their tables to metadata
 from db.answers import tables as answer_tables  # noqa: F401  # likewise
-from db.candidates import golden_tables, rollout_tables, shadow_tables  # noqa: F401  # likewise
-from db.candidates import tables as candidate_tables  # noqa: F401  # likewise
 from db.collaboration import tables as collaboration_tables  # noqa: F401  # likewise
 from db.columns import metadata
 from db.costs import tables as cost_tables  # noqa: F401  # likewise
@@ -20,7 +18,6 @@ from db.figures import tables as figure_tables  # noqa: F401  # likewise
 from db.outgoing import tables as outgoing_tables  # noqa: F401  # likewise
 from db.people import tables as people_tables  # noqa: F401  # likewise
 from db.retention import tables as retention_tables  # noqa: F401  # likewise
-from db.suggestions import tables as suggestion_tables  # noqa: F401  # likewise
 from db.webhooks import tables as webhook_tables  # noqa: F401  # likewise
 from features.feature import parts
 
@@ -42,7 +39,6 @@ FUNCTIONS: Final = (
     "webhooks",
     "holds",
     "retention",
-    "rollouts",
     "samples",
     "token_owners",
     *(file.stem for file in FEATURE_FILES),
@@ -69,4 +65,5 @@ def run(connection: sa.Connection, *names: str) -> None:
 
 def statements(name: str, schema: str) -> str:
     """The text of a file; ``schema`` is the quoted name of the schema."""
-    return FILES[name].read_text(encoding="utf-8").replace("{schema}", schema)
+    text: str = FILES[name].read_text(encoding="utf-8")
+    return text.replace("{schema}", schema)

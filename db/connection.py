@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import namedtuple
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager
 from functools import lru_cache
-from typing import Any, Final, overload
+from typing import Any, Final, TypeVar, overload
 
 import psycopg
 import sqlalchemy as sa
@@ -17,6 +19,8 @@ from sqlalchemy.util import LRUCache
 DIALECT: Final = PGDialect_psycopg(dbapi=psycopg)  # type: ignore[no-untyped-call]
 KEPT: Final = 1000
 """Number of compiled statements that are kept."""
+
+Value = TypeVar("Value")
 
 _compiled: Final[LRUCache[Any, Any]] = LRUCache(KEPT)
 
@@ -105,10 +109,50 @@ class Connection(psycopg.AsyncConnection[TupleRow]):
             return await super().execute(query, params, prepare=prepare, binary=binary)
         text, values = compiled(query, params)
         cursor = await super().execute(text, values)
+        if self._pipeline is not None:
+            await cursor._fetch_pipeline()  # noqa: SLF001  # whether there are rows is not known before
         if cursor.description is None:
             return Rows((), [], cursor.rowcount)
         rows = await cursor.fetchall()
         return Rows(tuple(column.name for column in cursor.description), rows, cursor.rowcount)
+
+
+class Reads:
+    """Reads of one connection that are sent together."""
+
+    def __init__(self) -> None:
+        self._tasks: list[asyncio.Task[Any]] = []
+
+    def read(self, waiting: Coroutine[Any, Any, Value]) -> asyncio.Task[Value]:
+        """Begin one read; its result is there after the round."""
+        task = asyncio.create_task(waiting)
+        self._tasks.append(task)
+        return task
+
+    async def ended(self) -> None:
+        """Wait for every read; raise what the first failed one raised."""
+        found = await asyncio.gather(*self._tasks, return_exceptions=True)
+        errors = [each for each in found if isinstance(each, BaseException)]
+        errors.sort(key=lambda error: isinstance(error, psycopg.errors.PipelineAborted))
+        if errors:
+            raise errors[0]
+
+
+@asynccontextmanager
+async def round_of_reads(connection: Connection) -> AsyncIterator[Reads]:
+    """Reads in one round trip: each sends its statement before a result is waited for.
+
+    Reads of several statements go on in the same way, statement by statement.
+
+    Raises:
+        psycopg.Error: one read failed; the others are given up.
+    """
+    reads = Reads()
+    async with connection.pipeline():
+        try:
+            yield reads
+        finally:
+            await reads.ended()
 
 
 def compiled(statement: sa.Executable, values: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:

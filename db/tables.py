@@ -204,17 +204,6 @@ ai_rules: Final = table(
     ),
     required("statement_countries", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="lower case"),
     required("record_answers", sa.Boolean, server_default=TRUE, comment="decisions can be replayed"),
-    required(
-        "adaptive_thresholds",
-        JSONB,
-        server_default=EMPTY_OBJECT,
-        comment="confidence or category:<name> -> bounds such as 0.60-0.95; empty: none moves",
-    ),
-    sa.CheckConstraint(
-        "jsonb_typeof(adaptive_thresholds) = 'object' AND NOT jsonb_path_exists(adaptive_thresholds,"
-        " '$.* ? (@.type() <> \"string\")')",
-        name="adaptive_thresholds_are_text",
-    ),
     required("changed_by", sa.Text, server_default=sa.text("current_user")),
     required("changed_at", Timestamp, server_default=NOW),
     sa.CheckConstraint("version > 0", name="version_positive"),
@@ -494,3 +483,18 @@ HIGH_SCORE_CATEGORIES: Final[sa.Label[Any]] = sa.func.jsonb_path_query_array(
     ai_decisions.c.snapshot_json, sa.cast(HIGH_SCORE_PATH, JSONPATH)
 ).label("hot_categories")
 """The moderation categories with a high score, for ``review.content_covers``: 0.5 is its ``SCORE_FROM``."""
+
+recordings: Final = table(
+    "recordings",
+    "what the ports answered for a decision, sealed: the worker may write here and never read",
+    key("decision_id", sa.Uuid),
+    *required_texts("user_id", "conversation_id", "author_id"),
+    required("created_at", Timestamp, comment="of the decision"),
+    required(
+        "overtaken",
+        sa.Boolean,
+        server_default=FALSE,
+        comment="people took the conversation before the commit, which discarded the reply",
+    ),
+    required("data", sa.LargeBinary, comment="see worker/recordings/stored.py"),
+)

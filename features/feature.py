@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Final
 
-FEATURES: Final[tuple[str, ...]] = ("compliance",)
+FEATURES: Final[tuple[str, ...]] = ("trials", "compliance")
 VARIABLE: Final = "HUSHGATE_FEATURES"
 ALWAYS: Final = frozenset({"tables", "sql", "retention", "undone"})
 """Hooks of every installed feature, in force or not."""
@@ -33,17 +33,15 @@ class Feature:
     template_filters: str = ""  # Mapping of name to function
     navigation: str = ""  # Sequence[review.shell.links.NavigationLink]
     menu: str = ""  # Sequence[review.shell.menu.MenuEntry]: tabs of an account, buttons of a decision
-    panels: str = ""  # Mapping of place (decision, decision_review, subject, change ...) to async functions
-    filters: str = (
-        ""  # Sequence[review.lists.filter_fields.FilterField] for lists, exports, API, command line
-    )
+    panels: str = ""  # Mapping of place (decision, subject, change, document ...) to async functions
+    filters: str = ""  # Sequence[review.lists.filter_parsers.FilterField]: of lists, exports, API, commands
     background: str = ""  # Sequence of endless functions of the site, which the review server supervises
     beat_jobs: str = ""  # Sequence of endless functions of the settings, which beat supervises
     tasks: str = ""  # module of Celery tasks
     schedule: str = ""  # Mapping for Celery beat
-    commands: str = ""  # Mapping of command to "module:attribute", as in cli.main.COMMANDS
+    commands: str = ""  # Mapping of "command" or "group command" to its place, as in cli.main.COMMANDS
+    groups: str = ""  # Mapping of a group of commands to its help
     on_settings: str = ""  # statement run in the transaction that stores an account's settings
-    on_commit: str = ""  # functions of (transaction, decision, run) inside the commit of a decision
     arms: str = ""  # async function of (pool, accounts): the settings tried on a share of conversations
     fleet_figures: str = ""  # async function of a connection: further fields of StoredFigures
     digest_counts: str = ""  # async function of (connection, accounts, since): further fields of DigestCounts

@@ -14,13 +14,12 @@ import structlog
 from db.collaboration import presence
 from db.people import invitations, sessions, sign_ins
 from db.rights import session_login
+from features.feature import items
 from review import job_runner
 from review.dashboard import figure_counter
 from review.digests.run import run_digests
 from review.first_run.sample_page import tend_samples
 from review.http.visit import Site
-from review.learn.adaptive import run_adaptive
-from review.learn.suggesting import run_suggesting
 from review.queues import queue_filler
 from worker.errors import StorageUnavailable
 from worker.supervisor import Supervisor, name_of
@@ -68,8 +67,6 @@ TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
     queue_filler.run,
     run_digests,
     tend_samples,
-    run_adaptive,
-    run_suggesting,
 )
 """Tasks that run while the server runs; one that a bug ends starts again."""
 
@@ -78,7 +75,7 @@ TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
 async def run_background(site: Site) -> AsyncIterator[None]:
     """Run the tasks; end them with the server."""
     work = Supervisor(site.job_failed)
-    for task in TASKS:
+    for task in (*TASKS, *items("background")):
         work.loop(name_of(task), partial(task, site))
     work.once(name_of(check_login_rights), partial(check_login_rights, site))
     try:

@@ -7,7 +7,7 @@ from typing import Final
 from celery import Celery
 from celery.signals import beat_init, setup_logging, task_failure
 
-from features.feature import merged, parts
+from features.feature import items, merged, parts
 from tasks import consumer
 from tasks.broker import use_losable_channels
 from tasks.fleet.beats import sign_beat
@@ -15,6 +15,7 @@ from tasks.maintenance import SCHEDULE
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.process import ProcessMetrics
 from tasks.process import logs, telemetry
+from tasks.process.beat_jobs import start_beat_jobs
 from tasks.process.garbage import collect_garbage_on_a_thread
 from worker import __version__
 from worker.settings import FleetSettings, Settings, load
@@ -72,10 +73,7 @@ def _start_beat(**_signal: object) -> None:
         from tasks.alerts.watch import AlertWatch  # noqa: PLC0415  # only beat needs it
 
         AlertWatch(load(FleetSettings)).start()
-    if settings.shadow_every_s:
-        from tasks.replays.shadow_watch import ShadowWatch  # noqa: PLC0415  # only beat needs it
-
-        ShadowWatch(settings).start()
+    start_beat_jobs(items("beat_jobs"), settings)
 
 
 @task_failure.connect(weak=False)

@@ -10,7 +10,6 @@ from celery import shared_task
 from db import upkeep
 from db.escalations.closing import close_due_escalations
 from tasks.fleet.beats import sign_tasks
-from tasks.replays.rollout_guard import CheckRests, watch_rollouts
 from tasks.retention import sweep as retention
 from tasks.retention.sweep import SweepPace
 from tasks.runtime import Runtime
@@ -22,7 +21,6 @@ SCHEDULE: Final = {
     "deliver": {"task": "hushgate.deliver", "schedule": 10.0, "options": {"expires": 10}},
     "escalations": {"task": "hushgate.escalations", "schedule": 30.0, "options": {"expires": 30}},
     "partitions": {"task": "hushgate.partitions", "schedule": 3600.0, "options": {"expires": 3600}},
-    "rollouts": {"task": "hushgate.rollouts", "schedule": 15.0, "options": {"expires": 15}},
     "streams": {"task": "hushgate.streams", "schedule": 600.0, "options": {"expires": 600}},
     "sweep": {"task": "hushgate.sweep", "schedule": 3600.0, "options": {"expires": 3600}},
 }
@@ -50,14 +48,6 @@ def escalations(task: Any) -> None:
     runtime = runtime_of(task)
     if closed := runtime.call(close_due_escalations(runtime.parts.pool, runtime.now())):
         log.info("escalations_closed", escalations=closed)
-
-
-@shared_task(name="hushgate.rollouts", bind=True)
-def rollouts(task: Any) -> None:
-    """Return rollouts whose candidate left its bounds."""
-    runtime = runtime_of(task)
-    rests = CheckRests(redis=runtime.parts.redis, stream=task.app.hushgate_settings.stream)
-    runtime.call(watch_rollouts(runtime.parts.pool, runtime.now(), rests))
 
 
 @shared_task(name="hushgate.partitions", bind=True)

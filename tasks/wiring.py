@@ -13,11 +13,14 @@ from typing import Final
 from redis.asyncio import Redis
 
 from db import accounts
-from db.candidates.rollouts import running_rollouts
 from db.compiled_rules import CompiledSets
 from db.database_clock import DatabaseClock
+from db.outbox import WaitingReply
+from db.outgoing.events import OutgoingEvent
 from db.pool import Pool, create_pool
 from db.probe import probe
+from db.reviews.retractions import Retraction
+from features.feature import parts
 from tasks.entries.deciding import Decider
 from tasks.entries.gate import Gate
 from tasks.entries.handler import EntryHandler
@@ -38,9 +41,10 @@ from tasks.limits.guards import Guards
 from tasks.limits.spending import Spending
 from tasks.metrics import names
 from tasks.metrics.process import WorkerMetrics
-from tasks.sending.escalation_relay import EscalationRelay
+from tasks.sending.escalations import escalation_rows
 from tasks.sending.relay import Relay, fleet_relay
-from tasks.sending.retractor import Retractor, fleet_retractor
+from tasks.sending.replies import REPLY_ROWS
+from tasks.sending.retractions import RETRACTION_ROWS
 from tasks.shards.clients import is_cluster
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
@@ -170,12 +174,13 @@ class WorkerParts:
     @cached_property
     def rulebooks(self) -> Rulebooks:
         """Accounts with their compiled rules."""
+        arms = next(iter(parts("arms")), None)
         return Rulebooks(
             lambda user_id: accounts.current_account(self.pool, user_id),
             lambda ids: accounts.current_versions(self.pool, ids),
             CompiledSets(self.pool, build_id()),
             policy_defaults=policy_defaults(self.settings),
-            rollouts=lambda ids: running_rollouts(self.pool, ids),
+            rollouts=None if arms is None else lambda ids: arms(self.pool, ids),
         )
 
     @cached_property
@@ -185,10 +190,11 @@ class WorkerParts:
         return None if key is None else key_bytes(key.get_secret_value())
 
     @cached_property
-    def relay(self) -> Relay:
+    def relay(self) -> Relay[WaitingReply]:
         """Sends replies."""
         delivered = None if self.metrics is None else self.metrics.delivered
         return fleet_relay(
+            REPLY_ROWS,
             self.pool,
             self.redis,
             stream=self.settings.reply_stream,
@@ -197,22 +203,16 @@ class WorkerParts:
         )
 
     @cached_property
-    def retractor(self) -> Retractor:
+    def retractor(self) -> Relay[Retraction]:
         """Takes replies back."""
-        stream = self.settings.retraction_stream
-        return fleet_retractor(self.pool, self.redis, stream=stream, signing_key=self.stream_key)
+        stream, key = self.settings.retraction_stream, self.stream_key
+        return fleet_relay(RETRACTION_ROWS, self.pool, self.redis, stream=stream, signing_key=key)
 
     @cached_property
-    def escalation_relay(self) -> EscalationRelay:
+    def escalation_relay(self) -> Relay[OutgoingEvent]:
         """Sends escalations."""
-        return EscalationRelay(
-            self.pool,
-            self.redis,
-            stream=self.settings.escalation_stream,
-            pages=self.settings.review_url,
-            now=self.clock.now,
-            signing_key=self.stream_key,
-        )
+        rows, stream = escalation_rows(self.settings.review_url), self.settings.escalation_stream
+        return fleet_relay(rows, self.pool, self.redis, stream=stream, signing_key=self.stream_key)
 
     @cached_property
     def webhooks(self) -> WebhookPoller:

@@ -24,7 +24,7 @@ from review.languages.catalogues import LANGUAGES, catalogue_path, fits, forms_o
 
 ROOT: Final = Path(__file__).parent.parent
 FOLDERS: Final = (ROOT / "review", *(ROOT / name for name in FEATURES))
-METHODS: Final = [("**.py", "python"), ("templates/**.html", "jinja2.ext:babel_extract")]
+METHODS: Final = [("**.py", "python"), ("**/templates/**.html", "jinja2.ext:babel_extract")]
 KEYWORDS: Final = {
     "_": None,
     "gettext": None,
@@ -33,7 +33,7 @@ KEYWORDS: Final = {
     "pgettext": ((1, "c"), 2),
 }
 OPTIONS: Final = {
-    "templates/**.html": {"newstyle_gettext": "true", "trim_blocks": "true", "lstrip_blocks": "true"}
+    "**/templates/**.html": {"newstyle_gettext": "true", "trim_blocks": "true", "lstrip_blocks": "true"}
 }
 REFUSALS: Final = frozenset({"Refused", "UploadProblem"})
 """Errors whose literal title and text are page texts, without a mark."""

@@ -26,7 +26,6 @@ from pydantic import (
     ValidationError,
 )
 
-from worker.adaptive import checked_adaptive
 from worker.assessment import parse_policy
 from worker.business_hours import checked_date, checked_ranges, checked_time_zone
 from worker.errors import PolicyRejected, RejectedError
@@ -50,7 +49,6 @@ from worker.setting import (
     Section,
     Setting,
     SettingKind,
-    warn_adaptive,
     warn_combined_weaker,
     warn_moderators_changed,
     warn_passages_unchecked,
@@ -660,18 +658,6 @@ class AccountSettings(BaseModel):
             section=Section.LEARNING,
             help="What models, moderators and the search answered is stored with each decision, sealed. So it"
             " can be made again with other settings; see docs/learn.md.",
-        ),
-    ]
-    adaptive_thresholds: Annotated[
-        dict[PairName, Annotated[str, StringConstraints(max_length=40)]],
-        Field(max_length=100),
-        AfterValidator(checked_adaptive),
-        Setting(
-            title="Thresholds that move automatically",
-            section=Section.LEARNING,
-            help="By confidence or category:NAME, the bounds within which the threshold moves by at most 0.02"
-            " a day towards what reviews of samples support; empty: none moves. See docs/learn.md.",
-            warnings=warn_adaptive,
         ),
     ]
 

@@ -51,7 +51,6 @@ class SettingKind(StrEnum):
 class RiskText(StrEnum):
     """The sentences about risks of a change, with the names of their values."""
 
-    ADAPTIVE = "Thresholds move within these bounds without a person, one step a day."
     SWITCHED_ON = "AI is switched on where it was off: from then on replies are sent to people."
     REPLY_UNTESTED = "The account's rules no longer test replies."
     PASSAGES_UNCHECKED = "Passages with instructions to the model are no longer left out."
@@ -111,12 +110,6 @@ class Setting:
     def short_title(self) -> str:
         """The title without the unit, for a value that is shown with its own."""
         return self.title.removesuffix(", seconds")
-
-
-def warn_adaptive(before: dict[str, str], after: dict[str, str]) -> Iterator[Risk]:
-    """Thresholds change without a person."""
-    if after and after != before:
-        yield risk(RiskText.ADAPTIVE)
 
 
 def warn_switched_on(before: bool, after: bool) -> Iterator[Risk]:

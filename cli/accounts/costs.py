@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import sys
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.options import database_url, own_connections
+from cli.options import with_pool
 from cli.output import emit, fail, printable
 from db.costs.report import CostFilter, CostKey, CostSum, load_costs
 from worker.spreadsheet import harmless
@@ -50,7 +49,7 @@ def costs(
         until=last,
     )
     keys = _keys(by)
-    rows = [_row(each, keys) for each in asyncio.run(_load(chosen, keys))]
+    rows = [_row(each, keys) for each in with_pool(lambda source: load_costs(source, chosen, keys))]
     columns = (*keys, *SUMS)
     if as_csv:
         _print_csv(rows, columns)
@@ -72,11 +71,6 @@ def _day(name: str, text: str | None, default: date) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise fail(f"{name}: expected a day such as 2026-11-01, got {text!r}") from None
-
-
-async def _load(chosen: CostFilter, keys: Sequence[CostKey]) -> tuple[CostSum, ...]:
-    async with own_connections(database_url()) as source:
-        return await load_costs(source, chosen, keys)
 
 
 def _row(found: CostSum, keys: Sequence[CostKey]) -> dict[str, Any]:

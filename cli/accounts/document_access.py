@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
-from cli.options import own_connections, settings_of
+from cli.options import own_connections, settings_of, with_pool
 from cli.output import fail
 from db.documents import configured_embedder, storage
 from db.documents.ingest import EmbeddingModel
@@ -16,6 +16,7 @@ from db.pool import Pool
 from worker.ports import Embedder
 from worker.settings import DocumentSettings
 
+Value = TypeVar("Value")
 UserIdOption = Annotated[
     str | None, typer.Option("--account", "-a", help="The account; optional if there is only one.")
 ]
@@ -42,6 +43,15 @@ async def open_writing() -> AsyncIterator[tuple[Pool, EmbeddingModel | None]]:
     known = settings_of(DocumentSettings)
     async with open_documents() as source, configured_embedder.open_model(known, source) as model:
         yield source, model
+
+
+def with_documents(account: str | None, work: Callable[[Pool, str], Awaitable[Value]]) -> Value:
+    """What ``work`` returns for connections with the login's own role and the chosen account."""
+
+    async def run(source: Pool) -> Value:
+        return await work(source, await chosen_account(source, account))
+
+    return with_pool(run, settings_of(DocumentSettings).database_url.get_secret_value())
 
 
 async def chosen_account(source: Pool, given: str | None) -> str:

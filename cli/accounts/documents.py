@@ -15,9 +15,9 @@ from cli.accounts import document_files, flagged_parts
 from cli.accounts.document_access import (
     UserIdOption,
     chosen_account,
-    open_documents,
     open_search,
     open_writing,
+    with_documents,
 )
 from cli.exit_codes import ExitCode
 from cli.output import emit, emit_json, errors, fail, progress_bar, stdout_is_terminal
@@ -25,6 +25,7 @@ from db.documents import embedding_models, ingest, model_change, storage
 from db.documents.account_screening import AccountScreening
 from db.documents.ingest import DocumentOptions, Ingest
 from db.documents.retrieval import PostgresRetriever
+from db.pool import Pool
 from worker.adapters.document_process import read_note
 from worker.documents.model import WARNINGS, DocumentFormat
 from worker.documents.notes import note_text
@@ -126,13 +127,11 @@ def list_documents(account: UserIdOption = None, label: LabelsOption = None) -> 
 
         hushgate documents list --account corner-shop --label language=en
     """
-
-    async def run() -> list[dict[str, Any]]:
-        async with open_documents() as source:
-            user_id = await chosen_account(source, account)
-            return await storage.list_documents(source, user_id, _labels(label))
-
-    emit(asyncio.run(run()), LISTED)
+    labels = _labels(label)
+    emit(
+        with_documents(account, lambda source, user_id: storage.list_documents(source, user_id, labels)),
+        LISTED,
+    )
 
 
 @app.command()
@@ -147,18 +146,14 @@ def show(
         hushgate documents show 12 --account corner-shop
     """
 
-    async def run() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        async with open_documents() as source:
-            user_id = await chosen_account(source, account)
-            found = [
-                each for each in await storage.list_documents(source, user_id) if each["id"] == document_id
-            ]
-            if not found:
-                raise fail(f"ID: expected a document of {user_id}, got {document_id}")
-            chunks = await storage.list_chunks(source, user_id, document_id, limit=MOST_SHOWN)
-            return found[0]["notes"], chunks
+    async def load(source: Pool, user_id: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        found = [each for each in await storage.list_documents(source, user_id) if each["id"] == document_id]
+        if not found:
+            raise fail(f"ID: expected a document of {user_id}, got {document_id}")
+        chunks = await storage.list_chunks(source, user_id, document_id, limit=MOST_SHOWN)
+        return found[0]["notes"], chunks
 
-    notes, chunks = asyncio.run(run())
+    notes, chunks = with_documents(account, load)
     for each in notes:
         note = read_note(each)
         errors.print(note_text(note), style="yellow" if note.code in WARNINGS else None, markup=False)
@@ -178,12 +173,7 @@ def remove(
 
         hushgate documents remove 12 13 --account corner-shop
     """
-
-    async def run() -> tuple[int, ...]:
-        async with open_documents() as source:
-            return await storage.remove_documents(source, await chosen_account(source, account), ids)
-
-    removed = asyncio.run(run())
+    removed = with_documents(account, lambda source, user_id: storage.remove_documents(source, user_id, ids))
     emit([{"id": each, "removed": each in removed} for each in ids], ["id", "removed"])
     if len(removed) < len(set(ids)):
         raise typer.Exit(ExitCode.NEGATIVE)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
-from cli.accounts.document_access import UserIdOption, chosen_account, open_documents
+from cli.accounts.document_access import UserIdOption, with_documents
 from cli.exit_codes import ExitCode
 from cli.output import emit
 from db.documents import flagged_chunks
+from db.pool import Pool
 
 FLAGGED: Final = ["document_id", "part", "checks", "released_at", "released_by", "source", "title", "text"]
 PERSON: Final = "command line"
@@ -27,12 +27,7 @@ def list_flagged(account: UserIdOption = None) -> None:
 
         hushgate documents flagged --account corner-shop
     """
-
-    async def run() -> list[dict[str, Any]]:
-        async with open_documents() as source:
-            return await flagged_chunks.list_flagged(source, await chosen_account(source, account))
-
-    emit(asyncio.run(run()), FLAGGED)
+    emit(with_documents(account, flagged_chunks.list_flagged), FLAGGED)
 
 
 def release(
@@ -50,14 +45,12 @@ def release(
         hushgate documents release 12 3 --account corner-shop
     """
 
-    async def run() -> tuple[int, ...]:
-        async with open_documents() as source:
-            user_id = await chosen_account(source, account)
-            if undo:
-                return await flagged_chunks.hold_back_chunks(source, user_id, document, parts)
-            return await flagged_chunks.release_chunks(source, user_id, document, parts, person=PERSON)
+    async def change(source: Pool, user_id: str) -> tuple[int, ...]:
+        if undo:
+            return await flagged_chunks.hold_back_chunks(source, user_id, document, parts)
+        return await flagged_chunks.release_chunks(source, user_id, document, parts, person=PERSON)
 
-    changed = asyncio.run(run())
+    changed = with_documents(account, change)
     emit(
         [{"document_id": document, "part": part, "released": not undo} for part in changed],
         ["document_id", "part", "released"],
@@ -73,10 +66,5 @@ def screen(account: UserIdOption = None) -> None:
 
         hushgate documents screen --account corner-shop
     """
-
-    async def run() -> tuple[int, int]:
-        async with open_documents() as source:
-            return await flagged_chunks.screen_chunks(source, await chosen_account(source, account))
-
-    seen, changed = asyncio.run(run())
+    seen, changed = with_documents(account, flagged_chunks.screen_chunks)
     emit([{"parts": seen, "changed": changed}], ["parts", "changed"])

@@ -75,7 +75,7 @@ def _answer(number: int, line: bytes, level: Level) -> dict[str, object]:
 
 
 def _case_rules(number: int, case: dict[str, Any]) -> tuple[str, ...] | dict[str, object]:
-    """The rules of a case, or the error line that says why it has none."""
+    """The rules of a case, or the error line of a case without usable rules."""
     if "rule" in case:
         if not isinstance(case["rule"], str):
             return _bad(number, "rule", "a string", _kind(case, "rule"), case.get("id"))

@@ -42,7 +42,7 @@ Folder = Annotated[Path, typer.Argument(help="Folder of the backup.")]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a backup says about itself; written last, so that a folder without it is no backup.
+    """The contents of a backup; the manifest is written last, so that a folder without it is no backup.
 
     Attributes:
         began: every event that the stream took before is in the backup.

@@ -20,7 +20,7 @@ DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def require_free(host: str, port: int, *, name: str = "review pages", change: str = REVIEW_PORT) -> None:
-    """Return when a server could listen there now; ``change`` says how it gets another port.
+    """Return when a server could listen there now; ``change`` says how to choose another port.
 
     Raises:
         ConfigurationError: the port is in use, or the address is not of this machine.
@@ -67,7 +67,7 @@ def _address(port: int) -> str:
 
 
 def _bound_port(host: str, port: int) -> int:
-    """The port, after a server could listen on it; 0 takes a free one."""
+    """The port, after a trial that a server can listen there; 0 takes a free port."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # one that has just ended is no obstacle
         trial.bind((host, port))

@@ -10,11 +10,11 @@ from redis import Redis
 from redis.exceptions import ResponseError
 
 from cli.doctor.check import DoctorCheck, failed, warned
+from cli.options import REACH_S
 from db.sessions.durability import Durability, load_durability
 from tasks.shards.clients import connect_sync, is_cluster_client
 from worker.settings import Settings
 
-REACH_S: Final = 10.0
 GUIDE: Final = "docs/recovery.md says what each setting costs"
 NOTHING: Final = "nothing"
 LOST_BY_FSYNC: Final = {

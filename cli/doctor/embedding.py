@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Iterator
 
 from cli.doctor.check import DoctorCheck, failed, passed, warned
-from cli.options import own_connections
+from cli.options import with_pool
 from db.documents import embedding_models
 from db.documents.embedding_models import StoredEmbedder
 from db.documents.stored_vectors import count_vectors
+from db.pool import Pool
 from worker.adapters import openai_client
 from worker.adapters.embedding_probe import answering_model
 from worker.adapters.openai_embeddings import OpenAIEmbedder
@@ -23,7 +24,7 @@ ANOTHER = "set HUSHGATE_EMBEDDING_MODEL, and HUSHGATE_EMBEDDING_BASE_URL if anot
 
 def stored_vectors(settings: Settings) -> Iterator[DoctorCheck]:
     """Which model is used and why, and whether every chunk has its vector."""
-    active, chunks, vectors = asyncio.run(_stored(settings))
+    active, chunks, vectors = with_pool(_stored, settings.database_url.get_secret_value())
     place = embedding_endpoint(settings)
     if place is None:
         yield _unused(settings, active)
@@ -84,13 +85,10 @@ def _failure(place: EmbeddingEndpoint, name: str, found: str, fix: str) -> Docto
     return (failed if place.model else warned)(name, found, fix)
 
 
-async def _stored(settings: Settings) -> tuple[StoredEmbedder | None, int, int]:
+async def _stored(source: Pool) -> tuple[StoredEmbedder | None, int, int]:
     """The active embedder, how many chunks there are, and how many of them have its vector."""
-    url = settings.database_url.get_secret_value()
-    async with own_connections(url, application="hushgate-doctor") as source:
-        active = await embedding_models.active_embedder(source)
-        chunks, vectors = await count_vectors(source, active)
-    return active, chunks, vectors
+    active = await embedding_models.active_embedder(source)
+    return active, *await count_vectors(source, active)
 
 
 async def _offered(settings: Settings, place: EmbeddingEndpoint) -> tuple[str, int] | None:

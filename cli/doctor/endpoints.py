@@ -46,7 +46,7 @@ class Endpoint:
 
 
 class NoModelList(Exception):
-    """The answer to GET /models is not a list of models; the message says what it is."""
+    """The answer to GET /models is not a list of models; the message describes the answer."""
 
 
 def model_endpoint(settings: Settings) -> Endpoint:

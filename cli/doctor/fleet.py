@@ -1,4 +1,4 @@
-"""``hushgate doctor``: do workers and beat live, and does anything wait too long? As the alerts judge it."""
+"""``hushgate doctor``: do workers and beat live, and does anything wait too long, by the rules of alerts?"""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FleetLine:
     """One line of the doctor about the fleet.
 
     Attributes:
-        alerts: the alerts whose conditions it judges.
+        alerts: the alerts whose conditions the line shows.
         state: the state when one of them holds.
         shown: what is there; None when its server did not answer.
     """
@@ -45,7 +45,7 @@ class FleetLine:
 
 
 def fleet_checks(settings: Settings) -> Iterator[DoctorCheck]:
-    """One check of each line; what needs a server that is away is left out, its own check says so."""
+    """One check of each line; a line whose server is away is left out, as the server has its own check."""
     url, workers = settings.database_url.get_secret_value(), settings.alerts_workers
     now = asyncio.run(load_situation(settings, url, workers=workers, count_all=False))
     found = found_alerts(now)
@@ -88,10 +88,6 @@ def _of_stored(shown: Callable[[StoredFigures, Situation], str]) -> Callable[[Si
     return lambda now: None if now.fleet.stored is None else shown(now.fleet.stored, now)
 
 
-def _workers(stream: StreamState, now: Situation) -> str:
-    return f"{stream.workers} alive, {now.workers} expected"
-
-
 def _beat(stream: StreamState, _now: Situation) -> str:
     if stream.beat_age_s >= KEPT_S:
         return "none"
@@ -99,48 +95,19 @@ def _beat(stream: StreamState, _now: Situation) -> str:
     return f"sent a task {stream.beat_age_s:.0f} s ago, a worker ran {ran}"
 
 
-def _stream(stream: StreamState, _now: Situation) -> str:
-    return f"{stream.entries} entries, the oldest {stream.oldest_age_s:.0f} s old"
-
-
-def _outbox(stored: StoredFigures, now: Situation) -> str:
-    return f"{stored.outbox_waiting} replies wait, the oldest for {_age(stored.outbox_oldest, now)}"
-
-
-def _webhooks(stored: StoredFigures, now: Situation) -> str:
-    return f"{stored.webhooks_waiting} wait, the oldest for {_age(stored.webhooks_oldest, now)}"
-
-
-def _partitions(stored: StoredFigures, _now: Situation) -> str:
-    return f"for {stored.partitions_ahead} further months"
-
-
-def _decisions(_stored: StoredFigures, now: Situation) -> str:
-    return f"{sum(each.events for each in now.counts if each.recent)} in the last 15 minutes"
-
-
-def _budgets(stored: StoredFigures, _now: Situation) -> str:
-    return f"{len(stored.budgets_reached)} are spent"
-
-
-def _candidates(stored: StoredFigures, _now: Situation) -> str:
-    return f"{stored.shadows_running} run as shadows"
-
-
-def _reviews(stored: StoredFigures, now: Situation) -> str:
-    return f"the oldest waits for {_age(min(stored.queue_oldest.values(), default=None), now)}"
-
-
 def _age(oldest: datetime | None, now: Situation) -> str:
     return f"{age_s(oldest, now.fleet.at):.0f} s"
 
 
+RECENT: Final = _of_stored(
+    lambda _, now: f"{sum(each.events for each in now.counts if each.recent)} in the last 15 minutes"
+)
 LINES: Final = (
     FleetLine(
         check="workers",
         alerts=("HushgateWorkersMissing",),
         state="fail",
-        shown=_of_stream(_workers),
+        shown=_of_stream(lambda stream, now: f"{stream.workers} alive, {now.workers} expected"),
         fix="start hushgate worker; HUSHGATE_ALERTS_WORKERS says how many are expected",
     ),
     FleetLine(
@@ -154,14 +121,20 @@ LINES: Final = (
         check="event stream",
         alerts=("HushgateNothingDecided", "HushgateEntryTooOld"),
         state="fail",
-        shown=_of_stream(_stream),
+        shown=_of_stream(
+            lambda stream, _: f"{stream.entries} entries, the oldest {stream.oldest_age_s:.0f} s old"
+        ),
         fix=FIRST_CAUSES,
     ),
     FleetLine(
         check="outbox",
         alerts=("HushgateOutboxLate",),
         state="fail",
-        shown=_of_stored(_outbox),
+        shown=_of_stored(
+            lambda stored, now: (
+                f"{stored.outbox_waiting} replies wait, the oldest for {_age(stored.outbox_oldest, now)}"
+            )
+        ),
         fix="workers deliver replies: look for delivery_postponed and job_failed in their logs, and at"
         " redis memory above",
     ),
@@ -169,49 +142,57 @@ LINES: Final = (
         check="webhooks",
         alerts=("HushgateWebhooksLate",),
         state="fail",
-        shown=_of_stored(_webhooks),
+        shown=_of_stored(
+            lambda stored, now: (
+                f"{stored.webhooks_waiting} wait, the oldest for {_age(stored.webhooks_oldest, now)}"
+            )
+        ),
         fix="hushgate webhooks deliveries shows the errors of each endpoint",
     ),
     FleetLine(
         check="partitions",
         alerts=("HushgatePartitionsShort",),
         state="fail",
-        shown=_of_stored(_partitions),
+        shown=_of_stored(lambda stored, _: f"for {stored.partitions_ahead} further months"),
         fix="beat creates them every hour: see the line beat; until then each worker creates the current one",
     ),
     FleetLine(
         check="model calls",
         alerts=("HushgateModelErrors",),
         state="fail",
-        shown=_of_stored(_decisions),
+        shown=RECENT,
         fix="hushgate doctor --live makes one call and shows the error",
     ),
     FleetLine(
         check="recent decisions",
         alerts=("HushgateDegraded", "HushgateSilentFailures", "HushgateFrequentBlocks"),
         state="warn",
-        shown=_of_stored(_decisions),
+        shown=RECENT,
         fix="hushgate decisions list --since 15m shows their reasons",
     ),
     FleetLine(
         check="budgets",
         alerts=("HushgateBudgetSpent",),
         state="warn",
-        shown=_of_stored(_budgets),
+        shown=_of_stored(lambda stored, _: f"{len(stored.budgets_reached)} are spent"),
         fix="hushgate costs shows what they were spent on",
     ),
     FleetLine(
         check="candidates",
         alerts=("HushgateRolloutReturned", "HushgateShadowFailed"),
         state="warn",
-        shown=_of_stored(_candidates),
-        fix="the page Learn of the account shows why; hushgate shadow list too",
+        shown=_of_stored(lambda stored, _: f"{stored.shadows_running} run as shadows"),
+        fix="the page Learn of the account shows why; hushgate trials shadow list too",
     ),
     FleetLine(
         check="review queues",
         alerts=("HushgateReviewLate",),
         state="warn",
-        shown=_of_stored(_reviews),
+        shown=_of_stored(
+            lambda stored, now: (
+                f"the oldest waits for {_age(min(stored.queue_oldest.values(), default=None), now)}"
+            )
+        ),
         fix="ask the queue's reviewers",
     ),
 )

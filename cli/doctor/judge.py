@@ -12,7 +12,7 @@ from worker.settings import Settings
 CHECK: Final = "judge"
 READ_OR_HELD: Final = frozenset({Reason.REPLIED, Reason.PARTIAL_REPLY, Reason.HELD_UNREAD})
 FREQUENT: Final = 0.1
-"""Share of drafts without a reading from which it is a warning: single calls of a model always fail."""
+"""Share of drafts without a reading that is a warning: single calls of a model always fail."""
 
 
 def judge_check(settings: Settings, now: Situation) -> DoctorCheck:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import Final
 
 import psycopg
 
 from cli.doctor.check import DoctorCheck, failed, warned
-from cli.options import own_connections
-from db.rights import SessionLogin, session_login
-from db.sessions.settings import SessionState, load_session_state
+from cli.options import with_pool
+from db.rights import session_login
+from db.sessions.settings import load_session_state
 from worker.settings import Settings
 
 SEPARATE: Final = "run hushgate migrate --create-logins; give workers and review pages the logins it creates"
@@ -26,7 +25,7 @@ REVOKE: Final = (
 
 def login_rights(settings: Settings) -> Iterator[DoctorCheck]:
     """Whether the login has more rights than a service needs, and PUBLIC may create temporary tables."""
-    found = asyncio.run(_login(settings.database_url.get_secret_value()))
+    found = with_pool(session_login, settings.database_url.get_secret_value())
     excess = ", ".join(found.excess)
     shown = f"{found.name}: {excess or 'no rights beyond its role'}"
     yield warned("database login", shown, SEPARATE, unless=not excess)
@@ -36,7 +35,7 @@ def login_rights(settings: Settings) -> Iterator[DoctorCheck]:
 
 def session_settings(settings: Settings) -> Iterator[DoctorCheck]:
     """Whether sessions have the settings that statements need; services set them, but not behind a pooler."""
-    found = asyncio.run(_session(settings.database_url.get_secret_value()))
+    found = with_pool(load_session_state, settings.database_url.get_secret_value())
     shown = (
         ", ".join(f"{name} = {value}" for name, value in found.wrong.items()) or "as the product sets them"
     )
@@ -51,13 +50,3 @@ def unreadable_check(name: str, error: BaseException) -> DoctorCheck | None:
         return None
     fix = "run hushgate doctor with the login of the review pages"
     return warned(name, f"not checked: {error.diag.message_primary}", fix)
-
-
-async def _session(url: str) -> SessionState:
-    async with own_connections(url, application="hushgate-doctor") as source:
-        return await load_session_state(source)
-
-
-async def _login(url: str) -> SessionLogin:
-    async with own_connections(url, application="hushgate-doctor") as source:
-        return await session_login(source)

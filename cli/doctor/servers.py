@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
 
 from cli.doctor.check import DoctorCheck, failed, passed, warned
 from cli.doctor.cluster import cluster_checks
 from cli.doctor.redis_server import server_checks
+from cli.options import REACH_S, with_redis
 from db import conservation, migrate
 from db.audit.decision_list import read_connection
 from db.fitness import fitness
 from db.pool import WORKER_ROLE
 from tasks.alerts.situation import MOST_SKEW_S
 from tasks.shards.backlog import backlog
-from tasks.shards.clients import connect, connect_sync, is_cluster_client
+from tasks.shards.clients import connect_sync, is_cluster_client
 from tasks.stream_upkeep.redis_memory import WARN_SHARE, from_info
 from worker.settings import Settings
 
 LEAST_POSTGRES: Final = 150000
-REACH_S: Final = 10.0
 CLOCKS: Final = "redis to postgres clock"
 FREE_MEMORY: Final = "start workers, run hushgate streams trim, or raise maxmemory"
 
@@ -80,7 +80,7 @@ def clock_checks(settings: Settings) -> Iterator[DoctorCheck]:
 
 def conservation_check(settings: Settings) -> Iterator[DoctorCheck]:
     """Whether every accepted event has its decision or dead letter, or is still unfinished."""
-    found = asyncio.run(_balance(settings))
+    found = with_redis(settings, lambda redis: _balance(settings, redis))
     shown = (
         f"{found.accepted} accepted = {found.decided} decided + {found.duplicates} duplicates"
         f" + {found.buried} dead letters + {found.unfinished} unfinished"
@@ -99,9 +99,8 @@ def conservation_check(settings: Settings) -> Iterator[DoctorCheck]:
         )
 
 
-async def _balance(settings: Settings) -> conservation.Balance:
-    async with connect(settings.redis_url.get_secret_value(), timeout_s=REACH_S) as redis:
-        counted = await backlog(redis, settings.stream)
+async def _balance(settings: Settings, redis: AsyncRedis) -> conservation.Balance:
+    counted = await backlog(redis, settings.stream)
     async with read_connection(settings.database_url.get_secret_value()) as connection:
         return await conservation.load_balance(
             connection, accepted=counted["accepted"], unfinished=counted["unfinished"]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
 from cli.doctor.check import DoctorCheck, warned
+from cli.options import with_redis
 from tasks.alerts.situation import MOST_SKEW_S
 from tasks.limits.board import WorkerReport, load_reports
-from tasks.shards.clients import connect
 from worker.adapters.circuit_breaker import BreakerState
 from worker.settings import Settings
 
-REACH_S: Final = 10.0
 FIX: Final = (
     "see that its server works (hushgate doctor --live); it is called again after its next probe; the log has"
     " breaker_changed"
@@ -24,7 +22,7 @@ FIX: Final = (
 def upstream_checks(settings: Settings) -> Iterator[DoctorCheck]:
     """One check of each upstream that a running worker calls, and one of their clocks."""
     states: dict[str, list[str]] = defaultdict(list)
-    reports = asyncio.run(_reports(settings))
+    reports = with_redis(settings, lambda redis: load_reports(redis, settings.stream))
     if reports:
         yield _clock_check(reports)
     for report in reports:
@@ -47,8 +45,3 @@ def _clock_check(reports: tuple[WorkerReport, ...]) -> DoctorCheck:
     shown = f"{', '.join(wrong)} the clock of Postgres" if wrong else "as the clock of Postgres"
     fix = "run NTP on these machines (docs/alerts.md, HushgateClockWrong)"
     return warned("worker clocks", shown, fix, unless=not wrong)
-
-
-async def _reports(settings: Settings) -> tuple[WorkerReport, ...]:
-    async with connect(settings.redis_url.get_secret_value(), timeout_s=REACH_S) as redis:
-        return await load_reports(redis, settings.stream)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
@@ -12,7 +11,7 @@ import typer
 from cli.accounts.store_account import login
 from cli.decisions.filter_options import FilteredCommand
 from cli.exit_codes import ExitCode
-from cli.options import database_url, own_connections, read_audit
+from cli.options import read_audit, with_pool
 from cli.output import emit, fail, stdout_is_terminal
 from db import accounts, conversation_owners
 from db.answers.records import AnswerOutcome
@@ -20,6 +19,7 @@ from db.audit.conversation_confidence import MOST_CONVERSATIONS, conversation_co
 from db.audit.filters import Filters
 from db.conversation_owners import ConversationIds, OwnerCause, OwnerRecord, Takeover
 from db.figures.answers import AnswerRange, answer_figures
+from db.pool import Pool
 from review.wording import RECHECK_MARK, tier_wording
 from worker.contract import idle_end
 from worker.model import Tier
@@ -52,7 +52,10 @@ def list_(
         hushgate conversations list --account corner-shop
     """
     now = datetime.now(UTC)
-    found = asyncio.run(_with_people(account, now, limit))
+    chosen = None if account is None else (account,)
+    found = with_pool(
+        lambda source: conversation_owners.list_with_people(source, chosen, now=now, limit=limit)
+    )
     emit([_row(record, now) for record in found], COLUMNS)
 
 
@@ -111,7 +114,8 @@ def take(account: AccountArgument, conversation: ConversationArgument) -> None:
 
         hushgate conversations take corner-shop visitor-17
     """
-    record = asyncio.run(_take(ConversationIds(user_id=account, conversation_id=conversation)))
+    ids = ConversationIds(user_id=account, conversation_id=conversation)
+    record = with_pool(lambda source: _take(source, ids))
     if record is None:
         raise fail(
             f"conversation: no event of {conversation!r} is stored for account {account!r}",
@@ -128,7 +132,8 @@ def release(account: AccountArgument, conversation: ConversationArgument) -> Non
 
         hushgate conversations release corner-shop visitor-17
     """
-    record = asyncio.run(_release(ConversationIds(user_id=account, conversation_id=conversation)))
+    ids = ConversationIds(user_id=account, conversation_id=conversation)
+    record = with_pool(lambda source: _release(source, ids))
     if record is None:
         raise fail(
             f"conversation: expected one that people own, got {conversation!r} of {account!r},"
@@ -151,32 +156,24 @@ def _row(record: OwnerRecord, now: datetime) -> dict[str, Any]:
     }
 
 
-async def _with_people(account: str | None, now: datetime, limit: int) -> tuple[OwnerRecord, ...]:
-    async with own_connections(database_url()) as source:
-        chosen = None if account is None else (account,)
-        return await conversation_owners.list_with_people(source, chosen, now=now, limit=limit)
+async def _take(source: Pool, ids: ConversationIds) -> OwnerRecord | None:
+    if not await conversation_owners.is_known(source, ids):
+        return None
+    now = datetime.now(UTC)
+    settings = await accounts.current_account(source, ids.user_id)
+    takeover = Takeover(
+        user_id=ids.user_id,
+        conversation_id=ids.conversation_id,
+        people_until=idle_end(settings, now),
+        changed_by=login(),
+        cause=OwnerCause.COMMAND,
+    )
+    await conversation_owners.take_conversation(source, takeover, now)
+    return await conversation_owners.load_owner(source, ids)
 
 
-async def _take(ids: ConversationIds) -> OwnerRecord | None:
-    async with own_connections(database_url()) as source:
-        if not await conversation_owners.is_known(source, ids):
-            return None
-        now = datetime.now(UTC)
-        settings = await accounts.current_account(source, ids.user_id)
-        takeover = Takeover(
-            user_id=ids.user_id,
-            conversation_id=ids.conversation_id,
-            people_until=idle_end(settings, now),
-            changed_by=login(),
-            cause=OwnerCause.COMMAND,
-        )
-        await conversation_owners.take_conversation(source, takeover, now)
-        return await conversation_owners.load_owner(source, ids)
-
-
-async def _release(ids: ConversationIds) -> OwnerRecord | None:
-    async with own_connections(database_url()) as source:
-        now = datetime.now(UTC)
-        if not await conversation_owners.release_conversation(source, ids, released_by=login(), now=now):
-            return None
-        return await conversation_owners.load_owner(source, ids)
+async def _release(source: Pool, ids: ConversationIds) -> OwnerRecord | None:
+    now = datetime.now(UTC)
+    if not await conversation_owners.release_conversation(source, ids, released_by=login(), now=now):
+        return None
+    return await conversation_owners.load_owner(source, ids)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -25,17 +24,14 @@ from cli.events.letter_filter import (
 )
 from cli.events.letters import DROPPED, RETRIED, drop_all, republish
 from cli.exit_codes import ExitCode
-from cli.options import database_url, own_connections
+from cli.options import with_pool
 from cli.output import emit, fail
 from db.access_log import LogEntry, LoggedAction
 from db.buried.letters import StoredLetter, find_letters, log_reading
-from db.pool import Pool
 
-Value = TypeVar("Value")
 app = typer.Typer(
     no_args_is_help=True,
-    help="Payloads that could not become an event: `list` and `show` them, `retry` or `drop` them."
-    " `replay` is the former name of `retry`.",
+    help="Payloads that could not become an event: `list` and `show` them, `retry` or `drop` them.",
 )
 COLUMNS: Final = (
     "created_at", "entry_id", "account", "reason_code", "field", "expected", "got", "size_bytes",
@@ -62,7 +58,7 @@ def list_(
         hushgate dead-letters list --since 24h --reason poison
     """
     chosen = letter_filter(account=account, reason=reason, since=since, before=before, shard=shard)
-    found = _run(lambda source: find_letters(source, chosen, limit))
+    found = with_pool(lambda source: find_letters(source, chosen, limit))
     if texts and found:
         _log_reading(account, letters=len(found))
     emit([_row(letter, texts=texts) for letter in found], COLUMNS)
@@ -113,7 +109,7 @@ def retry(
         entries=entries, account=account, reason=reason, since=since, before=before, shard=shard
     )
     require_choice(chosen, every=every)
-    found = _run(lambda source: find_letters(source, chosen, limit))
+    found = with_pool(lambda source: find_letters(source, chosen, limit))
     _require_all(entries, found)
     letters = [each for each in found if entries or not each.retried_as]
     rows = asyncio.run(republish(sorted(letters, key=lambda each: each.place), dry_run=dry_run))
@@ -142,18 +138,9 @@ def drop(
         entries=entries, account=account, reason=reason, since=since, before=before, shard=shard
     )
     require_choice(chosen, every=every)
-    found = _run(lambda source: find_letters(source, chosen, limit))
+    found = with_pool(lambda source: find_letters(source, chosen, limit))
     _require_all(entries, found)
     _end(asyncio.run(drop_all(found, dry_run=dry_run)), DROPPED)
-
-
-@app.command(hidden=True)
-def replay(entry_id: Annotated[str, typer.Argument(help="Stream entry id, as `list` prints it.")]) -> None:
-    """`retry` under its former name: publish one dead letter again."""
-    rows = asyncio.run(republish([_letter(entry_id)], dry_run=False))
-    if rows[0]["problem"]:
-        raise fail(f"entry: {rows[0]['problem']}", code=ExitCode.REJECTED)
-    emit([{"published": rows[0][RETRIED]}], ["published"])
 
 
 def _end(rows: list[dict[str, Any]], done: str) -> None:
@@ -167,7 +154,7 @@ def _end(rows: list[dict[str, Any]], done: str) -> None:
 
 def _letter(entry_id: str) -> StoredLetter:
     chosen = letter_filter(entries=[entry_id], account=None, reason=None, since=None, before=None, shard=None)
-    found = _run(lambda source: find_letters(source, chosen, 1))
+    found = with_pool(lambda source: find_letters(source, chosen, 1))
     if not found:
         raise fail(f"entry: no dead letter {entry_id}", code=ExitCode.NEGATIVE)
     return found[0]
@@ -184,15 +171,7 @@ def _row(letter: StoredLetter, *, texts: bool) -> dict[str, Any]:
     return row if texts or letter.reason_code in OUR_WORDS else row | {"got": None}
 
 
-def _run(work: Callable[[Pool], Awaitable[Value]]) -> Value:
-    async def run() -> Value:
-        async with own_connections(database_url()) as source:
-            return await work(source)
-
-    return asyncio.run(run())
-
-
 def _log_reading(account: str | None, **detail: str | int) -> None:
     shown = {"what": "dead letters"} | detail
     entry = LogEntry(action=LoggedAction.DEAD_LETTER, person=login(), user_id=account, detail=shown)
-    _run(lambda source: log_reading(source, entry))
+    with_pool(lambda source: log_reading(source, entry))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
 from typing import Annotated, Any, Final
 from uuid import UUID
 
 import typer
 
-from cli.options import database_url, own_connections
+from cli.options import with_pool
 from cli.output import emit, fail
 from db.escalations.listing import EscalationFilters, EscalationRecord, EscalationState, list_escalations
 
@@ -48,7 +47,8 @@ def list_(
         reason_code=reason,
         conversation_id=conversation,
     )
-    found = asyncio.run(_load(filters, _cursor(after), limit))
+    last = _cursor(after)
+    found = with_pool(lambda source: list_escalations(source, filters, limit=limit, after=last))
     emit([_row(each) for each in found], COLUMNS)
 
 
@@ -65,11 +65,6 @@ def _cursor(text: str | None) -> UUID | None:
         return None if text is None else UUID(text)
     except ValueError:
         raise fail(f"after: expected the id of a decision, got {text!r}") from None
-
-
-async def _load(filters: EscalationFilters, after: UUID | None, limit: int) -> tuple[EscalationRecord, ...]:
-    async with own_connections(database_url()) as source:
-        return await list_escalations(source, filters, limit=limit, after=after)
 
 
 def _row(record: EscalationRecord) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def reply_state(reply: EventReply) -> ReplyState:
 
 
 def exchange_state(outcome: EventOutcome, exchange: StoredExchange) -> ExchangeState:
-    """Where the exchange is, compared with where the decision put it."""
+    """Where the exchange is now, compared with where the decision stored the exchange."""
     sealed_when_decided = outcome.decision is not None and outcome.decision.sealed_when_decided
     if exchange.in_history:
         return ExchangeState.RESTORED if sealed_when_decided else ExchangeState.IN_HISTORY

@@ -24,7 +24,7 @@ DAY_S: Final = 86_400
 
 
 async def republish(letters: Sequence[StoredLetter], *, dry_run: bool) -> list[dict[str, Any]]:
-    """Publish each letter that can be; a row each with the new entry, or why there is none."""
+    """Publish the letters that can be published; a row for each letter has the new entry or the problem."""
     if dry_run:
         return [{"entry_id": each.entry_id, RETRIED: None, "problem": each.problem} for each in letters]
     settings = stream_settings()
@@ -57,7 +57,7 @@ async def _republish(
 
 
 async def drop_all(letters: Sequence[StoredLetter], *, dry_run: bool) -> list[dict[str, Any]]:
-    """Delete the letters; a row each with whether it is gone."""
+    """Delete the letters; a row each says whether the letter is deleted."""
     if dry_run:
         return [{"entry_id": each.entry_id, DROPPED: False, "problem": None} for each in letters]
     gone: set[str] = set()

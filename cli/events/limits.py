@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 from redis.asyncio import Redis
 
-from cli.options import database_url, own_connections, stream_settings
+from cli.options import database_url, own_connections, stream_settings, with_redis
 from cli.output import emit
+from db.costs.limit_figures import AccountFigures
 from tasks.limits.account_figures import load_account_figures
 from tasks.limits.board import load_reports
 from tasks.limits.quotas import summed
-from tasks.shards.clients import connect
-from worker.settings import StreamSettings
 
-REACH_S: Final = 10.0
 UPSTREAM_COLUMNS: Final = (
     "upstreams", "resource", "per_minute", "used", "left", "lasts_s", "waiting", "paused_s",
 )  # fmt: skip
@@ -41,23 +38,14 @@ def limits(
     """
     settings = stream_settings()
     if account is None:
-        emit(asyncio.run(_upstreams(settings)), UPSTREAM_COLUMNS)
-    else:
-        emit(asyncio.run(_account(settings, account)), ACCOUNT_COLUMNS)
+        reports = with_redis(settings, lambda redis: load_reports(redis, settings.stream))
+        found = summed(each for report in reports for each in report.quotas)
+        emit([asdict(each) | {"lasts_s": each.lasts_s} for each in found], UPSTREAM_COLUMNS)
+        return
 
+    async def figures(redis: Redis) -> AccountFigures:
+        async with own_connections(database_url()) as source:
+            return await load_account_figures(source, redis, settings.stream, account)
 
-async def _upstreams(settings: StreamSettings) -> list[dict[str, Any]]:
-    async with _redis(settings) as redis:
-        reports = await load_reports(redis, settings.stream)
-    found = summed(each for report in reports for each in report.quotas)
-    return [asdict(each) | {"lasts_s": each.lasts_s} for each in found]
-
-
-async def _account(settings: StreamSettings, user_id: str) -> list[dict[str, Any]]:
-    async with own_connections(database_url()) as source, _redis(settings) as redis:
-        found = await load_account_figures(source, redis, settings.stream, user_id)
-    return [{"account": user_id, **asdict(each)} for each in found.limits]
-
-
-def _redis(settings: StreamSettings) -> Redis:
-    return connect(settings.redis_url.get_secret_value(), timeout_s=REACH_S)
+    limits_ = with_redis(settings, figures).limits
+    emit([{"account": account, **asdict(each)} for each in limits_], ACCOUNT_COLUMNS)

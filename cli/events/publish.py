@@ -114,7 +114,7 @@ def publish(
 
 
 def _lines(source: str) -> dict[int, bytes]:
-    """Line number -> line; blank ones left out."""
+    """Line number -> line; blank lines are left out."""
     try:
         body = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     except OSError as error:

@@ -26,7 +26,7 @@ COLUMNS: Final = ("breach", "subject", "account", "found", "repair", "state")
 LAST_MOMENTS: Final = timedelta(seconds=10)
 LEFT_OUT: Final = ". Without --since, what was sent before is left out"
 SECOND_LOOK_S: Final = 1.0
-"""What is still wrong after so long is a breach and no change that was being made."""
+"""A breach that lasts so long is no change in progress."""
 
 
 def repair(
@@ -109,7 +109,7 @@ async def _run(
 
 
 def emptied_words(emptied: Emptied) -> str:
-    """What was lost, and how to send what readers may not have read."""
+    """The entries that were lost, and how to send those that readers may not have read."""
     since = (emptied.newest - LAST_MOMENTS).isoformat(timespec="seconds").replace("+00:00", "Z")
     return (
         f"Redis came back empty at {emptied.at:%Y-%m-%dT%H:%M:%SZ}: {emptied.unmarked} replies sent before"
@@ -122,7 +122,7 @@ def emptied_words(emptied: Emptied) -> str:
 def _chosen(
     found: Sequence[FoundBreach], fix: Breach | None, subjects: Sequence[str] | None
 ) -> list[FoundBreach]:
-    """The named breaches; for a sum, the other breaches that keep it from being checked."""
+    """The named breaches; for a sum, the other breaches, which prevent the check of the sum."""
     others = [each for each in found if each.breach not in SUMS | BESIDE_SUMS]
     if fix in SUMS and others:
         return others
@@ -131,7 +131,7 @@ def _chosen(
 
 
 def _kept(since: datetime) -> datetime:
-    """The start, moved past the time in which retention may have deleted only some of the tables."""
+    """The start, moved past the period in which retention may have deleted rows of some tables only."""
     days = settings_of(RetentionSettings).keep_keys_days
     return max(since, datetime.now(UTC) - timedelta(days=days - 1)) if days else since
 

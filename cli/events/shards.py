@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from dataclasses import asdict
 from typing import Annotated, Any, Final
 
 import typer
-from redis import Redis
+from redis.asyncio import Redis
 
 from cli.exit_codes import ExitCode
-from cli.options import stream_settings
+from cli.options import stream_settings, with_redis
 from cli.output import emit, fail
-from tasks.shards.agreement import current_layout, double, unfinished
+from tasks.shards.agreement import double
 from tasks.shards.backlog import load_layout, shard_backlog
-from tasks.shards.clients import connect, connect_sync
-from worker.settings import StreamSettings
+from tasks.shards.clients import connect_sync
 
 LOOK_S: Final = 0.1
 app = typer.Typer(
@@ -26,54 +24,52 @@ app = typer.Typer(
 
 @app.callback()
 def list_(context: typer.Context) -> None:
-    """Print every shard with its figures; shards of before a doubling are sealed, and drain.
+    """Print every shard with its figures; shards of before a doubling are sealed and empty.
 
     For example:
 
         hushgate shards
     """
     if context.invoked_subcommand is None:
-        emit(asyncio.run(_rows(stream_settings())), ["stream", "sealed", "accepted", "unfinished", "workers"])
+        settings = stream_settings()
+        rows = with_redis(settings, lambda redis: _rows(redis, settings.stream))
+        emit(rows, ["stream", "sealed", "accepted", "unfinished", "workers"])
 
 
 @app.command("double")
 def double_(
     timeout: Annotated[
-        float, typer.Option(min=0, help="Seconds to wait until the old shards are empty.")
+        float, typer.Option(min=0, help="Seconds to wait until the shards are empty.")
     ] = 600.0,
 ) -> None:
-    """Use twice as many shards; workers and publishers may go on, and the order of conversations holds.
+    """Use twice as many shards, once all are empty; the order of conversations holds.
 
-    Seals the shards, lets everyone use the new ones, and waits until the old ones are empty. Publishers that
-    do not know the new number have an error from Redis until they use it. Run it again after a failure; when
-    the old shards still drain, that only waits. Exit 0 when they are empty, 1 when not within the time.
+    Stop publishers first and let workers run. The command waits until every event is decided, seals the
+    shards and stores the new number, which workers follow. Then set HUSHGATE_SHARDS to it where it is set,
+    and start publishers. Publishers that use the old number have an error from Redis, and lose no event. Run
+    it again after a failure. Exit 0 when the number is doubled, 1 when events are left after the time.
 
         hushgate shards double
     """
     settings = stream_settings()
+    deadline = time.monotonic() + timeout
     with connect_sync(settings.redis_url.get_secret_value()) as redis:
-        layout = current_layout(redis, settings.stream)
-        if not unfinished(redis, layout):
-            layout = double(redis, settings.stream)
-        left = _drained(redis, settings.stream, timeout)
+        layout, left = double(redis, settings.stream)
+        while left and time.monotonic() < deadline:
+            time.sleep(LOOK_S)
+            layout, left = double(redis, settings.stream)
     emit([{"shards": layout.shards, "unfinished": left}], ["shards", "unfinished"])
     if left:
-        raise fail(f"shards: {left} events of the old shards are not decided yet", code=ExitCode.NEGATIVE)
+        raise fail(
+            f"shards: {left} events are not decided yet; stop publishers, then run it again",
+            code=ExitCode.NEGATIVE,
+        )
 
 
-def _drained(redis: Redis, stream: str, timeout_s: float) -> int:
-    """Wait for the sealed shards; how many of their entries are left."""
-    deadline, layout = time.monotonic() + timeout_s, current_layout(redis, stream)
-    while (left := sum(unfinished(redis, layout).values())) and time.monotonic() < deadline:
-        time.sleep(LOOK_S)
-    return left
-
-
-async def _rows(settings: StreamSettings) -> list[dict[str, Any]]:
-    async with connect(settings.redis_url.get_secret_value()) as redis:
-        layout = await load_layout(redis, settings.stream)
-        sealed = layout.sealed()
-        return [
-            {"stream": place.key, "sealed": place.shard in sealed} | asdict(await shard_backlog(redis, place))
-            for place in layout.streams()
-        ]
+async def _rows(redis: Redis, stream: str) -> list[dict[str, Any]]:
+    layout = await load_layout(redis, stream)
+    sealed = layout.sealed()
+    return [
+        {"stream": place.key, "sealed": place.shard in sealed} | asdict(await shard_backlog(redis, place))
+        for place in layout.streams()
+    ]

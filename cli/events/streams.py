@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict
 from typing import Annotated, Any, TypeVar
@@ -10,9 +9,8 @@ from typing import Annotated, Any, TypeVar
 import typer
 from redis.asyncio import Redis
 
-from cli.options import settings_of
+from cli.options import settings_of, with_redis
 from cli.output import emit
-from tasks.shards.clients import connect
 from tasks.stream_upkeep.figures import GroupFigures, StreamFigures, load_figures, stream_names
 from tasks.stream_upkeep.trimming import Keep, Trimmed, plan, trim
 from worker.settings import OutgoingStreamSettings
@@ -36,7 +34,7 @@ def list_(context: typer.Context) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    emit(list(_rows(_each_stream(load_figures))), COLUMNS)
+    emit(list(_rows(each_stream(settings_of(OutgoingStreamSettings), load_figures))), COLUMNS)
 
 
 @app.command("trim")
@@ -52,25 +50,27 @@ def trim_(
 
         hushgate streams trim --dry-run
     """
-    keep = Keep.of(settings_of(OutgoingStreamSettings))
+    settings = settings_of(OutgoingStreamSettings)
+    keep = Keep.of(settings)
 
     async def run(redis: Redis, _: str, stream: str) -> tuple[str, Trimmed]:
         return stream, await (plan if dry_run else trim)(redis, stream, keep)
 
     done = "would_delete" if dry_run else "deleted"
-    rows = [{"stream": stream, done: each.entries, "below": each.limit} for stream, each in _each_stream(run)]
+    found = each_stream(settings, run)
+    rows = [{"stream": stream, done: each.entries, "below": each.limit} for stream, each in found]
     emit(rows, ["stream", done, "below"])
 
 
-def _each_stream(work: Callable[[Redis, str, str], Awaitable[Value]]) -> list[Value]:
+def each_stream(
+    settings: OutgoingStreamSettings, work: Callable[[Redis, str, str], Awaitable[Value]]
+) -> list[Value]:
     """What ``work`` gives for the name and the key of each outgoing stream."""
-    settings = settings_of(OutgoingStreamSettings)
 
-    async def run() -> list[Value]:
-        async with connect(settings.redis_url.get_secret_value()) as redis:
-            return [await work(redis, *named) for named in stream_names(settings).items()]
+    async def run(redis: Redis) -> list[Value]:
+        return [await work(redis, *named) for named in stream_names(settings).items()]
 
-    return asyncio.run(run())
+    return with_redis(settings, run)
 
 
 def _rows(found: list[StreamFigures]) -> Iterator[dict[str, Any]]:

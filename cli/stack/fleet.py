@@ -132,7 +132,7 @@ class Fleet:
         self.start(name, "tasks", "worker", "-n", f"{name}@%h")
 
     def ended_output(self) -> str | None:
-        """The last log lines of a process that ended; None while all run."""
+        """The last log lines of a process that ended; None while all processes run."""
         for name, process in self.workers.items():
             if process.poll() is not None:
                 return self._last_lines(name)
@@ -171,7 +171,7 @@ class Fleet:
             )
 
     def stop_workers(self) -> None:
-        """Ask every process to drain and wait for it; a process that does not end is killed by its id."""
+        """Ask every process to drain, and wait for its end; kill a process that does not end by its id."""
         for process in self.workers.values():
             process.terminate()
         for process in self.workers.values():

@@ -27,7 +27,7 @@ REDIS_CONFIG: Final = {"appendonly": "yes", "appendfsync": "always", "maxmemory-
 """``always`` loses nothing that was acknowledged; the engine writes in batches and is as fast as with
 ``everysec`` (4,400 events/s against 4,400), a lone publisher waits 3.6 ms instead of 0.1 ms an event."""
 VALKEY_START_S: Final = 120.0
-"""It takes 0.2 s on an idle machine; one that ends earlier is noticed at once."""
+"""A start takes 0.2 s on an idle machine; a server that ends meanwhile is noticed at once."""
 REDIS_USERS: Final = "user default on nopass -@all +ping\nuser hushgate on #{digest} ~* &* +@all\n"
 """Loopback is open to every user of the machine: without our password only the library's PING works."""
 

@@ -21,7 +21,7 @@ SAY_S: Final = 10.0
 
 
 class StartWatch:
-    """One wait; the caller calls ``look`` until the wait is over.
+    """A wait for progress; the caller calls ``look`` until the wait is over.
 
     Args:
         running: the fleet.
@@ -69,7 +69,7 @@ class StartWatch:
 async def await_workers(
     running: Fleet, client: AsyncRedis, stream: str, names: tuple[str, ...], say: Callable[[str], None]
 ) -> None:
-    """Wait until each of these workers has sent its first heartbeat, as long as they live and make progress.
+    """Wait for the first heartbeat of each of these workers, while the workers live and make progress.
 
     Raises:
         ConfigurationError: a worker ended or is stuck; the message has its last lines.

@@ -7,13 +7,13 @@ from uuid import UUID
 
 from db.audit import decision_context, settings_snapshot
 from db.audit.settings_snapshot import SettingsVersion
-from db.connection import Connection
-from db.reviews import queue_items, rulings
+from db.connection import Connection, round_of_reads
+from db.reviews import rulings
+from db.reviews.decision_read import read_decision
 from db.reviews.rulings import Review
 from review.access import Right
 from review.decision.view import DecisionRecord, DecisionView, build_view
 from review.http.visit import Visit
-from worker.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,31 +36,28 @@ async def load_as_made(
     visit: Visit, connection: Connection, decision_id: UUID, *, revealed: bool
 ) -> DecisionAsMade | None:
     """The decision; None when it is no longer stored."""
-    row = await decision_context.get_decision(connection, decision_id)
-    if row is None:
+    read = await read_decision(connection, decision_id, visit.person.person_id)
+    if read is None:
         return None
-    snapshot, user_id = Snapshot.from_json(row["snapshot_json"]), row["user_id"]
-    stored = await settings_snapshot.load_settings_snapshot(
-        connection, user_id, snapshot.rules_version, row["matched_rule"]
-    )
-    hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+    async with round_of_reads(connection) as reads:
+        lines = reads.read(decision_context.load_lines(connection, read.row, visit.now))
+        stored = reads.read(settings_snapshot.settings_of_decision(connection, read.row, read.snapshot))
+        reviews = reads.read(rulings.list_reviews(connection, decision_id))
+    settings = stored.result()
     record = DecisionRecord(
-        row=row,
-        snapshot=snapshot,
-        conversation=await decision_context.load_conversation(connection, row),
-        sealed=await decision_context.load_sealed_texts(connection, decision_id, visit.now),
-        retractions=(),
-        settings=replace(stored, now=None),
-        passages={},
+        row=read.row,
+        snapshot=read.snapshot,
+        history=lines.result().history,
+        sealed=lines.result().sealed,
+        settings=replace(settings, now=None),
         covered_categories=visit.person.covered,
-        may_read_sealed=visit.may(Right.REVIEW, user_id),
-        hidden_decisions=hidden,
+        may_read_sealed=visit.may(Right.REVIEW, read.row["user_id"]),
         revealed=revealed,
     )
     return DecisionAsMade(
         record=record,
         view=build_view(record),
-        settings=stored.used,
-        reviews=await rulings.list_reviews(connection, decision_id),
-        hidden=decision_id in hidden,
+        settings=settings.used,
+        reviews=reviews.result(),
+        hidden=read.hidden,
     )

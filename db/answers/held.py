@@ -11,7 +11,8 @@ from uuid import UUID
 
 import orjson
 
-from db.pool import Pool, fetch_dicts
+from db.connection import Connection
+from db.rows import all_rows
 from worker.assessment.policies.reply_metadata import text_metadata
 from worker.model import Decision, HeldDraft, HeldKind
 from worker.reply_sentences import supported_sentences
@@ -32,10 +33,6 @@ OF_DECISION: Final = """
     SELECT id AS held_id, kind, text, draft, sources, passages, confidence, tier, metadata, send_before,
            created_at, expires_at
     FROM held_drafts WHERE decision_id = %(id)s AND expires_at > %(now)s ORDER BY id
-"""
-COUNT: Final = """
-    SELECT count(*) AS count, min(expires_at) AS expires_at
-    FROM held_drafts WHERE decision_id = %(id)s AND expires_at > %(now)s
 """
 
 
@@ -89,17 +86,11 @@ def held_json(decision: Decision) -> str:
     return orjson.dumps([_values(each, decision) for each in decision.held]).decode()
 
 
-async def load_held(source: Pool, decision_id: UUID, now: datetime) -> HeldTexts:
+async def load_held(connection: Connection, decision_id: UUID, now: datetime) -> HeldTexts:
     """The held texts of a decision, for reviewers; the caller logs the reading."""
-    rows = await fetch_dicts(source, OF_DECISION, {"id": decision_id, "now": now})
+    rows = await all_rows(connection, OF_DECISION, {"id": decision_id, "now": now})
     texts = tuple(HeldText(**row | {"kind": HeldKind(row["kind"])}) for row in rows)
     return HeldTexts(count=len(texts), expires_at=texts[0].expires_at if texts else None, texts=texts)
-
-
-async def count_held(source: Pool, decision_id: UUID, now: datetime) -> HeldTexts:
-    """Their number, without the texts."""
-    (row,) = await fetch_dicts(source, COUNT, {"id": decision_id, "now": now})
-    return HeldTexts(**row)
 
 
 def _values(held: HeldDraft, decision: Decision) -> dict[str, Any]:

@@ -9,10 +9,8 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import dict_row
-
 from db.connection import Connection
-from db.pool import Pool, checkout
+from db.rows import all_rows
 
 EVENT_PREFIX: Final = "person:"
 """An answer's event id in the outbox is this and the answer's id."""
@@ -95,21 +93,13 @@ class Answer:
         return self.cancelled_at is None and self.retracted_at is None
 
 
-async def list_answers(source: Pool, decision_id: UUID) -> tuple[Answer, ...]:
+async def list_answers(connection: Connection, decision_id: UUID) -> tuple[Answer, ...]:
     """The answers of people to a decision, oldest first."""
-    async with checkout(source) as connection:
-        return await answers_within(connection, decision_id)
-
-
-async def answers_within(connection: Connection, decision_id: UUID) -> tuple[Answer, ...]:
-    """The same within a transaction."""
-    cursor = connection.cursor(row_factory=dict_row)
-    rows = await (await cursor.execute(OF_DECISION, {"decision_id": decision_id})).fetchall()
+    rows = await all_rows(connection, OF_DECISION, {"decision_id": decision_id})
     return tuple(Answer(**row | {"outcome": AnswerOutcome(row["outcome"])}) for row in rows)
 
 
-async def answered_decision(source: Pool, answer_id: UUID) -> UUID | None:
+async def answered_decision(connection: Connection, answer_id: UUID) -> UUID | None:
     """The decision that an answer belongs to; None without such an answer."""
-    async with checkout(source) as connection:
-        row = await (await connection.execute(ANSWERED, (answer_id,))).fetchone()
+    row = await (await connection.execute(ANSWERED, (answer_id,))).fetchone()
     return row[0] if row else None

@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 from db import access_log
 from db.access_log import LogEntry
 from db.answers.held import HeldText
-from db.answers.records import EVENT_PREFIX, OF_THE_MODEL, Answer, AnswerOutcome, answers_within
+from db.answers.records import EVENT_PREFIX, OF_THE_MODEL, Answer, AnswerOutcome, list_answers
 from db.connection import Connection
 from db.conversation_owners import RELEASE
 from db.escalations.closing import Closing, ClosingCause, close_escalation
@@ -152,7 +152,7 @@ async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged
     values = _values(answer, now)
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(LOCK_CONVERSATION, values)
-        earlier = await answers_within(connection, answer.message.decision_id)
+        earlier = await list_answers(connection, answer.message.decision_id)
         if any(_is_repeated(each, answer) for each in earlier):
             return False
         if earlier and (earlier[-1].answer_id != answer.seen or earlier[-1].stands):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from psycopg.rows import class_row
 
 from db.answers.records import STANDS
-from db.pool import Pool, checkout, fetch_dicts
+from db.connection import Connection
 
 LISTED_FOR: Final = timedelta(days=30)
 """An escalation that was closed without a standing answer is listed for so long."""
@@ -101,7 +101,7 @@ class WaitingItem:
 
 
 async def list_waiting(
-    source: Pool,
+    connection: Connection,
     accounts: tuple[str, ...] | None,
     *,
     now: datetime,
@@ -117,14 +117,5 @@ async def list_waiting(
         "after": after[0] if after else None,
         "after_id": after[1] if after else None,
     }
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(WaitingItem))
-        return tuple(await (await cursor.execute(WAITING, values)).fetchall())
-
-
-async def happened_since(source: Pool, decision: dict[str, Any]) -> Since | None:
-    """What happened since a decision, a row of the audit; None when it is the newest."""
-    names = ("id", "user_id", "conversation_id", "message_id")
-    values = {name: decision[name] for name in names} | {"at": decision["created_at"]}
-    (row,) = await fetch_dicts(source, SINCE, values)
-    return next((each for each in Since if row[each.value]), None)
+    cursor = connection.cursor(row_factory=class_row(WaitingItem))
+    return tuple(await (await cursor.execute(WAITING, values)).fetchall())

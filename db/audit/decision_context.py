@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
@@ -14,10 +14,12 @@ from db.audit.filters import ASSESSED
 from db.connection import Connection
 from db.identifiers import uuid_time_bounds
 from db.rows import all_rows, first_row
-from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, outbox
+from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, messages, outbox
 
 DecisionRow: TypeAlias = dict[str, Any]
 """So that pages can say what they hand down."""
+UNLISTED: Final = frozenset({"reply_cancelled_at", "reply_created_at"})
+Join: TypeAlias = tuple[sa.Table, sa.ColumnElement[bool]]
 NEAR: Final = timedelta(days=31)
 """Range of a conversation in either direction: a few partitions, never all of them."""
 NEIGHBOURS: Final = 6
@@ -45,31 +47,34 @@ _WITH_REPLY: Final = ai_decisions.join(
     ),
     isouter=True,
 )
-_LINES: Final = sa.text("""
-    SELECT decision_id, role, text FROM messages
-    WHERE user_id = :user_id AND conversation_id = :conversation_id AND created_at BETWEEN :since AND :until
-        AND decision_id = ANY(:decisions)
-    ORDER BY id LIMIT :most
-""")
-_SEALED: Final = sa.text("""
-    SELECT role, text, created_at, expires_at FROM quarantine
-    WHERE decision_id = :id AND expires_at > :now ORDER BY id LIMIT :most
-""")
-_SEALED_COUNT: Final = sa.text("""
-    SELECT count(*) AS lines, min(expires_at) AS expires_at FROM quarantine
-    WHERE decision_id = :id AND expires_at > :now
-""")
+_IN_HISTORY: Final = (
+    sa.exists()
+    .where(
+        messages.c.user_id == ai_decisions.c.user_id,
+        messages.c.conversation_id == ai_decisions.c.conversation_id,
+        messages.c.decision_id == ai_decisions.c.id,
+    )
+    .label("in_history")
+)
+LINES: Final = """
+    (SELECT role, text, NULL AS expires_at FROM messages
+     WHERE user_id = :user_id AND conversation_id = :conversation_id AND decision_id = :decision
+     ORDER BY id LIMIT :most)
+    UNION ALL
+    (SELECT role, text, expires_at FROM quarantine
+     WHERE decision_id = :decision AND expires_at > :now ORDER BY id LIMIT :most)
+"""
 _RETRACTIONS: Final = sa.text("""
     SELECT created_at, not_before, cancelled_at, delivered_at FROM retractions
     WHERE decision_id = :id ORDER BY id LIMIT 20
 """)
-_PASSAGES: Final = sa.text("""
+PASSAGES: Final = """
     SELECT c.document_id || '#' || c.number AS id, c.text, d.id AS document_id, d.title, d.source
-    FROM unnest(CAST(:documents AS bigint[]), CAST(:numbers AS integer[])) AS requested (document_id, number)
+    FROM unnest(%(documents)s::bigint[], %(numbers)s::integer[]) AS requested (document_id, number)
     JOIN chunks c ON c.document_id = requested.document_id AND c.number = requested.number
     JOIN documents d ON d.id = c.document_id
-    WHERE c.user_id = :user_id AND d.user_id = :user_id
-""")
+    WHERE c.user_id = %(user_id)s AND d.user_id = %(user_id)s
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,14 @@ class Sealed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoredLines:
+    """The lines of one exchange: those in the stored history, and the sealed ones with their texts."""
+
+    history: tuple[ExchangeLine, ...]
+    sealed: Sealed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RetractionRecord:
     """A reply that a reviewer withdrew: when the channel is asked to remove it, and whether it was asked."""
 
@@ -106,18 +119,16 @@ class RetractionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """Decisions of the same conversation, oldest first, and their lines in the stored history.
+    """Decisions of the same conversation, oldest first; ``in_history``: the stored history has lines of it.
 
     Attributes:
         more_before: there are older ones; ``more_after`` likewise.
-        lines: decision id -> its lines; a decision that is not in the history is missing.
     """
 
-    before: tuple[DecisionRow, ...]
-    after: tuple[DecisionRow, ...]
-    more_before: bool
-    more_after: bool
-    lines: dict[UUID, tuple[ExchangeLine, ...]]
+    before: tuple[DecisionRow, ...] = ()
+    after: tuple[DecisionRow, ...] = ()
+    more_before: bool = False
+    more_after: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,15 +141,30 @@ class StoredPassage:
     source: str
 
 
-async def get_decision(connection: Connection, decision_id: UUID) -> DecisionRow | None:
-    """A decision with its snapshot and its reply, searched by the time in its id; None also when erased."""
+def decision_query(decision_id: UUID, *joined: Join) -> sa.Select[Any]:
+    """A decision with its snapshot and its reply, searched by the time in its id; no row when erased.
+
+    ``joined`` are further tables, each with its condition; a decision without their row has NULL there.
+    """
     here = (
         ai_decisions.c.created_at.between(*uuid_time_bounds(decision_id)),
         ai_decisions.c.id == decision_id,
         sa.text(NOT_ERASED),
     )
-    query = sa.select(ai_decisions, ASSESSED.label("assessed"), *_REPLY).select_from(_WITH_REPLY).where(*here)
-    return await first_row(connection, query)
+    source: sa.FromClause = _WITH_REPLY
+    for table, condition in joined:
+        source = source.outerjoin(table, condition)
+    return sa.select(ai_decisions, ASSESSED.label("assessed"), *_REPLY).select_from(source).where(*here)
+
+
+async def get_decision(connection: Connection, decision_id: UUID) -> DecisionRow | None:
+    """A decision with its snapshot and its reply; None also when it was erased."""
+    return await first_row(connection, decision_query(decision_id))
+
+
+def listed(row: DecisionRow) -> DecisionRow:
+    """The columns of a decision that programs get."""
+    return {name: value for name, value in row.items() if name not in UNLISTED}
 
 
 async def load_conversation(connection: Connection, decision: DecisionRow) -> Conversation:
@@ -147,43 +173,33 @@ async def load_conversation(connection: Connection, decision: DecisionRow) -> Co
     query = _neighbours(decision)
     older = query.where(ai_decisions.c.created_at.between(at - NEAR, at), sa.tuple_(*_KEY) < here)
     newer = query.where(ai_decisions.c.created_at.between(at, at + NEAR), sa.tuple_(*_KEY) > here)
-    before = await all_rows(connection, older.order_by(*(column.desc() for column in _KEY)))
-    after = await all_rows(connection, newer.order_by(*_KEY))
-    shown = (*reversed(before[:NEIGHBOURS]), *after[:NEIGHBOURS])
-    moments = [row["created_at"] for row in (*shown, decision)]
-    values = {
-        "user_id": decision["user_id"],
-        "conversation_id": decision["conversation_id"],
-        "since": min(moments),
-        "until": max(moments),
-        "decisions": [row["id"] for row in (*shown, decision)],
-        "most": MOST_LINES,
-    }
-    lines: dict[UUID, tuple[ExchangeLine, ...]] = {}
-    for row in await connection.execute(_LINES, values):
-        earlier = lines.get(row.decision_id, ())
-        lines[row.decision_id] = (*earlier, ExchangeLine(role=row.role, text=row.text))
+    both = sa.union_all(older.order_by(*(each.desc() for each in _KEY)), newer.order_by(*_KEY))
+    rows = await all_rows(connection, both)
+    before = sorted((row for row in rows if _key(row) < here), key=_key, reverse=True)
+    after = sorted((row for row in rows if _key(row) > here), key=_key)
     return Conversation(
         before=tuple(reversed(before[:NEIGHBOURS])),
-        after=after[:NEIGHBOURS],
+        after=tuple(after[:NEIGHBOURS]),
         more_before=len(before) > NEIGHBOURS,
         more_after=len(after) > NEIGHBOURS,
-        lines=lines,
     )
 
 
-async def load_sealed(connection: Connection, decision_id: UUID, now: datetime) -> Sealed:
-    """Number of a decision's sealed lines, without the texts."""
-    row = (await connection.execute(_SEALED_COUNT, {"id": decision_id, "now": now})).one()
-    return Sealed(count=row.lines, expires_at=row.expires_at)
+async def load_lines(connection: Connection, decision: DecisionRow, now: datetime) -> StoredLines:
+    """The lines of a decision's exchange, in the history and sealed."""
+    values = {name: decision[name] for name in ("user_id", "conversation_id")}
+    values |= {"decision": decision["id"], "now": now, "most": MOST_LINES}
+    return stored_lines(await all_rows(connection, sa.text(LINES), values))
 
 
-async def load_sealed_texts(connection: Connection, decision_id: UUID, now: datetime) -> Sealed:
-    """A decision's sealed lines with their texts."""
-    values = {"id": decision_id, "now": now, "most": MOST_LINES}
-    rows = (await connection.execute(_SEALED, values)).all()
-    lines = tuple(ExchangeLine(role=row.role, text=row.text, expires_at=row.expires_at) for row in rows)
-    return Sealed(count=len(lines), expires_at=rows[0].expires_at if rows else None, lines=lines)
+def stored_lines(rows: Iterable[DecisionRow]) -> StoredLines:
+    """Rows of ``LINES`` as lines."""
+    lines = [ExchangeLine(**row) for row in rows]
+    sealed = tuple(each for each in lines if each.expires_at is not None)
+    return StoredLines(
+        history=tuple(each for each in lines if each.expires_at is None),
+        sealed=Sealed(count=len(sealed), expires_at=sealed[0].expires_at if sealed else None, lines=sealed),
+    )
 
 
 async def list_retractions(connection: Connection, decision_id: UUID) -> tuple[RetractionRecord, ...]:
@@ -194,26 +210,37 @@ async def list_retractions(connection: Connection, decision_id: UUID) -> tuple[R
 
 async def load_passages(connection: Connection, user_id: str, ids: Sequence[str]) -> dict[str, StoredPassage]:
     """The account's passages with these ids that are still stored, with their current texts."""
+    return passages_by_id(await all_rows(connection, PASSAGES, passage_values(user_id, ids)))
+
+
+def passage_values(user_id: str, ids: Sequence[str]) -> dict[str, Any]:
+    """The parameters of ``PASSAGES`` for these ids."""
     places = [place for each in ids[:MOST_PASSAGES] if (place := _place(each)) is not None]
-    if not places:
-        return {}
-    documents, numbers = zip(*places, strict=True)
-    values = {"user_id": user_id, "documents": list(documents), "numbers": list(numbers)}
     return {
-        row.id: StoredPassage(text=row.text, document_id=row.document_id, title=row.title, source=row.source)
-        for row in await connection.execute(_PASSAGES, values)
+        "user_id": user_id,
+        "documents": [document for document, _ in places],
+        "numbers": [number for _, number in places],
     }
+
+
+def passages_by_id(rows: Iterable[DecisionRow]) -> dict[str, StoredPassage]:
+    """Rows of ``PASSAGES`` by the id of the passage."""
+    return {row["id"]: StoredPassage(**{name: row[name] for name in StoredPassage.__slots__}) for row in rows}
 
 
 def _neighbours(decision: DecisionRow) -> sa.Select[Any]:
     """Decisions of the same conversation, one more than is shown."""
     names = ("id", "created_at", "author_id", "message_id", "decision", "reason_code", "matched_rule")
     columns = (ai_decisions.c[name] for name in (*names, "degraded", "message_text"))
-    query = sa.select(*columns, HIGH_SCORE_CATEGORIES, *_REPLY).select_from(_WITH_REPLY)
+    query = sa.select(*columns, HIGH_SCORE_CATEGORIES, _IN_HISTORY, *_REPLY).select_from(_WITH_REPLY)
     return query.where(
         ai_decisions.c.user_id == decision["user_id"],
         ai_decisions.c.conversation_id == decision["conversation_id"],
     ).limit(NEIGHBOURS + 1)
+
+
+def _key(row: DecisionRow) -> tuple[datetime, UUID]:
+    return row["created_at"], row["id"]
 
 
 def _place(passage_id: str) -> tuple[int, int] | None:

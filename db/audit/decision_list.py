@@ -153,8 +153,7 @@ async def newer_decisions(
 async def get_decision(connection: Connection, decision_id: UUID) -> SearchRow | None:
     """A decision with its snapshot and its reply, or None."""
     row = await decision_context.get_decision(connection, decision_id)
-    unlisted = {"reply_cancelled_at", "reply_created_at"}
-    return {name: value for name, value in row.items() if name not in unlisted} if row else None
+    return decision_context.listed(row) if row else None
 
 
 async def load_review_states(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -14,7 +14,6 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from db.audit import snapshot_filters
 from db.audit.snapshot_filters import Condition
-from db.candidates.shadow_tables import shadow_results
 from db.collaboration.tables import decision_assignments as assigned
 from db.figures import figure_sql
 from db.figures.figure_sql import RunEvent
@@ -50,16 +49,11 @@ class ReviewFilter(StrEnum):
     DISPUTED = "disputed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShadowFilter:
-    """What a candidate in shadow would have ended otherwise.
+class FeatureFilter(Protocol):
+    """The value of a filter that an optional feature declares."""
 
-    Attributes:
-        kind: as ``worker.replay.difference.DifferenceKind``; None: any difference.
-    """
-
-    candidate_id: UUID
-    kind: str | None = None
+    def condition(self) -> Condition:
+        """The condition on a decision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +68,7 @@ class Filters:
         tier: of the assessment; a decision without an assessment has no tier.
         stage_outcome: ``moderation:failed``; ``*:failed`` is any stage.
         assignee: login of the person it is assigned to, or whose claim in a queue has not expired.
+        further: of optional features.
         text: part of the message, in any case.
         chosen: only these decisions; empty: any.
         hidden: these decisions count as not reviewed; see ``db.reviews.queue_items``.
@@ -103,7 +98,7 @@ class Filters:
     ran: RunEvent | None = None
     review: ReviewFilter | None = None
     assignee: str | None = None
-    shadow: ShadowFilter | None = None
+    further: tuple[FeatureFilter, ...] = ()
     text: str | None = None
     chosen: tuple[UUID, ...] = ()
     hidden: tuple[UUID, ...] = ()
@@ -130,7 +125,7 @@ def filter_conditions(filters: Filters) -> list[Condition]:
         *_within(ai_decisions.c.created_at, filters),
         *_event(filters),
         *_trace(filters),
-        *_shadow(filters),
+        *(each.condition() for each in filters.further),
         *_people(filters),
     ]
 
@@ -235,17 +230,6 @@ def _trace(filters: Filters) -> Iterator[Condition]:
         yield from snapshot_filters.scan_conditions(*marks)
     if filters.ran is not None:
         yield sa.literal_column(figure_sql.run_condition(filters.ran, **_PARTS), sa.Boolean)
-
-
-def _shadow(filters: Filters) -> Iterator[Condition]:
-    if (asked := filters.shadow) is None:
-        return
-    found = sa.select(shadow_results.c.decision_at, shadow_results.c.decision_id).where(
-        shadow_results.c.candidate_id == asked.candidate_id
-    )
-    if asked.kind is not None:
-        found = found.where(shadow_results.c.kind == asked.kind)
-    yield sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(found)
 
 
 def _event(filters: Filters) -> Iterator[Condition]:

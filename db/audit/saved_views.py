@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import psycopg
@@ -62,10 +62,8 @@ async def views_named(connection: Connection, text: str) -> tuple[NamedView, ...
     return tuple(NamedView(**row) for row in await all_rows(connection, query))
 
 
-async def list_views(
-    connection: Connection, person_id: UUID, accounts: Sequence[str] | None
-) -> tuple[SavedView, ...]:
-    """The person's own views and those that others share, by name.
+def views_query(person_id: UUID, accounts: Sequence[str] | None) -> sa.Select[Any]:
+    """The person's own views and those that others share, by name, with the columns of ``SavedView``.
 
     A view's name and filters come from what its owner reads, so it is shared with people who see one of the
     owner's accounts, and with all that may see ``accounts`` None: every account.
@@ -80,13 +78,19 @@ async def list_views(
         saved_views.c.id.label("view_id"),
         *(saved_views.c[each] for each in ("name", "query", "shared")),
     )
-    query = (
+    return (
         sa.select(*columns, owner.label("owner"), mine)
         .join(people, people.c.id == saved_views.c.person_id)
         .where(sa.or_(mine.element, shared))
         .order_by(sa.func.lower(saved_views.c.name), saved_views.c.id)
     )
-    return tuple(SavedView(**row) for row in await all_rows(connection, query))
+
+
+async def list_views(
+    connection: Connection, person_id: UUID, accounts: Sequence[str] | None
+) -> tuple[SavedView, ...]:
+    """The views of ``views_query``."""
+    return tuple(SavedView(**row) for row in await all_rows(connection, views_query(person_id, accounts)))
 
 
 async def save_view(connection: Connection, view_id: UUID, person_id: UUID, *, name: str, query: str) -> None:

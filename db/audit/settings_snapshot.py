@@ -9,9 +9,11 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from db.accounts import closed_sets, moderator_from_json
+from db.audit.decision_context import DecisionRow
 from db.connection import Connection
 from db.rows import Row, all_rows
 from worker.model import Combination, FailurePolicy, ModeratorChoice
+from worker.snapshot import Snapshot
 
 _ROW: Final = """
     SELECT version, changed_by, changed_at, moderation_thresholds, moderation_failure, hold_max_s,
@@ -72,12 +74,13 @@ class SettingsSnapshot:
         return tuple(name for name in names if getattr(self.used, name) != getattr(self.now, name))
 
 
-async def load_settings_snapshot(
-    connection: Connection, user_id: str, version: int, matched_rule: str | None
+async def settings_of_decision(
+    connection: Connection, row: DecisionRow, snapshot: Snapshot
 ) -> SettingsSnapshot:
     """The settings version that a decision used, and the one in force."""
-    kind, _, word = (matched_rule or "").partition(":")
-    values = {"user_id": user_id, "version": version, "word": word if kind.startswith("flagged_") else None}
+    kind, _, word = (row["matched_rule"] or "").partition(":")
+    version, word = snapshot.rules_version, word if kind.startswith("flagged_") else None
+    values = {"user_id": row["user_id"], "version": version, "word": word}
     found = [_version(row) for row in await all_rows(connection, _BOTH, values)]
     used = next((each for each in found if each.version == version), None)
     return SettingsSnapshot(used=used, now=found[-1] if found else None)

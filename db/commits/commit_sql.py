@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from db.answers.held import HELD
-from db.candidates.recordings import RECORD
+from db.commits.recordings import RECORD
 from db.commits.rows import ROWS, over_rows
 from db.conversation_owners import TAKE
 from db.costs.ledger import LEDGER

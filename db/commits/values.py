@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from db.answers.held import held_json
-from db.candidates.recordings import recording_text
+from db.commits.recordings import recording_text
 from db.conversation_owners import OwnerCause
 from db.costs.ledger import ledger_json
 from db.escalations.opening import opening_values

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
+from db.connection import Connection
 from db.pool import Pool, checkout
 
 SELECT: Final = """
@@ -98,11 +99,10 @@ class EscalationRecord:
         return EscalationState.OPEN if self.closed_at is None else EscalationState.CLOSED
 
 
-async def load_escalation(source: Pool, decision_id: UUID) -> EscalationRecord | None:
+async def load_escalation(connection: Connection, decision_id: UUID) -> EscalationRecord | None:
     """The escalation of a decision; None when it opened none."""
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(EscalationRecord))
-        return await (await cursor.execute(ONE, (decision_id,))).fetchone()
+    cursor = connection.cursor(row_factory=class_row(EscalationRecord))
+    return await (await cursor.execute(ONE, (decision_id,))).fetchone()
 
 
 async def list_escalations(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
-from db.candidates.returned import load_returned
 from db.connection import Connection
 from db.costs.report import load_reached
 from db.rows import all_rows, first_row
+from features.feature import parts
 
 WAITING: Final = sa.text("""
     SELECT
@@ -28,9 +28,6 @@ WAITING: Final = sa.text("""
         (SELECT count(*) FROM escalations WHERE closed_at IS NULL) AS escalations_open,
         (SELECT min(opened_at) FROM escalations WHERE closed_at IS NULL) AS escalations_oldest,
         (SELECT max(created_at) FROM ai_decisions) AS last_decision,
-        (SELECT count(*) FROM shadows WHERE state = 'running') AS shadows_running,
-        (SELECT count(*) FROM shadows WHERE state = 'failed' AND ended_at > now() - interval '1 day')
-            AS shadows_failed,
         (SELECT coalesce(max(hold_max_s), 0) FROM (
             SELECT DISTINCT ON (user_id) hold_max_s FROM ai_rules ORDER BY user_id, version DESC) AS newest)
             AS longest_hold_s
@@ -87,10 +84,13 @@ async def load_stored_figures(connection: Connection, today: date) -> StoredFigu
     month = f"ai_decisions_{today:%Y_%m}"
     ahead = (await connection.execute(PARTITIONS, {"month": month})).scalar_one()
     queues = {str(row["kind"]): row["oldest"] for row in await all_rows(connection, QUEUES)}
+    further: dict[str, Any] = {}
+    for figures in parts("fleet_figures"):
+        further |= await figures(connection)
     return StoredFigures(
         partitions_ahead=int(ahead),
         queue_oldest=queues,
         budgets_reached=await load_reached(connection, today),
-        rollouts_returned=await load_returned(connection),
         **waiting,
+        **further,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, Final
 
 from db.outbox import OVERTAKEN
@@ -14,19 +13,15 @@ from db.pool import Pool, fetch_dicts, fetch_value
 from db.repair.model import Breach, FoundBreach
 from worker.webhooks.types import WebhookType
 
-QUERIES: Final = MappingProxyType(
-    {
-        Breach.EVENT_DECIDED_TWICE: """
-            SELECT d.id::text AS subject, d.user_id AS account,
-                'a further decision of an event whose ending is '
-                    || coalesce(k.decision_id::text, 'the dead letter ' || k.entry_id) AS found
-            FROM ai_decisions d JOIN event_keys k ON k.user_id = d.user_id AND k.event_id = d.event_id
-            WHERE d.created_at >= %(since)s AND d.created_at < %(until)s
-                AND d.id IS DISTINCT FROM k.decision_id AND NOT d.snapshot_json ? 'erased'
-            ORDER BY d.created_at LIMIT %(limit)s
-        """,
-    }
-)
+DECIDED_TWICE: Final = """
+    SELECT d.id::text AS subject, d.user_id AS account,
+        'a further decision of an event whose ending is '
+            || coalesce(k.decision_id::text, 'the dead letter ' || k.entry_id) AS found
+    FROM ai_decisions d JOIN event_keys k ON k.user_id = d.user_id AND k.event_id = d.event_id
+    WHERE d.created_at >= %(since)s AND d.created_at < %(until)s
+        AND d.id IS DISTINCT FROM k.decision_id AND NOT d.snapshot_json ? 'erased'
+    ORDER BY d.created_at LIMIT %(limit)s
+"""
 RETRIED: Final = """
     SELECT l.entry_id, l.retried_as FROM dead_letters l
     WHERE l.retried_at >= %(since)s AND l.retried_at < %(until)s
@@ -121,10 +116,10 @@ class Window:
         return {"since": self.since, "until": self.until, "limit": self.limit}
 
 
-async def find(source: Pool, breach: Breach, window: Window) -> list[FoundBreach]:
-    """What is found of one kind of ``QUERIES``."""
-    rows = await fetch_dicts(source, QUERIES[breach], window.values())
-    return [FoundBreach(breach=breach, **row) for row in rows]
+async def events_decided_twice(source: Pool, window: Window) -> list[FoundBreach]:
+    """Decisions beside the ending of their event, oldest first."""
+    rows = await fetch_dicts(source, DECIDED_TWICE, window.values())
+    return [FoundBreach(breach=Breach.EVENT_DECIDED_TWICE, **row) for row in rows]
 
 
 async def count_ended(source: Pool) -> int:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from db.access_log import LogEntry, LoggedAction, append_entry
 from db.connection import Connection
@@ -57,27 +57,17 @@ FIXES: Final = MappingProxyType(
 """One statement a kind; it changes only what is still wrong, and returns a row when it changed anything."""
 
 
-async def fix(
-    source: Pool,
-    finding: FoundBreach,
-    *,
-    person: str,
-    since: datetime,
-    now: datetime,
-    is_wrong: Look | None = None,
-) -> bool:
+async def fix(source: Pool, finding: FoundBreach, is_wrong: Look, *, person: str, since: datetime) -> bool:
     """Put one breach right; False when it is gone meanwhile.
 
     Relays and other repairs wait until it is done. ``is_wrong`` is asked while they wait: whether Redis still
     shows the breach.
     """
-    values: dict[str, Any] = {
-        "subject": finding.subject, "account": finding.account, "since": since, "now": now
-    }  # fmt: skip
+    values = {"subject": finding.subject, "account": finding.account, "since": since}
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(LOCK_AND_WAIT)
         await connection.execute(events.LOCK_AND_WAIT)
-        if is_wrong is not None and not await is_wrong():
+        if not await is_wrong():
             return False
         rows = await (await connection.execute(FIXES[finding.breach], values)).fetchall()
         if rows:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from db.answers.records import EVENT_PREFIX
+from db.audit.decision_context import LINES, MOST_LINES, StoredLines, stored_lines
 from db.connection import Connection
 from db.identifiers import uuid_time_bounds
 from db.outbox import CONVERSATION_LOCK
 from db.reviews.rulings import Remedy, Ruling
-from db.rows import first_row
+from db.rows import Row, first_row
 from db.tables import NOT_ERASED
 from worker.model import DecisionKind
-from worker.snapshot import Snapshot
 
 SUBJECT: Final = sa.text(f"""
     SELECT id, created_at, user_id, event_id, conversation_id, message_id, scope, decision, reason_code,
@@ -26,10 +25,6 @@ SUBJECT: Final = sa.text(f"""
            (SELECT a.id FROM answers a WHERE a.decision_id = ai_decisions.id AND a.text IS NOT NULL
             ORDER BY a.created_at DESC, a.id DESC LIMIT 1) AS answer_id
     FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :id AND {NOT_ERASED}
-""")
-NEWEST_ANSWER: Final = sa.text("""
-    SELECT id FROM answers WHERE decision_id = :id AND text IS NOT NULL
-    ORDER BY created_at DESC, id DESC LIMIT 1
 """)
 ANSWERED_SINCE: Final = sa.text("""
     SELECT EXISTS (SELECT FROM answers WHERE decision_id = :id AND text IS NOT NULL AND created_at > :since)
@@ -42,7 +37,7 @@ MESSAGE_DELETED: Final = """
     EXISTS (SELECT FROM ai_decisions WHERE user_id = :user_id AND conversation_id = :conversation_id
             AND message_id = :message_id AND reason_code = 'MESSAGE_DELETED')
 """
-LOCATION: Final = sa.text(f"""
+_LOCATION: Final = f"""
     SELECT ARRAY(SELECT role FROM messages WHERE user_id = :user_id AND conversation_id = :conversation_id
                  AND decision_id = :id ORDER BY id) AS history,
            ARRAY(SELECT role FROM quarantine
@@ -56,6 +51,11 @@ LOCATION: Final = sa.text(f"""
     LEFT JOIN outbox o ON o.user_id = :user_id AND o.event_id = :event_id AND o.decision_id = :id
     LEFT JOIN LATERAL (SELECT id, delivered_at FROM retractions
                        WHERE decision_id = :id AND cancelled_at IS NULL ORDER BY id DESC LIMIT 1) r ON true
+"""
+LOCATION: Final = sa.text(_LOCATION)
+LOCATION_AND_LINES: Final = sa.text(f"""
+    SELECT found.*, (SELECT jsonb_agg(to_jsonb(line)) FROM ({LINES}) AS line) AS lines
+    FROM ({_LOCATION}) AS found
 """)
 
 
@@ -166,22 +166,6 @@ async def load_subject(connection: Connection, decision_id: UUID) -> ReviewSubje
     return ReviewSubject(**{**row, "decision": DecisionKind(row["decision"])}) if row else None
 
 
-def subject_from_row(row: Mapping[str, Any]) -> ReviewSubject:
-    """The same from a complete row of the audit."""
-    texts = ("event_id", "conversation_id", "message_id", "scope", "reason_code")
-    return ReviewSubject(
-        **{name: row[name] for name in ("id", "created_at", "user_id", *texts)},
-        decision=DecisionKind(row["decision"]),
-        quarantined=Snapshot.from_json(row["snapshot_json"]).quarantined,
-    )
-
-
-async def with_answer(connection: Connection, subject: ReviewSubject) -> ReviewSubject:
-    """The subject with the text that a person sent for it, if there is one."""
-    found = (await connection.execute(NEWEST_ANSWER, {"id": subject.id})).scalar()
-    return replace(subject, answer_id=found)
-
-
 async def answered_since(connection: Connection, subject: ReviewSubject, since: datetime) -> bool:
     """Whether a person sent a text for the decision after a moment; none is stored until the commit."""
     ids = {"user_id": subject.user_id, "conversation_id": subject.conversation_id}
@@ -192,8 +176,25 @@ async def answered_since(connection: Connection, subject: ReviewSubject, since: 
 
 async def load_exchange(connection: Connection, subject: ReviewSubject, now: datetime) -> Exchange:
     """Where the exchange is now."""
-    row = (await connection.execute(LOCATION, {**subject.keys(), "now": now})).dicts()[0]
+    return _exchange((await connection.execute(LOCATION, {**subject.keys(), "now": now})).dicts()[0])
+
+
+async def load_exchange_lines(
+    connection: Connection, subject: ReviewSubject, now: datetime
+) -> tuple[Exchange, StoredLines]:
+    """Where the exchange is now, and the lines of the decision's own exchange."""
+    values = {**subject.keys(), "decision": subject.id, "now": now, "most": MOST_LINES}
+    row = (await connection.execute(LOCATION_AND_LINES, values)).dicts()[0]
+    lines = [each | {"expires_at": _time(each["expires_at"])} for each in row.pop("lines") or ()]
+    return _exchange(row), stored_lines(lines)
+
+
+def _exchange(row: Row) -> Exchange:
     return Exchange(**{**row, "history": tuple(row["history"]), "sealed": tuple(row["sealed"])})
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
 
 
 async def proposed_remedy(connection: Connection, decision_id: UUID, ruling: Ruling, now: datetime) -> Remedy:

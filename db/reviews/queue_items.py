@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -28,13 +28,13 @@ MINE: Final = f"""
 """
 HELD: Final = sa.text(MINE)
 LOCKED: Final = sa.text(f"{MINE} FOR UPDATE OF i")
-HOLDERS: Final = sa.text("""
-    SELECT i.id AS item_id, q.name AS queue, i.claimed_until, i.claimed_by,
+CLAIMED: Final = sa.text("""
+    SELECT i.id AS item_id, i.queue_id, i.decision_id, i.user_id, i.golden, i.first_review, i.claimed_until,
+           q.name AS queue, q.kind, q.lease_s, q.second_share, i.claimed_by,
            coalesce(nullif(p.name, ''), p.login) AS holder
     FROM queue_items i JOIN queues q ON q.id = i.queue_id JOIN people p ON p.id = i.claimed_by
-    WHERE i.decision_id = :decision AND i.done_at IS NULL AND i.claimed_until > :now
-        AND NOT i.golden AND i.first_review IS NULL
-    ORDER BY i.claimed_until DESC
+    WHERE i.decision_id = :decision AND i.done_at IS NULL
+    ORDER BY i.golden DESC, i.first_review IS NULL, i.claimed_until DESC, i.id
 """)
 HIDDEN: Final = sa.text("""
     SELECT DISTINCT decision_id FROM queue_items
@@ -123,6 +123,19 @@ class HeldItem:
         return self.golden or self.first_review is not None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionClaims:
+    """Who holds items on a decision.
+
+    Attributes:
+        held: the person's own item, see ``held_item``.
+        holders: other people's items that are claimed now, without blind and golden ones.
+    """
+
+    held: HeldItem | None
+    holders: tuple[dict[str, Any], ...]
+
+
 async def held_item(connection: Connection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
     """The item on a decision that a person holds; a blind or golden one before others."""
     row = await first_row(connection, HELD, {"decision": decision_id, "person": person_id})
@@ -135,11 +148,25 @@ async def locked_item(connection: Connection, decision_id: UUID, person_id: UUID
     return HeldItem(**row) if row else None
 
 
-async def list_holders(
-    connection: Connection, decision_id: UUID, now: datetime
-) -> tuple[dict[str, Any], ...]:
-    """Who holds items on a decision now, without blind and golden items."""
-    return await all_rows(connection, HOLDERS, {"decision": decision_id, "now": now})
+async def load_claims(
+    connection: Connection, decision_id: UUID, person_id: UUID, now: datetime
+) -> DecisionClaims:
+    """Who holds items on a decision, as one person may see."""
+    rows = await all_rows(connection, CLAIMED, {"decision": decision_id})
+    own = next((row for row in rows if row["claimed_by"] == person_id), None)
+    others = [
+        row
+        for row in rows
+        if row["claimed_by"] != person_id
+        and row["claimed_until"] > now
+        and not row["golden"]
+        and row["first_review"] is None
+    ]
+    names = [each.name for each in fields(HeldItem)]
+    return DecisionClaims(
+        held=HeldItem(**{name: own[name] for name in names}) if own else None,
+        holders=tuple(sorted(others, key=lambda row: row["claimed_until"], reverse=True)),
+    )
 
 
 async def items_held_by(
@@ -216,4 +243,9 @@ async def with_hidden_reviews(connection: Connection, filters: Filters, person_i
     """
     if filters.review is None:
         return filters
-    return replace(filters, hidden=tuple(sorted(await hidden_decisions(connection, person_id))))
+    return hiding(filters, await hidden_decisions(connection, person_id))
+
+
+def hiding(filters: Filters, hidden: Collection[UUID]) -> Filters:
+    """The same with decisions that are known to be hidden from the person."""
+    return filters if filters.review is None else replace(filters, hidden=tuple(sorted(hidden)))

@@ -185,7 +185,7 @@ async def create_queue(
 ) -> UUID:
     """Open a queue for these accounts, None for every account; its id.
 
-    Differences that the ``shadow`` finds are added by ``db.candidates.shadow_queues``.
+    Differences that the ``shadow`` finds are added by ``trials.store.shadow_queues``.
 
     Raises:
         ReviewRejected: another queue of these accounts has the name.

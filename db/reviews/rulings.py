@@ -160,15 +160,21 @@ READ: Final = """
                AS standing
     FROM decision_reviews r
 """
-OF_DECISION: Final = sa.text(
+_OF_DECISION: Final = (
     f"{READ} WHERE r.decision_id = :decision ORDER BY r.created_at, r.withdraws IS NULL, r.id"
 )
+OF_DECISION: Final = sa.text(_OF_DECISION)
 ONE: Final = sa.text(f"{READ} WHERE r.id = :review")
-RECENT: Final = sa.text(f"""
+_RECENT: Final = f"""
     {READ} WHERE r.person_id = :person AND r.created_at >= :since AND r.ruling <> 'withdrawn'
         AND r.source IN ('page', 'queue', 'blind')
         AND NOT EXISTS (SELECT FROM decision_reviews w WHERE w.withdraws = r.id)
     ORDER BY r.created_at DESC LIMIT 1
+"""
+RECENT: Final = sa.text(_RECENT)
+BOTH: Final = sa.text(f"""
+    (SELECT 'decision' AS part, of_decision.* FROM ({_OF_DECISION}) AS of_decision)
+    UNION ALL (SELECT 'own' AS part, own.* FROM ({_RECENT}) AS own)
 """)
 OF_JOB: Final = sa.text(f"""
     {READ} WHERE r.job_id = :job AND r.decision_id > :after ORDER BY r.decision_id LIMIT :limit
@@ -195,6 +201,16 @@ async def reviews_of_job(
     """The reviews that a job stored, by decision, from the one after ``after`` on."""
     values = {"job": job_id, "after": after or NO_DECISION, "limit": limit}
     return tuple(review_from_row(row) for row in await all_rows(connection, OF_JOB, values))
+
+
+async def reviews_and_own(
+    connection: Connection, decision_id: UUID, person_id: UUID, now: datetime
+) -> tuple[tuple[Review, ...], Review | None]:
+    """All reviews of a decision, as ``list_reviews``, and ``undoable_review`` of a person."""
+    values = {"decision": decision_id, "person": person_id, "since": now - UNDO_WINDOW}
+    rows = [(row.pop("part"), review_from_row(row)) for row in await all_rows(connection, BOTH, values)]
+    reviews = tuple(review for part, review in rows if part == "decision")
+    return reviews, next((review for part, review in rows if part == "own"), None)
 
 
 async def undoable_review(connection: Connection, person_id: UUID, now: datetime) -> Review | None:

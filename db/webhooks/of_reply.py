@@ -8,7 +8,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from db.pool import Pool, checkout
+from db.connection import Connection
 from worker.webhooks.types import MOST_ENDPOINTS, WebhookType
 
 OF_REPLY: Final = f"""
@@ -33,9 +33,10 @@ class ReplyDelivery:
     may_have_arrived: bool
 
 
-async def deliveries_of_reply(source: Pool, user_id: str, decision_id: UUID) -> tuple[ReplyDelivery, ...]:
+async def deliveries_of_reply(
+    connection: Connection, user_id: str, decision_id: UUID
+) -> tuple[ReplyDelivery, ...]:
     """The deliveries of a decision's reply, the first first; endpoints that were removed have none."""
     values = {"user_id": user_id, "key": str(decision_id)}
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(ReplyDelivery))
-        return tuple(await (await cursor.execute(OF_REPLY, values)).fetchall())
+    cursor = connection.cursor(row_factory=class_row(ReplyDelivery))
+    return tuple(await (await cursor.execute(OF_REPLY, values)).fetchall())

@@ -12,6 +12,7 @@ from db.documents import configured_embedder, embedding_models, flagged_chunks, 
 from db.documents.account_screening import AccountScreening
 from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
 from db.documents.retrieval import PostgresRetriever
+from features.feature import panels
 from review.access import Right
 from review.accounts.reading_notes import shown_notes
 from review.accounts.stored_versions import account_of_path, require_known_account, version_in_force
@@ -19,7 +20,6 @@ from review.http.numbers import page_of, whole_number
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
-from review.learn.suggestions_page import missing_document
 from worker.documents.model import TITLE_CHARS, DocumentFormat
 from worker.documents.reading import SUFFIXES
 from worker.errors import ConfigurationError, EmbeddingRejected, RetrievalUnavailable
@@ -61,8 +61,10 @@ async def show_documents(visit: Visit) -> Response:
     user_id = account_of_path(visit)
     query = visit.request.query_params.get("q", "")[:QUERY_CHARS].strip()
     found = await _searched(visit, user_id, query) if query else None
-    typed = await missing_document(visit, user_id) if "missing" in visit.request.query_params else {}
-    more: dict[str, Any] = {"typed": typed} if typed else {}
+    more: dict[str, Any] = {}
+    if "missing" in visit.request.query_params:
+        typed = [each for panel in panels("document") if (each := await panel(visit, user_id))]
+        more = {"typed": typed[0]} if typed else {}
     return await _page(visit, user_id, query=query, found=found, **more)
 
 

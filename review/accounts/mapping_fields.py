@@ -22,7 +22,6 @@ LINES: Final[Mapping[str, str]] = {
     "escalation_actions": "NO_ANSWER = escalate",
     "escalation_queues": "label:language=de = german",
     "business_hours": "mon = 09:00-12:00, 13:00-17:00",
-    "adaptive_thresholds": "confidence = 0.60-0.95",
     "statement_grounds": f"FLAGGED_RULE = {EXAMPLE}",
 }
 """Settings with one line for each pair -> an example; the form field has the setting's name."""

@@ -18,7 +18,7 @@ from review.accounts.rule_trial import RECENT, TEXT_CHARS, Trial
 from review.accounts.stored_versions import store_change, stored_version, version_in_force
 from review.http.numbers import page_of
 from review.http.visit import Refused, Visit
-from review.learn.change_preview import preview_change
+from review.panels import load_panels
 from worker.account_settings import AccountRejected, changed
 from worker.model import Account
 from worker.rules import Level, ProblemLevel
@@ -65,7 +65,7 @@ async def check_rules(visit: Visit) -> Response:
         draft = draft.merged(base.account, stored.account)
     account, remarks = await checked_account(visit, stored, draft)
     trial = await _trial(visit, account) if account else None
-    preview = await preview_change(visit, account) if account else None
+    preview = (await load_panels("change", visit, account)).html if account else None
     return _page(visit, stored, draft=draft, remarks=remarks, trial=trial, preview=preview)
 
 

@@ -17,7 +17,7 @@ from review.accounts.rule_texts import version_in
 from review.accounts.settings_form import KNOWN, SUMMARIES, SettingsForm
 from review.accounts.stored_versions import store_change, version_in_force
 from review.http.visit import Visit
-from review.learn.change_preview import preview_change
+from review.panels import load_panels
 from worker.account_settings import SETTINGS, kind_of
 from worker.model import Account, FailurePolicy
 from worker.moderator_settings import MODERATOR_PARTS
@@ -63,7 +63,7 @@ async def _review(visit: Visit, stored: AccountVersion, typed: SettingsForm, acc
         risks=change_warnings(stored.account, account),
         warnings=typed.warnings(visit.site.settings.classifiers),
         typed=typed,
-        preview=await preview_change(visit, account),
+        preview=(await load_panels("change", visit, account)).html,
         text_prefixes=mapping_fields.ROWS,
         tab="settings",
     )

@@ -32,7 +32,8 @@ MOST: Final = 500
 async def list_waiting(visit: Visit) -> Response:
     """What waits for an answer, by queue, the oldest first."""
     accounts = visit.accounts(Right.REVIEW)
-    found = await waiting.list_waiting(visit.store.pool, accounts, now=visit.now, limit=MOST)
+    async with visit.store.single() as connection:
+        found = await waiting.list_waiting(connection, accounts, now=visit.now, limit=MOST)
     await visit.log(LoggedAction.LIST, detail={"waiting": len(found)})
     queues = [(name, tuple(items)) for name, items in groupby(sorted(found, key=_queue), key=_queue)]
     return visit.render("answers/waiting.html", queues=queues, count=len(found), most=MOST)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from db.answers import held, records, waiting
+from db.answers.answering import Answering
 from db.answers.held import HeldTexts
 from db.answers.records import Answer
 from db.answers.waiting import Since
@@ -61,17 +61,14 @@ class AnswerPanel:
         return bool(self.held.count or self.answers or self.may_answer)
 
 
-async def load_answer_panel(visit: Visit, row: DecisionRow, *, covered: bool) -> AnswerPanel:
-    """The panel; held texts are read only where they are shown."""
-    pool, may_review = visit.store.pool, visit.may(Right.REVIEW, row["user_id"])
-    load = held.load_held if may_review and not covered else held.count_held
-    found = await load(pool, row["id"], visit.now)
-    answers = await records.list_answers(pool, row["id"])
-    since = await waiting.happened_since(pool, row)
+def answer_panel(visit: Visit, row: DecisionRow, found: Answering) -> AnswerPanel:
+    """The panel of what was read."""
+    may_review = visit.may(Right.REVIEW, row["user_id"])
+    answers, since = found.answers, found.since
     waits = is_answerable(row) and standing_answer(answers) is None and since is not Since.DELETED
-    late = row["reason_code"] in HELD and any(each.too_late(visit.now) for each in found.texts)
+    late = row["reason_code"] in HELD and any(each.too_late(visit.now) for each in found.held.texts)
     return AnswerPanel(
-        held=found,
+        held=found.held,
         answers=answers,
         moved_on=gettext(MOVED_ON[since]) if since else "",
         may_answer=waits and may_review,

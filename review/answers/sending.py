@@ -50,7 +50,8 @@ async def send_answer(visit: Visit, row: DecisionRow, given: GivenAnswer) -> boo
         text = _("decision: expected one without an answer of the AI, got %(got)s")
         raise AnswerRejected(text % {"got": row["reason_code"]})
     pool, user_id = visit.store.pool, row["user_id"]
-    texts = (await held.load_held(pool, row["id"], visit.now)).texts
+    async with visit.store.single() as connection:
+        texts = (await held.load_held(connection, row["id"], visit.now)).texts
     answer = resolve(given, texts, approvable=_approvable(visit, row, texts))
     account = await accounts.current_account(pool, user_id)
     checked = None

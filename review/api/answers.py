@@ -17,11 +17,11 @@ from uuid_utils.compat import uuid7
 
 from db.access_log import LoggedAction
 from db.answers import held, records, waiting
+from db.answers.answering import load_answering
 from db.answers.records import Answer
 from db.answers.sending import AnswerConflict, MessageGone
 from db.answers.waiting import WaitingItem
 from db.audit.decision_context import DecisionRow
-from db.reviews import queue_items
 from review.access import Right
 from review.answers.answerable import AnswerAction, DraftTooOld, GivenAnswer, is_answerable
 from review.answers.checks import AnswerBlocked, ModerationAway
@@ -71,9 +71,8 @@ async def list_waiting(visit: Visit) -> Response:
         visit.require(Right.REVIEW, account)
         accounts = (account,)
     after = _parse_cursor(parameters.get("cursor"))
-    found = await waiting.list_waiting(
-        visit.store.pool, accounts, now=visit.now, limit=limit + 1, after=after
-    )
+    async with visit.store.single() as connection:
+        found = await waiting.list_waiting(connection, accounts, now=visit.now, limit=limit + 1, after=after)
     shown = found[:limit]
     detail = {"waiting": len(shown), "api": True}
     await visit.log(LoggedAction.LIST, user_id=account or None, detail=detail)
@@ -83,14 +82,13 @@ async def list_waiting(visit: Visit) -> Response:
 
 async def list_drafts(visit: Visit) -> Response:
     """The texts of the AI that a decision did not send, with passages; and what people answered."""
-    row = await page.load_row(visit)
-    visit.require(Right.REVIEW, row["user_id"])
-    pool = visit.store.pool
-    found = await held.load_held(pool, row["id"], visit.now)
-    async with visit.store.reading() as connection:
-        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
-    answers = () if row["id"] in hidden else await records.list_answers(pool, row["id"])
-    since = await waiting.happened_since(pool, row)
+    async with visit.store.single() as connection:
+        read = await page.read_decision_of_path(visit, connection)
+        row = read.row
+        visit.require(Right.REVIEW, row["user_id"])
+        stored = await load_answering(connection, row, visit.now, may_read=True)
+    found, since = stored.held, stored.since
+    answers = () if read.hidden else stored.answers
     detail = {"drafts": found.count, "api": True}
     await visit.log(LoggedAction.READ, user_id=row["user_id"], decision_id=row["id"], detail=detail)
     drafts = [asdict(each) for each in found.texts]
@@ -127,7 +125,8 @@ async def add_answer(visit: Visit) -> Response:
         is_new = await _sent(visit, row, given)
     except AnswerConflict as conflict:
         return _conflict(conflict, body)
-    stored = await records.list_answers(visit.store.pool, row["id"])
+    async with visit.store.single() as connection:
+        stored = await records.list_answers(connection, row["id"])
     answer = next(each for each in stored if each.answer_id == given.answer_id)
     return _json({"answer": _answer_dict(answer)}, status=201 if is_new else 200)
 
@@ -150,7 +149,8 @@ async def _sent(visit: Visit, row: DecisionRow, given: GivenAnswer) -> bool:
 
 
 async def _first_draft(visit: Visit, decision_id: UUID) -> int | None:
-    found = await held.load_held(visit.store.pool, decision_id, visit.now)
+    async with visit.store.single() as connection:
+        found = await held.load_held(connection, decision_id, visit.now)
     return found.texts[0].held_id if found.texts else None
 
 

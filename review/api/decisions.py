@@ -11,10 +11,11 @@ import orjson
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.audit import decision_list
+from db.audit import decision_context, decision_list
 from db.audit.conversation_confidence import conversation_confidence
 from db.audit.cursor import CursorRejected
-from db.reviews import queue_items
+from db.reviews import decision_read, queue_items
+from db.reviews.list_marks import load_list_marks
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.lists.filters import ListQuery
@@ -55,13 +56,12 @@ async def list_decisions(visit: Visit) -> Response:
         )
     except CursorRejected as error:
         raise Refused(400, "The cursor cannot be used", str(error)) from error
-    async with visit.store.reading() as connection:  # what people have just changed
-        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
-        review_states = await decision_list.load_review_states(connection, page.rows, hidden=hidden)
+    async with visit.store.single() as connection:  # what people have just changed
+        marks = await load_list_marks(connection, page.rows, visit.person.person_id)
     action = LoggedAction.SEARCH if query.filters.text is not None else LoggedAction.LIST
     detail = {"query": query.encoded(), "rows": len(page.rows), "api": True}
     await visit.log(action, user_id=query.filters.about(), detail=detail)
-    rows = [_row_dict(row) | {"review": review_states.get(row["id"], "open")} for row in page.rows]
+    rows = [_row_dict(row) | {"review": marks.states.get(row["id"], "open")} for row in page.rows]
     body = {"decisions": rows, "newer": page.newer, "older": page.older, "searched_to": page.searched_to}
     return _json(body)
 
@@ -99,14 +99,18 @@ async def get_decision(visit: Visit) -> Response:
     """A decision with its snapshot, its reply and its review state."""
     not_found = Refused(404, "Not found", "There is no such decision, or you may not see it.")
     decision_id = visit.path_id("decision_id", not_found)
-    async with visit.store.reading() as connection:
-        row = await decision_list.get_decision(connection, decision_id)
-        if row is None or not visit.may(Right.VIEW, row["user_id"]):
+    async with visit.store.single() as connection:
+        read = await decision_read.read_decision(connection, decision_id, visit.person.person_id)
+        if read is None or not visit.may(Right.VIEW, read.row["user_id"]):
             raise not_found
-        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
-        review_states = await decision_list.load_review_states(connection, [row], hidden=hidden)
-    await visit.log(LoggedAction.READ, user_id=row["user_id"], decision_id=decision_id, detail={"api": True})
-    return _json(_row_dict(row) | {"review": review_states.get(decision_id, "open")})
+        await visit.log(
+            LoggedAction.READ,
+            user_id=read.row["user_id"],
+            decision_id=decision_id,
+            detail={"api": True},
+            connection=connection,
+        )
+    return _json(decision_context.listed(read.row) | {"review": read.review_state})
 
 
 def _row_dict(row: Mapping[str, Any]) -> dict[str, Any]:

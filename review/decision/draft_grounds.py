@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from db.answers.held import HeldText, HeldTexts
+from db.audit.decision_context import StoredPassage
+from db.reviews.decision_read import DecisionRead
 from review.decision.grounds import ReplyGrounds, ShownPassage, grounds_of, passages_of, passages_of_held
 from review.decision.reading import ShownReading, quoted_grounds, shown_reading
 from review.decision.view import DecisionRecord, stopped_draft
@@ -25,14 +28,14 @@ class AssessedDraft:
     kept: bool
 
 
-def assessed_draft(record: DecisionRecord, held: HeldTexts | None) -> AssessedDraft:
+def assessed_draft(
+    read: DecisionRead, held: HeldTexts | None, stored: Mapping[str, StoredPassage]
+) -> AssessedDraft:
     """The draft of a decision, from the held texts or from its reply."""
     if (first := _assessed_text(held)) is not None and first.passages:
-        passages = passages_of_held(first, record.passages)
-        return AssessedDraft(text=first.draft, passages=passages, kept=True)
-    passages = passages_of(record.snapshot, record.passages)
-    text = first.draft if first is not None else record.row["reply_draft"]
-    return AssessedDraft(text=text, passages=passages, kept=False)
+        return AssessedDraft(text=first.draft, passages=passages_of_held(first, stored), kept=True)
+    text = first.draft if first is not None else read.row["reply_draft"]
+    return AssessedDraft(text=text, passages=passages_of(read.snapshot, stored), kept=False)
 
 
 def _assessed_text(held: HeldTexts | None) -> HeldText | None:

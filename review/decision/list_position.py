@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
 from db.audit import decision_list
-from db.audit.decision_context import DecisionRow
 from db.connection import Connection
 from db.reviews import queue_items
+from db.reviews.decision_read import DecisionRead, read_decision
 from review.decision.review_panel import list_query
 from review.http.visit import Visit
 from review.lists.filters import ListQuery
@@ -42,37 +42,47 @@ class ListPosition:
         return self.newer if self.oldest_first else self.older
 
 
-async def load_position(visit: Visit, connection: Connection, row: DecisionRow) -> ListPosition:
-    """The next decisions by the filters of the list that the person came from, if these are valid."""
-    query = _came_from(visit)
+def list_position(visit: Visit) -> ListPosition:
+    """The list that the person came from, without the decisions next to this one."""
+    query = came_from(visit)
     if query is None:
         return ListPosition()
-    filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
     return ListPosition(
         query=query.encoded(),
         link_query=urlencode({"from": query.encoded()}),
-        newer=await decision_list.newer_decision(connection, filters, row),
-        older=await decision_list.older_decision(connection, filters, row),
         oldest_first=visit.person.list_layout.oldest_first,
+    )
+
+
+async def load_position(visit: Visit, connection: Connection, read: DecisionRead) -> ListPosition:
+    """The next decisions by the filters of the list that the person came from, if these are valid."""
+    query = came_from(visit)
+    if query is None:
+        return ListPosition()
+    filters = queue_items.hiding(query.filters, read.hidden_decisions)
+    return replace(
+        list_position(visit),
+        newer=await decision_list.newer_decision(connection, filters, read.row),
+        older=await decision_list.older_decision(connection, filters, read.row),
     )
 
 
 async def following_decision(visit: Visit, decision_id: UUID) -> UUID | None:
     """The decision after this one in the list that the person came from; None at its end or without one."""
-    query = _came_from(visit)
+    query = came_from(visit)
     if query is None:
         return None
     async with visit.store.reading() as connection:
-        row = await decision_list.get_decision(connection, decision_id)
-        if row is None:
+        read = await read_decision(connection, decision_id, visit.person.person_id)
+        if read is None:
             return None
-        filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
+        filters = queue_items.hiding(query.filters, read.hidden_decisions)
         if visit.person.list_layout.oldest_first:
-            return await decision_list.newer_decision(connection, filters, row)
-        return await decision_list.older_decision(connection, filters, row)
+            return await decision_list.newer_decision(connection, filters, read.row)
+        return await decision_list.older_decision(connection, filters, read.row)
 
 
-def _came_from(visit: Visit) -> ListQuery | None:
+def came_from(visit: Visit) -> ListQuery | None:
     """The filters of the list that the person came from; None without a usable list."""
     if (came_from := list_query(visit)) is None:
         return None

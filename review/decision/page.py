@@ -4,39 +4,42 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from db import conversation_owners
 from db.access_log import LoggedAction
 from db.answers import records
-from db.audit import decision_context, erased, settings_snapshot, similar
-from db.audit.conversation_confidence import of_newest_replies
-from db.audit.decision_context import DecisionRow, Sealed
-from db.candidates.shadow_results import StoredFinding, findings_of_decision
-from db.connection import Connection
-from db.conversation_owners import ConversationIds, OwnerRecord
-from db.escalations.listing import load_escalation
-from db.reviews import exchanges, queue_items
-from db.webhooks.of_reply import ReplyDelivery, deliveries_of_reply
+from db.answers.answering import load_answering
+from db.audit import erased, settings_snapshot, similar
+from db.audit.decision_context import DecisionRow
+from db.connection import Connection, round_of_reads
+from db.reviews import exchanges, queue_items, rulings
+from db.reviews.decision_read import DecisionRead, read_decision
 from review.access import Right
-from review.answers.panel import load_answer_panel
+from review.answers.panel import answer_panel
 from review.care.breaks import break_reminder, keep_reading
-from review.collaboration.panel import load_collaboration
 from review.content_covers import cover_reason
 from review.decision.draft_grounds import assessed_draft, decision_grounds, decision_reading
-from review.decision.list_position import load_position
+from review.decision.list_position import list_position
 from review.decision.measure_bars import measure_bars
-from review.decision.review_panel import ReviewPanel, load_review_panel
-from review.decision.view import DecisionRecord, build_view, without_reviews
+from review.decision.panels import PANELS, PanelSubject, load_named_panels, log_detail, rounds, wanted_panels
+from review.decision.review_panel import ReviewReads, finished_queue, list_query, review_panel
+from review.decision.view import build_view, decision_record
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import ngettext
-from review.learn.wording import GROUPS
+from review.languages.choice import ZONE_COOKIE
+from review.panels import Panel
 from review.queues.review_form import ReviewDraft
-from worker.snapshot import Snapshot
 
-NOTHING_SEALED: Final = Sealed(count=0, expires_at=None)
+NOTHING_LOADED: Final[dict[str, Any]] = {
+    "webhooks": (),
+    "retractions": (),
+    "handoff": None,
+    "features": Panel(),
+}
+"""Values of panels that a page shows without, or before, their load."""
 NOT_FOUND: Final = Refused(
     404,
     "No such decision",
@@ -49,11 +52,14 @@ async def show_decision(visit: Visit, action: LoggedAction = LoggedAction.READ) 
 
     The id of a person's answer, as the reply stream has it, leads to the decision that it answers.
     """
+    whole = ZONE_COOKIE not in visit.request.cookies or action is LoggedAction.REVEAL or visit.partial
+    whole = whole or "whole" in visit.request.query_params
     try:
-        values = await load_page(visit, action)
+        values = await load_page(visit, action, whole=whole)
     except Refused as refused:
         answer_id = visit.path_id("decision_id", refused)
-        answered = await records.answered_decision(visit.store.pool, answer_id)
+        async with visit.store.single() as connection:
+            answered = await records.answered_decision(connection, answer_id)
         if refused is not NOT_FOUND or answered is None:
             raise
         return visit.redirect("decision", decision_id=answered)
@@ -65,8 +71,7 @@ async def show_decision(visit: Visit, action: LoggedAction = LoggedAction.READ) 
 async def reveal_texts(visit: Visit) -> Response:
     """The decision with its texts shown; htmx gets the part that it requests."""
     if visit.partial and visit.form.get("part") == "line":
-        async with visit.store.reading() as connection:
-            row = await _load_row(visit, connection)
+        row = await load_row(visit)
         await visit.log(LoggedAction.REVEAL, user_id=row["user_id"], decision_id=row["id"])
         return visit.render("decision/line.html", text=row["message_text"])
     return await show_decision(visit, LoggedAction.REVEAL)
@@ -74,16 +79,16 @@ async def reveal_texts(visit: Visit) -> Response:
 
 async def show_similar(visit: Visit) -> Response:
     """Similar decisions, each under its own cover; on request only, as comparing texts takes longer."""
-    async with visit.store.reading() as connection:
-        row = await _load_row(visit, connection)
+    async with visit.store.single() as connection:
+        read = await read_decision_of_path(visit, connection)
+        row = read.row
         found = await similar.similar_to(connection, row["id"])
-        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
     await visit.log(
         LoggedAction.LIST, user_id=row["user_id"], decision_id=row["id"], detail={"similar": True}
     )
     pairs = tuple(
         (
-            replace(each, state="open") if each.row["id"] in hidden else each,
+            replace(each, state="open") if each.row["id"] in read.hidden_decisions else each,
             cover_reason(visit.person.covered, each.row),
         )
         for each in found
@@ -100,120 +105,149 @@ async def show_rejected_review(visit: Visit, draft: ReviewDraft, *, status: int,
     return visit.render("decision/page.html", status=status, **values)
 
 
-async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
-    """The values of the page's templates; writes a line of the access log."""
-    async with visit.store.reading() as connection:
-        row = await _load_row(visit, connection)
-        subject = await exchanges.with_answer(connection, exchanges.subject_from_row(row))
-        panel = await load_review_panel(visit, connection, subject)
-        beside = await load_collaboration(visit, connection, row["id"], row["user_id"], hidden=panel.hidden)
-        record = await _load_record(visit, connection, row, panel)
-        position = await load_position(visit, connection, row)
-        trust = await of_newest_replies(connection, row["user_id"], row["conversation_id"])
-    record = replace(
-        record,
-        revealed=action is LoggedAction.REVEAL,
-        owner=await _owner(visit, record),
-        escalation=None if record.blind else await load_escalation(visit.store.pool, record.row["id"]),
-        webhooks=await _webhooks(visit, record),
-        shadows=await _shadows(visit, record),
-    )
-    view = build_view(record)
-    answering = None if panel.hidden else await load_answer_panel(visit, row, covered=bool(view.cover))
-    drafts = {"drafts": len(answering.held.texts)} if answering and answering.held.texts else {}
-    replies = sum(each.reply is not None for each in record.shadows if not view.cover)
-    detail = drafts | ({"shadow_replies": replies} if replies else {})
-    await visit.log(action, user_id=row["user_id"], decision_id=row["id"], detail=detail or None)
-    draft = assessed_draft(record, answering.held if answering else None)
+async def show_panels(visit: Visit) -> Response:
+    """Panels of the decision page, by their names in the path; those that show nothing are left out."""
+    names = visit.request.path_params["names"].split(",")
+    if not set(names) <= PANELS.keys():
+        raise NOT_FOUND
+    async with visit.store.single() as connection:
+        subject = _subject(visit, await read_decision_of_path(visit, connection))
+        wanted = [name for name in wanted_panels(subject) if name in names]
+        loaded = await load_named_panels(connection, subject, wanted)
+        if detail := log_detail(loaded):
+            await _log(connection, LoggedAction.READ, subject, detail)
+    slots = [slot for name in wanted for slot in PANELS[name].slots]
+    return visit.render("decision/panels.html", slots=slots, **_shared(subject) | loaded)
+
+
+async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -> dict[str, Any]:
+    """The values of the page's templates; writes a line of the access log.
+
+    With every panel, or not ``whole``: a browser with scripts loads these.
+    """
+    async with visit.store.single() as connection:
+        read = await read_decision_of_path(visit, connection)
+        subject, values = await _load_frame(visit, connection, read, revealed=action is LoggedAction.REVEAL)
+        wanted = wanted_panels(subject)
+        loaded = await load_named_panels(connection, subject, wanted) if whole else {}
+        answering = values["answering"]
+        drafts = {"drafts": len(answering.held.texts)} if answering and answering.held.texts else {}
+        await _log(connection, action, subject, drafts | log_detail(loaded))
     return {
+        **NOTHING_LOADED,
+        **values,
+        **loaded,
+        "loaded": wanted if whole else (),
+        "waiting": () if whole else rounds(wanted),
+    }
+
+
+async def _load_frame(
+    visit: Visit, connection: Connection, read: DecisionRead, *, revealed: bool
+) -> tuple[PanelSubject, dict[str, Any]]:
+    """What the page shows at once: one round of reads."""
+    row, snapshot, person_id = read.row, read.snapshot, visit.person.person_id
+    subject = replace(_subject(visit, read), revealed=revealed)
+    subject = replace(subject, cover=()) if revealed else subject
+    async with round_of_reads(connection) as reads:
+        reviews = reads.read(rulings.reviews_and_own(connection, row["id"], person_id, visit.now))
+        claims = reads.read(queue_items.load_claims(connection, row["id"], person_id, visit.now))
+        exchange = reads.read(exchanges.load_exchange_lines(connection, read.subject, visit.now))
+        settings = reads.read(settings_snapshot.settings_of_decision(connection, row, snapshot))
+        answering = reads.read(
+            load_answering(
+                connection,
+                row,
+                visit.now,
+                may_read=subject.may_review and subject.shown,
+                passage_ids=[each.passage_id for each in snapshot.passages],
+            )
+        )
+        finished = reads.read(finished_queue(visit, connection))
+    place, lines = exchange.result()
+    record = decision_record(
+        read,
+        lines,
+        settings.result(),
+        covered_categories=visit.person.covered,
+        may_read_sealed=subject.may_review,
+    )
+    record = replace(record, revealed=revealed)
+    view = build_view(record)
+    found = ReviewReads(
+        reviews=reviews.result()[0],
+        undoable=reviews.result()[1],
+        claims=claims.result(),
+        place=place,
+        finished=finished.result(),
+    )
+    draft = assessed_draft(read, answering.result().held, answering.result().passages)
+    return subject, _shared(subject) | {
         "record": record,
-        "panel": panel,
-        "collaboration": beside,
+        "panel": review_panel(visit, read, found),
         "view": view,
-        "position": position,
-        "conversation_trust": trust,
         "break_due": break_reminder(visit),
-        "answering": answering,
-        "bars": measure_bars(record.snapshot.assessment, view.confidence, view.moderation),
-        "difference_names": GROUPS,
+        "answering": None if read.hidden else answer_panel(visit, row, answering.result()),
+        "passages": answering.result().passages,
+        "bars": measure_bars(snapshot.assessment, view.confidence, view.moderation),
         "grounds": None if view.cover else decision_grounds(record, draft),
         "reading": decision_reading(record, draft, covered=bool(view.cover)),
     }
 
 
+def _subject(visit: Visit, read: DecisionRead) -> PanelSubject:
+    cover = cover_reason(visit.person.covered, read.row, read.snapshot)
+    return PanelSubject(visit=visit, read=read, cover=cover)
+
+
+def _shared(subject: PanelSubject) -> dict[str, Any]:
+    """Values that the templates of the frame and of the panels share."""
+    came_from = list_query(subject.visit)
+    return {
+        "row": subject.row,
+        "snapshot": subject.read.snapshot,
+        "owner": None if subject.read.hidden else subject.read.owner,
+        "cover": subject.cover,
+        "came_from": came_from,
+        "position": list_position(subject.visit),
+        "panel_query": "" if came_from is None else "?" + urlencode({"from": came_from}),
+    }
+
+
+async def _log(
+    connection: Connection, action: LoggedAction, subject: PanelSubject, detail: dict[str, int]
+) -> None:
+    row = subject.row
+    await subject.visit.log(
+        action, user_id=row["user_id"], decision_id=row["id"], detail=detail or None, connection=connection
+    )
+
+
 async def load_row(visit: Visit) -> DecisionRow:
     """The decision of the path; raises as ``show_decision`` refuses."""
-    async with visit.store.reading() as connection:
-        return await _load_row(visit, connection)
+    return (await load_decision(visit)).row
 
 
-async def _load_row(visit: Visit, connection: Connection) -> DecisionRow:
+async def load_decision(visit: Visit) -> DecisionRead:
+    """The same, with what the person may know of it."""
+    async with visit.store.single() as connection:
+        return await read_decision_of_path(visit, connection)
+
+
+async def read_decision_of_path(visit: Visit, connection: Connection) -> DecisionRead:
     """The decision of the path.
 
     Raises:
         Refused: 404 for a decision that the person may not know of, 410 for one that is no longer stored.
     """
     decision_id = visit.path_id("decision_id", NOT_FOUND)
-    row = await decision_context.get_decision(connection, decision_id)
-    if row is not None and visit.may(Right.VIEW, row["user_id"]):
-        return row
-    erased_decision = await erased.trace_of(connection, decision_id) if row is None else None
+    read = await read_decision(connection, decision_id, visit.person.person_id)
+    if read is not None and visit.may(Right.VIEW, read.row["user_id"]):
+        return read
+    erased_decision = await erased.trace_of(connection, decision_id) if read is None else None
     if erased_decision is None or not visit.may(Right.VIEW, erased_decision.user_id):
         raise NOT_FOUND
     raise Refused(410, "This decision is no longer stored", _erased_message(erased_decision))
-
-
-async def _load_record(
-    visit: Visit, connection: Connection, row: DecisionRow, panel: ReviewPanel
-) -> DecisionRecord:
-    snapshot, user_id = Snapshot.from_json(row["snapshot_json"]), row["user_id"]
-    may_read_sealed = visit.may(Right.REVIEW, user_id)
-    load_sealed = decision_context.load_sealed_texts if may_read_sealed else decision_context.load_sealed
-    record = DecisionRecord(
-        row=row,
-        snapshot=snapshot,
-        conversation=await decision_context.load_conversation(connection, row),
-        sealed=await load_sealed(connection, row["id"], visit.now)
-        if snapshot.quarantined or panel.hidden
-        else NOTHING_SEALED,
-        retractions=await decision_context.list_retractions(connection, row["id"])
-        if row["reply_created_at"]
-        else (),
-        settings=await settings_snapshot.load_settings_snapshot(
-            connection, user_id, snapshot.rules_version, row["matched_rule"]
-        ),
-        passages=await decision_context.load_passages(
-            connection, user_id, [each.passage_id for each in snapshot.passages]
-        ),
-        covered_categories=visit.person.covered,
-        may_read_sealed=may_read_sealed,
-        hidden_decisions=await queue_items.hidden_decisions(connection, visit.person.person_id),
-    )
-    return without_reviews(record) if panel.hidden else record
-
-
-async def _owner(visit: Visit, record: DecisionRecord) -> OwnerRecord | None:
-    """The stored owner of the conversation; hidden from blind readers, as colleagues may have changed it."""
-    if record.blind:
-        return None
-    ids = ConversationIds(user_id=record.row["user_id"], conversation_id=record.row["conversation_id"])
-    return await conversation_owners.load_owner(visit.store.pool, ids)
-
-
-async def _webhooks(visit: Visit, record: DecisionRecord) -> tuple[ReplyDelivery, ...]:
-    """The reply's deliveries; hidden from blind readers, as a colleague's review may have cancelled them."""
-    row = record.row
-    if record.blind or not row["reply_created_at"]:
-        return ()
-    return await deliveries_of_reply(visit.store.pool, row["user_id"], row["id"])
-
-
-async def _shadows(visit: Visit, record: DecisionRecord) -> tuple[StoredFinding, ...]:
-    """What candidates in shadow would have done; hidden from blind readers, whom it would lead."""
-    if record.blind:
-        return ()
-    found = await findings_of_decision(visit.store.pool, record.row["id"])
-    return found if record.may_read_sealed else tuple(replace(each, reply=None) for each in found)
 
 
 def _erased_message(found: erased.ErasedDecision) -> str:

@@ -12,7 +12,7 @@ from db.answers.held import NOTHING_HELD, HeldTexts
 from db.audit import decision_context, prompt_parts
 from db.audit.decision_context import DecisionRow, ExchangeLine, StoredPassage
 from db.connection import Connection
-from db.reviews import queue_items
+from db.reviews.decision_read import DecisionRead
 from review.access import Right
 from review.content_covers import cover_reason
 from review.decision import page
@@ -45,12 +45,12 @@ class KeptTexts:
 
 async def show_prompt(visit: Visit) -> Response:
     """The page; covered texts are shown with ``?show=1``, and each reading is logged."""
-    row = await page.load_row(visit)
+    read = await page.load_decision(visit)
+    row, snapshot = read.row, read.snapshot
     visit.require(Right.AUDIT, row["user_id"])
-    snapshot = Snapshot.from_json(row["snapshot_json"])
     cover = cover_reason(visit.person.covered, row, snapshot)
     shown = not cover or visit.request.query_params.get("show") == "1"
-    kept = await _load_kept(visit, row, snapshot) if shown else None
+    kept = await _load_kept(visit, read) if shown else None
     action = LoggedAction.REVEAL if cover and shown else LoggedAction.READ
     detail = {"prompt": shown, "drafts": len(kept.held.texts) if kept else 0}
     await visit.log(action, user_id=row["user_id"], decision_id=row["id"], detail=detail)
@@ -59,14 +59,14 @@ async def show_prompt(visit: Visit) -> Response:
     )
 
 
-async def _load_kept(visit: Visit, row: DecisionRow, snapshot: Snapshot) -> KeptTexts:
+async def _load_kept(visit: Visit, read: DecisionRead) -> KeptTexts:
+    row, snapshot = read.row, read.snapshot
     async with visit.store.reading() as connection:
-        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
         stored = await _stored_passages(connection, row, snapshot)
         about = await prompt_parts.account_instructions(connection, row["user_id"], snapshot.rules_version)
-        sealed = await decision_context.load_sealed_texts(connection, row["id"], visit.now)
-    texts = await held.load_held(visit.store.pool, row["id"], visit.now)
-    may_read = visit.may(Right.REVIEW, row["user_id"]) and row["id"] not in hidden
+        sealed = (await decision_context.load_lines(connection, row, visit.now)).sealed
+        texts = await held.load_held(connection, row["id"], visit.now)
+    may_read = visit.may(Right.REVIEW, row["user_id"]) and not read.hidden
     stopped = _stopped(row, sealed.lines)
     first = texts.texts[0] if may_read and texts.texts and texts.texts[0].passages else None
     return KeptTexts(

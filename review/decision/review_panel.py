@@ -8,15 +8,14 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from db.candidates.golden_sets import set_names
 from db.connection import Connection
 from db.identifiers import uuid_at
-from db.reviews import exchanges, golden_answers, queue_items, queues, rulings
+from db.reviews import exchanges, queues, rulings
 from db.reviews.corrections import FITTING, FittingReason, outcome_of
+from db.reviews.decision_read import DecisionRead
 from db.reviews.exchanges import Exchange, ReviewSubject
 from db.reviews.golden_answers import KnownAnswer
-from db.reviews.queue_items import HeldItem
-from db.reviews.queues import Queue, QueueKind
+from db.reviews.queue_items import DecisionClaims, HeldItem
 from db.reviews.rulings import (
     NOTE_CHARS,
     RULINGS,
@@ -65,8 +64,6 @@ class ReviewPanel:
         place: location of the exchange; while reviews are hidden, where the decision left it.
         known: the known answer, for leads and for who has answered it, with ``answered``.
         undo: the person's newest review while it can be undone, of this decision or of another.
-        hand_queues: where a lead may put the decision.
-        golden_sets: names of the account's sets, by id, to which a lead may add the decision.
         came_from: query of the list to go back to; every form here carries it.
         finished: the queue without further items for the person after their answer; empty for none.
         undone: the decision whose review the person has just withdrawn, while they stay in its queue.
@@ -87,8 +84,6 @@ class ReviewPanel:
     answered: Review | None
     undo: Review | None
     now: datetime
-    hand_queues: tuple[Queue, ...]
-    golden_sets: Mapping[UUID, str]
     came_from: str | None
     finished: str
     undone: UUID | None
@@ -111,7 +106,7 @@ class ReviewPanel:
     @property
     def corrections(self) -> tuple[DecisionKind, ...]:
         """The decisions that a reviewer can name as right instead."""
-        return tuple(each for each in DecisionKind if each is not self.subject.decision)
+        return corrections(self.subject)
 
     @property
     def fitting(self) -> tuple[FittingReason, ...]:
@@ -134,41 +129,58 @@ class ReviewPanel:
         }
 
 
+def corrections(subject: ReviewSubject) -> tuple[DecisionKind, ...]:
+    """The decisions that a reviewer can name as right instead."""
+    return tuple(each for each in DecisionKind if each is not subject.decision)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewReads:
+    """What the panel needs beside the decision.
+
+    Attributes:
+        undoable: the person's newest review while it can be undone, of this decision or of another.
+        finished: as in ``ReviewPanel``.
+    """
+
+    reviews: tuple[Review, ...]
+    undoable: Review | None
+    claims: DecisionClaims
+    place: Exchange
+    finished: str
+
+
 def list_query(visit: Visit) -> str | None:
     """The query of the list the person came from, in ``?from=`` or in a form's field; None without one."""
     given = visit.request.query_params.get("from", visit.form.get("from"))
     return given if isinstance(given, str) and len(given) <= LONGEST_QUERY else None
 
 
-async def load_review_panel(visit: Visit, connection: Connection, subject: ReviewSubject) -> ReviewPanel:
+def review_panel(visit: Visit, read: DecisionRead, found: ReviewReads) -> ReviewPanel:
     """What the review panel shows of a decision that this person may see."""
-    person_id = visit.person.person_id
+    person_id, subject = visit.person.person_id, read.subject
     reviewer = Reviewer(person_id=person_id, login=visit.person.login)
     may_lead = visit.may(Right.LEAD, subject.user_id)
-    reviews = await rulings.list_reviews(connection, subject.id)
-    own = [each for each in rulings.standing_reviews(reviews) if each.is_by(reviewer)]
-    answered = next((each for each in reviews if each.source == "golden" and each.is_by(reviewer)), None)
-    known = await golden_answers.known_answer(connection, subject.id) if answered or may_lead else None
-    holders = await queue_items.list_holders(connection, subject.id, visit.now)
+    own = [each for each in rulings.standing_reviews(found.reviews) if each.is_by(reviewer)]
+    golden = (each for each in found.reviews if each.source == "golden" and each.is_by(reviewer))
+    answered = next(golden, None)
     panel = ReviewPanel(
         subject=subject,
         may_review=visit.may(Right.REVIEW, subject.user_id),
         may_lead=may_lead,
-        state=rulings.review_state(reviews),
-        seen=str(await rulings.last_seen_review(connection, subject.id) or ""),
-        reviews=tuple(each for each in reviews if each.source != "golden" or each.is_by(reviewer)),
+        state=rulings.review_state(found.reviews),
+        seen=str(read.last_review or ""),
+        reviews=tuple(each for each in found.reviews if each.source != "golden" or each.is_by(reviewer)),
         own_review=own[0] if own else None,
-        held=await queue_items.held_item(connection, subject.id, person_id),
-        holders=tuple(each for each in holders if each["claimed_by"] != person_id),
-        place=await exchanges.load_exchange(connection, subject, visit.now),
-        known=known,
+        held=found.claims.held,
+        holders=found.claims.holders,
+        place=found.place,
+        known=read.known if answered or may_lead else None,
         answered=answered,
-        undo=await rulings.undoable_review(connection, person_id, visit.now),
+        undo=found.undoable,
         now=visit.now,
-        hand_queues=await _list_hand_queues(connection, subject.user_id) if may_lead else (),
-        golden_sets=await set_names(visit.store.pool, subject.user_id) if may_lead else {},
         came_from=list_query(visit),
-        finished=await _finished_queue(visit, connection),
+        finished=found.finished,
         undone=query_id(visit, "undone"),
     )
     return _without_reviews(panel) if panel.hidden else panel
@@ -187,12 +199,7 @@ def _without_reviews(panel: ReviewPanel) -> ReviewPanel:
     )
 
 
-async def _list_hand_queues(connection: Connection, user_id: str) -> tuple[Queue, ...]:
-    opened = await queues.list_open_queues(connection)
-    return tuple(each for each in opened if each.kind is QueueKind.HAND and each.is_for((user_id,)))
-
-
-async def _finished_queue(visit: Visit, connection: Connection) -> str:
+async def finished_queue(visit: Visit, connection: Connection) -> str:
     """The name of the queue that the address names as finished, if the person may know of it."""
     queue_id = query_id(visit, "finished")
     queue = None if queue_id is None else await queues.get_queue(connection, queue_id)

@@ -6,23 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
-from uuid import UUID
 
 from markupsafe import Markup
 
-from db.audit.decision_context import (
-    Conversation,
-    DecisionRow,
-    ExchangeLine,
-    RetractionRecord,
-    Sealed,
-    StoredPassage,
-)
+from db.audit.decision_context import DecisionRow, ExchangeLine, Sealed, StoredLines
 from db.audit.settings_snapshot import SettingsSnapshot
-from db.candidates.shadow_results import StoredFinding
 from db.conversation_owners import OwnerRecord
-from db.escalations.listing import EscalationRecord
-from db.webhooks.of_reply import ReplyDelivery
+from db.reviews.decision_read import DecisionRead
 from review.content_covers import cover_reason
 from review.decision import margins
 from review.decision.clauses import ExplanationFacts
@@ -45,42 +35,34 @@ CONVERSATION_REASONS: Final = frozenset(
 STORED_CHARS: Final = 500
 """Characters of a message that the audit stores (Silent Guardrails)."""
 SHOWN_ELSEWHERE: Final = frozenset({"highest", "moderators"})
+NOTHING_SEALED: Final = Sealed(count=0, expires_at=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionRecord:
-    """Everything read from the database for one decision.
+    """The frame of one decision's page, for one person.
 
     Attributes:
+        history: lines of the exchange in the stored history.
+        sealed: lines in quarantine, without texts for people who may not read them.
         settings: the account's settings that the decision used, and those in force.
         covered_categories: the person wants texts of these covered.
         may_read_sealed: the person may read the lines in quarantine.
-        hidden_decisions: decisions whose reviews the person must not see yet.
         revealed: the person requested the covered texts.
-        escalation: what became of the handoff; None where there was none, and while blind.
-        webhooks: deliveries of its reply; empty while blind.
-        shadows: what candidates in shadow would have done; empty while blind, and without their replies for
-            people who may not read sealed texts.
         owner: the stored owner of the conversation; None when people never had it, and while blind.
-        blind: this is one of the hidden decisions; the record is as ``without_reviews`` gives it.
+        blind: the reviews are hidden from the person; the record is as ``without_reviews`` gives it.
     """
 
     row: DecisionRow
     snapshot: Snapshot
-    conversation: Conversation
+    history: tuple[ExchangeLine, ...]
     sealed: Sealed
-    retractions: tuple[RetractionRecord, ...]
     settings: SettingsSnapshot
-    passages: Mapping[str, StoredPassage]
     covered_categories: tuple[str, ...]
     may_read_sealed: bool
-    hidden_decisions: frozenset[UUID] = frozenset()
     revealed: bool = False
     blind: bool = False
     owner: OwnerRecord | None = None
-    escalation: EscalationRecord | None = None
-    webhooks: tuple[ReplyDelivery, ...] = ()
-    shadows: tuple[StoredFinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,19 +75,6 @@ class TraceLine:
     start: float
     width: float
     detail: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationLine:
-    """One line of the conversation: a neighbouring decision with its own cover.
-
-    Attributes:
-        not_in_history: the stored history holds none of it; False while that is hidden.
-    """
-
-    row: DecisionRow
-    cover: tuple[str, ...]
-    not_in_history: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +112,6 @@ class DecisionView:
     notices: tuple[str, ...]
     texts: ShownTexts | None
     not_in_history: bool
-    before: tuple[ConversationLine, ...]
-    after: tuple[ConversationLine, ...]
     stages: tuple[TraceLine, ...]
     waited_ms: float
     worked_ms: float
@@ -153,21 +120,41 @@ class DecisionView:
     of_conversation: bool
 
 
+def decision_record(
+    read: DecisionRead,
+    stored: StoredLines,
+    settings: SettingsSnapshot,
+    *,
+    covered_categories: tuple[str, ...],
+    may_read_sealed: bool,
+) -> DecisionRecord:
+    """The record of a decision; while its reviews are hidden, as ``without_reviews`` gives it."""
+    sealed = stored.sealed if read.snapshot.quarantined or read.hidden else NOTHING_SEALED
+    record = DecisionRecord(
+        row=read.row,
+        snapshot=read.snapshot,
+        history=stored.history,
+        sealed=sealed if may_read_sealed else replace(sealed, lines=()),
+        settings=settings,
+        covered_categories=covered_categories,
+        may_read_sealed=may_read_sealed,
+        owner=read.owner,
+    )
+    return without_reviews(record) if read.hidden else record
+
+
 def without_reviews(record: DecisionRecord) -> DecisionRecord:
     """The record for a blind reading: the exchange is where the decision left it."""
     row, sealed = record.row | {"reply_cancelled_at": None}, record.snapshot.quarantined
-    stored = record.conversation.lines.get(row["id"], ())
-    lines = tuple(replace(each, expires_at=None) for each in (*stored, *record.sealed.lines))
+    lines = tuple(replace(each, expires_at=None) for each in (*record.history, *record.sealed.lines))
     lines = tuple(sorted(dict.fromkeys(lines), key=lambda line: line.role, reverse=True))
     return replace(
         record,
         row=row,
-        retractions=(),
+        owner=None,
         blind=True,
         sealed=Sealed(count=0, expires_at=None, lines=lines if sealed and record.may_read_sealed else ()),
-        conversation=replace(
-            record.conversation, lines=record.conversation.lines | {row["id"]: () if sealed else lines}
-        ),
+        history=() if sealed else lines,
     )
 
 
@@ -189,9 +176,7 @@ def build_view(record: DecisionRecord) -> DecisionView:
         sentence=explain(facts),
         notices=notices(facts),
         texts=None if cover else _shown_texts(record),
-        not_in_history=not record.conversation.lines.get(row["id"]),
-        before=tuple(_neighbour(record, each) for each in record.conversation.before),
-        after=tuple(_neighbour(record, each) for each in record.conversation.after),
+        not_in_history=not record.history,
         stages=tuple(_stages(snapshot.stages, worked_ms or 1.0)),
         waited_ms=max(0.0, _age_ms(record) - worked_ms),
         worked_ms=worked_ms,
@@ -218,7 +203,7 @@ def _message(record: DecisionRecord) -> tuple[str, bool]:
     stored: str = record.row["message_text"]
     if len(stored) < STORED_CHARS:
         return stored, True
-    lines = (*record.conversation.lines.get(record.row["id"], ()), *record.sealed.lines)
+    lines = (*record.history, *record.sealed.lines)
     longer = [line.text for line in lines if line.role == "user" and line.text.startswith(stored)]
     return (longer[-1], True) if longer else (stored, False)
 
@@ -228,13 +213,6 @@ def stopped_draft(record: DecisionRecord) -> str | None:
     if not record.snapshot.quarantined or not record.row["reason_code"].startswith("REPLY_"):
         return None
     return next((line.text for line in reversed(record.sealed.lines) if line.role == "assistant"), None)
-
-
-def _neighbour(record: DecisionRecord, row: DecisionRow) -> ConversationLine:
-    cover = () if record.revealed else cover_reason(record.covered_categories, row)
-    may_know = row["id"] not in record.hidden_decisions
-    not_in_history = may_know and not record.conversation.lines.get(row["id"])
-    return ConversationLine(row=row, cover=cover, not_in_history=not_in_history)
 
 
 def _stages(stages: tuple[SnapshotStage, ...], total_ms: float) -> Iterator[TraceLine]:

@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any, Final
 
 from db.answers import waiting
-from db.candidates.returned import count_returned
 from db.collaboration import assignments, comments
 from db.collaboration.digests import Digest
 from db.people.records import Person
 from db.review_store import Store
 from db.reviews import queue_loads, queues
+from features.feature import parts
 from review.access import Right, accounts_with
 from review.languages import gettext as _
 from review.languages import ngettext
@@ -27,10 +27,10 @@ class DigestCounts:
     """How much waits for a person, by the page that lists it."""
 
     mentions: int
-    assigned: int
-    escalations: int
-    queue_items: int
-    rollouts: int
+    assigned: int = 0
+    escalations: int = 0
+    queue_items: int = 0
+    rollouts: int = 0
 
     @property
     def total(self) -> int:
@@ -43,24 +43,24 @@ async def load_counts(store: Store, person: Person, now: datetime, since: dateti
     seen, reviewed = accounts_with(person, Right.VIEW), accounts_with(person, Right.REVIEW)
     async with store.reading() as connection:
         mentions = await comments.count_unread(connection, person.person_id, seen)
-        returned = await count_returned(connection, accounts_with(person, Right.LEAD), since)
+        further: dict[str, int] = {}
+        for count in parts("digest_counts"):
+            further |= await count(connection, accounts_with(person, Right.LEAD), since)
         if reviewed == ():
-            return DigestCounts(
-                mentions=mentions, assigned=0, escalations=0, queue_items=0, rollouts=returned
-            )
+            return DigestCounts(mentions=mentions, **further)
         loads = await queue_loads.load_counts(
             connection, person_id=person.person_id, accounts=reviewed, now=now
         )
         opened = await queues.list_open_queues(connection)
         assigned = await assignments.count_own(connection, person.person_id, reviewed)
-    listed = await waiting.list_waiting(store.pool, reviewed, now=now, limit=MOST_ESCALATIONS)
+        listed = await waiting.list_waiting(connection, reviewed, now=now, limit=MOST_ESCALATIONS)
     mine = [loads[queue.id].for_you for queue in opened if queue.id in loads and queue.is_for(reviewed)]
     return DigestCounts(
         mentions=mentions,
         assigned=assigned,
         escalations=len(listed),
         queue_items=sum(mine),
-        rollouts=returned,
+        **further,
     )
 
 

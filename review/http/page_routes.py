@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from starlette.responses import Response
 
@@ -12,6 +12,8 @@ from db.people.api_tokens import TokenScope
 from review.access import WRITE_SCOPES, Right
 from review.http.visit import BODY_BYTES, Visit
 
+ACCOUNT: Final = "/accounts/{account:path}"
+"""The address of the pages of one account."""
 PageHandler: TypeAlias = Callable[[Visit], Awaitable[Response]]
 
 

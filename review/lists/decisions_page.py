@@ -16,14 +16,16 @@ from db.audit.filters import Filters
 from db.connection import Connection
 from db.people.list_layout import ListOrder
 from db.reviews import queue_items
+from db.reviews.list_marks import load_list_marks
 from review.access import Right
 from review.content_covers import cover_reason
 from review.first_run.sample_page import load_samples
 from review.http.visit import Refused, Visit
+from review.languages.choice import ZONE_COOKIE
 from review.lists.filter_fields import FIELDS
 from review.lists.filters import ListQuery
 from review.lists.list_layout_page import COLUMN_TITLES, ORDER_TITLES
-from review.lists.views_page import load_visible_views
+from review.lists.views_page import visible_views
 from review.lists.visit_query import parse_url_query
 from review.reason_labels import NAMES
 
@@ -32,15 +34,22 @@ ROWS: Final = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedPage:
-    """Which page of the list is wanted."""
+    """Which page of the list is wanted.
+
+    Attributes:
+        counted: with the number of all matching decisions, which a browser with scripts loads later.
+        scored: with high scores, for a person with covers.
+    """
 
     cursor: str | None
     oldest_first: bool
+    counted: bool
+    scored: bool
 
 
 async def list_decisions(visit: Visit) -> Response:
     """A page of decisions; with unusable filters, the form with the problems and the usable filters."""
-    query = parse_url_query(visit, other_parameters=("cursor", "live"))
+    query = parse_url_query(visit, other_parameters=("cursor", "live", "whole"))
     form: dict[str, Any] = {
         "list_query": query,
         "fields": FIELDS,
@@ -56,33 +65,62 @@ async def list_decisions(visit: Visit) -> Response:
     parameters = visit.request.query_params
     live = parameters.get("live") == "1"
     values = await _load_values(visit, query, parameters.get("cursor") or None, live=live)
-    if not live or visit.site.followed.due(visit.person.person_id, query.encoded(), visit.now):
-        action = LoggedAction.SEARCH if query.filters.text is not None else LoggedAction.LIST
-        detail = {"query": query.encoded(), "rows": len(values["page"].rows), "live": live}
-        await visit.log(action, user_id=query.filters.about(), detail=detail)
+    due = visit.site.followed.due(visit.person.person_id, query.encoded(), visit.now)
+    if due or not live:
+        await _log(visit, query, rows=len(values["page"].rows), live=live)
     may_tick = visit.may(Right.LEAD) and not live
     return visit.render("decisions.html", live=live, may_tick=may_tick, **form, **values)
+
+
+async def show_count(visit: Visit) -> Response:
+    """The number of decisions of a list, for browsers with scripts, which load it after the list."""
+    query = parse_url_query(visit, other_parameters=())
+    if query.problems:
+        return Response(status_code=400)  # the list says what is wrong
+    filters = await _filters(visit, query)
+    count = await visit.store.read_lists(
+        lambda connection: decision_list.count_decisions(connection, filters)
+    )
+    if visit.site.followed.due(visit.person.person_id, query.encoded(), visit.now):
+        await _log(visit, query, rows=0, live=False)
+    return visit.render("_count.html", count=count)
+
+
+async def _log(visit: Visit, query: ListQuery, *, rows: int, live: bool) -> None:
+    action = LoggedAction.SEARCH if query.filters.text is not None else LoggedAction.LIST
+    detail = {"query": query.encoded(), "rows": rows, "live": live}
+    await visit.log(action, user_id=query.filters.about(), detail=detail)
+
+
+async def _filters(visit: Visit, query: ListQuery) -> Filters:
+    """The filters for this person; only those by review state need to know what the person holds."""
+    if query.filters.review is None:
+        return query.filters
+    async with visit.store.single() as connection:
+        return await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
 
 
 async def _load_values(visit: Visit, query: ListQuery, cursor: str | None, *, live: bool) -> dict[str, Any]:
     """A page of the list with what its template shows of each decision; ``live`` has the newest first."""
     layout = visit.person.list_layout
     layout = replace(layout, order=ListOrder.NEWEST) if live else layout
-    asked = AskedPage(cursor=None if live else cursor, oldest_first=layout.oldest_first)
-    async with visit.store.reading() as connection:
-        filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
+    asked = AskedPage(
+        cursor=None if live else cursor,
+        oldest_first=layout.oldest_first,
+        counted=live or ZONE_COOKIE not in visit.request.cookies or "whole" in visit.request.query_params,
+        scored=bool(visit.person.covered),
+    )
+    filters = await _filters(visit, query)
     try:
-        found = await visit.store.read_lists(
-            lambda connection: _load_page(connection, filters, asked, covered=bool(visit.person.covered))
+        page, count, scores = await visit.store.read_lists(
+            lambda connection: _load_page(connection, filters, asked)
         )
     except CursorRejected as error:
         title = "That page cannot be opened"
         raise Refused(400, title, f"{error}\n\nGo back to the list and page from there.") from error
-    page, count, scores, replies = found
-    async with visit.store.reading() as connection:  # what people have just changed
-        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
-        review_states = await decision_list.load_review_states(connection, page.rows, hidden=hidden)
-        views = () if visit.partial else await load_visible_views(visit, connection)
+    async with visit.store.single() as connection:  # what people have just changed
+        accounts = visit.accounts(Right.VIEW)
+        marks = await load_list_marks(connection, page.rows, visit.person.person_id, views_on=accounts)
         samples = None if page.rows or visit.partial else await load_samples(visit, connection)
     covers = {
         row["id"]: cover_reason(visit.person.covered, {**row, "hot_categories": scores.get(row["id"])})
@@ -91,24 +129,24 @@ async def _load_values(visit: Visit, query: ListQuery, cursor: str | None, *, li
     return {
         "page": page,
         "count": count,
-        "review_states": review_states,
+        "review_states": marks.states,
         "covers": covers,
-        "views": views,
+        "views": visible_views(visit, marks.views),
         "samples": samples,
-        "replies": replies,
+        "replies": marks.replies,
         "layout": layout,
     }
 
 
 async def _load_page(
-    connection: Connection, filters: Filters, asked: AskedPage, *, covered: bool
-) -> tuple[DecisionPage, DecisionCount, dict[UUID, list[str]], dict[UUID, str]]:
-    """A page, the number of all matching decisions, high scores for a person with covers, and replies."""
+    connection: Connection, filters: Filters, asked: AskedPage
+) -> tuple[DecisionPage, DecisionCount | None, dict[UUID, list[str]]]:
+    """A page, the number of all matching decisions, and high scores for a person with covers."""
     load = decision_list.load_oldest_first if asked.oldest_first else decision_list.load_page
     page = await load(connection, filters, limit=ROWS, cursor=asked.cursor)
+    count = None
     if page.newer is None and page.older is None:
         count = DecisionCount(number=len(page.rows), exact=True)
-    else:
+    elif asked.counted:
         count = await decision_list.count_decisions(connection, filters)
-    scores = await decision_list.high_scores(connection, page.rows) if covered else {}
-    return page, count, scores, await decision_list.load_replies(connection, page.rows)
+    return page, count, await decision_list.high_scores(connection, page.rows) if asked.scored else {}

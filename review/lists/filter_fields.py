@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from db.audit.filters import ReviewFilter
 from db.figures.figure_sql import RunEvent
+from features.feature import items
 from review import reason_labels
 from review.lists import filter_parsers
-from review.lists.filter_parsers import Parser
+from review.lists.filter_parsers import FilterField, Parser
 from worker.assessment.policies.designs import DESIGNS
 from worker.assessment.values import ReplyKind, UnusableReason
 from worker.model import DecisionKind, Scope, Tier
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilterField:
-    """One filter.
-
-    Attributes:
-        name: in a URL; the option is ``--confidence-from`` for ``confidence_from``.
-        title: label on the page.
-        about: a sentence for the option's help and the OpenAPI document.
-        parse: from text to the value of ``target``.
-        target: the field of ``db.audit.filters.Filters``.
-        several: takes values separated by commas or repeated.
-        choices: the only values, in any case.
-        suggestions: some values, which page and shell completion offer.
-        example: placeholder on the page.
-        opposite: of a filter with yes and no, the option that means no.
-    """
-
-    name: str
-    title: str
-    about: str
-    parse: Parser
-    target: str
-    several: bool = False
-    choices: tuple[str, ...] = ()
-    suggestions: tuple[str, ...] = ()
-    example: str = ""
-    opposite: str = ""
-
-    @property
-    def description(self) -> str:
-        """``about`` with the choices."""
-        return f"{self.about} One of {', '.join(self.choices)}." if self.choices else self.about
 
 
 def _filter(
@@ -175,14 +141,7 @@ FIELDS: Final = (
         filter_parsers.assignee,
         example="me, or a login",
     ),
-    _filter(
-        "shadow",
-        "Shadow",
-        "A candidate in shadow would have ended it otherwise: any, newly_stopped, newly_released,"
-        " other_reply or other_ending, a colon and the id of the candidate.",
-        filter_parsers.shadow,
-        example="newly_stopped:ID",
-    ),
+    *items("filters"),
     _filter("text", "Text", "Part of the message, in any case."),
     _filter("event", "Event", "The event with this id.", target="event_id"),
     _filter("message", "Message", "The event with this message id.", target="message_id"),

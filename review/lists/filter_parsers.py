@@ -9,23 +9,15 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
-from db.audit.filters import ShadowFilter
 from db.audit.snapshot_filters import ANY_STAGE
 from review import reason_labels
 from review.languages import gettext
 from review.lists.moments import moment
 from review.typed_numbers import typed_number
 from worker.model import STAGES, StageOutcome
-from worker.replay.difference import DifferenceKind
 
 EVER: Final = "all"
 EXAMPLE_ID: Final = "01a20047-0dfa-71d7-8e88-c1d4329d1fb5"
-ANY_DIFFERENCE: Final = "any"
-DIFFERENCES: Final = (
-    ANY_DIFFERENCE,
-    *(each.value for each in DifferenceKind if each is not DifferenceKind.UNCHANGED),
-)
-"""What a candidate in shadow would have ended otherwise."""
 
 
 class BadValue(Exception):
@@ -45,6 +37,40 @@ class ParseContext:
 
 
 Parser: TypeAlias = Callable[[str, ParseContext], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterField:
+    """One filter.
+
+    Attributes:
+        name: in a URL; the option is ``--confidence-from`` for ``confidence_from``.
+        title: label on the page.
+        about: a sentence for the option's help and the OpenAPI document.
+        parse: from text to the value of ``target``.
+        target: the field of ``db.audit.filters.Filters``; ``further`` of optional features takes several.
+        several: takes values separated by commas or repeated.
+        choices: the only values, in any case.
+        suggestions: some values, which page and shell completion offer.
+        example: placeholder on the page.
+        opposite: of a filter with yes and no, the option that means no.
+    """
+
+    name: str
+    title: str
+    about: str
+    parse: Parser
+    target: str
+    several: bool = False
+    choices: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    example: str = ""
+    opposite: str = ""
+
+    @property
+    def description(self) -> str:
+        """``about`` with the choices."""
+        return f"{self.about} One of {', '.join(self.choices)}." if self.choices else self.about
 
 
 def text_of(text: str, _: ParseContext) -> str:
@@ -137,17 +163,3 @@ def stage_outcome(text: str, _: ParseContext) -> str:
 def assignee(text: str, context: ParseContext) -> str:
     """A login; ``me`` is the login of the person."""
     return context.login if text == "me" and context.login else text
-
-
-def shadow(text: str, _: ParseContext) -> ShadowFilter:
-    """A difference and the candidate that makes it, such as ``newly_stopped:01a2...``."""
-    kind, _colon, candidate = text.lower().partition(":")
-    expected = gettext("one of %(known)s, a colon and the id of a candidate")
-    expected %= {"known": ", ".join(DIFFERENCES)}
-    if kind not in DIFFERENCES:
-        raise BadValue(expected)
-    try:
-        candidate_id = UUID(candidate)
-    except ValueError as error:
-        raise BadValue(expected) from error
-    return ShadowFilter(candidate_id=candidate_id, kind=None if kind == ANY_DIFFERENCE else kind)

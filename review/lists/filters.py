@@ -12,8 +12,8 @@ from db.audit.filters import Filters
 from review import reason_labels
 from review.languages import gettext as _
 from review.languages import mark
-from review.lists.filter_fields import FIELDS, FilterField
-from review.lists.filter_parsers import BadValue, ParseContext
+from review.lists.filter_fields import FIELDS
+from review.lists.filter_parsers import BadValue, FilterField, ParseContext
 
 __all__ = ["DEFAULT_AGE", "FilterProblem", "ListQuery", "ParseContext", "parse_query", "parse_stored_query"]
 
@@ -25,6 +25,8 @@ SHOWN: Final = 60
 """Characters of a wrong value that a message repeats."""
 FIELDS_BY_NAME: Final = {field.name: field for field in FIELDS}
 UNKNOWN: Final = mark("Unknown filter")
+FURTHER: Final = "further"
+"""The target of the filters of optional features."""
 DEFAULT_AGE: Final = timedelta(hours=24)
 
 
@@ -90,7 +92,8 @@ def parse_query(
         if not (text := given.get(field.name, "")):
             continue
         try:
-            parsed[field.target] = _checked(text, field, context)
+            value = _checked(text, field, context)
+            parsed[field.target] = (*parsed.get(FURTHER, ()), value) if field.target == FURTHER else value
             values[field.name] = text
         except BadValue as bad:
             problems.append(_problem(field, str(bad), bad.got or text))

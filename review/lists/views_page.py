@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import parse_qs, parse_qsl
 
@@ -36,6 +37,11 @@ async def list_views(visit: Visit) -> Response:
 async def load_visible_views(visit: Visit, connection: Connection) -> tuple[SavedView, ...]:
     """The person's own views and the shared ones, without those on accounts the person may not see."""
     found = await saved_views.list_views(connection, visit.person.person_id, visit.accounts(Right.VIEW))
+    return visible_views(visit, found)
+
+
+def visible_views(visit: Visit, found: Sequence[SavedView]) -> tuple[SavedView, ...]:
+    """Those of these views that are the person's own, or on accounts the person may see."""
     accounts = {view.view_id: parse_qs(view.query).get("account", ()) for view in found}
     return tuple(
         view

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from db import accounts
 from db.access_log import LoggedAction
 from db.answers import waiting
+from db.answers.answering import load_answering
 from db.answers.sending import AnswerConflict, MessageGone
 from db.answers.waiting import WaitingItem
 from db.audit import decision_context
@@ -32,7 +33,7 @@ from review.accounts.suggestions_page import load_visible_suggestions, parse_sug
 from review.answers.answerable import AnswerRejected, DraftTooOld
 from review.answers.checks import ModerationAway
 from review.answers.pages import parse_answer_form
-from review.answers.panel import AnswerPanel, load_answer_panel
+from review.answers.panel import AnswerPanel, answer_panel
 from review.answers.sending import send_answer
 from review.content_covers import cover_reason
 from review.dashboard.first_steps import FirstStep, load_account_checklist
@@ -216,14 +217,15 @@ async def _waiting(visit: Visit, connection: Connection, user_id: str) -> tuple[
     """The oldest messages that wait, and the number of all; none for people who may not answer."""
     if not visit.may(Right.REVIEW, user_id):
         return [], 0
-    found = await waiting.list_waiting(visit.store.pool, (user_id,), now=visit.now, limit=MOST_WAITING)
+    found = await waiting.list_waiting(connection, (user_id,), now=visit.now, limit=MOST_WAITING)
     hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
     cards = []
     for each in [each for each in found if each.decision_id not in hidden][:SHOWN_WAITING]:
         if (row := await decision_context.get_decision(connection, each.decision_id)) is None:
             continue
         covered = cover_reason(visit.person.covered, row, Snapshot.from_json(row["snapshot_json"]))
-        panel = await load_answer_panel(visit, row, covered=bool(covered))
+        found_texts = await load_answering(connection, row, visit.now, may_read=not covered)
+        panel = answer_panel(visit, row, found_texts)
         cards.append(WaitingCard(item=each, row=row, panel=panel, covered=covered))
     return cards, len(found)
 

@@ -22,13 +22,13 @@ from review.content_covers import category_wording
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
-from review.learn.change_preview import preview_change
 from review.owner import sentences, what_if
 from review.owner.durations import TimeUnit, unit_name
 from review.owner.presets import PRESETS, PresetName, preset_changes, preset_of
 from review.owner.recommended import recommended_limit
 from review.owner.sentences import HOURS, THRESHOLDS, SentenceForm
 from review.owner.what_if import WhatIf
+from review.panels import load_panels
 from worker.account_settings import changed
 from worker.model import Account, Weekday
 
@@ -103,7 +103,7 @@ async def _review(
         change=difference(stored.account, account),
         risks=change_warnings(stored.account, account),
         typed=typed,
-        preview=await preview_change(visit, account),
+        preview=(await load_panels("change", visit, account)).html,
         preset=preset,
         chosen=PRESETS[preset] if preset else None,
         tab="sentences",

@@ -16,10 +16,6 @@ from review.routes.conversations import CONVERSATIONS
 from review.routes.dashboard import FIGURES
 from review.routes.decisions import DECISIONS
 from review.routes.first_run import FIRST_RUN
-from review.routes.learn_backtests import LEARN_BACKTESTS
-from review.routes.learn_figures import LEARN_FIGURES
-from review.routes.learn_golden import LEARN_GOLDEN
-from review.routes.learn_rollouts import LEARN_ROLLOUTS
 from review.routes.owner import OWNER
 from review.routes.people import PEOPLE
 from review.routes.profile import OWN
@@ -42,10 +38,6 @@ PAGES: Final[tuple[PageRoute, ...]] = (
     *OWNER,
     *FIRST_RUN,
     *items("pages"),
-    *LEARN_FIGURES,
-    *LEARN_ROLLOUTS,
-    *LEARN_BACKTESTS,
-    *LEARN_GOLDEN,
     *ACCOUNTS,
     *PEOPLE,
     *WEBHOOKS_API,

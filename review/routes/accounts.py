@@ -15,10 +15,8 @@ from review.accounts import (
     suggestions_page,
     versions_page,
 )
-from review.http.page_routes import get, post
-from review.learn import overview
+from review.http.page_routes import ACCOUNT, get, post
 
-ACCOUNT: Final = "/accounts/{account:path}"
 ACCOUNTS: Final = (
     get("/accounts", "accounts", accounts_page.list_accounts, Right.VIEW),
     post("/accounts", "accounts_post", accounts_page.add_account, Right.ADMIN),
@@ -72,8 +70,6 @@ ACCOUNTS: Final = (
         body_bytes=documents_page.MOST_BYTES,
     ),
     get(ACCOUNT + "/suggestions", "suggestions", suggestions_page.show_suggestions, Right.VIEW),
-    get(ACCOUNT + "/learn", "learn", overview.show_learning, Right.VIEW),
-    post(ACCOUNT + "/learn/withdraw", "learn_withdraw", overview.withdraw, Right.LEAD),
     get(ACCOUNT + "/limits", "limits", limits_page.show_limits, Right.VIEW),
     get(ACCOUNT + "/settings", "settings", settings_page.show_settings, Right.VIEW),
     post(ACCOUNT + "/settings", "settings_post", settings_page.save_settings, Right.ADMIN),

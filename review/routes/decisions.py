@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.decision import page, prompt_page, replay_page
+from review.decision import page, prompt_page
 from review.http.page_routes import get, post
 from review.lists import decisions_page, jobs_page, list_layout_page, list_search, views_page
 
 DECISIONS: Final = (
     get("/decisions/search", "decision_search", list_search.suggest_filters, Right.VIEW),
+    get("/decisions/count", "decisions_count", decisions_page.show_count, Right.VIEW),
     post("/decisions/layout", "decisions_layout", list_layout_page.save_layout, Right.VIEW),
     # one decision
     get("/decisions/{decision_id}", "decision", page.show_decision, Right.VIEW),
     post("/decisions/{decision_id}/reveal", "decision_reveal", page.reveal_texts, Right.VIEW),
+    get("/decisions/{decision_id}/panels/{names}", "decision_panels", page.show_panels, Right.VIEW),
     get("/decisions/{decision_id}/similar", "decision_similar", page.show_similar, Right.VIEW),
     get("/decisions/{decision_id}/prompt", "decision_prompt", prompt_page.show_prompt, Right.AUDIT),
-    get("/decisions/{decision_id}/replay", "decision_replay", replay_page.show_replay, Right.LEAD),
     # the list of decisions, views, exports
     get("/decisions", "decisions", decisions_page.list_decisions, Right.VIEW),
     get("/views", "views", views_page.list_views, Right.VIEW),

@@ -6,8 +6,7 @@ from typing import Final
 
 from review.access import Right
 from review.first_run import message_page, models_page, sample_page
-from review.http.page_routes import get, post
-from review.routes.accounts import ACCOUNT
+from review.http.page_routes import ACCOUNT, get, post
 
 FIRST_RUN: Final = (
     get("/first-steps/models", "model_test", models_page.show_model_test, Right.ADMIN),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.http.page_routes import get, post
+from review.http.page_routes import ACCOUNT, get, post
 from review.owner import home_page, one_rule_page, sentences_page
-from review.routes.accounts import ACCOUNT
 
 OWNER: Final = (
     get(ACCOUNT + "/home", "owner_home", home_page.show_owner_home, Right.VIEW),

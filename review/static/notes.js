@@ -29,13 +29,25 @@
     keep(key, "");
   }
   forget();
-  for (const field of all("textarea[data-draft]")) {
+  const kept = new WeakSet();
+  function keepDrafts() {
+    for (const field of all("textarea[data-draft]")) if (!kept.has(field)) keepDraft(field);
+  }
+  function keepDraft(field) {
+    kept.add(field);
     const key = `hushgate:${person}:${field.dataset.draft}`;
     const found = stored(key);
     if (found && !field.value && Date.now() - found.at < DRAFT_DAYS * 864e5) field.value = found.text;
     field.addEventListener("input", () => keep(key, field.value));
     field.form?.addEventListener("submit", () => sessionStorage.setItem("hushgate:sent", key));
   }
+  keepDrafts();
+  // parts that load on their own have fields too, and may hold what the address points at
+  document.addEventListener("htmx:after:swap", () => {
+    keepDrafts();
+    const target = location.hash.length > 1 && !one(":target") && document.getElementById(location.hash.slice(1));
+    if (target) target.scrollIntoView();
+  });
   try {
     for (const key of Object.keys(localStorage).filter((each) => each.startsWith("hushgate:"))) {
       const found = stored(key);

@@ -76,9 +76,16 @@ async def load_subject(visit: Visit, subject: Subject, cursor: str | None) -> Su
         counts = await subject_figures.count_outcomes(connection, subject)
         notes = await subjects.list_notes(connection, subject)
         tags = await subjects.list_tags(connection, subject)
-        conversation = None
+        answers: tuple[ConversationAnswer, ...] = ()
+        escalations: tuple[ConversationEscalation, ...] = ()
         if subject.kind is SubjectKind.CONVERSATION:
-            conversation = await _load_conversation(visit, connection, subject)
+            escalations = await subject_figures.list_escalations(connection, subject)
+            answers = await subject_figures.list_answers(connection, subject)
+    conversation = None
+    if subject.kind is SubjectKind.CONVERSATION:
+        ids = ConversationIds(user_id=subject.user_id, conversation_id=subject.id)
+        owner = await conversation_owners.load_owner(visit.store.pool, ids)
+        conversation = ConversationRecord(owner=owner, escalations=escalations, answers=answers)
     return SubjectRecord(
         history=history,
         counts=counts,
@@ -110,13 +117,4 @@ async def _load_history(
             row["id"]: cover_reason(covered, {**row, "hot_categories": scores.get(row["id"])})
             for row in page.rows
         },
-    )
-
-
-async def _load_conversation(visit: Visit, connection: Connection, subject: Subject) -> ConversationRecord:
-    ids = ConversationIds(user_id=subject.user_id, conversation_id=subject.id)
-    return ConversationRecord(
-        owner=await conversation_owners.load_owner(visit.store.pool, ids),
-        escalations=await subject_figures.list_escalations(connection, subject),
-        answers=await subject_figures.list_answers(connection, subject),
     )

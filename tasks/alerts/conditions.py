@@ -39,7 +39,7 @@ def server_away(now: Situation) -> Iterator[str]:
 
 
 def nothing_decided(now: Situation) -> Iterator[str]:
-    """Entries wait, and the last decision is too long ago."""
+    """No decision for too long, while entries wait."""
     stream, stored = now.fleet.stream, now.fleet.stored
     if stream is None or stored is None or stream.oldest_age_s <= STALLED_S:
         return
@@ -62,7 +62,7 @@ def workers_missing(now: Situation) -> Iterator[str]:
 
 
 def tasks_not_run(now: Situation) -> Iterator[str]:
-    """Beat sends nothing, or no worker runs what it sends."""
+    """Beat sends no task, or no worker runs the tasks of beat."""
     stream = now.fleet.stream
     if stream and stream.beat_age_s >= KEPT_S:
         yield "no beat has sent a task in the last day"
@@ -136,7 +136,7 @@ def frequent_blocks(now: Situation) -> Iterator[str]:
 
 
 def upstream_not_called(now: Situation) -> Iterator[str]:
-    """Workers do not call an upstream, because it failed several times in a row."""
+    """Upstreams that workers do not call, after several failures in a row."""
     for upstream, workers in now.not_called:
         yield f"{workers} workers do not call the upstream {upstream}: its breaker is open"
 

@@ -1,4 +1,4 @@
-"""The alerts that the last check found, kept in Redis for the next one."""
+"""The alerts that the last check found, kept in Redis for the next check."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def load_known(url: str, stream: str) -> dict[str, AlertState]:
 
 
 async def keep_known(url: str, stream: str, states: Mapping[str, AlertState]) -> None:
-    """Keep the states instead of the earlier ones.
+    """Keep the states in place of the earlier states.
 
     Raises:
         RedisError: Redis did not answer.

@@ -21,7 +21,7 @@ REACH_S: Final = 10.0
 
 
 def alert_body(change: AlertChange, *, stream: str, at: datetime) -> dict[str, Any]:
-    """What the webhook gets; ``text`` is the whole of it for chats, ``key`` is the same for begin and end."""
+    """The body for the webhook; ``text`` has all facts for chats, ``key`` is the same for begin and end."""
     alert, state = change.alert, "firing" if change.firing else "resolved"
     return {
         "key": f"hushgate/{stream}/{alert.name}",

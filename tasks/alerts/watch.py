@@ -24,13 +24,13 @@ LAST_CHECK_S: Final = 5.0
 
 
 def found_alerts(now: Situation) -> dict[str, tuple[str, ...]]:
-    """Alert -> its sentences, of those whose condition holds."""
+    """Name of each alert whose condition holds -> its sentences."""
     found = {each.name: tuple(each.check(now)) for each in ALERTS}
     return {name: sentences for name, sentences in found.items() if sentences}
 
 
 class AlertWatch:
-    """Checks again and again; it remembers what Redis, when away, cannot."""
+    """Checks alerts repeatedly; keeps the known alerts in memory while Redis does not answer."""
 
     def __init__(self, settings: FleetSettings) -> None:
         self._settings = settings
@@ -48,7 +48,7 @@ class AlertWatch:
         self._thread.join(timeout=LAST_CHECK_S)
 
     def check(self) -> Situation:
-        """Judge all alerts once and post what changed; the situation that was judged."""
+        """Judge all alerts once and post the changes; the situation that was judged."""
         settings = self._settings
         url = settings.database_url.get_secret_value()
         now = asyncio.run(load_situation(settings, url, workers=settings.alerts_workers))

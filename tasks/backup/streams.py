@@ -1,4 +1,4 @@
-"""Saves and loads what only Redis has, as JSON lines.
+"""Saves and loads the data that only Redis has, as JSON lines.
 
 Lanes, owners, heartbeats and pending lists are left out: workers make them from the entries.
 """
@@ -29,7 +29,7 @@ DOUBLED: Final = "shards: they were doubled meanwhile; back up again into anothe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedStreams:
-    """What was saved.
+    """The contents of a saved file.
 
     Attributes:
         last_id: the newest id of each stream of events when saving began, with the mark of its shard; every

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tasks.entries.gate import Gate
+from tasks.entries.recording import recorder_of, with_recording
 from tasks.fairness.overload import Overload
 from tasks.limits.account_limits import AccountLimits
 from tasks.limits.spending import Spending
 from tasks.metrics.process import WorkerMetrics
-from tasks.replays.recording import recorder_of, with_recording
 from tasks.tracing.start import Traces
 from worker.model import Decision, Json
 from worker.pipeline import decide

@@ -13,12 +13,12 @@ from uuid import UUID
 import structlog
 
 from worker.account_settings import AccountRejected, changed
+from worker.arms import RunningRollout
 from worker.assessment import Delivery, Policy, parse_delivery, parse_policy
 from worker.assessment.policies.designs import NO_DEFAULTS
 from worker.cancellation import cancel_all
 from worker.errors import PolicyRejected, RuleRejected, StorageUnavailable
 from worker.model import Account, BudgetReached, ConversationState, Event, Json, Owner
-from worker.rollouts.arms import RunningRollout
 from worker.rules import CompiledRules, compile_rules
 from worker.steps.run import EventCase
 

@@ -17,7 +17,7 @@ from tasks.shards.clients import LuaScript, connect_sync
 log = structlog.get_logger(__name__)
 
 KEPT_S: Final = 86_400
-"""The longest age that is known; a missing key is as old."""
+"""The longest age that is known; a missing key has this age."""
 LATE_S: Final = 60.0
 """Beat sends a task every 10 s."""
 SEEN_S: Final = 30
@@ -80,7 +80,7 @@ async def load_beats(redis: AsyncRedis, stream: str) -> tuple[str, ...]:
 
 
 async def load_ages(redis: AsyncRedis, stream: str) -> tuple[float, float]:
-    """Seconds since beat sent a task, and since a worker ran one; ``KEPT_S`` when it is longer ago."""
+    """Seconds since beat sent a task, and since a worker ran a task of beat; ``KEPT_S`` at most."""
     sent, ran = [await redis.pttl(key) for key in (beat_key(stream), tasks_key(stream))]
     return _age_s(sent), _age_s(ran)
 

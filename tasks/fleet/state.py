@@ -1,4 +1,4 @@
-"""The figures of the fleet, each server's apart: one that does not answer hides only its own."""
+"""The figures of the fleet, by server: a server that does not answer hides only its own figures."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class StreamState:
     Attributes:
         accepted: entries that were ever added.
         entries: entries that are not finished.
-        oldest_age_s: age of the oldest of them; 0 without one.
+        oldest_age_s: age of the oldest unfinished entry; 0 without entries.
         workers: workers with a heartbeat.
-        beat_age_s: since beat sent a task; a day when that is longer ago.
-        tasks_age_s: since a worker ran a task of beat; the same.
-        beats: beats that sent a task in the last 30 s; there must be one.
-        shards: the shards that publishers use, and earlier ones that hold entries or do not answer.
+        beat_age_s: seconds since beat sent a task, at most a day.
+        tasks_age_s: seconds since a worker ran a task of beat, at most a day.
+        beats: beats that sent a task in the last 30 s; exactly one is right.
+        shards: the shards that publishers use, and earlier shards that do not answer.
     """
 
     accepted: int
@@ -77,10 +77,10 @@ class StreamState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetState:
-    """What the servers said at ``at``; None for one that did not answer.
+    """The answers of the servers at ``at``; None for a server that did not answer.
 
     Attributes:
-        imbalance: None also while a shard does not answer: what it accepted is not known.
+        imbalance: None also while a shard does not answer: its count of accepted entries is not known.
         errors: the type of error of each server that did not answer.
     """
 
@@ -92,10 +92,10 @@ class FleetState:
 
 
 async def load_stream_state(redis: Redis, stream: str) -> StreamState:
-    """The state of the stream; of a missing one zeros.
+    """The state of the stream; zeros for a missing stream.
 
     Raises:
-        RedisError: Redis did not answer; one shard that does not is not ``up``.
+        RedisError: Redis did not answer; a single shard that does not answer is not ``up`` instead.
     """
     layout = await load_layout(redis, stream)
     streams = list(layout.streams())
@@ -189,7 +189,7 @@ async def _stream(settings: StreamSettings) -> StreamState:
 
 
 async def _answered(server: str, read: Callable[[], Awaitable[Any]], errors: dict[str, str]) -> Any:
-    """What was read; None, a line in the log and an entry of ``errors``, when the server did not answer."""
+    """The result of ``read``; None, a log line and an entry of ``errors`` when the server did not answer."""
     try:
         return await read()
     except (RedisError, OSError, StorageUnavailable) as error:

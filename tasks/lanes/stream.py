@@ -149,10 +149,6 @@ class Lanes:
         self._reap = LuaScript(redis, script("prelude", "reap"))
         self._repair = LuaScript(redis, script("prelude", "repair"))
 
-    def follow(self, key: str) -> None:
-        """Use another key of the stream from now on: its shard was sealed."""
-        self.stream = key
-
     async def prepare(self) -> None:
         """Create the stream and its group if missing; the group begins at the stream's first entry."""
         await self._prepare(keys=[self.stream], args=[GROUP])

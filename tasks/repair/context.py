@@ -17,9 +17,9 @@ class RepairContext:
     """Both servers, and which rows and entries are looked at.
 
     Attributes:
-        since: rows of before are not looked at.
-        is_chosen: a person chose ``since``: also what was sent before Redis came back empty is looked at.
-        older_than: neither are rows and entries of the last moments, which a worker may be about to finish.
+        since: earlier rows are not checked.
+        is_chosen: a person chose ``since``: entries sent before Redis came back empty are checked too.
+        older_than: younger rows and entries are not checked: a worker may be about to finish them.
         limit: most breaches of one kind.
         person: who repairs, for the access log.
     """

@@ -1,4 +1,4 @@
-"""Every kind of breach: how it is found, and how it is put right."""
+"""Every kind of breach: how to find and repair breaches of the kind."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Kind:
     """A kind of breach.
 
     Attributes:
-        repair: what ``fix`` does, as a sentence; where it is None, what a person can do.
-        fix: puts findings right that are still there; the subjects of those that it changed.
+        repair: what ``fix`` does, as a sentence; without ``fix``, what a person can do.
+        fix: repairs findings that are still there; returns the subjects of the repaired findings.
     """
 
     breach: Breach
@@ -50,13 +50,6 @@ def _of_lanes(breach: Breach, find: Find, repair: str) -> Kind:
     return Kind(breach=breach, repair=repair, find=find, fix=_each(_restore))
 
 
-def _query(breach: Breach) -> Find:
-    async def find(context: RepairContext) -> list[FoundBreach]:
-        return await finding.find(context.pool, breach, context.window)
-
-    return find
-
-
 KINDS: Final = (
     _of_lanes(Breach.ENTRY_IN_NO_LANE, lanes.entries_in_no_lane, "put it into its lane; a worker decides it"),
     _of_lanes(
@@ -73,7 +66,7 @@ KINDS: Final = (
     Kind(
         breach=Breach.EVENT_DECIDED_TWICE,
         repair="the audit is append-only: review both decisions, and take the wrong reply back",
-        find=_query(Breach.EVENT_DECIDED_TWICE),
+        find=lambda context: finding.events_decided_twice(context.pool, context.window),
         fix=None,
     ),
     Kind(
@@ -128,7 +121,7 @@ BY_NAME: Final = {kind.breach: kind for kind in KINDS}
 
 
 async def find_all(context: RepairContext, kinds: Sequence[Kind] = KINDS) -> list[FoundBreach]:
-    """Every breach of these kinds; the sums are looked at when nothing else explains them."""
+    """Every breach of these kinds; sums are checked when no other breach explains a difference."""
     found = [each for kind in kinds if kind.breach not in SUMS for each in await kind.find(context)]
     if any(each.breach not in BESIDE_SUMS for each in found):
         return found
@@ -136,7 +129,7 @@ async def find_all(context: RepairContext, kinds: Sequence[Kind] = KINDS) -> lis
 
 
 async def repair(context: RepairContext, kind: Kind, found: Sequence[FoundBreach]) -> frozenset[str]:
-    """Put findings of one kind right; the subjects of those that were still there."""
+    """Repair findings of one kind; the subjects of the findings that were still there."""
     if kind.fix is None:
         return frozenset()
     done = await kind.fix(context, found)

@@ -93,7 +93,7 @@ async def lanes_of_lost_workers(context: RepairContext) -> list[FoundBreach]:
 
 
 async def restore(context: RepairContext, finding: FoundBreach) -> bool:
-    """Put one breach of the lanes right; False when it is gone meanwhile."""
+    """Put one breach of the lanes right; False when the breach is gone meanwhile."""
     layout = await load_layout(context.redis, context.settings.stream)
     place, name = layout.place_of(finding.subject)
     match finding.breach:

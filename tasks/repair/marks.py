@@ -1,4 +1,4 @@
-"""What the marks of the outgoing streams prove: an entry was sent, also where a reader deleted it since."""
+"""Marks of the outgoing streams prove that an entry was sent, also after a reader deleted the entry."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tasks.sending.once_stream import MARK_TTL_S, begun_key
 
 PAGE: Final = 500
 MARGIN: Final = timedelta(hours=12)
-"""A mark ends before its row is so old; a row near that age proves nothing."""
+"""Rows within this time of the life of marks are left out: a missing mark proves nothing there."""
 
 CLOCKS: Final = timedelta(seconds=5)
-"""Entries of so short a time before may be of after: the clocks of Redis and Postgres differ."""
+"""The clocks of Redis and Postgres may differ by so much."""
 
 
 class Sent(Protocol):
@@ -51,10 +51,10 @@ class Emptied:
 async def without_emptied(
     context: RepairContext, stream: str, sent: Sequence[AnySent], found: Sequence[bool]
 ) -> tuple[list[AnySent], Emptied | None]:
-    """Those without a mark, and whether Redis came back empty.
+    """The entries without a mark, and whether Redis came back empty.
 
-    Without a start that a person chose, what was sent before that is left out: its readers have read it, and
-    would get it a second time.
+    Unless a person chose the start, entries sent before Redis came back are left out: their readers have read
+    these entries, and would get them a second time.
     """
     lost = [each for each, is_there in zip(sent, found, strict=True) if not is_there]
     stored = await context.redis.get(begun_key(stream))
@@ -78,7 +78,7 @@ def window_of_marks(context: RepairContext) -> Window:
 
 
 async def existing(redis: Redis, keys: Sequence[str]) -> list[bool]:
-    """Of each key of a mark whether it exists."""
+    """Whether each key of a mark exists."""
     found: list[bool] = []
     for first in range(0, len(keys), PAGE):
         pipe = redis.pipeline(transaction=False)

@@ -10,7 +10,7 @@ from db.repair.finding import SentEvent
 from db.repair.model import Breach, FoundBreach
 from tasks.repair import marks
 from tasks.repair.context import RepairContext
-from tasks.sending.escalation_entries import entry_mark
+from tasks.sending.escalations import entry_mark
 from tasks.sending.once_stream import marks_of
 from worker.webhooks.types import WebhookType
 
@@ -33,20 +33,18 @@ async def outgoing_not_on_stream(context: RepairContext) -> list[FoundBreach]:
 
 
 async def send_again(context: RepairContext, each: FoundBreach) -> bool:
-    """Let the relays send an entry that Redis has lost, unless it is there again; no webhook repeats it."""
+    """Let the relays send a lost entry, unless Redis has the entry again; webhooks are not repeated."""
     event_type, _, key = each.subject.partition(" ")
     sent = SentEvent(type=event_type, key=key, account=each.account or "", sent_at=context.now)
 
     async def is_lost() -> bool:
         return bool(await _lost(context, [sent]))
 
-    return await fixing.fix(
-        context.pool, each, person=context.person, since=context.since, now=context.now, is_wrong=is_lost
-    )
+    return await fixing.fix(context.pool, each, is_lost, person=context.person, since=context.since)
 
 
 async def _lost(context: RepairContext, sent: Sequence[SentEvent]) -> list[SentEvent]:
-    """Those without a mark, but no opening whose closing is on the stream: it would seem open again."""
+    """Events without a mark, without openings whose closing is on the stream: they would seem open again."""
     own = await marks.existing(context.redis, [_mark_key(context, each.type, each.key) for each in sent])
     lost = [each for each, is_there in zip(sent, own, strict=True) if not is_there]
     closings = [_mark_key(context, OutgoingEventType.ESCALATION_CLOSED, each.key) for each in lost]

@@ -14,7 +14,7 @@ from tasks.repair import marks, retry
 from tasks.repair.context import RepairContext
 from tasks.repair.marks import PAGE, Emptied
 from tasks.sending.once_stream import marks_of
-from tasks.sending.relay import mark_sent
+from tasks.sending.replies import mark_sent
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import LuaScript
 
@@ -114,15 +114,13 @@ async def mark_all_sent(context: RepairContext, found: Sequence[FoundBreach]) ->
 
 
 async def send_again(context: RepairContext, each: FoundBreach) -> bool:
-    """Let the relays send a reply that Redis has lost, unless it is there again."""
+    """Let the relays send a reply that Redis has lost, unless Redis has the reply again."""
 
     async def is_lost() -> bool:
         return not await _is_sent(context, each.subject)
 
     since = marks.window_of_marks(context).since
-    return await fixing.fix(
-        context.pool, each, person=context.person, since=since, now=context.now, is_wrong=is_lost
-    )
+    return await fixing.fix(context.pool, each, is_lost, person=context.person, since=since)
 
 
 async def remove_further_entries(context: RepairContext, found: Sequence[FoundBreach]) -> frozenset[str]:
@@ -140,7 +138,7 @@ async def remove_further_entries(context: RepairContext, found: Sequence[FoundBr
 
 
 async def allow_retry(context: RepairContext, each: FoundBreach) -> bool:
-    """Let a dead letter be published again, unless its new entry was found or it was published anew."""
+    """Let a dead letter be published again, unless its entry was found or the letter was published anew."""
 
     async def is_lost() -> bool:
         if not await _lost_retries(context, letter=each.subject):
@@ -148,9 +146,7 @@ async def allow_retry(context: RepairContext, each: FoundBreach) -> bool:
         await retry.forget(context.redis, context.settings.stream, each.subject)
         return True
 
-    return await fixing.fix(
-        context.pool, each, person=context.person, since=context.since, now=context.now, is_wrong=is_lost
-    )
+    return await fixing.fix(context.pool, each, is_lost, person=context.person, since=context.since)
 
 
 def _outgoing_streams(context: RepairContext) -> tuple[str, ...]:

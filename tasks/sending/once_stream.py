@@ -135,7 +135,7 @@ class OnceStream:
 
     @asynccontextmanager
     async def lease(self) -> AsyncIterator[Lease | None]:
-        """The right to send, for ``LEASE_S`` at most; None while another relay holds it.
+        """The right to send, for ``LEASE_S`` at most; None while another relay has the right.
 
         Read the entries to send after you have the lease.
         """
@@ -192,7 +192,7 @@ class Lease:
         return sent
 
     async def sent(self, marks: Sequence[str]) -> frozenset[str] | None:
-        """Those of these entries that were put on the stream; None when the lease has ended."""
+        """The marks of entries that were put on the stream; None when the lease has ended."""
         stream = self._stream
         keys = [stream.lease_key, *map(stream.mark_key, marks)]
         found = await stream.sent(keys=keys, args=[self._token])

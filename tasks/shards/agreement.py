@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, Final
 
 from redis import Redis
-from redis.exceptions import RedisError
 
-from tasks.shards.clients import LuaScript, ScriptWords, is_cluster_client
-from tasks.shards.layout import Shard, ShardLayout, layout_key, layout_of, require
+from tasks.shards.clients import LuaScript, ScriptWords
+from tasks.shards.layout import ShardLayout, layout_key, layout_of, require
 from worker.errors import ConfigurationError
 
 MOST_SHARDS: Final = 1024
-WAIT_MS: Final = 100
-WAITS_S: Final = 2.0
-"""For a replica to have one seal, and all of them: publishers wait meanwhile."""
 NOTICE: Final = "no stream: events are in several shards, see docs/scale.md"
-"""Value of a key where a stream was: XADD answers WRONGTYPE there, so that no event is lost in it."""
+"""Value of a key where a stream was: XADD answers WRONGTYPE there, so that the publisher keeps the event."""
 
 AGREE: Final = """#!lua flags=allow-oom
 -- KEYS[1] the stream's own name, KEYS[2] the layout; ARGV[1] shards wanted or '', ARGV[2] notice.
@@ -38,20 +31,14 @@ redis.call('SET', KEYS[2], ARGV[1])
 return ARGV[1]
 """
 SEAL: Final = """#!lua flags=allow-oom
--- KEYS[1] stream, KEYS[2] its key from now on; ARGV[1] notice. Nothing can be added to the stream after it.
--- Group, pending entries and counters move along. Answers how many entries it has. Repeated before each
--- count: a failover may lose it. An empty stream under the new key is what a PREPARE made after that.
-local kind = redis.call('TYPE', KEYS[1]).ok
-if kind ~= 'string' then
-  if kind == 'stream' then
-    if redis.call('XLEN', KEYS[2]) > 0 then
-      return redis.error_reply('ERR both keys of the shard hold events')
-    end
-    redis.call('RENAME', KEYS[1], KEYS[2])
-  end
-  redis.call('SET', KEYS[1], ARGV[1])
-end
-return redis.call('XLEN', KEYS[2])
+-- KEYS[1] stream, KEYS[2] its key from now on; ARGV[1] notice, ARGV[2] 'count': only count. Answers how many
+-- entries it has. An empty stream is sealed: nothing can be added to it, and its counters are kept.
+if redis.call('TYPE', KEYS[1]).ok == 'string' then return 0 end
+local left = redis.call('XLEN', KEYS[1])
+if left > 0 or ARGV[2] then return left end
+if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('RENAME', KEYS[1], KEYS[2]) end
+redis.call('SET', KEYS[1], ARGV[1])
+return 0
 """
 SWITCH: Final = """#!lua flags=allow-oom
 -- KEYS[1] layout; ARGV[1] the one expected, ARGV[2] the new one. Answers the one that is stored then.
@@ -60,11 +47,6 @@ if found ~= ARGV[1] then return found end
 redis.call('SET', KEYS[1], ARGV[2])
 return ARGV[2]
 """
-
-
-def sealing(shard: Shard) -> ScriptWords:
-    """Keys and arguments of SEAL, which seals a shard, if it is not, and answers how many entries it has."""
-    return {"keys": [shard.name, shard.sealed], "args": [NOTICE]}
 
 
 def agreement(stream: str, shards: int | None) -> ScriptWords:
@@ -89,47 +71,28 @@ def current_layout(redis: Redis, stream: str) -> ShardLayout:
     return layout_of(stream, stored)
 
 
-def unfinished(redis: Redis, layout: ShardLayout) -> dict[Shard, int]:
-    """Entries of sealed shards that are not decided yet, by shard; none of those that are empty."""
-    seal = LuaScript(redis, SEAL)
-    counts: dict[Shard, Any] = {shard: seal.run(**sealing(shard)) for shard in layout.sealed()}
-    return {shard: int(count) for shard, count in counts.items() if count}
+def double(redis: Redis, stream: str) -> tuple[ShardLayout, int]:
+    """Use twice as many shards, if all shards are empty; the layout now, and how many events are left.
 
-
-def double(redis: Redis, stream: str) -> ShardLayout:
-    """Seal every shard, then let publishers and workers use twice as many; the new layout.
-
-    Publishers that come between the first seal and the switch wait for it. Safe to repeat after a failure: no
-    event is lost, and none can be published before the switch is made.
+    The order of conversations holds, as every event of the earlier shards is decided. Publishers that come
+    between the first seal and the switch wait for it. Safe to repeat after a failure.
 
     Raises:
-        ConfigurationError: the shards of the last doubling still drain, or there would be too many.
+        ConfigurationError: there would be too many shards.
     """
     layout = current_layout(redis, stream)
-    if left := sum(unfinished(redis, layout).values()):
-        raise ConfigurationError(f"shards: {left} events of the last doubling are not decided yet; wait")
     if 2 * layout.shards > MOST_SHARDS:
         raise ConfigurationError(f"shards: expected at most {MOST_SHARDS}, got {2 * layout.shards}")
-    until = time.monotonic() + WAITS_S
-    for shard in layout.current():
-        LuaScript(redis, SEAL).run(**sealing(shard))
-        _wait_for_replica(redis, shard, min(WAIT_MS, int((until - time.monotonic()) * 1000)))
-    before, after = (",".join(map(str, each)) for each in _epochs(layout))
-    stored: Any = LuaScript(redis, SWITCH).run(keys=[layout_key(stream)], args=[before, after])
-    return layout_of(stream, stored)
+    if left := _left(redis, layout, NOTICE, "count") or _left(redis, layout, NOTICE):
+        return layout, left
+    epochs = (layout.epochs, (*layout.epochs, 2 * layout.shards))
+    stored: Any = LuaScript(redis, SWITCH).run(
+        keys=[layout_key(stream)], args=[",".join(map(str, each)) for each in epochs]
+    )
+    return layout_of(stream, stored), 0
 
 
-def _wait_for_replica(redis: Redis, shard: Shard, most_ms: int) -> None:
-    """Give a replica time to have the seal; without it, a worker seals again after a failover."""
-    if most_ms <= 0:  # WAIT takes 0 as forever
-        return
-    asked: Any = redis
-    node = {"target_nodes": asked.get_node_from_key(shard.name)} if is_cluster_client(redis) else {}
-    with suppress(RedisError):
-        if asked.info("replication", **node)["connected_slaves"]:
-            asked.execute_command("WAIT", 1, most_ms, **node)
-
-
-def _epochs(layout: ShardLayout) -> Iterator[tuple[int, ...]]:
-    yield layout.epochs
-    yield (*layout.epochs, 2 * layout.shards)
+def _left(redis: Redis, layout: ShardLayout, *args: str) -> int:
+    """What SEAL answers, over all shards."""
+    seal = LuaScript(redis, SEAL)
+    return sum(int(seal.run(keys=[each.name, each.sealed], args=args)) for each in layout.current())

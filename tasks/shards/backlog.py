@@ -39,7 +39,7 @@ class ShardBacklog:
 
 
 async def shard_backlog(redis: Redis, found: ShardStream) -> ShardBacklog:
-    """The figures of one shard; zeros when it is new."""
+    """The figures of one shard; zeros for a new shard."""
     try:
         info: Any = await redis.xinfo_stream(found.key)
     except ResponseError:

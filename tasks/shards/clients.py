@@ -99,7 +99,7 @@ async def server_info(redis: Redis, section: str, key: str) -> dict[str, Any]:
 
 
 async def close(redis: Redis) -> None:
-    """Close a client; that of a cluster keeps its connections open while it looks for a new primary."""
+    """Close a client and the connections that a cluster's client keeps while it looks for a new primary."""
     asked: Any = redis
     if isinstance(asked, RedisCluster):
         await asked.nodes_manager.aclose()
@@ -115,7 +115,7 @@ class ScriptWords(TypedDict):
 
 
 class LuaScript:
-    """A script by its hash; a node that does not know it gets its text.
+    """Runs a script by its hash; a node that does not know the hash gets the text.
 
     The script object of redis-py loads it on every primary of a cluster instead, which fails while any of
     them is down.

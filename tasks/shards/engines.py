@@ -22,15 +22,12 @@ LOOK_S: Final = 1.0
 """Pause between two looks at the layout, each one GET."""
 FIRST_LOOK_S: Final = 0.25
 """The same until Redis has answered once."""
-DRAIN_LOOK_S: Final = 0.05
-"""The same while the shards of an earlier layout drain."""
 
 
 class ShardEngines:
     """The engines of one worker, which share its places.
 
-    After a doubling the engine of a new shard starts when the shard that held its conversations is empty, so
-    that the order of a conversation holds; the engine of an empty sealed shard ends.
+    After a doubling the engines of the new shards start; the earlier shards are empty, and their engines end.
 
     Args:
         lanes: of this worker.
@@ -54,7 +51,6 @@ class ShardEngines:
         self._open_engine = open_engine
         self._engines: dict[Shard, Engine] = {}
         self._runs: dict[Shard, asyncio.Task[None]] = {}
-        self._empty: set[Shard] = set()
         self._draining = asyncio.Event()
 
     @property
@@ -99,27 +95,12 @@ class ShardEngines:
         except (RedisError, OSError) as error:
             log.warning("shards_not_read", error=type(error).__name__)
             return LOOK_S if self._engines else FIRST_LOOK_S
-        await self._find_empty()
         self._places.share_among(layout.shards)
-        needed = set(layout.sealed()) - self._empty
         for shard in layout.current():
-            before = layout.predecessor(shard)
-            if before is None or before in self._empty:
-                needed.add(shard)
-        for shard in needed:
             self._start(shard)
-        for shard in self._engines.keys() - needed:  # empty, or never used: the number was agreed later
+        for shard in self._engines.keys() - set(layout.current()):  # doubled, or agreed after the start
             self._engines[shard].drain()
-        return LOOK_S if self._empty >= set(layout.sealed()) else DRAIN_LOOK_S
-
-    async def _find_empty(self) -> None:
-        """Note the sealed shards that have drained; nothing can be added to them."""
-        for shard in self._lanes.layout.sealed():
-            try:
-                if shard not in self._empty and not await self._lanes.unfinished(shard):
-                    self._empty.add(shard)
-            except (RedisError, OSError) as error:  # the others go on
-                log.warning("shards_not_read", stream=shard.name, error=type(error).__name__)
+        return LOOK_S
 
     def _start(self, shard: Shard) -> None:
         if shard in self._engines or self._draining.is_set():

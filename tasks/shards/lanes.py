@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from redis.asyncio import Redis
 
 from tasks.lanes.stream import Lanes, NewerEntry
-from tasks.shards.agreement import AGREE, SEAL, agreement, sealing
+from tasks.shards.agreement import AGREE, agreement
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import LuaScript, close
 from tasks.shards.layout import Shard, ShardLayout, layout_of, require, shard_number
@@ -57,15 +57,12 @@ class ShardedLanes:
         self.layout = require(layout_of(stream, stored), shards)
 
     async def look(self) -> ShardLayout:
-        """Read the layout again; lanes of shards that were sealed go on under their new key.
+        """Read the layout again.
 
         Raises:
             RedisError: Redis did not answer.
         """
         self.layout = await load_layout(self.redis, self.layout.stream)
-        for shard in self.layout.sealed():
-            if shard.mark in self._lanes:
-                self._lanes[shard.mark].follow(shard.sealed)
         return self.layout
 
     def of(self, shard: Shard) -> Lanes:
@@ -74,8 +71,6 @@ class ShardedLanes:
         if found is None:
             client = self._another() if self._another else self.redis
             found = self._lanes[shard.mark] = self._open(shard, client)
-            if shard in self.layout.sealed():
-                found.follow(shard.sealed)
         return found
 
     async def close(self) -> None:
@@ -83,14 +78,6 @@ class ShardedLanes:
         for lanes in self._lanes.values():
             if lanes.redis is not self.redis:
                 await close(lanes.redis)
-
-    async def unfinished(self, shard: Shard) -> int:
-        """Entries of a sealed shard that have no outcome; sealed again when a failover lost that.
-
-        Raises:
-            RedisError: Redis did not answer.
-        """
-        return int(await LuaScript(self.redis, SEAL)(**sealing(shard)))
 
     async def begin_run(self, entry_id: str) -> int:
         """``Lanes.begin_run`` of the entry's shard."""

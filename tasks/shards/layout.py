@@ -50,17 +50,13 @@ class Shard:
 
     @property
     def sealed(self) -> str:
-        """The key of its stream after the shards were doubled: it only drains then."""
+        """The key of its stream after the shards were doubled: empty, it keeps the count of entries."""
         return f"{self.prefix}sealed"
 
     @property
     def mark(self) -> str:
         """The suffix of its entry ids outside Redis; Redis numbers the entries of each stream separately."""
         return "" if self.of == 1 else f"@{self.number}/{self.of}"
-
-    def predecessor(self, of: int) -> Shard:
-        """The shard that held its conversations when there were ``of``."""
-        return Shard(stream=self.stream, number=self.number % of, of=of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,18 +88,13 @@ class ShardLayout:
         return _shards(self.stream, self.shards)
 
     def sealed(self) -> tuple[Shard, ...]:
-        """Shards of earlier times, which drain or are empty."""
+        """Shards of earlier times, which are empty."""
         return tuple(shard for of in self.epochs[:-1] for shard in _shards(self.stream, of))
 
     def streams(self) -> Iterator[ShardStream]:
-        """Every stream that may hold entries, the oldest first."""
+        """Every stream that has counters, the oldest first; only the current shards hold entries."""
         yield from (ShardStream(shard=shard, key=shard.sealed) for shard in self.sealed())
         yield from (ShardStream(shard=shard, key=shard.name) for shard in self.current())
-
-    def predecessor(self, shard: Shard) -> Shard | None:
-        """The shard that must be empty before this one is read; None when it never had another."""
-        before = [of for of in self.epochs if of < shard.of]
-        return shard.predecessor(before[-1]) if before else None
 
     def shard_of(self, payload: bytes) -> Shard:
         """The shard of a payload; the first one for a payload that no worker can read."""

@@ -11,7 +11,7 @@ from db.conversation_owners import OwnerCause
 from db.outgoing.events import OutgoingEvent
 from db.webhooks.queue import ClaimedDelivery
 from features.feature import merged
-from tasks.sending.escalation_entries import closed_entry, opened_entry
+from tasks.sending.escalations import closed_entry, opened_entry
 from tasks.sending.outgoing import (
     DRAFT,
     ESCALATION_CLOSED,

@@ -564,8 +564,16 @@ print(*{owner for top in tops for owner in owners.get(top, ())})
 @pytest.mark.parametrize(
     ("lock", "absent", "modules"),
     [
-        ("worker.lock", ("opentelemetry", *EXTRAS["review"], *EXTRAS["local"], "sandbox"), WORKER_MODULES),
-        ("review.lock", ("opentelemetry", *EXTRAS["local"], "sandbox"), ("cli.review.site", "gateway.app")),
+        (
+            "worker.lock",
+            ("opentelemetry", "greenlet", *EXTRAS["review"], *EXTRAS["local"], "sandbox"),
+            WORKER_MODULES,
+        ),
+        (
+            "review.lock",
+            ("opentelemetry", "greenlet", *EXTRAS["local"], "sandbox"),
+            ("cli.review.site", "gateway.app"),
+        ),
     ],
 )
 def test_lock_of_an_image_has_all_that_it_runs(
@@ -573,8 +581,8 @@ def test_lock_of_an_image_has_all_that_it_runs(
 ) -> None:
     """All imports belong to a locked distribution or to Hushgate, also where no extra is installed.
 
-    redis-py imports opentelemetry where it is installed. A virtual environment of Python 3.11 loads its
-    setuptools automatically; no module imports it.
+    redis-py imports opentelemetry and SQLAlchemy greenlet where these are installed. A virtual environment of
+    Python 3.11 loads its setuptools automatically; no module imports it.
     """
     environment = {**os.environ, "DATABASE_URL": "postgresql://h/d", "REDIS_URL": "redis://h", **KEYS}
     done = subprocess.run(

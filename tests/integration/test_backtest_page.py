@@ -14,16 +14,16 @@ from selectolax.lexbor import LexborHTMLParser
 from uuid_utils.compat import uuid7
 
 from compliance.erasure.records import ErasureKind
-from db.candidates.backtest_examples import changed_settings, examples_with
-from db.candidates.backtests import Backtest, begin_backtest, get_backtest
-from db.candidates.replaying import ReplayState
 from db.people.records import Person, Role
 from db.pool import create_pool
-from tasks.replays.backtest_job import run_backtest
 from tests.support import erasing
 from tests.support.review_world import BACKTEST_COUNTS
 from tests.support.reviewing import Visitor, add_person, site
 from tests.support.running import Running
+from trials.jobs.backtest_job import run_backtest
+from trials.pure.replay.groups import ReplayState
+from trials.store.backtest_examples import changed_settings, examples_with
+from trials.store.backtests import Backtest, begin_backtest, get_backtest
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"

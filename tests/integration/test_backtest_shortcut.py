@@ -15,19 +15,19 @@ from hypothesis import strategies as st
 
 from db.account_versions import get_version
 from db.accounts import store_account
-from db.candidates.recordings import StoredDecision
-from db.candidates.replaying import Replayer
 from db.pool import Pool, create_pool
 from tests.support.fakes import FakeClock, FakeConversations, FakeModel, FakeModerator, FakeRetriever
 from tests.support.samples import account, event, passage, scores
 from tests.unit.test_replay import ANSWER, OTHER, made, some_case
+from trials.pure.replay.deciding import compiled_version
+from trials.pure.replay.difference import DifferenceKind, outcome_of
+from trials.store.recordings import StoredDecision
+from trials.store.replaying import Replayer
 from worker.model import Account, Completion, Decision
 from worker.pipeline import decide
 from worker.ports import Ports
-from worker.replay.deciding import compiled_version
-from worker.replay.difference import DifferenceKind, outcome_of
-from worker.replay.recorder import Recorder
-from worker.replay.stored import encoded
+from worker.recordings.recorder import Recorder
+from worker.recordings.stored import encoded
 from worker.steps.run import EventCase
 
 CALM: Final = 40

@@ -8,10 +8,11 @@ from uuid import uuid4
 
 import pytest
 
-from db.answers.held import count_held
+from db.answers.held import load_held
 from db.answers.sending import MessageGone
 from db.answers.waiting import list_waiting
 from db.conversation_owners import take_conversation
+from db.pool import checkout
 from tests.support.decided import takeover
 from tests.support.shop import RETRACTIONS, Shop, opened
 from tests.support.webhooks import add_endpoint
@@ -99,8 +100,9 @@ async def test_a_deletion_closes_the_escalation_of_its_message_only(shop: Shop) 
     query = "SELECT cause, closed_by FROM escalations WHERE decision_id = %s"
     closed, still_open = (shop.rows(query, each.decision_id) for each in (made, other))
     now = CLOCK.now()
-    held = [(await count_held(shop.people, each.decision_id, now)).count for each in (made, other)]
-    listed = {each.decision_id for each in await list_waiting(shop.people, None, now=now, limit=500)}
+    async with checkout(shop.people) as people:
+        held = [(await load_held(people, each.decision_id, now)).count for each in (made, other)]
+        listed = {each.decision_id for each in await list_waiting(people, None, now=now, limit=500)}
 
     assert closed == [{"cause": "message_deleted", "closed_by": ""}]
     assert still_open == [{"cause": None, "closed_by": None}]

@@ -16,17 +16,16 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from cli.stack import Stack
-from db.figures.error_rates import ErrorDimension, ErrorRate, ErrorSelection, WrongKind, error_rates
 from db.people.records import Role
 from db.review_store import Store
 from db.reviews import queue_filling, queues
 from db.reviews.queues import Drawn, NewQueue, QueueKind, Sample, Stratum
-from review.learn.adaptive import take_steps
 from tests.conftest import create_database, database_at
 from tests.integration.test_agreement import Desk
 from tests.support.review_rows import NUMBERS, decided, store
 from tests.support.reviewing import add_person, site, stored
 from tests.support.terminal import Shell
+from trials.store.error_rates import ErrorDimension, ErrorRate, ErrorSelection, WrongKind, error_rates
 
 DAY = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=2)
 DEFINITION = Jsonb({"share": 0.5, "per": "", "most": 500, "seed": 1, "drawn": "all"})
@@ -176,8 +175,8 @@ def test_page_file_and_command_show_the_same(filled: Desk, tmp_path: Path) -> No
         wrong = person.get("/accounts/shop/learn/errors?range=never")
         refused = other.get("/accounts/shop/learn/errors")
     shell = Shell(environment={"DATABASE_URL": filled.url}, folder=tmp_path)
-    lines = shell.run("errors", "--account", "shop", "--by", "all").rows
-    written = shell.run("errors", "--account", "shop", "--transparency")
+    lines = shell.run("trials", "errors", "--account", "shop", "--by", "all").rows
+    written = shell.run("trials", "errors", "--account", "shop", "--transparency")
     rows = list(csv.DictReader(io.StringIO(file.text.lstrip("\ufeff"))))
 
     assert (page.status_code, everywhere.status_code, wrong.status_code) == (200, 200, 400)
@@ -205,10 +204,10 @@ def test_the_command_says_what_is_missing(desk: Desk, tmp_path: Path) -> None:
     store(desk.url, [decided(DAY, **sent(user_id="unreviewed"))])
     shell = Shell(environment={"DATABASE_URL": desk.url}, folder=tmp_path)
 
-    assert "open a queue of kind sample" in shell.run("errors", "--account", "unreviewed").err
-    assert "got 'nothing'" in shell.run("errors", "--account", "nothing").err
-    assert "--by: expected some of all" in shell.run("errors", "--by", "colour").err
-    assert "366 days" in shell.run("errors", "--since", "2020-01-01").err
+    assert "open a queue of kind sample" in shell.run("trials", "errors", "--account", "unreviewed").err
+    assert "got 'nothing'" in shell.run("trials", "errors", "--account", "nothing").err
+    assert "--by: expected some of all" in shell.run("trials", "errors", "--by", "colour").err
+    assert "366 days" in shell.run("trials", "errors", "--since", "2020-01-01").err
 
 
 RUNNING_ROLLOUT = """
@@ -250,10 +249,10 @@ def test_calibration_shows_bins_and_a_threshold(desk: Desk, tmp_path: Path) -> N
     store(desk.url, [decided(DAY, **sent(user_id="few"))])
     lead = add_person(desk.url, Role.LEAD)
     shell = Shell(environment={"DATABASE_URL": desk.url}, folder=tmp_path)
-    lines = shell.run("calibration", "even", "--precision", "0.7").rows
+    lines = shell.run("trials", "calibration", "even", "--precision", "0.7").rows
     proposal = next(each["proposal"] for each in lines if "proposal" in each)
     summary = next(each["summary"] for each in lines if "summary" in each)
-    few = shell.run("calibration", "few")
+    few = shell.run("trials", "calibration", "few")
     with site(desk.url) as running:
         person = running()
         person.sign_in(lead)
@@ -283,37 +282,3 @@ def test_calibration_shows_bins_and_a_threshold(desk: Desk, tmp_path: Path) -> N
     assert (made.status_code, refused.status_code) == (303, 409)
     assert "Start a rollout" in after.text
     assert stored_candidates == [{"changes": proposal["changes"], "source": "calibration"}]
-
-
-def test_an_account_with_bounds_takes_one_step_a_day(desk: Desk) -> None:
-    """Towards what the reviews support, never beyond the bounds; the reason is in the access log."""
-    desk.connection.execute(
-        "INSERT INTO ai_rules (user_id, assessment_policy, adaptive_thresholds)"
-        " SELECT user_id, assessment_policy, %s FROM ai_rules WHERE user_id = 'even'",
-        (Jsonb({"confidence": "0.94-0.99", "category:hate": "0.2-0.8"}),),
-    )
-
-    def step(days: int) -> int:
-        async def run() -> int:
-            async with Store(desk.url, size=2) as opened:
-                return await take_steps(opened, datetime.now(UTC) + timedelta(days=days))
-
-        return asyncio.run(run())
-
-    desk.connection.execute(RUNNING_ROLLOUT)
-    during = step(0)
-    desk.connection.execute("UPDATE rollouts SET state = 'finished'")
-    taken = [step(0), step(0), step(1), step(2)]
-    query = """SELECT changed_by, (assessment_policy ->> 'high_threshold')::float8 AS threshold
-               FROM ai_rules WHERE user_id = 'even' ORDER BY version DESC LIMIT 2"""
-    reasons = desk.connection.execute(
-        "SELECT detail ->> 'reason' AS reason FROM access_log WHERE person = 'adaptive' ORDER BY id"
-    ).fetchall()
-
-    assert during == 0
-    assert taken == [1, 0, 1, 0]
-    assert desk.connection.execute(query).fetchall() == [
-        {"changed_by": "adaptive", "threshold": 0.94},
-        {"changed_by": "adaptive", "threshold": 0.95},
-    ]
-    assert "confidence high_threshold 0.970 to 0.950: 300 reviews support" in reasons[0]["reason"]

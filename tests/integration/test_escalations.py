@@ -25,11 +25,13 @@ from db.escalations.closing import (
     close_due_escalations,
     close_escalation_sqlalchemy,
 )
+from db.outgoing.events import OutgoingEvent
 from db.pool import Pool
 from db.review_store import Store
-from tasks.sending.escalation_relay import EscalationRelay
+from tasks.sending.escalations import escalation_rows
 from tasks.sending.outgoing import ESCALATION_CLOSED, ESCALATION_OPENED
 from tasks.sending.relay import Relay
+from tasks.sending.replies import REPLY_ROWS
 from tests.support.decided import CLOCK, HOUR, new_event, reply_to, silence_on, takeover
 from tests.support.relays import stream_entries
 from tests.support.samples import assessment, passage
@@ -41,9 +43,9 @@ PAGES = "https://review.example.org"
 NOTICE = "A colleague will answer here."
 
 
-def relay(source: Pool, redis: Redis, pages: str | None = PAGES) -> EscalationRelay:
+def relay(source: Pool, redis: Redis, pages: str | None = PAGES) -> Relay[OutgoingEvent]:
     """A relay onto the test's stream."""
-    return EscalationRelay(source, redis, stream=STREAM, pages=pages, now=CLOCK.now)
+    return Relay(escalation_rows(pages), source, redis, stream=STREAM, now=CLOCK.now)
 
 
 async def entries(redis: Redis, name: str = STREAM) -> list[dict[str, Any]]:
@@ -205,7 +207,7 @@ async def test_a_takeover_leaves_an_escalation_open(source: Pool, database_url: 
 
 async def sent_texts(source: Pool, redis: Redis, of: Decision) -> list[dict[str, Any]]:
     """The replies of a conversation after a relay's look."""
-    await Relay(source, redis, stream=REPLIES, now=CLOCK.now).drain()
+    await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).drain()
     found = [each["data"] for each in await entries(redis, REPLIES)]
     return [each for each in found if each["conversation_id"] == of.event.conversation_id]
 

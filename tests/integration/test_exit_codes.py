@@ -30,7 +30,7 @@ ON_SERVERS = (
     ("conversations", "take", "acme", "c"),
     ("conversations", "release", "acme", "c"),
     ("dead-letters", "list"),
-    ("dead-letters", "replay", "1-1"),
+    ("dead-letters", "retry", "1-1"),
     ("accounts", "show", "acme"),
     ("accounts", "set", "acme", "--file", "-"),
     ("documents", "list", "--account", "acme"),
@@ -183,7 +183,7 @@ def test_input_that_is_rejected_ends_with_5(shell: Shell, words: tuple[str, ...]
 NEGATIVE: tuple[tuple[str, ...], ...] = (
     ("decisions", "show", UNKNOWN_ID),
     ("decisions", "review", UNKNOWN_ID, "--ruling", "agree"),
-    ("dead-letters", "replay", "9-9"),
+    ("dead-letters", "retry", "9-9"),
     ("documents", "remove", "999", "--account", "acme"),
     ("documents", "add", "none.md", "--account", "acme"),
     ("rules", "validate", "bad_rules.txt"),

@@ -14,11 +14,12 @@ import pytest
 from features.feature import FEATURES, VARIABLE, Feature, declared, parts
 
 LISTED = """
-import json
+import json, sys
 from cli.main import commands
 from db.columns import metadata
 from db.retention.declared import RETENTION
-from features.feature import in_force, parts
+from features.feature import FEATURES, in_force, items, parts
+from review.lists.filter_fields import FIELDS
 from review.routes import PAGES
 from review.shell.menu import MenuPlace, menu
 from review.shell.navigation import LINKS
@@ -37,6 +38,9 @@ print(json.dumps({
     "outgoing": [str(each) for each in BODIES],
     "kept": [each.table for each in RETENTION],
     "tables": list(metadata.tables),
+    "filters": [each.name for each in FIELDS],
+    "supervised": [each.__name__ for hook in ("background", "beat_jobs") for each in items(hook)],
+    "modules": {name: sum(each.split(".")[0] == name for each in sys.modules) for name in FEATURES},
 }))
 """
 SERVERS = {
@@ -54,7 +58,20 @@ OF_COMPLIANCE = {
     "tasks": {"hushgate.appeals", "hushgate.erasures"},
     "outgoing": {"appeal.decided"},
 }
-STAYS = {"appeals", "legal_holds", "erasures", "audit_log_leaves"}
+OF_TRIALS = {
+    "commands": {"trials candidates", "trials replay", "trials backtest", "trials eval", "trials rollouts"},
+    "pages": {"learn", "backtest", "rollout", "golden_set", "decision_replay", "learn_errors"},
+    "menu": {"learn", "decision_replay"},
+    "schedule": {"rollouts"},
+    "tasks": {"hushgate.rollouts"},
+    "filters": {"shadow"},
+    "supervised": {"run_suggesting", "run_shadows"},
+}
+OF_FEATURES = {"compliance": OF_COMPLIANCE, "trials": OF_TRIALS}
+STAYS = {
+    "compliance": {"appeals", "legal_holds", "erasures", "audit_log_leaves"},
+    "trials": {"candidates", "backtests", "shadows", "rollouts", "golden_sets", "learning_suggestions"},
+}
 
 
 def listed(**environment: str) -> dict[str, Any]:
@@ -76,15 +93,18 @@ def test_every_feature_is_in_force_by_default() -> None:
     found = listed()
 
     assert tuple(found["in_force"]) == FEATURES
-    assert all(names <= set(found[kind]) for kind, names in OF_COMPLIANCE.items())
+    for of_feature in OF_FEATURES.values():
+        assert all(names <= set(found[kind]) for kind, names in of_feature.items())
 
 
-def test_compliance_can_be_switched_off() -> None:
+@pytest.mark.parametrize("feature", OF_FEATURES)
+def test_a_feature_can_be_switched_off(feature: str) -> None:
     """Its menu, jobs, routes, commands and events are gone; its tables and their retention stay."""
-    found = listed(**{VARIABLE: ",".join(name for name in FEATURES if name != "compliance")})
+    found = listed(**{VARIABLE: ",".join(name for name in FEATURES if name != feature)})
 
-    assert not any(names & set(found[kind]) for kind, names in OF_COMPLIANCE.items())
-    assert set(found["tables"]) & set(found["kept"]) >= STAYS
+    assert not any(names & set(found[kind]) for kind, names in OF_FEATURES[feature].items())
+    assert set(found["tables"]) & set(found["kept"]) >= STAYS[feature]
+    assert found["modules"][feature] <= 8, "only what declares it, its tables and their retention is imported"
 
 
 def test_an_unknown_feature_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from db.people.records import Role
 from tests.support.review_world import World, golden_set
 from tests.support.reviewing import Visitor, add_person, site
 from tests.support.running import Running
-from worker.evaluation.items import GoldenContent, content_json
+from trials.pure.evaluation.items import GoldenContent, content_json
 
 NUMBERS = count(1)
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays."]}

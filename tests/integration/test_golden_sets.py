@@ -13,7 +13,7 @@ import pytest
 from sandbox.routes import CHAT_MODEL
 from tests.support.running import Running
 from tests.support.terminal import Ended, Shell
-from worker.replay.stored import decoded
+from worker.recordings.stored import decoded
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
@@ -60,7 +60,7 @@ def review(engine: Running, decision: Any, person: str, ruling: str, corrected: 
 
 def evaluated(shell: Shell, account: str, *words: str, env: dict[str, str | None] | None = None) -> Ended:
     """The set ``s`` of an account evaluated."""
-    return shell.run("eval", "--account", account, "--set", "s", *words, env=env)
+    return shell.run("trials", "eval", "--account", account, "--set", "s", *words, env=env)
 
 
 def arms_of(ended: Ended) -> list[dict[str, Any]]:
@@ -76,8 +76,8 @@ def test_a_set_of_rows_is_evaluated(engine: Running, shell: Shell, tmp_path: Pat
         {"id": "threat", "text": THREAT, "expected": "silent", "reason": "MODERATION_FLAGGED"},
         {"id": "wrong", "text": "When are you open on Sunday?", "expected": "silent"},
     )
-    shell.run("golden", "create", shop, "s", "--purpose", "a test")
-    added = shell.run("golden", "import", shop, "s", "-", stdin=rows)
+    shell.run("trials", "golden", "create", shop, "s", "--purpose", "a test")
+    added = shell.run("trials", "golden", "import", shop, "s", "-", stdin=rows)
     before = engine.row("SELECT count(*) AS n FROM ai_decisions")
     ended = evaluated(shell, shop, "--junit", "report.xml", "--least", "recall=1", "--least", "accuracy=0.6")
     strict = evaluated(shell, shop, "--least", "precision=0.9", "--json")
@@ -104,10 +104,12 @@ def test_a_set_of_rows_is_evaluated(engine: Running, shell: Shell, tmp_path: Pat
 def test_a_candidate_and_models_are_compared(engine: Running, shell: Shell) -> None:
     """One arm a model; a setting changes what is decided, as does a candidate."""
     shop = engine.account(documents=HOURS)
-    shell.run("golden", "create", shop, "s")
-    shell.run("golden", "import", shop, "s", "-", stdin=rows_of({"text": QUESTION, "expected": "answer"}))
+    shell.run("trials", "golden", "create", shop, "s")
+    shell.run(
+        "trials", "golden", "import", shop, "s", "-", stdin=rows_of({"text": QUESTION, "expected": "answer"})
+    )
     stops = 'flagged_keywords=["weekdays"]'
-    candidate = shell.run("candidates", "add", shop, "--set", stops).rows[0]["candidate_id"]
+    candidate = shell.run("trials", "candidates", "add", shop, "--set", stops).rows[0]["candidate_id"]
     live = evaluated(shell, shop, "--model", "openai/gpt-4.1-mini", "--model", "other/model")
     changed = evaluated(shell, shop, "--set-option", stops, "--least", "recall=1")
     tried = evaluated(shell, shop, "--candidate", candidate)
@@ -126,10 +128,10 @@ def test_a_candidate_and_models_are_compared(engine: Running, shell: Shell) -> N
 def test_what_cannot_be_measured_never_passes(engine: Running, shell: Shell) -> None:
     """A failing model, a missing key, an empty set, a spent budget and an unknown set all end in an error."""
     shop = engine.account(documents=HOURS)
-    shell.run("golden", "create", shop, "s")
+    shell.run("trials", "golden", "create", shop, "s")
     empty = evaluated(shell, shop)
     rows = [{"text": f"{QUESTION} {number}", "expected": "silent"} for number in range(5)]
-    shell.run("golden", "import", shop, "s", "-", stdin=rows_of(*rows))
+    shell.run("trials", "golden", "import", shop, "s", "-", stdin=rows_of(*rows))
     keyless = evaluated(shell, shop, env={"OPENROUTER_API_KEY": None, "OPENROUTER_BASE_URL": None})
     refused = evaluated(shell, shop, env={"OPENROUTER_BASE_URL": "http://127.0.0.1:9/v1"})
     spent = evaluated(shell, shop, "--budget", "0.000001", "--at-once", "1")
@@ -139,7 +141,7 @@ def test_what_cannot_be_measured_never_passes(engine: Running, shell: Shell) -> 
         evaluated(shell, shop, *money),
         evaluated(shell, shop, *money, env={"HUSHGATE_PRICES": None}),
     ]
-    unknown = shell.run("eval", "--account", shop, "--set", "none")
+    unknown = shell.run("trials", "eval", "--account", shop, "--set", "none")
     wrong = evaluated(shell, shop, "--least", "f1=1")
 
     codes = [each.code for each in (empty, keyless, refused, spent, unpriced, unknown, wrong)]
@@ -161,18 +163,18 @@ def test_a_misspelt_account_is_named(shell: Shell) -> None:
     """Each command names the account and stores nothing."""
     change = ("--set", "hold_max_s=60")
     ended = [
-        shell.run("candidates", "add", "no-such-shop", *change),
-        shell.run("golden", "create", "no-such-shop", "s"),
-        shell.run("backtest", "--account", "no-such-shop", *change),
-        shell.run("shadow", "list", "no-such-shop"),
-        shell.run("suggestions", "no-such-shop"),
-        shell.run("errors", "--account", "no-such-shop"),
-        shell.run("calibration", "no-such-shop"),
+        shell.run("trials", "candidates", "add", "no-such-shop", *change),
+        shell.run("trials", "golden", "create", "no-such-shop", "s"),
+        shell.run("trials", "backtest", "--account", "no-such-shop", *change),
+        shell.run("trials", "shadow", "list", "no-such-shop"),
+        shell.run("trials", "suggestions", "no-such-shop"),
+        shell.run("trials", "errors", "--account", "no-such-shop"),
+        shell.run("trials", "calibration", "no-such-shop"),
     ]
 
     assert [each.code for each in ended] == [1] * 7
     assert all("got 'no-such-shop'" in each.err for each in ended)
-    assert shell.run("candidates", "list", "no-such-shop").rows == []
+    assert shell.run("trials", "candidates", "list", "no-such-shop").rows == []
 
 
 def test_decisions_become_items_with_what_was_seen(engine: Running, shell: Shell) -> None:
@@ -192,11 +194,11 @@ def test_decisions_become_items_with_what_was_seen(engine: Running, shell: Shell
         " 'edited', 'From nine.', 'kim', false, 1, now())",
         (fifth, shop),
     )
-    shell.run("golden", "create", shop, "s")
-    added = shell.run("golden", "add", shop, "s", "--agreed", "--edited-drafts")
-    alone = shell.run("golden", "add", shop, "s", "--decision", str(ids[2]))
-    named = shell.run("golden", "add", shop, "s", "--decision", str(ids[2]), "--expect", "answer")
-    out = {row["id"]: row for row in shell.run("golden", "export", shop, "s").rows}
+    shell.run("trials", "golden", "create", shop, "s")
+    added = shell.run("trials", "golden", "add", shop, "s", "--agreed", "--edited-drafts")
+    alone = shell.run("trials", "golden", "add", shop, "s", "--decision", str(ids[2]))
+    named = shell.run("trials", "golden", "add", shop, "s", "--decision", str(ids[2]), "--expect", "answer")
+    out = {row["id"]: row for row in shell.run("trials", "golden", "export", shop, "s").rows}
     recording = engine.row("SELECT data FROM recordings WHERE decision_id = %s", ids[0])
 
     assert (added.rows[0]["added"], added.code) == (3, 0), added.err
@@ -223,16 +225,16 @@ def test_decisions_become_items_with_what_was_seen(engine: Running, shell: Shell
 def test_good_rows_are_stored_beside_wrong_ones(engine: Running, shell: Shell) -> None:
     """Wrong rows are named with line and field; a second import and a round trip add nothing."""
     shop = engine.account()
-    shell.run("golden", "create", shop, "s")
+    shell.run("trials", "golden", "create", shop, "s")
     good = [{"text": f"Hi {number}", "expected": "silent"} for number in range(3)]
     rows = rows_of(good[0], {"text": "x", "expected": "no"}, good[1], {"expected": "answer"}) + b"{\n\n"
-    first = shell.run("golden", "import", shop, "s", "-", stdin=rows)
-    again = shell.run("golden", "import", shop, "s", "-", stdin=rows_of(*good))
-    exported = shell.run("golden", "export", shop, "s").out.encode()
-    back = shell.run("golden", "import", shop, "s", "-", stdin=exported)
-    none = shell.run("golden", "import", shop, "s", "-", stdin=b"[]\n")
-    twice = shell.run("golden", "create", shop, "s")
-    listed = shell.run("golden", "list", shop).rows[0]
+    first = shell.run("trials", "golden", "import", shop, "s", "-", stdin=rows)
+    again = shell.run("trials", "golden", "import", shop, "s", "-", stdin=rows_of(*good))
+    exported = shell.run("trials", "golden", "export", shop, "s").out.encode()
+    back = shell.run("trials", "golden", "import", shop, "s", "-", stdin=exported)
+    none = shell.run("trials", "golden", "import", shop, "s", "-", stdin=b"[]\n")
+    twice = shell.run("trials", "golden", "create", shop, "s")
+    listed = shell.run("trials", "golden", "list", shop).rows[0]
 
     assert (first.code, first.rows[0]["added"], first.rows[0]["left_out"]) == (1, 2, {"wrong": 3}), first.err
     assert "line 2: expected: expected" in first.err
@@ -246,28 +248,40 @@ def test_good_rows_are_stored_beside_wrong_ones(engine: Running, shell: Shell) -
 def test_items_and_sets_are_removed(engine: Running, shell: Shell) -> None:
     """Every change is in the access log, with who made it."""
     shop = engine.account()
-    shell.run("golden", "create", shop, "s")
+    shell.run("trials", "golden", "create", shop, "s")
     shell.run(
-        "golden", "import", shop, "s", "-", stdin=rows_of({"id": "a", "text": "x", "expected": "silent"})
+        "trials",
+        "golden",
+        "import",
+        shop,
+        "s",
+        "-",
+        stdin=rows_of({"id": "a", "text": "x", "expected": "silent"}),
     )
-    missing = shell.run("golden", "remove", shop, "s", "--row", "b")
-    gone = shell.run("golden", "remove", shop, "s", "--row", "a")
-    whole = shell.run("golden", "remove", shop, "s", "--whole-set")
+    missing = shell.run("trials", "golden", "remove", shop, "s", "--row", "b")
+    gone = shell.run("trials", "golden", "remove", shop, "s", "--row", "a")
+    whole = shell.run("trials", "golden", "remove", shop, "s", "--whole-set")
     logged = engine.rows("SELECT detail FROM access_log WHERE user_id = %s AND action = 'settings'", shop)
 
     assert (missing.code, gone.code, whole.code) == (1, 0, 0), gone.err
     assert [row["detail"]["step"] for row in logged] == ["created", "added", "removed", "set removed"]
-    assert shell.run("golden", "list", shop).rows == []
+    assert shell.run("trials", "golden", "list", shop).rows == []
 
 
 def test_a_deleted_message_takes_the_items_of_its_conversation(engine: Running, shell: Shell) -> None:
     """They hold the lines of the conversation, as recordings do; other items stay."""
     shop = engine.account(documents=HOURS)
     decision = engine.decide(shop, QUESTION, conversation_id="talk", message_id="m1")["id"]
-    shell.run("golden", "create", shop, "s")
-    shell.run("golden", "add", shop, "s", "--decision", str(decision), "--expect", "answer")
+    shell.run("trials", "golden", "create", shop, "s")
+    shell.run("trials", "golden", "add", shop, "s", "--decision", str(decision), "--expect", "answer")
     shell.run(
-        "golden", "import", shop, "s", "-", stdin=rows_of({"id": "a", "text": "x", "expected": "silent"})
+        "trials",
+        "golden",
+        "import",
+        shop,
+        "s",
+        "-",
+        stdin=rows_of({"id": "a", "text": "x", "expected": "silent"}),
     )
     engine.decide(shop, "", type="message_deleted", conversation_id="talk", message_id="m1", event_id="gone")
     left = engine.rows("SELECT row_id FROM golden_set_items WHERE user_id = %s", shop)

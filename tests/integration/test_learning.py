@@ -15,24 +15,25 @@ from selectolax.lexbor import LexborHTMLParser
 from starlette.testclient import TestClient
 
 from db.accounts import current_account
-from db.candidates.backtests import Backtest, begin_backtest
-from db.candidates.candidates import (
+from db.people.records import Role
+from db.pool import Pool, create_pool
+from review.accounts import settings_form
+from review.app import build_app
+from tests.support.reviewing import ADDRESS, Visitor, add_person, settings_at
+from tests.support.running import Running
+from trials.jobs.backtest_job import run_backtest
+from trials.pure.replay.difference import DifferenceKind
+from trials.pure.replay.groups import ReplayState
+from trials.store.backtests import Backtest, begin_backtest
+from trials.store.candidates import (
     CandidateSource,
     SettingsCandidate,
     add_candidate,
     candidate_account,
 )
-from db.candidates.recordings import load_decisions
-from db.candidates.replaying import Replayer, ReplayState
-from db.people.records import Role
-from db.pool import Pool, create_pool
-from review.accounts import settings_form
-from review.app import build_app
-from tasks.replays.backtest_job import run_backtest
-from tests.support.reviewing import ADDRESS, Visitor, add_person, settings_at
-from tests.support.running import Running
+from trials.store.recordings import load_decisions
+from trials.store.replaying import Replayer
 from worker.account_settings import AccountRejected
-from worker.replay.difference import DifferenceKind
 
 Value = TypeVar("Value")
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}

@@ -15,17 +15,17 @@ from psycopg.types.json import Jsonb
 from cli.stack import Stack
 from db.people.records import Role
 from db.review_store import Store
-from db.suggestions.stored import accounts_to_suggest, claim_account
-from review.learn import suggesting
-from review.learn.suggesting import compute_due, compute_suggestions
-from review.learn.suggestions_page import KINDS
 from tests.conftest import create_database, database_at
 from tests.integration.test_agreement import Desk
 from tests.support.review_rows import NUMBERS, decided, store
 from tests.support.reviewing import add_person, site
 from tests.support.terminal import Shell
+from trials.jobs import suggesting
+from trials.jobs.suggesting import compute_due, compute_suggestions
+from trials.pages.suggestions_page import KINDS
+from trials.pure.suggestions.model import LearningSuggestion, SuggestionKind
+from trials.store.suggestions import accounts_to_suggest, claim_account
 from worker.errors import StorageUnavailable
-from worker.suggestions.model import LearningSuggestion, SuggestionKind
 
 NOW = datetime.now(UTC)
 YESTERDAY = NOW.replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=1)
@@ -101,7 +101,7 @@ def test_suggestions_are_shown_and_become_candidates(filled: Desk, tmp_path: Pat
         made = person.post("/accounts/shop/learn/suggestions", kind="word", key="giveaway")
         none = person.post("/accounts/shop/learn/suggestions", kind="word", key="x")
     shell = Shell(environment={"DATABASE_URL": filled.url}, folder=tmp_path)
-    lines = shell.run("suggestions", "shop").rows
+    lines = shell.run("trials", "suggestions", "shop").rows
     (candidate,) = filled.connection.execute("SELECT changes, source, note FROM candidates").fetchall()
 
     assert "Allow <bdi>photo shoot</bdi> beside the rule <bdi>shoot</bdi>" in page.text

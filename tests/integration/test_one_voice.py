@@ -24,6 +24,7 @@ from db.conversation_owners import (
 )
 from db.pool import Pool
 from tasks.sending.relay import Relay
+from tasks.sending.replies import REPLY_ROWS
 from tests.support.decided import CLOCK, new_event, reply_to, takeover
 from worker import contract
 from worker.cancellation import cancel_all
@@ -67,7 +68,7 @@ async def decide(source: Pool, asked: Event, at: Callable[[str], Awaitable[None]
 @pytest.mark.timeout(600)
 async def test_no_reply_is_delivered_after_a_takeover(source: Pool, redis: Redis, database_url: str) -> None:
     """Whenever people take a conversation, nothing of the AI enters it from then on."""
-    relay = Relay(source, redis, stream=REPLIES, now=CLOCK.now)
+    relay = Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now)
     newest_at_takeover: dict[str, tuple[int, ...]] = {}
     endings: Counter[tuple[str, str]] = Counter()
     free, pauses = asyncio.Semaphore(AT_ONCE), random.Random(1)

@@ -1,4 +1,4 @@
-"""``hushgate replay`` and ``hushgate backtest`` of files, saved views and live models."""
+"""``hushgate trials replay`` and ``hushgate trials backtest`` of files, saved views and live models."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def test_a_file_names_the_decisions(engine: Running, shell: Shell, tmp_path: Pat
     first, second = (str(engine.decide(shop, each)["id"]) for each in (QUESTION, "Open on Sunday?"))
     lines = (first, "", json.dumps({"decision_id": second, "why": "odd"}), json.dumps({"id": first}))
     (tmp_path / "ids").write_text("\n".join(lines))
-    made = shell.run("replay", "--file", "ids")
+    made = shell.run("trials", "replay", "--file", "ids")
     (tmp_path / "made").write_text(made.out)
-    again = shell.run("replay", "--file", "made")
+    again = shell.run("trials", "replay", "--file", "made")
 
     assert made.code == 0, made.err
     assert [(each["id"], each["result"]) for each in made.rows] == [(first, "same"), (second, "same")]
@@ -83,10 +83,10 @@ def test_a_file_with_a_wrong_line_is_refused(shell: Shell, tmp_path: Path) -> No
     }
     for text, message in cases.items():
         (tmp_path / "ids").write_text(text)
-        ended = shell.run("replay", "--file", "ids")
+        ended = shell.run("trials", "replay", "--file", "ids")
         assert (ended.code, ended.out) == (2, "")
         assert message in " ".join(ended.err.split())
-    assert "No such file" in shell.run("replay", "--file", "none").err
+    assert "No such file" in shell.run("trials", "replay", "--file", "none").err
 
 
 def test_what_is_not_stored_and_what_lacks_answers_is_counted(engine: Running, shell: Shell) -> None:
@@ -97,7 +97,7 @@ def test_what_is_not_stored_and_what_lacks_answers_is_counted(engine: Running, s
     with psycopg.connect(engine.url) as connection:
         connection.execute("DELETE FROM recordings WHERE decision_id = %s", (older,))
     asyncio.run(erase(engine.url, engine.redis_url, shop, ErasureKind.AUTHOR, "gone"))
-    ended = shell.run("replay", *map(str, (older, made, erased, uuid_at(datetime.now(UTC)))))
+    ended = shell.run("trials", "replay", *map(str, (older, made, erased, uuid_at(datetime.now(UTC)))))
 
     assert [each["result"] for each in ended.rows] == ["not_recorded", "same", "erased"]
     assert ended.err.strip().endswith("1 erased, 1 not_found, 1 not_recorded, 1 same")
@@ -109,8 +109,8 @@ def test_filters_without_a_decision_are_no_error_and_a_misspelt_account_is(
 ) -> None:
     """An account without decisions that match is fine; one of which nothing is stored is named."""
     shop = engine.account(documents=HOURS)
-    known = shell.run("replay", "--account", shop, "--author", "nobody")
-    misspelt = shell.run("replay", "--account", f"{shop}x")
+    known = shell.run("trials", "replay", "--account", shop, "--author", "nobody")
+    misspelt = shell.run("trials", "replay", "--account", f"{shop}x")
 
     assert (known.code, known.out, known.err.strip()) == (0, "", "no decision")
     assert (misspelt.code, misspelt.out) == (1, "")
@@ -125,11 +125,11 @@ def test_a_saved_view_names_the_decisions(engine: Running, shell: Shell) -> None
     engine.decide(other, QUESTION, conversation_id="talk")
     view = f"the talk {uuid4()}"
     login = save_view(engine, view, f"account={shop}&conversation=talk")
-    made = shell.run("replay", "--view", view)
-    tried = shell.run("backtest", "--account", shop, "--view", view, "--processes", "1", *STOPS)
+    made = shell.run("trials", "replay", "--view", view)
+    tried = shell.run("trials", "backtest", "--account", shop, "--view", view, "--processes", "1", *STOPS)
     save_view(engine, view, "conversation=talk")
-    several = shell.run("replay", "--view", view)
-    chosen = shell.run("replay", "--view", f"{login}/{view}", *STOPS)
+    several = shell.run("trials", "replay", "--view", view)
+    chosen = shell.run("trials", "replay", "--view", f"{login}/{view}", *STOPS)
 
     assert [UUID(each["id"]) for each in made.rows] == [chat["id"]], made.err
     assert tried.rows[0]["decisions"] == 1, tried.err
@@ -137,7 +137,7 @@ def test_a_saved_view_names_the_decisions(engine: Running, shell: Shell) -> None
     assert engine.rows("SELECT id FROM backtests WHERE user_id = %s", shop) == []
     assert (several.code, "got 2" in several.err) == (2, True)
     assert [each["result"] for each in chosen.rows] == ["newly_stopped"]
-    wrong = shell.run("backtest", "--account", other, "--view", f"{login}/{view}", *STOPS)
+    wrong = shell.run("trials", "backtest", "--account", other, "--view", f"{login}/{view}", *STOPS)
     assert (wrong.code, f"got one of {shop}" in " ".join(wrong.err.split())) == (2, True)
 
 
@@ -146,7 +146,7 @@ def test_examples_of_a_backtest_are_shown_side_by_side(engine: Running, shell: S
     shop = engine.account(documents=HOURS, flagged_keywords=["parrot"])
     engine.decide(shop, QUESTION)
     engine.decide(shop, "hello parrot")
-    asked = ("backtest", "--account", shop, "--days", "1", "--processes", "1", *STOPS)
+    asked = ("trials", "backtest", "--account", shop, "--days", "1", "--processes", "1", *STOPS)
     plain = shell.run(*asked)
     shown = shell.run(*asked, "--texts")
 
@@ -178,7 +178,7 @@ def test_a_backtest_continues_after_a_decision_that_retention_deleted(engine: Ru
     """The decision at which a killed run stopped is gone; those after it are counted."""
     shop = engine.account(documents=HOURS)
     ids = [engine.decide(shop, f"{QUESTION} {each}")["id"] for each in ("Please.", "Thanks.", "Now.")]
-    asked = ("backtest", "--account", shop, "--days", "1", "--processes", "1", *STOPS)
+    asked = ("trials", "backtest", "--account", shop, "--days", "1", "--processes", "1", *STOPS)
     first = shell.run(*asked).rows[0]
     left_unfinished(engine, shop, ids[0])
     with engine.database.transaction():
@@ -199,7 +199,7 @@ def test_a_backtest_that_was_left_days_ago_is_not_continued(engine: Running, she
     """The last day is not the day of an old run; the output names the range."""
     shop = engine.account(documents=HOURS)
     decided = engine.decide(shop, QUESTION)["id"]
-    asked = ("backtest", "--account", shop, "--days", "1", "--processes", "1", *STOPS)
+    asked = ("trials", "backtest", "--account", shop, "--days", "1", "--processes", "1", *STOPS)
     first = shell.run(*asked).rows[0]
     left_unfinished(engine, shop, decided)
     moved = "since = since - interval '2 days', until = until - interval '2 days'"
@@ -213,9 +213,9 @@ def test_a_backtest_that_was_left_days_ago_is_not_continued(engine: Running, she
 
 def test_what_names_decisions_is_one_thing(engine: Running, shell: Shell) -> None:
     """Ids with filters, an unknown view, and days beside a view."""
-    both = shell.run("replay", str(uuid4()), "--account", "acme")
-    unknown = shell.run("replay", "--view", "none")
-    days = shell.run("backtest", "--account", "a", "--view", "v", "--days", "2", *STOPS)
+    both = shell.run("trials", "replay", str(uuid4()), "--account", "acme")
+    unknown = shell.run("trials", "replay", "--view", "none")
+    days = shell.run("trials", "backtest", "--account", "a", "--view", "v", "--days", "2", *STOPS)
 
     assert (both.code, unknown.code, days.code) == (2, 1, 2)
     assert "got ids and filters" in " ".join(both.err.split())
@@ -231,9 +231,9 @@ def test_a_live_replay_asks_only_what_the_change_needs(
     ids = [str(engine.decide(shop, f"{QUESTION} {uuid4()}")["id"]) for _ in range(2)]
     routes = ("chat", "moderations", "embeddings")
     before = {each: sandbox.calls(each) for each in routes}
-    dry = shell.run("replay", *ids, "--set", "prompt=Be brief.")
+    dry = shell.run("trials", "replay", *ids, "--set", "prompt=Be brief.")
     between = {each: sandbox.calls(each) for each in routes}
-    live = shell.run("replay", *ids, "--set", "prompt=Be brief.", "--live")
+    live = shell.run("trials", "replay", *ids, "--set", "prompt=Be brief.", "--live")
     after = {each: sandbox.calls(each) for each in routes}
 
     assert [each["result"] for each in dry.rows] == ["needs_answers", "needs_answers"]
@@ -251,7 +251,7 @@ def test_the_budget_ends_a_live_replay(engine: Running, shell: Shell) -> None:
     models = ("openai/gpt-4.1-mini", CHAT_MODEL)
     prices = [{"model": each, "since": "2026-01-01", "prompt": 0.4, "completion": 1.6} for each in models]
     ended = shell.run(
-        "replay", *ids, "--set", "prompt=Be brief.", "--live", "--budget-usd", "0.000001",
+        "trials", "replay", *ids, "--set", "prompt=Be brief.", "--live", "--budget-usd", "0.000001",
         env={"HUSHGATE_PRICES": json.dumps(prices)},
     )  # fmt: skip
 
@@ -266,7 +266,7 @@ def test_a_budget_needs_declared_prices_and_calls(
 ) -> None:
     """Calls without a price would never reach the budget: nothing is asked; 0 and dry replays are refused."""
     shop = engine.account(documents=HOURS)
-    asked = ("replay", str(engine.decide(shop, QUESTION)["id"]), "--set", "prompt=Be brief.")
+    asked = ("trials", "replay", str(engine.decide(shop, QUESTION)["id"]), "--set", "prompt=Be brief.")
     before = sandbox.calls("chat")
     free = shell.run(*asked, "--live", "--budget-usd", "1", env={"HUSHGATE_PRICES": "[]"})
     nothing = shell.run(*asked, "--live", "--budget-usd", "0")
@@ -288,7 +288,7 @@ def test_a_cancelled_replay_shows_what_was_made(
     shop = engine.account(documents=HOURS)
     ids = [str(engine.decide(shop, f"{QUESTION} {uuid4()}")["id"]) for _ in range(2)]
     sandbox.set_latency(chat=6.0)
-    words = [HUSHGATE, "replay", *ids, "--set", "prompt=Be brief.", "--live"]
+    words = [HUSHGATE, "trials", "replay", *ids, "--set", "prompt=Be brief.", "--live"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(words, env=shell.env({}), cwd=shell.folder, **pipes) as process:  # type: ignore[call-overload]
         first = json.loads(process.stdout.readline())
@@ -308,7 +308,7 @@ def test_a_released_reply_is_sent_once_and_only_with_yes(engine: Running, shell:
     """Without --yes the number is said; two runs at once and a third one send one reply."""
     shop = engine.account(documents=HOURS, flagged_keywords=["weekdays"])
     decided = engine.decide(shop, QUESTION)
-    asked = ("replay", str(decided["id"]), *FREED)
+    asked = ("trials", "replay", str(decided["id"]), *FREED)
     refused = shell.run(*asked)
     before = engine.rows("SELECT id FROM outbox WHERE user_id = %s", shop)
     command = [sys.executable, "-m", "cli", *asked, "--yes"]
@@ -350,7 +350,7 @@ def test_nothing_is_sent_where_the_conversation_moved_on_or_the_message_is_old(
         )
     time.sleep(1.1)
     ids = [str(each["id"]) for each in (newer, owned, old, replied)]
-    made = shell.run("replay", *ids, *FREED, "--yes")
+    made = shell.run("trials", "replay", *ids, *FREED, "--yes")
 
     assert {row["id"]: row["delivery"] for row in made.rows} == dict(
         zip(ids, ["moved_on", "moved_on", "too_late", "not_released"], strict=True)
@@ -369,11 +369,18 @@ def test_settings_that_are_newer_than_a_candidate_stop_its_reply(engine: Running
         (freed, {"reply_max_age_s": 90_000.0}),
     ):
         ids.append(str(engine.decide(shop, QUESTION)["id"]))
-        candidate = shell.run("candidates", "add", shop, "--set", "flagged_keywords=[]").rows[0]
+        candidate = shell.run("trials", "candidates", "add", shop, "--set", "flagged_keywords=[]").rows[0]
         engine.change(shop, **change)
         made.append(
             shell.run(
-                "replay", ids[-1], "--live", "--candidate", candidate["candidate_id"], "--deliver", "--yes"
+                "trials",
+                "replay",
+                ids[-1],
+                "--live",
+                "--candidate",
+                candidate["candidate_id"],
+                "--deliver",
+                "--yes",
             )
         )
 

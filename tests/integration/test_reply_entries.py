@@ -14,11 +14,13 @@ from jsonschema import Draft202012Validator
 from redis.asyncio import Redis
 
 from db import decisions
+from db.outbox import WaitingReply
 from db.pool import Pool
 from tasks.asyncapi import asyncapi_document
 from tasks.sending.outgoing import REPLY, RETRACTION
 from tasks.sending.relay import Relay
-from tasks.sending.retractor import Retractor
+from tasks.sending.replies import REPLY_ROWS
+from tasks.sending.retractions import RETRACTION_ROWS
 from tests.support.decided import CLOCK, new_event, reply_to
 from tests.support.relays import stream_entries
 from tests.support.samples import assessment
@@ -36,9 +38,9 @@ RETRACT = """
 """
 
 
-def relay(source: Pool, redis: Redis) -> Relay:
+def relay(source: Pool, redis: Redis) -> Relay[WaitingReply]:
     """A relay onto the test's stream."""
-    return Relay(source, redis, stream=STREAMS["reply"], now=CLOCK.now, signing_key=SIGNING_KEY)
+    return Relay(REPLY_ROWS, source, redis, stream=STREAMS["reply"], now=CLOCK.now, signing_key=SIGNING_KEY)
 
 
 async def entries(redis: Redis, name: str = "reply") -> list[dict[str, Any]]:
@@ -75,7 +77,9 @@ async def test_entries_match_their_schemas_and_have_cloudevents_attributes(
     await relay(source, redis).deliver_batch()
     with psycopg.connect(database_url, autocommit=True) as owner:
         owner.execute(RETRACT, (review, made.decision_id))
-    retractor = Retractor(source, redis, stream=STREAMS["retraction"], now=CLOCK.now, signing_key=SIGNING_KEY)
+    retractor = Relay(
+        RETRACTION_ROWS, source, redis, stream=STREAMS["retraction"], now=CLOCK.now, signing_key=SIGNING_KEY
+    )
     await retractor.deliver_batch()
     messages = asyncapi_document()["components"]["messages"]
     marks = {"reply": made.decision_id, "retraction": review}
@@ -170,7 +174,7 @@ async def test_a_conversation_is_disclosed_once_under_races(source: Pool, redis:
     random.Random(7).shuffle(names)
     relays = [relay(source, redis) for _ in range(3)]
 
-    async def deliver(each: Relay) -> None:
+    async def deliver(each: Relay[WaitingReply]) -> None:
         for _ in range(20):
             await each.deliver_batch()
 

@@ -30,7 +30,8 @@ from db.reviews.rulings import (
 )
 from db.reviews.submission import StaleReview, StoredReview, Submission
 from tasks.sending.relay import Relay
-from tasks.sending.retractor import Retractor
+from tasks.sending.replies import REPLY_ROWS
+from tasks.sending.retractions import RETRACTION_ROWS
 from tests.support.audited import blocked, history, ignored, record, replied, rows
 from tests.support.relays import none_sent, send_and_die
 from tests.support.reviewing import add_person, stored
@@ -261,8 +262,10 @@ def relayed(url: str, redis_url: str, at: datetime) -> tuple[list[dict[str, Any]
     async def run() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         redis = Redis.from_url(redis_url)
         async with create_pool(url, size=1, application="test") as source:
-            await Relay(source, redis, stream="hushgate:replies", now=lambda: at).deliver_batch()
-            await Retractor(source, redis, stream="hushgate:retractions", now=lambda: at).deliver_batch()
+            await Relay(REPLY_ROWS, source, redis, stream="hushgate:replies", now=lambda: at).deliver_batch()
+            await Relay(
+                RETRACTION_ROWS, source, redis, stream="hushgate:retractions", now=lambda: at
+            ).deliver_batch()
         found = [await bodies(redis, f"hushgate:{name}") for name in ("replies", "retractions")]
         await redis.aclose()
         return found[0], found[1]

@@ -15,12 +15,12 @@ from psycopg.types.json import Jsonb
 from selectolax.lexbor import LexborHTMLParser
 from uuid_utils.compat import uuid7
 
-from db.candidates.returned import count_returned, load_returned
 from db.people.records import Role
 from tasks.webhooks.bodies import RolloutReturnedEntry
 from tests.support.review_world import World
 from tests.support.reviewing import Visitor, add_person, site, stored
-from worker.rollouts.arms import place_of
+from trials.store.returned import digest_counts, fleet_figures
+from worker.arms import place_of
 
 NUMBERS = count(1)
 WORDS = {"reason": "fewer wrong blocks"}
@@ -124,13 +124,13 @@ def endpoint(world: World) -> None:
 
 def returned_accounts(url: str) -> set[str]:
     """The accounts that an alert names."""
-    return set(stored(url, load_returned))
+    return set(stored(url, fleet_figures)["rollouts_returned"])
 
 
 def digest_count(url: str, account: str) -> int:
     """The rollouts of an account in the digest of today."""
     since = datetime.now(UTC) - timedelta(days=1)
-    return stored(url, lambda connection: count_returned(connection, (account,), since))
+    return int(stored(url, lambda connection: digest_counts(connection, (account,), since))["rollouts"])
 
 
 def reviewed(world: World, decision_id: UUID, at: datetime, ruling: str, chance: float | None) -> None:

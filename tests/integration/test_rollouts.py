@@ -15,27 +15,28 @@ import pytest
 from psycopg.rows import dict_row
 
 from db import accounts
-from db.candidates import rollout_steps, rollouts
-from db.candidates.candidates import (
-    CandidateSource,
-    SettingsCandidate,
-    add_candidate,
-    withdraw_candidate,
-)
-from db.candidates.rollout_figures import PLACE, load_figures
-from db.candidates.rollout_records import Author, Plan, Rollout, RolloutRefused
 from db.pool import WORKER_ROLE, Pool, create_pool
 from tasks.entries.rulebooks import Rulebook
-from tasks.replays import rollout_guard
-from tasks.replays.rollout_guard import CheckRests, watch_rollouts
 from tasks.shards.clients import connect
 from tests.support.replays import replay_differs
 from tests.support.running import Running, eventually
 from tests.support.terminal import Shell
+from trials.jobs import tasks as rollout_jobs
+from trials.jobs.tasks import CheckRests, watch_rollouts
+from trials.pure.rollouts.bounds import Measure, parse_bound
+from trials.store import rollout_steps, rollouts
+from trials.store.candidates import (
+    Author,
+    CandidateSource,
+    SettingsCandidate,
+    TrialRefused,
+    add_candidate,
+    withdraw_candidate,
+)
+from trials.store.rollouts import PLACE, Plan, Rollout, load_figures
 from worker.account_settings import changed
+from worker.arms import place_of, places_of
 from worker.model import Account
-from worker.rollouts.arms import place_of, places_of
-from worker.rollouts.bounds import Measure, parse_bound
 
 Value = TypeVar("Value")
 NUMBERS = count(1)
@@ -162,16 +163,16 @@ def test_the_command_line_takes_every_step(database_url: str, tmp_path: Path) ->
     """From the candidate to the settings; a bound that cannot be read and a second rollout are refused."""
     shop = shop_at(database_url)
     shell = Shell(environment={"DATABASE_URL": database_url, "HOME": str(tmp_path)}, folder=tmp_path)
-    made = shell.run("candidates", "add", shop, "--set", 'prompt="Be brief."', "--note", "shorter")
+    made = shell.run("trials", "candidates", "add", shop, "--set", 'prompt="Be brief."', "--note", "shorter")
     tried = made.rows[0]["candidate_id"]
-    words = ("rollouts", "start", tried, "--share", "0.1", "--reason", "a try", "--bound")
+    words = ("trials", "rollouts", "start", tried, "--share", "0.1", "--reason", "a try", "--bound")
     wrong = shell.run(*words, "blocks<<1")
     rollout = shell.run(*words, "blocks<=+0.05").rows[0]["rollout_id"]
     again = shell.run(*words, "blocks<=+0.05")
-    step = shell.run("rollouts", "step", rollout, "--share", "0.5", "--reason", "no bound is near")
-    figures = shell.run("rollouts", "show", shop, "--figures")
-    finished = shell.run("rollouts", "finish", rollout, "--reason", "it is better")
-    steps = shell.run("rollouts", "show", shop, "--steps")
+    step = shell.run("trials", "rollouts", "step", rollout, "--share", "0.5", "--reason", "no bound is near")
+    figures = shell.run("trials", "rollouts", "show", shop, "--figures")
+    finished = shell.run("trials", "rollouts", "finish", rollout, "--reason", "it is better")
+    steps = shell.run("trials", "rollouts", "show", shop, "--steps")
 
     assert (made.code, wrong.code, again.code, step.code, finished.code) == (0, 2, 1, 0, 0), finished.err
     assert "blocks<<1" in wrong.err
@@ -188,17 +189,17 @@ def test_a_second_rollout_of_an_account_is_refused(database_url: str) -> None:
     url, shop = database_url, shop_at(database_url)
     found = candidate(url, shop, {"prompt": "Be brief."})
     rollout = started(url, found.candidate_id, 0.1, "blocks<=0.5")
-    with pytest.raises(RolloutRefused, match="at a time"):
+    with pytest.raises(TrialRefused, match="at a time"):
         started(url, found.candidate_id, 0.1, "blocks<=0.5")
     call(url, lambda source: rollout_steps.return_rollout(source, rollout.rollout_id, author()))
-    with pytest.raises(RolloutRefused, match="expected one that runs"):
+    with pytest.raises(TrialRefused, match="expected one that runs"):
         call(url, lambda source: rollout_steps.step_rollout(source, rollout.rollout_id, 0.5, author()))
     account = call(url, lambda source: accounts.current_account(source, shop))
     other = changed(account, {"prompt": "Be long."})
     call(url, lambda source: accounts.store_account(source, other, changed_by="kim"))
-    with pytest.raises(RolloutRefused, match="store it anew"):
+    with pytest.raises(TrialRefused, match="store it anew"):
         started(url, found.candidate_id, 0.1, "blocks<=0.5")
-    with pytest.raises(RolloutRefused, match="expected at least one"):
+    with pytest.raises(TrialRefused, match="expected at least one"):
         started(url, found.candidate_id, 0.1)
 
 
@@ -226,10 +227,10 @@ def test_a_rollout_whose_candidate_was_withdrawn_is_returned(database_url: str, 
     if step == "watch":
         call(url, lambda source: watch_rollouts(source, datetime.now(UTC)), role=WORKER_ROLE)
     elif step == "step":
-        with pytest.raises(RolloutRefused, match="withdrew"):
+        with pytest.raises(TrialRefused, match="withdrew"):
             call(url, lambda source: rollout_steps.step_rollout(source, rollout.rollout_id, 1, author()))
     else:
-        with pytest.raises(RolloutRefused, match="withdrew"):
+        with pytest.raises(TrialRefused, match="withdrew"):
             call(url, lambda source: rollout_steps.finish_rollout(source, rollout.rollout_id, author()))
 
     assert state(url, rollout) == "returned"
@@ -253,7 +254,7 @@ def test_a_rollout_whose_check_took_long_rests_until_its_next_step(
     engine: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A twentieth of a core of Postgres at most; without Redis every check is made."""
-    monkeypatch.setattr(rollout_guard, "SHORTEST_S", 0.5)
+    monkeypatch.setattr(rollout_jobs, "SHORTEST_S", 0.5)
     shop, url = engine.account(), engine.url
     rollout = started(url, candidate(url, shop, BAD).candidate_id, 0.2, "blocks<=+0.9")
     checked: list[UUID] = []
@@ -273,7 +274,7 @@ def test_a_rollout_whose_check_took_long_rests_until_its_next_step(
         call(url, looked)
         return len(checked)
 
-    monkeypatch.setattr(rollout_guard, "check_rollout", slow_check)
+    monkeypatch.setattr(rollout_jobs, "check_rollout", slow_check)
 
     assert [watch(), watch(), watch()] == [1, 1, 1]
     author = Author(made_by="kim", reason="more", now=datetime.now(UTC))

@@ -20,6 +20,7 @@ from db.pool import Pool, create_pool
 from db.review_store import Store
 from sandbox.server import SandboxHandle
 from tasks.sending.relay import Relay
+from tasks.sending.replies import REPLY_ROWS
 from tests.support.decided import CLOCK, reply_to, takeover
 from tests.support.pgbouncer import pooled
 from tests.support.running import settings_of
@@ -76,7 +77,7 @@ async def test_a_takeover_after_the_relay_began_is_seen(
             return has_lock
 
         monkeypatch.setattr(outbox, "begun", begun_before_takeover)
-        await Relay(source, redis, stream=REPLIES, now=CLOCK.now).drain()
+        await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).drain()
 
     assert await redis.xlen(REPLIES) == 0
 

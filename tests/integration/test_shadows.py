@@ -17,22 +17,24 @@ import psycopg
 import pytest
 
 from compliance.erasure.records import ErasureKind
-from db.candidates import shadow_results, shadows
-from db.candidates.candidates import CandidateSource, add_candidate, withdraw_candidate
-from db.candidates.recordings import load_decisions
-from db.candidates.shadows import Shadow, ShadowRefused, ShadowStep
 from db.pool import WORKER_ROLE, Pool, create_pool, fetch_rows
 from db.review_store import REVIEWER_ROLE
 from sandbox.server import SandboxHandle
-from tasks.replays.shadow_batch import ShadowFound, ShadowWork, decide_batch
-from tasks.replays.shadow_process import ShadowProcess
-from tasks.replays.shadow_run import ShadowLimits, ShadowRunner
-from tasks.replays.shadow_watch import ShadowWatch
 from tests.support import erasing
 from tests.support.running import Running, eventually, settings_of
 from tests.support.terminal import Shell
+from trials.jobs.batch import BatchFound, TrialBatch, decide_batch
+from trials.jobs.child import ShadowProcess
+from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
+from trials.jobs.shadow_watch import run_shadows
+from trials.store import shadow_results, shadows
+from trials.store.candidates import Author, CandidateSource, TrialRefused, add_candidate, withdraw_candidate
+from trials.store.findings import TrialFinding
+from trials.store.recordings import load_decisions
+from trials.store.shadows import Shadow
 from worker.account_settings import AccountRejected
-from worker.replay.stored import decoded, encoded
+from worker.cancellation import cancel_all
+from worker.recordings.stored import decoded, encoded
 from worker.settings import Settings
 
 Value = TypeVar("Value")
@@ -52,9 +54,9 @@ def call(url: str, work: Callable[[Pool], Awaitable[Value]], role: str | None = 
     return asyncio.run(run())
 
 
-def step(reason: str = "a test") -> ShadowStep:
+def step(reason: str = "a test") -> Author:
     """A person, now."""
-    return ShadowStep(made_by="kim", reason=reason, now=datetime.now(UTC))
+    return Author(made_by="kim", reason=reason, now=datetime.now(UTC))
 
 
 def candidate(url: str, user_id: str, changes: dict[str, Any]) -> UUID:
@@ -110,7 +112,7 @@ def without_timing(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in ("decision", "reason_code", "reason", "confidence", "matched_rule")}
 
 
-def decide_with_faults(work: ShadowWork) -> ShadowFound:
+def decide_with_faults(work: TrialBatch) -> BatchFound:
     """Decide; candidates with a mark hang, end the process or raise, as a fault in a library would."""
     marks = work.changes.get("flagged_phrases", ())
     while "hangs" in marks:
@@ -293,20 +295,20 @@ def test_what_cannot_be_started_is_refused(engine: Running) -> None:
     """A fourth shadow, a second of one candidate, one that changes nothing; workers may do nothing."""
     url, user_id = engine.url, engine.account()
     first = started(url, user_id, {"prompt": "1"})
-    with pytest.raises(ShadowRefused, match="one of this candidate"):
+    with pytest.raises(TrialRefused, match="one of this candidate"):
         call(url, lambda source: shadows.start_shadow(source, first.candidate_id, step()))
     started(url, user_id, {"prompt": "2"})
     last = started(url, user_id, {"prompt": "3"})
     fourth = candidate(url, user_id, {"prompt": "4"})
-    with pytest.raises(ShadowRefused, match="at most 3"):
+    with pytest.raises(TrialRefused, match="at most 3"):
         call(url, lambda source: shadows.start_shadow(source, fourth, step()))
     call(url, lambda source: shadows.stop_shadow(source, last.shadow_id, step("enough")))
-    with pytest.raises(ShadowRefused, match="expected one that runs"):
+    with pytest.raises(TrialRefused, match="expected one that runs"):
         call(url, lambda source: shadows.stop_shadow(source, last.shadow_id, step()))
     engine.change(user_id, prompt="4")
     with pytest.raises(AccountRejected):
         call(url, lambda source: shadows.start_shadow(source, fourth, step()))
-    with pytest.raises(ShadowRefused, match="reason"):
+    with pytest.raises(TrialRefused, match="reason"):
         call(url, lambda source: shadows.start_shadow(source, fourth, step(" ")))
     assert call(url, shadows.may_run_shadows)
     assert not call(url, shadows.may_run_shadows, role=WORKER_ROLE)
@@ -320,24 +322,24 @@ def test_the_command_line_starts_shows_and_stops(engine: Running, tmp_path: Path
     """From the candidate to the list of the decisions that it would have stopped."""
     url, shop = engine.url, engine.account(documents=HOURS)
     shell = Shell(environment={"DATABASE_URL": url, "HOME": str(tmp_path)}, folder=tmp_path)
-    tried = shell.run("candidates", "add", shop, "--set", 'flagged_keywords=["weekdays"]').rows[0]
-    begun = shell.run("shadow", "start", tried["candidate_id"], "--reason", "a try")
-    again = shell.run("shadow", "start", tried["candidate_id"], "--reason", "a try")
+    tried = shell.run("trials", "candidates", "add", shop, "--set", 'flagged_keywords=["weekdays"]').rows[0]
+    begun = shell.run("trials", "shadow", "start", tried["candidate_id"], "--reason", "a try")
+    again = shell.run("trials", "shadow", "start", tried["candidate_id"], "--reason", "a try")
     row = engine.decide(shop, QUESTION)
     look(url)
     shadow = begun.rows[0]["shadow_id"]
-    shown = shell.run("shadow", "show", shadow)
+    shown = shell.run("trials", "shadow", "show", shadow)
     listed = shell.run("decisions", "list", "--shadow", f"newly_stopped:{tried['candidate_id']}")
     other = shell.run("decisions", "list", "--shadow", f"newly_released:{tried['candidate_id']}")
     wrong = shell.run("decisions", "list", "--shadow", "stopped")
-    ended = shell.run("shadow", "stop", shadow, "--reason", "seen enough")
+    ended = shell.run("trials", "shadow", "stop", shadow, "--reason", "seen enough")
 
     assert (begun.code, again.code, ended.code, wrong.code) == (0, 1, 0, 2), begun.err
     assert shown.rows == [{"group": "newly_stopped", "decisions": 1, "share": 1.0}]
     assert [each["id"] for each in listed.rows] == [str(row["id"])]
     assert other.rows == []
     assert "newly_stopped" in wrong.err
-    assert shell.run("shadow", "list", shop).rows[0]["state"] == "stopped"
+    assert shell.run("trials", "shadow", "list", shop).rows[0]["state"] == "stopped"
 
 
 def test_erasure_and_deleted_messages_take_what_shadows_stored(engine: Running) -> None:
@@ -382,7 +384,7 @@ def test_an_erased_author_leaves_nothing_with_shadows(
     preview = asyncio.run(erasing.confirm(engine.url, erasure)).preview or {}
     asyncio.run(erasing.advance(engine.url, redis_url))
     found = asyncio.run(erasing.load(engine.url, erasure))
-    late = shadow_results.ShadowFinding(
+    late = TrialFinding(
         decision_id=before[0]["decision_id"], kind="newly_released", before_code="FLAGGED_RULE",
         decision="respond", reason_code="REPLIED", reason="", matched_rule=None, reply="a late reply",
     )  # fmt: skip
@@ -433,16 +435,21 @@ def test_a_recording_that_was_stored_during_an_erasure_goes_in_its_second_pass(
     assert engine.rows(stored, user_id) == []
 
 
-def test_the_thread_of_beat_runs_shadows(engine: Running, sandbox: SandboxHandle) -> None:
-    """With the settings of a deployment, until it is stopped."""
+def test_the_job_of_beat_runs_shadows(engine: Running, sandbox: SandboxHandle) -> None:
+    """With the settings of a deployment, until it is cancelled."""
     user_id = engine.account(documents=HOURS)
     shadow = started(engine.url, user_id, STOPS)
     engine.decide(user_id, QUESTION)
-    watch = ShadowWatch(settings_of(engine.url, engine.redis_url, sandbox, HUSHGATE_SHADOW_EVERY_S="0.1"))
-    watch.start()
-    try:
-        found = eventually(lambda: shadow_now(engine.url, shadow).counts, "the shadow to see the decision")
-    finally:
-        watch.stop()
+    settings = settings_of(engine.url, engine.redis_url, sandbox, HUSHGATE_SHADOW_EVERY_S="0.1")
 
-    assert found == {"newly_stopped": 1}
+    async def run() -> None:
+        job = asyncio.create_task(run_shadows(settings))
+        seen = asyncio.to_thread(eventually, lambda: shadow_now(engine.url, shadow).counts, "the decision")
+        try:
+            await seen
+        finally:
+            await cancel_all([job])
+
+    asyncio.run(run())
+
+    assert shadow_now(engine.url, shadow).counts == {"newly_stopped": 1}

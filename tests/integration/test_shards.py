@@ -1,12 +1,12 @@
-"""Several streams of events: routing, sealing, doubling under load, and what every tool sees of it."""
+"""Several streams of events: routing, sealing, doubling, and what every tool sees of it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 from redis import Redis
@@ -20,11 +20,12 @@ from tasks.lanes.engine import Engine
 from tasks.lanes.stream import EntryGrant, Lanes, backlog, connect
 from tasks.lanes.upkeep import EngineLimits
 from tasks.publishing.publish import append, open_shards
-from tasks.shards.agreement import SEAL, agree, current_layout, double, unfinished
+from tasks.shards.agreement import SEAL, agree, current_layout, double
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
-from tasks.shards.layout import Shard, ShardLayout
+from tasks.shards.layout import Shard
 from tests.support.running import Running, eventually, running
+from tests.support.terminal import Shell
 from worker.errors import ConfigurationError, StreamSealed
 from worker.places import Places
 from worker.settings import StreamSettings
@@ -46,6 +47,12 @@ async def own(redis_url: str) -> AsyncIterator[AsyncRedis]:
     """A worker's client."""
     async with connect(redis_url) as client:
         yield client
+
+
+@pytest.fixture
+def shell(redis_url: str, tmp_path: Path) -> Shell:
+    """Commands on the empty server."""
+    return Shell(environment={"REDIS_URL": redis_url}, folder=tmp_path)
 
 
 @pytest.fixture
@@ -90,6 +97,11 @@ def until_empty(redis: Redis) -> None:
     eventually(is_empty, "empty shards")
 
 
+def until_doubled(redis: Redis) -> None:
+    """Return when there are twice as many shards."""
+    eventually(lambda: double(redis, STREAM)[1] == 0, "the doubling")
+
+
 def engines(own: AsyncRedis, worker: str, handle: Recorder, shards: int | None = None) -> ShardEngines:
     """The engines of one worker without a database."""
     lanes = ShardedLanes(own, stream=STREAM, worker=worker, keep_bytes=4096)
@@ -102,63 +114,61 @@ def engines(own: AsyncRedis, worker: str, handle: Recorder, shards: int | None =
     return ShardEngines(lanes, places, open_engine, shards=shards)
 
 
-async def test_doubling_under_load_keeps_the_order(redis_url: str, redis: Redis, own: AsyncRedis) -> None:
-    """While two publishers and two workers go on, 1 shard becomes 2, then 4: each event once, in order."""
-    seen, published, doubled = Recorder(), threading.Semaphore(0), threading.Event()
+async def test_doubling_between_two_loads_keeps_the_order(
+    redis_url: str, redis: Redis, own: AsyncRedis
+) -> None:
+    """A publisher pauses until every event is decided, and 1 shard becomes 2, then 4: each once, in order.
+
+    The workers run on, and the publisher finds the new number.
+    """
+    seen, rounds = Recorder(), EVENTS // CONVERSATIONS
     workers = [engines(own, name, seen) for name in ("a", "b")]
     runs = [asyncio.create_task(each.run()) for each in workers]
 
-    def publish(part: int) -> None:
+    def publish() -> None:
         with Redis.from_url(redis_url) as client:
-            for number in range(EVENTS // CONVERSATIONS):
-                if number == EVENTS // CONVERSATIONS - 1:
-                    assert doubled.wait(60)  # else the last shards would get nothing on a busy machine
-                for conversation in range(part, CONVERSATIONS, 2):
-                    append(client, [payload(f"c{conversation}", number)])
-                    published.release()
+            for number in range(rounds):
+                if number and number % (rounds // 3) == 0:
+                    until_doubled(redis)
+                append(client, [payload(f"c{each}", number) for each in range(CONVERSATIONS)])
 
-    def double_twice() -> None:
-        for third in range(2):
-            for _ in range(EVENTS // 3):
-                published.acquire()
-            eventually(lambda: not unfinished(redis, current_layout(redis, STREAM)), "an earlier doubling")
-            assert double(redis, STREAM).shards == 2 * 2**third
-        doubled.set()
-
-    parts = (asyncio.to_thread(publish, part) for part in (0, 1))
-    await asyncio.gather(*parts, asyncio.to_thread(double_twice))
+    await asyncio.to_thread(publish)
     await asyncio.to_thread(until_empty, redis)
     counted = await backlog(own, STREAM)
     for each in workers:
         each.drain()
     await asyncio.gather(*runs)
 
-    in_order = list(range(EVENTS // CONVERSATIONS))
-    assert dict(seen.order) == {f"c{number}": in_order for number in range(CONVERSATIONS)}
+    assert dict(seen.order) == {f"c{number}": list(range(rounds)) for number in range(CONVERSATIONS)}
     assert seen.collisions == 0
-    assert {"", "0/2", "0/4", "1/4", "2/4", "3/4"} <= seen.shards
+    assert {"", "0/2", "1/2", "0/4", "1/4", "2/4", "3/4"} <= seen.shards
     assert (counted["accepted"], counted["vanished"]) == (EVENTS, 0)
 
 
-async def test_a_new_worker_drains_sealed_shards_first(redis: Redis, own: AsyncRedis) -> None:
-    """Entries of a sealed shard come first, also for a worker that never knew it."""
-    append(redis, [payload("c", number) for number in range(5)])
-    double(redis, STREAM)
-    append(redis, [payload("c", number) for number in range(5, 9)])
-    seen = Recorder()
-    worker = engines(own, "a", seen)
-    run = asyncio.create_task(worker.run())
-    await asyncio.to_thread(until_empty, redis)
-    worker.drain()
-    await run
+def test_shards_with_events_are_not_doubled(redis: Redis) -> None:
+    """The number of events that are left is the answer; workers and publishers go on as before."""
+    append(redis, [payload("c", 0), payload("c", 1)])
 
-    assert seen.order == {"c": list(range(9))}
-    assert seen.shards == {"", ShardLayout(stream=STREAM, epochs=(1, 2)).shard_of(payload("c", 0)).mark[1:]}
+    layout, left = double(redis, STREAM)
+
+    assert (layout.shards, left) == (1, 2)
+    assert append(redis, [payload("c", 2)])[0].partition("@")[2] == ""
+    assert redis.xlen(STREAM) == 3
+
+
+def test_the_command_waits_for_the_events(shell: Shell, redis: Redis) -> None:
+    """Exit 1 while an event is left, and 0 with the new number when none is."""
+    (entry_id,) = append(redis, [payload("c", 0)])
+    refused = shell.run("shards", "double", "--timeout", "0")
+    redis.xdel(STREAM, entry_id)
+    doubled = shell.run("shards", "double")
+
+    assert (refused.code, refused.rows) == (1, [{"shards": 1, "unfinished": 1}])
+    assert (doubled.code, doubled.rows) == (0, [{"shards": 2, "unfinished": 0}])
 
 
 def test_nobody_can_add_to_a_sealed_shard(redis: Redis) -> None:
     """A publisher in any language that knows the old shards has an error; ours waits for the switch."""
-    append(redis, [payload("c", 0)])
     double(redis, STREAM)
 
     with pytest.raises(ResponseError, match="WRONGTYPE"):
@@ -172,55 +182,14 @@ def test_an_interrupted_doubling_stops_publishers_until_it_is_repeated(
 ) -> None:
     """Between seal and switch nothing can be published out of order; the same command ends that."""
     monkeypatch.setattr("tasks.publishing.publish.SEALED_S", 0.05)
-    append(redis, [payload("c", 0)])
     one = Shard(stream=STREAM)
     redis.eval(SEAL, 2, one.name, one.sealed, "notice")
 
     with pytest.raises(StreamSealed) as refused:
         append(redis, [payload("c", 1)])
     assert refused.value.published == ()
-    assert double(redis, STREAM).shards == 2
+    assert double(redis, STREAM)[0].shards == 2
     assert append(redis, [payload("c", 1)])
-
-
-@pytest.mark.parametrize("counted", [True, False], ids=["the command counts", "a worker counts"])
-async def test_a_seal_that_a_failover_lost_is_made_again(
-    redis: Redis, own: AsyncRedis, counted: bool
-) -> None:
-    """The replica had the stream under its first name, and a worker made an empty one under the new name."""
-    append(redis, [payload("c", number) for number in range(5)])
-    double(redis, STREAM)
-    one = Shard(stream=STREAM)
-    open_shards(redis, STREAM, None)
-    redis.delete(one.name)
-    redis.rename(one.sealed, one.name)
-    redis.xgroup_create(one.sealed, "hushgate", mkstream=True)
-    append(redis, [payload("c", 5)])
-    left = {one: 5}
-    if counted:
-        left = unfinished(redis, current_layout(redis, STREAM))
-    seen = Recorder()
-    worker = engines(own, "a", seen)
-    run = asyncio.create_task(worker.run())
-    await asyncio.to_thread(until_empty, redis)
-    worker.drain()
-    await run
-
-    assert left == {one: 5}
-    assert seen.order == {"c": list(range(6))}
-
-
-def test_a_second_seal_never_replaces_events(redis: Redis) -> None:
-    """Events under both keys, which only a deletion by hand makes, are an error and stay."""
-    append(redis, [payload("c", 0)])
-    double(redis, STREAM)
-    one = Shard(stream=STREAM)
-    redis.delete(one.name)
-    redis.xadd(one.name, {"data": payload("c", 1)})
-
-    with pytest.raises(ResponseError, match="both keys"):
-        unfinished(redis, current_layout(redis, STREAM))
-    assert (redis.xlen(one.name), redis.xlen(one.sealed)) == (1, 1)
 
 
 async def test_a_shard_without_figures_is_no_imbalance(
@@ -241,15 +210,6 @@ async def test_a_shard_without_figures_is_no_imbalance(
         f"{STREAM}:1/2": True,
     }
     assert (partial.imbalance, dict(partial.errors)) == (None, {})
-
-
-def test_a_second_doubling_waits_for_the_first(redis: Redis) -> None:
-    """Shards that still drain are never sealed a second time."""
-    append(redis, [payload("c", 0)])
-    double(redis, STREAM)
-
-    with pytest.raises(ConfigurationError, match="1 events of the last doubling"):
-        double(redis, STREAM)
 
 
 def test_the_number_is_agreed_at_first_use(redis: Redis) -> None:
@@ -309,7 +269,6 @@ def test_decisions_over_three_shards(engine: Running) -> None:
 
 def test_an_event_is_found_in_its_shard(redis: Redis) -> None:
     """``hushgate explain`` reads every shard, sealed ones too."""
-    append(redis, [payload("c", 0)])
     double(redis, STREAM)
     (later,) = append(redis, [payload("c", 1)])
 

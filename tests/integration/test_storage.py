@@ -17,11 +17,13 @@ from redis.asyncio import Redis
 
 from db import decisions, outbox
 from db.commits.known import Recorded, find_outcome
+from db.outbox import WaitingReply
 from db.pool import Pool, create_pool
 from db.reviews import remedies
 from tasks.lanes.stream import connect
 from tasks.sending import once_stream
 from tasks.sending.relay import Relay
+from tasks.sending.replies import REPLY_ROWS
 from tests.support.decided import CLOCK, new_event, reply_to
 from tests.support.relays import none_sent
 from worker.errors import StorageUnavailable
@@ -59,9 +61,9 @@ async def sent(redis: Redis) -> list[str]:
     return [json.loads(fields[b"data"])["event_id"] for _, fields in entries]
 
 
-def relay(source: Pool, redis: Redis) -> Relay:
+def relay(source: Pool, redis: Redis) -> Relay[WaitingReply]:
     """A relay onto the test's reply stream."""
-    return Relay(source, redis, stream=REPLIES, now=CLOCK.now)
+    return Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now)
 
 
 async def test_a_commit_whose_answer_was_lost_may_be_repeated(source: Pool, database_url: str) -> None:

@@ -17,7 +17,7 @@ from db.answers.sending import store_answer
 from db.answers.waiting import LISTED_FOR, list_waiting
 from db.conversation_owners import release_conversation
 from db.escalations.closing import close_due_escalations
-from db.pool import Pool, create_pool
+from db.pool import Pool, checkout, create_pool
 from db.review_store import REVIEWER_ROLE
 from tests.integration.test_escalations import agent_message, escalated, ids
 from tests.support.decided import CLOCK, HOUR, answer_to, silence_on
@@ -59,7 +59,8 @@ async def answer(
 
 async def waiting(people: Pool, of: Decision, now: datetime | None = None) -> list[UUID]:
     """What waits in a conversation."""
-    found = await list_waiting(people, None, now=now or CLOCK.now(), limit=500)
+    async with checkout(people) as connection:
+        found = await list_waiting(connection, None, now=now or CLOCK.now(), limit=500)
     return [each.decision_id for each in found if each.conversation_id == of.event.conversation_id]
 
 

@@ -16,6 +16,7 @@ from db import decisions
 from db.conversation_owners import take_conversation
 from db.pool import Pool, create_pool
 from tasks.sending.relay import Relay
+from tasks.sending.replies import REPLY_ROWS
 from tests.support.decided import CLOCK, new_event, reply_to, silence_on, takeover
 from tests.support.relays import send_and_die
 from tests.support.webhooks import add_endpoint
@@ -66,7 +67,7 @@ def stored(database_url: str, made: Decision) -> dict[str, object]:
 
 async def drain(source: Pool, redis: Redis) -> int:
     """Deliver with a relay of another worker; how many entries the stream has then."""
-    await Relay(source, redis, stream=REPLIES, now=CLOCK.now).drain()
+    await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).drain()
     return int(await redis.xlen(REPLIES))
 
 

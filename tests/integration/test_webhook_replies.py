@@ -27,7 +27,8 @@ from db.pool import WORKER_ROLE, Pool, checkout, create_pool
 from db.webhooks import deliveries
 from tasks.lanes.stream import connect
 from tasks.sending.relay import Relay
-from tasks.sending.retractor import Retractor
+from tasks.sending.replies import REPLY_ROWS
+from tasks.sending.retractions import RETRACTION_ROWS
 from tasks.webhooks.bodies import webhook_schema
 from tasks.webhooks.poller import WebhookPoller
 from tests.support.decided import HOUR, new_event, reply_to, takeover
@@ -53,8 +54,8 @@ class Setting:
         self.source, self.receiver, self.clock, self.url = source, receiver, clock, url
         self.account = new_account()
         self.endpoint = UUID(int=0)
-        self._relay = Relay(source, redis, stream="test:replies", now=clock.now)
-        self._retractor = Retractor(source, redis, stream="test:retractions", now=clock.now)
+        self._relay = Relay(REPLY_ROWS, source, redis, stream="test:replies", now=clock.now)
+        self._retractor = Relay(RETRACTION_ROWS, source, redis, stream="test:retractions", now=clock.now)
         self._redis = redis
 
     def decision(self, **changes: Any) -> Decision:

@@ -103,12 +103,6 @@ class Cluster:
             with self.node(port) as client:
                 client.config_set("cluster-replica-no-failover", "yes" if hold else "no")
 
-    def waits(self, port: int) -> int:
-        """How often a node was asked to wait for a replica."""
-        with self.node(port) as client:
-            counts: Any = client.info("commandstats")
-        return int(counts.get("cmdstat_wait", {"calls": 0})["calls"])
-
     def settle(self) -> None:
         """Wait until all replicas follow their primaries."""
         self._until(self._replicas_follow, "replicas in step")

@@ -28,9 +28,10 @@ from db.webhooks.queue import fan_out
 from tasks.repair.context import RepairContext
 from tasks.repair.kinds import BY_NAME, find_all
 from tasks.repair.kinds import repair as put_right
-from tasks.sending.escalation_relay import EscalationRelay
+from tasks.sending.escalations import escalation_rows
 from tasks.sending.relay import Relay
-from tasks.sending.retractor import Retractor
+from tasks.sending.replies import REPLY_ROWS
+from tasks.sending.retractions import RETRACTION_ROWS
 from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import connect
 from tasks.shards.layout import ShardStream
@@ -170,9 +171,9 @@ def deliver(world: World) -> None:
     async def run() -> None:
         redis = connect(world.shell.environment["REDIS_URL"])
         async with create_pool(world.url, size=1, application="test") as source, redis:
-            await Relay(source, redis, stream=REPLIES, now=CLOCK.now).deliver_batch()
-            await Retractor(source, redis, stream=RETRACTIONS, now=CLOCK.now).deliver_batch()
-            escalations = EscalationRelay(source, redis, stream=ESCALATIONS, pages=None, now=CLOCK.now)
+            await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).deliver_batch()
+            await Relay(RETRACTION_ROWS, source, redis, stream=RETRACTIONS, now=CLOCK.now).deliver_batch()
+            escalations = Relay(escalation_rows(None), source, redis, stream=ESCALATIONS, now=CLOCK.now)
             await escalations.deliver_batch()
             await fan_out(source, 100, CLOCK.now())
 

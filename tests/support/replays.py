@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from uuid import UUID
 
-from db.candidates.recordings import load_decisions
-from db.candidates.replaying import replay_stored
 from db.pool import create_pool
 from tests.support.running import Running
-from worker.replay.difference import outcome_of, unequal_fields
+from trials.pure.replay.difference import outcome_of, unequal_fields
+from trials.store.recordings import load_decisions
+from trials.store.replaying import Replayer
 
 
 def replay_differs(engine: Running, decisions: Sequence[UUID]) -> dict[UUID, tuple[str, ...]]:
@@ -20,7 +20,8 @@ def replay_differs(engine: Running, decisions: Sequence[UUID]) -> dict[UUID, tup
         different = {}
         async with create_pool(engine.url, size=1, application="test", role=None) as source:
             for stored in await load_decisions(source, decisions):
-                made = await replay_stored(source, stored)
+                made = (await Replayer(source=source).replay(stored)).replay
+                assert made is not None, stored.decision_id
                 assert made.decision is not None, made
                 different[stored.decision_id] = unequal_fields(stored.outcome, outcome_of(made.decision))
         assert len(different) == len(decisions)

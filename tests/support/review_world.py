@@ -19,9 +19,10 @@ from compliance.appeals.links import signed_token
 from db import decisions
 from db.people.sessions import token_hash
 from db.pool import create_pool
+from review.decision.panels import PANELS
 from review.http.identifiers import path_segment
 from tests.support.samples import assessment, event, passage
-from worker.evaluation.items import GoldenContent, content_json
+from trials.pure.evaluation.items import GoldenContent, content_json
 from worker.model import (
     Action,
     Attempt,
@@ -900,6 +901,7 @@ OF_ACCOUNT: Final[dict[str, Sample]] = {
     "hold_id": hold,
     "note": figure_note,
     "decision_id": lambda world, _: world.decision.decision_id,
+    "names": lambda _world, _person: ",".join(PANELS),
     "document": document,
     "invitation_id": invitation,
     "review_id": review,

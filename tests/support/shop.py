@@ -20,7 +20,8 @@ from db.pool import WORKER_ROLE, Pool, create_pool
 from db.review_store import REVIEWER_ROLE
 from tasks.lanes.stream import connect
 from tasks.sending.relay import Relay
-from tasks.sending.retractor import Retractor
+from tasks.sending.replies import REPLY_ROWS
+from tasks.sending.retractions import RETRACTION_ROWS
 from tests.support.decided import CLOCK, HOUR, NUMBERS, answer_to, new_event, reply_to, silence_on
 from tests.support.relays import send_and_die
 from worker.model import Decision, DecisionKind, Escalation, EventType, HeldDraft, HeldKind
@@ -80,8 +81,10 @@ class Shop:
 
     async def relay(self) -> None:
         """Another worker's relays deliver everything."""
-        await Relay(self.workers, self.redis, stream=REPLIES, now=CLOCK.now).drain()
-        await Retractor(self.workers, self.redis, stream=RETRACTIONS, now=CLOCK.now).deliver_batch()
+        await Relay(REPLY_ROWS, self.workers, self.redis, stream=REPLIES, now=CLOCK.now).drain()
+        await Relay(
+            RETRACTION_ROWS, self.workers, self.redis, stream=RETRACTIONS, now=CLOCK.now
+        ).deliver_batch()
 
     def rows(self, query: str, *values: object) -> list[dict[str, Any]]:
         """The rows of a query, with every right."""

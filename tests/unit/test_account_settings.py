@@ -86,14 +86,6 @@ def test_no_change_gives_an_equal_account() -> None:
         ({"disclosure_texts": {"en": "a" * 1001}}, "disclosure_texts.en: "),
         ({"handoff_texts": {"en": ""}}, "handoff_texts.en: "),
         (
-            {"adaptive_thresholds": {"speed": "0.6-0.9"}},
-            "adaptive_thresholds: expected confidence or category:NAME",
-        ),
-        (
-            {"adaptive_thresholds": {"confidence": "0.9-0.6"}},
-            "adaptive_thresholds: expected two shares such as 0.60-0.95",
-        ),
-        (
             {"escalation_actions": {"REPLIED": "escalate"}},
             "escalation_actions: expected matched rules such as",
         ),
@@ -180,7 +172,6 @@ def test_every_mapping_has_its_own_form_fields() -> None:
         "escalation_queues",
         "statement_grounds",
         "business_hours",
-        "adaptive_thresholds",
     }
 
 

@@ -60,7 +60,8 @@ def test_every_class_of_the_sheet_is_used() -> None:
     sheet = re.sub(r"/\*.*?\*/", "", _text(STATIC / "style.css"), flags=re.DOTALL)
     selectors = " ".join(re.findall(r"([^{}]+)\{", sheet))
     classes = set(re.findall(r"\.([a-zA-Z][\w-]*)", selectors))
-    sources = [*TEMPLATES, *STATIC.glob("*.js"), *REVIEW.rglob("*.py")]
+    pages = [path for folder in parts("templates") for path in folder.parent.rglob("*.py")]
+    sources = [*TEMPLATES, *STATIC.glob("*.js"), *REVIEW.rglob("*.py"), *pages]
     words = {word for path in sources for word in re.findall(r"[\w-]+", _text(path))}
 
     assert classes - words == set()

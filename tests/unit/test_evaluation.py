@@ -10,8 +10,15 @@ from uuid import UUID
 import orjson
 import pytest
 
-from worker.evaluation.figures import MEASURES, ItemResult, bounds_of, figures_json, figures_of, nearest_rank
-from worker.evaluation.items import (
+from trials.pure.evaluation.figures import (
+    MEASURES,
+    ItemResult,
+    bounds_of,
+    figures_json,
+    figures_of,
+    nearest_rank,
+)
+from trials.pure.evaluation.items import (
     Expected,
     GoldenItem,
     GoldenLabel,
@@ -20,9 +27,9 @@ from worker.evaluation.items import (
     content_json,
     content_of,
 )
-from worker.evaluation.recorded import ruled_label
-from worker.evaluation.rows import imported_row, row_json
-from worker.replay.difference import ReplayOutcome
+from trials.pure.evaluation.recorded import ruled_label
+from trials.pure.evaluation.rows import imported_row, row_json
+from trials.pure.replay.difference import ReplayOutcome
 
 NOW = datetime(2026, 11, 23, 17, tzinfo=UTC)
 FULL: dict[str, Any] = {

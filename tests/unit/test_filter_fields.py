@@ -14,7 +14,8 @@ from typer.main import get_command
 from cli.decisions import commands as decisions
 from db.audit.filters import Filters
 from db.audit.search import matching_query
-from review.lists.filter_fields import FIELDS, FilterField
+from review.lists.filter_fields import FIELDS
+from review.lists.filter_parsers import FilterField
 from review.lists.filters import ParseContext, parse_query
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)

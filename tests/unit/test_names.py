@@ -7,8 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from features.feature import FEATURES
+
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("features", "worker", "tasks", "db", "review", "gateway", "cli", "compliance", "sandbox")
+PACKAGES = ("features", "worker", "tasks", "db", "review", "gateway", "cli", "sandbox", *FEATURES)
 
 
 def type_names(path: Path) -> Iterator[str]:

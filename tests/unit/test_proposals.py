@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-from worker.account_settings import AccountRejected
-from worker.adaptive import next_threshold, parse_bounds
-from worker.model import Account
-from worker.proposals import (
+from trials.pure.proposals import (
     ReviewedMeasure,
     ThresholdTarget,
     category_observations,
@@ -22,6 +19,8 @@ from worker.proposals import (
     threshold_changes,
     threshold_value,
 )
+from worker.account_settings import AccountRejected
+from worker.model import Account
 
 
 def reading(**changes: Any) -> ReviewedMeasure:
@@ -154,14 +153,3 @@ def test_a_threshold_that_the_account_cannot_have_is_refused() -> None:
     with pytest.raises(AccountRejected, match="assessment_policy"):
         proposal_changes(current, found)
     assert threshold_changes(current, ThresholdTarget.CONFIDENCE, "high_threshold", 0.9)
-
-
-@pytest.mark.parametrize(
-    ("current", "proposed", "expected"),
-    [(0.8, 0.5, 0.78), (0.8, 0.79, 0.79), (0.8, 0.95, 0.82), (0.61, 0.2, 0.6), (None, 0.7, 0.9)],
-)
-def test_a_step_is_small_and_within_its_bounds(
-    current: float | None, proposed: float, expected: float
-) -> None:
-    """At most 0.02; without a threshold in force it begins at the upper bound."""
-    assert next_threshold(current, proposed, parse_bounds("0.60-0.90")) == expected

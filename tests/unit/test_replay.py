@@ -22,6 +22,9 @@ from tests.support.fakes import (
 )
 from tests.support.readings import reading, said
 from tests.support.samples import NOW, account, event, passage, scores
+from trials.pure.replay.deciding import Replay, compiled_version, replayed
+from trials.pure.replay.difference import DifferenceKind, difference, outcome_of, unequal_fields
+from trials.pure.replay.shortcut import is_unchanged
 from worker.errors import (
     EndpointMisconfigured,
     ModelRejected,
@@ -54,12 +57,9 @@ from worker.model import (
 from worker.pipeline import decide
 from worker.ports import ModelLimits, Ports, RetryPolicy
 from worker.reasons import Reason
-from worker.replay.deciding import Replay, compiled_version, replayed
-from worker.replay.difference import DifferenceKind, difference, outcome_of, unequal_fields
-from worker.replay.recorder import Recorder
-from worker.replay.recording import RecordingUnreadable
-from worker.replay.shortcut import is_unchanged
-from worker.replay.stored import decoded, encoded
+from worker.recordings.recorder import Recorder
+from worker.recordings.recording import RecordingUnreadable
+from worker.recordings.stored import decoded, encoded
 from worker.steps.run import EventCase
 
 ANSWER = Completion(

@@ -9,18 +9,18 @@ import pytest
 
 from tasks.entries.rulebooks import Rulebooks
 from tests.support.samples import account, event
-from worker.model import AI_ONLY, Account, ConversationState, Owner
-from worker.rollouts.arms import PLACES, RunningRollout, place_of
-from worker.rollouts.bounds import (
+from trials.pure.rollouts.bounds import (
     ArmFigures,
     BoundRejected,
     Measure,
     RolloutFigures,
     broken_bounds,
+    compare_arms,
     parse_bound,
 )
-from worker.rollouts.comparison import compare_arms
-from worker.statistics.sequential import ClusterSums, ComparisonVerdict
+from trials.pure.statistics.sequential import ClusterSums, ComparisonVerdict
+from worker.arms import PLACES, RunningRollout, place_of
+from worker.model import AI_ONLY, Account, ConversationState, Owner
 
 ROLLOUT = UUID("01a20047-0dfa-71d7-8e88-c1d4329d1fb5")
 CANDIDATE = UUID("01a20047-0dfa-71d7-8e88-c1d4329d1fb6")

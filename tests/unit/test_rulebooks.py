@@ -12,11 +12,11 @@ import structlog
 from tasks.entries import rulebooks as accounts
 from tasks.entries.rulebooks import Rulebook, Rulebooks
 from tests.support.samples import account
+from worker.arms import RunningRollout
 from worker.assessment import default_policy
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
 from worker.model import Account, Stage
-from worker.rollouts.arms import RunningRollout
 from worker.rules import CompiledRules
 from worker.rules.screening import rule_findings
 

@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
 
 from tasks.shards.lanes import require_place
 from tasks.shards.layout import Shard, ShardLayout, conversation_of, layout_of, require, shard_number
@@ -26,15 +24,6 @@ def test_the_vectors_in_the_document_hold() -> None:
         assert numbers == [str(shard_number(user_id, conversation_id, of)) for of in (2, 3, 4)]
 
 
-@given(conversation=some.integers(), of=some.integers(1, 512))
-def test_a_doubling_splits_each_shard_in_two(conversation: int, of: int) -> None:
-    """A conversation stays in its shard, or moves to the one that many further."""
-    before, after = (shard_number("u", str(conversation), each) for each in (of, 2 * of))
-
-    assert after in {before, before + of}
-    assert Shard(stream="s", number=after, of=2 * of).predecessor(of).number == before
-
-
 def test_names_of_shards() -> None:
     """One shard has today's names; several have a slot each, and mark their entries."""
     one, third = Shard(stream="s"), Shard(stream="s", number=2, of=4)
@@ -44,14 +33,12 @@ def test_names_of_shards() -> None:
 
 
 def test_a_layout_remembers_sealed_shards() -> None:
-    """Earlier shards are read until they are empty, before the shards that took their conversations."""
+    """The counts of earlier shards stay, under keys of their own."""
     layout = layout_of("s", b"1,2,4")
 
     keys = [each.key for each in layout.streams()]
 
     assert keys == ["{s}:sealed", "{s:0/2}:sealed", "{s:1/2}:sealed", "s:0/4", "s:1/4", "s:2/4", "s:3/4"]
-    assert layout.predecessor(Shard(stream="s", number=3, of=4)) == Shard(stream="s", number=1, of=2)
-    assert layout.predecessor(Shard(stream="s")) is None
     assert layout.place_of("5-0@1/2")[0].key == "{s:1/2}:sealed"
     with pytest.raises(ValueError, match="expected a shard"):
         layout.place_of("5-0@1/8")

@@ -132,8 +132,6 @@ class Account:
         statements_enabled: whether statements of reasons may be exported.
         statement_grounds: reason code -> what a statement says about it, see ``worker.statement_grounds``.
         statement_countries: codes of the countries in which its restrictions apply, lower case.
-        adaptive_thresholds: ``confidence`` or ``category:<name>`` -> bounds such as ``0.60-0.95``, within
-            which the threshold moves towards what reviews support, see ``worker.adaptive``; empty: none.
         record_answers: whether what the ports answered is stored with each decision, sealed, for replays.
     """
 
@@ -193,4 +191,3 @@ class Account:
     statement_grounds: Mapping[str, str] = field(default_factory=dict)
     statement_countries: tuple[str, ...] = ()
     record_answers: bool = True
-    adaptive_thresholds: Mapping[str, str] = field(default_factory=dict)

@@ -67,7 +67,7 @@ class Decision:
         ended_s: ``decided_at`` by the monotonic clock.
         overtaken: its reply was discarded, because people took the conversation before it was stored.
         candidate_id: whose settings decided, in a rollout; None: those in force.
-        recording: what the ports answered, as ``worker.replay`` stores it; None: not recorded.
+        recording: what the ports answered, as ``worker.recordings`` stores it; None: not recorded.
     """
 
     decision_id: UUID

@@ -20,7 +20,7 @@ from tests.support.browser.desk import Desk, export
 from tests.support.browser.world import CHANNEL, SHOP
 from tests.support.review_world import APPEAL_SECRET, BACKTEST_COUNTS, GOLDEN_ARM, ROLLOUT_FIGURES
 from tests.support.samples import event
-from worker.evaluation.items import GoldenContent, content_json
+from trials.pure.evaluation.items import GoldenContent, content_json
 
 SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
     "appeal_id": lambda desk, _: appeal(desk),

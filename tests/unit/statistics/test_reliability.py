@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 from statsmodels.stats.multitest import multipletests
 
-from worker.statistics.precision import certified_threshold, reviews_needed
+from trials.pure.statistics.precision import certified_threshold, reviews_needed
 from worker.statistics.reliability import calibration_error, reliability_bins
 from worker.statistics.shares import Observation, SampleRejected
 

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from bench.sequential import SCENARIOS, simulate
-from worker.statistics.sequential import (
+from trials.pure.statistics.sequential import (
     ALPHA,
     LEAST_UNITS,
     PLANNED_UNITS,
@@ -23,7 +23,6 @@ from worker.statistics.sequential import (
     compare,
     counted_arm,
     mean_of_clusters,
-    measured_arm,
     share_of_clusters,
 )
 
@@ -107,13 +106,6 @@ def test_arms_without_any_hit_are_not_measured_exactly() -> None:
     """None of a hundred against two of a hundred shows no difference."""
     assert counted_arm(0, 100).variance > 0
     assert compare(counted_arm(0, 100), counted_arm(2, 100)).verdict is ComparisonVerdict.UNDECIDED
-
-
-def test_a_measure_has_its_sample_variance() -> None:
-    """With n - 1."""
-    found = measured_arm(3, summed=6.0, squares=14.0)
-
-    assert [found.mean, found.variance] == pytest.approx([2.0, 1.0])
 
 
 def test_decisions_of_one_conversation_count_as_one_unit() -> None:

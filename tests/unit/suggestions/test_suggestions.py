@@ -11,13 +11,13 @@ from uuid import UUID
 
 import pytest
 
+from trials.pure.suggestions.drift import DriftMeasure, ReplyWeek, drift_suggestions
+from trials.pure.suggestions.model import SeenMessage, SettingEdit, edited_settings
+from trials.pure.suggestions.questions import document_suggestions
+from trials.pure.suggestions.rules import RuleAction, rule_suggestions
+from trials.pure.suggestions.words import log_odds, word_suggestions
 from worker.account_settings import changed
 from worker.model import Account
-from worker.suggestions.drift import DriftMeasure, ReplyWeek, drift_suggestions
-from worker.suggestions.model import SeenMessage, SettingEdit, edited_settings
-from worker.suggestions.questions import document_suggestions
-from worker.suggestions.rules import RuleAction, rule_suggestions
-from worker.suggestions.words import log_odds, word_suggestions
 
 NUMBERS = count(1)
 START = datetime(2026, 11, 1, tzinfo=UTC)

@@ -1,1 +1,0 @@
-"""Commands to learn from decisions: candidates, replays and backtests."""

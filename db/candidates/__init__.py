@@ -1,1 +1,0 @@
-"""Learning from decisions: recordings, and settings that are not in force."""

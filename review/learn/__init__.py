@@ -1,1 +1,0 @@
-"""Pages on which an account learns from its decisions: candidates, backtests and what follows."""

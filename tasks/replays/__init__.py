@@ -1,1 +1,0 @@
-"""Recordings of decisions, and deciding again from them."""

@@ -1,0 +1,101 @@
+"""Replies to the reply stream: approved outbox rows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import structlog
+from redis.asyncio import Redis
+
+from db import outbox
+from db.connection import Connection
+from db.outbox import WaitingReply, WereSent
+from db.outgoing.locked_batch import LockedBatch
+from db.pool import Pool
+from tasks.sending.once_stream import Lease, OnceStream, Outgoing
+from tasks.sending.outgoing import REPLY, ReplyEntry
+from tasks.sending.relay import RelayedRows, send_waiting
+from worker.model import Scope
+from worker.webhooks.types import WebhookType
+
+log = structlog.get_logger(__name__)
+
+
+async def mark_sent(
+    pool: Pool,
+    redis: Redis,
+    *,
+    stream: str,
+    now: datetime,
+    decisions: Sequence[UUID],
+    recorded: Callable[[Connection, UUID], Awaitable[None]],
+) -> frozenset[UUID]:
+    """Record the replies of these decisions that are on the stream as delivered, and send none.
+
+    Returns the decisions whose replies were recorded: none while another relay acts. ``recorded`` is called
+    with each of them in the same transaction.
+    """
+    marked: set[UUID] = set()
+
+    @asynccontextmanager
+    async def named(lease: Lease) -> AsyncIterator[LockedBatch[WaitingReply] | None]:
+        async with outbox.record_sent(pool, decisions, now, _were_sent(lease)) as batch:
+            if batch is None:
+                yield None
+                return
+            for row in batch.sent_before:
+                await recorded(batch.connection, row.decision_id)
+            yield batch
+        marked.update(row.decision_id for row in batch.sent_before)
+
+    await send_waiting(OnceStream(redis, stream), REPLY_ROWS, named, lambda: now)
+    return frozenset(marked)
+
+
+def _waiting(
+    pool: Pool, limit: int, now: datetime, lease: Lease
+) -> AbstractAsyncContextManager[LockedBatch[WaitingReply] | None]:
+    return outbox.waiting_replies(pool, limit, now, _were_sent(lease))
+
+
+def _were_sent(lease: Lease) -> WereSent:
+    async def sent(decisions: Sequence[UUID]) -> frozenset[UUID] | None:
+        found = await lease.sent([str(decision_id) for decision_id in decisions])
+        return None if found is None else frozenset(map(UUID, found))
+
+    return sent
+
+
+def _outgoing(reply: WaitingReply) -> Outgoing:
+    entry = ReplyEntry(
+        event_id=reply.event_id,
+        user_id=reply.user_id,
+        decision_id=str(reply.decision_id),
+        conversation_id=reply.conversation_id,
+        message_id=reply.message_id,
+        scope=Scope(reply.scope),
+        text=f"{reply.disclosure}\n\n{reply.text}" if reply.disclosure else reply.text,
+        disclosure=reply.disclosure,
+        ai_generated=reply.ai_generated,
+        handoff=reply.handoff,
+        sources=reply.sources,
+        created_at=reply.created_at.isoformat(),
+        **reply.metadata,
+    )
+    return REPLY.outgoing(entry, mark=entry.decision_id, at=entry.created_at)
+
+
+REPLY_ROWS: Final[RelayedRows[WaitingReply]] = RelayedRows(
+    waiting=_waiting,
+    outgoing=_outgoing,
+    log_sent=lambda row: log.info("reply_delivered", event_id=row.event_id, decision_id=str(row.decision_id)),
+    log_postponed=lambda error: log.warning("delivery_postponed", error=error),
+    look_s=2.0,
+    webhook=WebhookType.REPLY_CREATED,
+    is_subscribed=lambda row: row.is_subscribed,
+    withdrawn=lambda row: row.withdrawn,
+)

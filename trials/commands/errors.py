@@ -1,0 +1,111 @@
+"""``hushgate trials errors``: how often automated decisions are wrong, estimated from reviewed samples."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli.options import database_url, own_connections, read_lists, time_of
+from cli.output import emit, fail, print_message, printable
+from db.connection import Connection
+from db.figures.reach import FigureFilter
+from trials.commands.shared import require_used
+from trials.pages.error_report import (
+    COLUMNS,
+    FILE_COLUMNS,
+    ErrorReport,
+    accuracy_rows,
+    design_text,
+    load_error_report,
+    table_row,
+)
+from trials.store.error_rates import ErrorDimension, ErrorSelection
+from worker.spreadsheet import harmless
+
+DAY: Final = timedelta(days=1)
+LONGEST: Final = timedelta(days=366)
+SHOWN: Final = COLUMNS[:10]
+
+
+def errors(
+    account: Annotated[str | None, typer.Option("--account", "-a", help="Only of this account.")] = None,
+    since: Annotated[
+        str, typer.Option(help="Decisions from then on, such as 2026-11-01 or 30d; days are UTC.")
+    ] = "30d",
+    until: Annotated[str | None, typer.Option(help="Decisions before then; default: now.")] = None,
+    by: Annotated[
+        str, typer.Option(help=f"Lines of these, of {', '.join(ErrorDimension)}; empty for every line.")
+    ] = "all,reason_code",
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    transparency: Annotated[
+        bool, typer.Option(help="CSV with accuracy and error rate, for a report by Article 15(1)(e) DSA.")
+    ] = False,
+) -> None:
+    """Print estimated shares of wrong blocks and wrong replies, with 95 % intervals.
+
+    Only reviews of samples count, each weighted by the inverse of its chance of being drawn. A wrong block is
+    a decision without a reply that a person overturned, a wrong reply a sent one. Open a queue of the kind
+    sample, drawn from silent and sent decisions, to have both. For example:
+
+        hushgate trials errors --account corner-shop --since 90d --by all,matched_rule,week
+
+        hushgate trials errors --account corner-shop --since 2026-01-01 --transparency > accuracy.csv
+    """
+    start, end = time_of("--since", since), time_of("--until", until) or datetime.now(UTC)
+    assert start is not None  # --since has a default
+    start = start.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    if not start < end <= start + LONGEST:
+        raise fail(f"--since: expected at most {LONGEST.days} days before --until, got {since!r}")
+    dimensions = _dimensions(by)
+    if account is not None:
+        asyncio.run(_require_used(account))
+    report = read_lists(lambda connection: load_report(connection, account, start, end))
+    for design in report.designs:
+        print_message(f"{design.name}: {design_text(design)}", style="dim")
+    if not report.lines:
+        print_message("no reviews of samples in this period; open a queue of kind sample", style="yellow")
+    lines = [table_row(each) for each in report.lines if each.rate.dimension in dimensions]
+    if transparency:
+        _print_csv(accuracy_rows(report), FILE_COLUMNS)
+    elif as_csv:
+        _print_csv(lines, COLUMNS)
+    else:
+        emit(lines, SHOWN)
+
+
+async def _require_used(account: str) -> None:
+    async with own_connections(database_url()) as source:
+        await require_used(source, account, option="--account")
+
+
+async def load_report(
+    connection: Connection, account: str | None, since: datetime, until: datetime
+) -> ErrorReport:
+    """The report of one account, or of all."""
+    selected = ErrorSelection(accounts=None, account=account, since=since, until=until, now=datetime.now(UTC))
+    counted = FigureFilter(
+        accounts=None, account=account, scope=None, since=since, until=until, step=DAY,
+        back=-((since - until) // DAY) * DAY,
+    )  # fmt: skip
+    return await load_error_report(connection, selected, counted)
+
+
+def _dimensions(text: str) -> frozenset[ErrorDimension]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if unknown := [word for word in words if word not in frozenset(ErrorDimension)]:
+        raise fail(f"--by: expected some of {', '.join(ErrorDimension)}, got {unknown[0]!r}")
+    return frozenset(map(ErrorDimension, words or ErrorDimension))
+
+
+def _print_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    written = csv.writer(sys.stdout, lineterminator="\n")
+    written.writerow(columns)
+    for row in rows:
+        values = (row[name] for name in columns)
+        written.writerow([harmless(printable(each)) if isinstance(each, str) else each for each in values])

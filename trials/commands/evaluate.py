@@ -1,0 +1,220 @@
+"""``hushgate trials eval``: settings and models tried on a golden set, with bounds for CI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.accounts.store_account import login
+from cli.exit_codes import ExitCode
+from cli.options import settings_of
+from cli.output import fail, print_message, progress_bar
+from cli.output_file import Force, output_file, refuse_existing
+from db.accounts import current_account
+from db.pool import Pool
+from trials.commands.evaluation_report import junit_xml, print_json, print_report
+from trials.commands.shared import (
+    CandidateId,
+    changes_of,
+    found_set,
+    log_reading,
+    own_candidate,
+    run,
+    with_changes,
+)
+from trials.jobs.evaluation import EvaluatedArm, EvaluationArm, EvaluationMoney, estimated_usd, evaluate_arm
+from trials.pure.evaluation.figures import EvaluationBound, bounds_of
+from trials.pure.evaluation.items import GoldenItem, GoldenRejected
+from trials.store.candidates import candidate_account
+from trials.store.golden_records import GoldenSet, store_run
+from trials.store.golden_sets import load_items
+from worker.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationRequest:
+    """What to evaluate; ``budget_usd`` None: no limit; ``timeout_s`` is of one item."""
+
+    account: str
+    set_name: str
+    candidate: str | None
+    changes: Mapping[str, Any]
+    models: Sequence[str]
+    budget_usd: float | None
+    at_once: int
+    timeout_s: float
+
+
+def evaluate(
+    account: Annotated[str, typer.Option("--account", "-a", help="The account (user_id).")],
+    set_name: Annotated[str, typer.Option("--set", "-s", help="Name of the golden set.")],
+    candidate: CandidateId = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set-option", help="Decide with this setting, as NAME=JSON, such as hold_max_s=60."),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A model: a name of HUSHGATE_LLM_MODELS, or as its server names it; may be repeated. Default"
+            ": HUSHGATE_LLM_MODEL."
+        ),
+    ] = None,
+    least: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A bound, 0 to 1: precision, recall, accuracy, reasons or decided; with _low the lower end"
+            " of its interval. Without one of decided, it is decided=1.",
+        ),
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="The file to write a JUnit report to.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object with items and arms.")] = False,
+    budget_usd: Annotated[
+        float | None,
+        typer.Option("--budget", min=0, help="End and fail when so much is spent, US dollars."),
+    ] = None,
+    at_once: Annotated[int, typer.Option("--at-once", min=1, max=200, help="Items decided together.")] = 4,
+    timeout_s: Annotated[
+        float, typer.Option("--timeout", min=1, max=3600, help="For one item, seconds; then it has failed.")
+    ] = 120.0,
+    force: Force = False,
+) -> None:
+    """Decide a golden set with the settings in force or a candidate, and with one or several models.
+
+    The models are asked; nothing is sent to authors. It ends with code 1 when a bound is not met, also when
+    a model or moderation failed, or the budget ended it. JUnit has no texts of messages. Examples:
+
+        hushgate trials eval --account acme --set refunds --least precision=0.95 --junit report.xml
+
+        hushgate trials eval -a acme -s refunds --model openai/gpt-4.1-mini --model small --budget 2
+    """
+    if candidate and changes:
+        raise fail("--candidate: expected it without --set-option, got both")
+    bounds = _bounds(least or ())
+    if junit is not None:
+        refuse_existing(junit, force)
+    settings = settings_of(Settings)
+    names = [settings.llm_models.get(each, each) for each in model or [settings.llm_model]]
+    if len(set(names)) < len(names):
+        raise fail(f"--model: expected each once, got {', '.join(names)}")
+    request = EvaluationRequest(
+        account=account,
+        set_name=set_name,
+        candidate=candidate,
+        changes=changes_of(changes or (), option="--set-option"),
+        models=names,
+        budget_usd=budget_usd,
+        at_once=at_once,
+        timeout_s=timeout_s,
+    )
+    try:
+        found = run(lambda source: _evaluate(settings, source, request))
+    except KeyboardInterrupt:
+        print_message("cancelled; no result was stored", style="dim")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    if junit is not None:
+        with output_file(junit, force) as file:
+            file.write(junit_xml(set_name, found, bounds))
+    (print_json if json else print_report)(set_name, found)
+    _judge(found, bounds)
+
+
+def _bounds(texts: Sequence[str]) -> tuple[EvaluationBound, ...]:
+    try:
+        return bounds_of(texts)
+    except GoldenRejected as error:
+        raise fail(f"--least: {error}") from None
+
+
+async def _evaluate(settings: Settings, source: Pool, request: EvaluationRequest) -> tuple[EvaluatedArm, ...]:
+    golden = await found_set(source, request.account, request.set_name)
+    arms = await _arms(source, request)
+    await log_reading(source, golden, golden.items)
+    items = await load_items(source, golden)
+    if not items:
+        raise fail(f"--set: expected one with items, got {golden.name!r} without any", code=ExitCode.NEGATIVE)
+    _print_estimate(settings, arms, items)
+    found = await _run_arms(settings, source, request, arms, items)
+    await _store(source, golden, found)
+    return found
+
+
+async def _run_arms(
+    settings: Settings,
+    source: Pool,
+    request: EvaluationRequest,
+    arms: Sequence[EvaluationArm],
+    items: Sequence[GoldenItem],
+) -> tuple[EvaluatedArm, ...]:
+    """One arm after another, so that each one's latency is its own."""
+    money, found = EvaluationMoney(most=request.budget_usd), []
+    with progress_bar() as bar:
+        for arm in arms:
+            task = bar.add_task(arm.label, total=len(items))
+            made = await evaluate_arm(
+                settings,
+                source,
+                arm,
+                items,
+                money=money,
+                at_once=request.at_once,
+                timeout_s=request.timeout_s,
+                progress=lambda known=task: bar.advance(known),  # type: ignore[misc]
+            )
+            found.append(made)
+    return tuple(found)
+
+
+async def _arms(source: Pool, request: EvaluationRequest) -> tuple[EvaluationArm, ...]:
+    """The settings once a model."""
+    account = await current_account(source, request.account)
+    details: dict[str, Any] = {"settings": f"version {account.version}", "candidate_id": None}
+    if request.candidate:
+        stored = await own_candidate(source, request.account, request.candidate)
+        account = await candidate_account(source, stored)
+        details = {"settings": "candidate", "candidate_id": str(stored.candidate_id)}
+    elif request.changes:
+        account = with_changes(account, request.changes)
+        details["settings"] += " with " + ", ".join(sorted(request.changes))
+    account = replace(account, user_id=request.account)
+    return tuple(
+        EvaluationArm(label=f"{details['settings']}, {each}", account=account, model=each, details=details)
+        for each in request.models
+    )
+
+
+def _print_estimate(settings: Settings, arms: Sequence[EvaluationArm], items: Sequence[GoldenItem]) -> None:
+    """Say first what it may cost."""
+    day = datetime.now(UTC).date()
+    for arm in arms:
+        usd = estimated_usd(settings, arm, items, day)
+        cost = f"about {usd:.4f} USD" if usd is not None else "unknown, HUSHGATE_PRICES lacks the model"
+        print_message(f"{arm.label}: {len(items)} items; cost: {cost}", style="dim")
+
+
+async def _store(source: Pool, golden: GoldenSet, found: Sequence[EvaluatedArm]) -> None:
+    arms = [each.json for each in found]
+    await store_run(source, golden, arms, made_by=login(), now=datetime.now(UTC))
+
+
+def _judge(found: Sequence[EvaluatedArm], bounds: Sequence[EvaluationBound]) -> None:
+    """End with code 1 when an arm is outside a bound or did not try every item."""
+    problems = []
+    for each in found:
+        problems += [
+            f"{each.arm.label}: {problem}" for bound in bounds if (problem := bound.problem(each.figures))
+        ]
+        if each.ended:
+            tried = len(each.results)
+            problems.append(
+                f"{each.arm.label}: --budget: ended after {tried} of {each.figures.items} items: {each.ended}"
+            )
+    if problems:
+        print_message("\n".join(problems))
+        raise typer.Exit(ExitCode.NEGATIVE)

@@ -1,0 +1,142 @@
+"""What the commands of trials share: settings to try, sets by name, connections, and who asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, TypeVar
+from uuid import UUID
+
+import orjson
+import typer
+
+from cli.accounts.store_account import login
+from cli.exit_codes import ExitCode
+from cli.options import database_url, own_connections
+from cli.output import emit, fail
+from db.access_log import LogEntry, LoggedAction, append_entry
+from db.accounts import is_used
+from db.pool import Pool, checkout
+from trials.pure.evaluation.items import GoldenRejected
+from trials.store import golden_sets
+from trials.store.candidates import Author, SettingsCandidate, TrialRefused, checked_account, get_candidate
+from trials.store.golden_records import GoldenSet
+from worker.account_settings import SETTINGS, AccountRejected
+from worker.model import Account
+
+CandidateId = Annotated[
+    str | None,
+    typer.Option("--candidate", help="Decide with this candidate; see `hushgate trials candidates`."),
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Decide with this setting, as NAME=JSON, such as hold_max_s=60."),
+]
+
+
+def changes_of(texts: Sequence[str], *, option: str = "--set") -> dict[str, Any]:
+    """The settings of ``--set`` or another option; a value that is no JSON is a text."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or name not in SETTINGS:
+            raise fail(f"{option}: expected NAME=VALUE with the name of a setting, got {text!r}")
+        try:
+            found[name] = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            found[name] = value
+    return found
+
+
+def id_of(option: str, text: str) -> UUID:
+    """The id that an option or argument names."""
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise fail(f"{option}: expected an id, got {text!r}") from error
+
+
+async def require_used(source: Pool, account: str, *, option: str = "account") -> None:
+    """End the command when nothing is stored under the account's name: it is misspelt."""
+    if not await is_used(source, account):
+        expected = "expected an account with settings, decisions or documents"
+        raise fail(f"{option}: {expected}, got {account!r}", code=ExitCode.NEGATIVE)
+
+
+async def candidate_of(source: Pool, text: str) -> SettingsCandidate:
+    """The candidate of ``--candidate``."""
+    found = await get_candidate(source, id_of("--candidate", text))
+    if found is None:
+        raise fail(f"--candidate: no candidate {text}", code=ExitCode.NEGATIVE)
+    return found
+
+
+def with_changes(account: Account, changes: Mapping[str, Any]) -> Account:
+    """The account with the settings of ``--set``.
+
+    Raises:
+        AccountRejected: they cannot be used.
+    """
+    return checked_account(account, changes)
+
+
+Value = TypeVar("Value")
+GoldenAccount = Annotated[str, typer.Argument(help="The account (user_id).")]
+SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of the set.")]
+
+
+async def found_set(source: Pool, account: str, name: str) -> GoldenSet:
+    """The set of a name; the command ends when there is none."""
+    if (golden := await golden_sets.find_set(source, account, name)) is None:
+        raise fail(f"set: {account} has no golden set {name!r}", code=ExitCode.NEGATIVE)
+    return golden
+
+
+async def log_reading(source: Pool, golden: GoldenSet, items: int) -> None:
+    """Write to the access log who read sealed texts."""
+    detail = {"golden_set": golden.name, "items": items}
+    await log_shell(source, LoggedAction.REVEAL, golden.user_id, detail)
+
+
+def run(work: Callable[[Pool], Awaitable[Value]], *, refused: ExitCode = ExitCode.REJECTED) -> Value:
+    """What ``work`` returns for connections of this shell; a refusal ends the command with its message."""
+
+    async def connected() -> Value:
+        async with own_connections(database_url()) as source:
+            return await work(source)
+
+    try:
+        return asyncio.run(connected())
+    except (TrialRefused, AccountRejected, GoldenRejected) as error:
+        raise fail(str(error), code=refused) from None
+
+
+def run_step(work: Callable[[Pool], Awaitable[Value]]) -> Value:
+    """The same for a step of a trial: a refusal is an answer, not a wrong input."""
+    return run(work, refused=ExitCode.NEGATIVE)
+
+
+def author(reason: str = "") -> Author:
+    """The user of this shell, now."""
+    return Author(made_by=login(), reason=reason, now=datetime.now(UTC))
+
+
+def emit_fields(found: Iterable[object], columns: Sequence[str]) -> None:
+    """Print one row for each value, with these of its fields."""
+    emit(({name: getattr(each, name) for name in columns} for each in found), columns)
+
+
+async def own_candidate(source: Pool, account: str, text: str) -> SettingsCandidate:
+    """The candidate of ``--candidate``, of this account."""
+    found = await candidate_of(source, text)
+    if found.user_id != account:
+        raise fail(f"--candidate: expected one of {account}, got one of {found.user_id}")
+    return found
+
+
+async def log_shell(source: Pool, action: LoggedAction, user_id: str, detail: dict[str, Any]) -> None:
+    """Write to the access log what the user of this shell did or read."""
+    entry = LogEntry(action=action, person=login(), user_id=user_id, detail=detail)
+    async with checkout(source) as connection:
+        await append_entry(connection, entry)

@@ -1,0 +1,1 @@
+"""Beat, background and Celery jobs of trials, and what they run in processes of their own."""

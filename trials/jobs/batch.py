@@ -1,0 +1,127 @@
+"""Stored decisions made again with changed settings: what a process of a trial does at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from db.pool import create_pool
+from trials.jobs.live import cost_of, live_ports
+from trials.pure.replay.groups import FOUND, ReplayState
+from trials.store.backtest_examples import changed_settings
+from trials.store.findings import TrialFinding
+from trials.store.recordings import load_decisions
+from trials.store.replaying import CandidateUnusable, ReplayedDecision, Replayer
+from worker.ports import Ports
+from worker.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialBatch:
+    """Decisions of one account.
+
+    Attributes:
+        role: database role of the connections; None: that of the login.
+        changes: setting -> value; empty: the settings that decided.
+        base_version: version of the settings that the changes are made on; None: the one that decided each.
+        full: decide every one again, without shortcuts.
+        usd: what may be spent for new answers; 0: nothing is asked.
+        settings: of the deployment, for the models; None: nothing is asked.
+    """
+
+    url: str
+    user_id: str
+    changes: Mapping[str, Any]
+    ids: tuple[UUID, ...]
+    role: str | None = None
+    base_version: int | None = None
+    full: bool = False
+    usd: float = 0.0
+    settings: Settings | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchFound:
+    """What came of a batch.
+
+    Attributes:
+        counts: group -> decisions.
+        findings: the decisions that would end otherwise, and those that need new answers.
+        failed: decisions on which the engine raised, with the error's type.
+        unusable: why the changes cannot decide at all; empty: they can.
+    """
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    findings: tuple[TrialFinding, ...] = ()
+    failed: tuple[tuple[UUID, str], ...] = ()
+    usd: float = 0.0
+    unusable: str = ""
+
+
+def decide_batch(work: TrialBatch) -> BatchFound:
+    """Make the decisions again, in a process of its own.
+
+    Raises:
+        StorageUnavailable: Postgres does not answer.
+    """
+    return asyncio.run(_decide(work))
+
+
+async def _decide(work: TrialBatch) -> BatchFound:
+    counts: Counter[str] = Counter()
+    findings: list[TrialFinding] = []
+    failed: list[tuple[UUID, str]] = []
+    usd = 0.0
+    async with AsyncExitStack() as stack:
+        source = await stack.enter_async_context(
+            create_pool(work.url, size=2, application="hushgate-trial", role=work.role)
+        )
+        live: Ports | None = None
+        if work.usd > 0 and work.settings is not None:
+            live = await stack.enter_async_context(live_ports(work.settings, source))
+        replayer = Replayer(source=source, changes=work.changes)
+        if work.base_version is not None:
+            account = await changed_settings(source, work.user_id, work.base_version, work.changes)
+            replayer = Replayer(source=source, candidates={work.user_id: account})
+        for stored in await load_decisions(source, work.ids, light=True):
+            replayer.live = live if usd < work.usd else None
+            try:
+                group, made = await replayer.group_of(stored, full=work.full or not work.changes)
+            except CandidateUnusable as error:
+                return BatchFound(unusable=str(error))
+            counts[group] += 1
+            if made is None:
+                continue
+            usd += _price(work, made)
+            if made.state is ReplayState.FAILED:
+                failed.append((stored.decision_id, made.why))
+            if group in FOUND:
+                findings.append(_finding(made))
+    return BatchFound(counts=counts, findings=tuple(findings), failed=tuple(failed), usd=usd)
+
+
+def _price(work: TrialBatch, made: ReplayedDecision) -> float:
+    if work.settings is None or made.replay is None or not made.replay.asked or made.replay.decision is None:
+        return 0.0
+    return cost_of(work.settings, made.replay.decision)[0]
+
+
+def _finding(made: ReplayedDecision) -> TrialFinding:
+    before, after = made.stored.outcome, made.difference.after if made.difference else None
+    return TrialFinding(
+        decision_id=made.stored.decision_id,
+        kind=made.group,
+        before=before.kind,
+        before_code=before.reason_code,
+        decision=after.kind if after else "",
+        reason_code=after.reason_code if after else "",
+        reason=after.reason if after else "",
+        matched_rule=after.matched_rule if after else None,
+        reply=after.reply if after and after.reply != before.reply else None,
+        usd=made.stored.usd,
+    )

@@ -1,0 +1,194 @@
+"""A golden set decided by one arm: settings of an account with one model."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any, Final
+
+from db.pool import Pool
+from tasks.upstreams import policy_defaults
+from trials.jobs.live import live_ports
+from trials.pure.evaluation.deciding import decide_item
+from trials.pure.evaluation.figures import EvaluationFigures, ItemResult, figures_json, figures_of
+from trials.pure.evaluation.items import GoldenItem, GoldenRejected
+from trials.pure.replay.deciding import PinnedSettings, compiled_version
+from worker.assessment import design_name, drafting_models
+from worker.model import NANO, Account, Tokens
+from worker.ports import Ports
+from worker.settings import Settings
+from worker.settings.prices import price_table
+
+CHARS_A_TOKEN: Final = 4
+"""Of an estimate: OpenAI's rule of thumb for English; other languages have fewer."""
+FIXED_CHARS: Final = 3000
+"""Of an estimate: the instructions that stand around every prompt."""
+COMPLETION_TOKENS: Final = 150
+"""Of an estimate: a reply of some hundred words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationArm:
+    """What decides.
+
+    Attributes:
+        label: names it in tables and reports.
+        model: as the server of the models names it.
+        details: what is stored beside its figures.
+    """
+
+    label: str
+    account: Account
+    model: str
+    details: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatedArm:
+    """What an arm came to.
+
+    Attributes:
+        results: of the items that were tried, in their order.
+        ended: why not every item was tried; empty when all were.
+    """
+
+    arm: EvaluationArm
+    results: tuple[ItemResult, ...]
+    figures: EvaluationFigures
+    ended: str = ""
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The figures with what the arm is."""
+        head = {"arm": self.arm.label, "model": self.arm.model, **self.arm.details}
+        return {**head, "ended": self.ended, **figures_json(self.figures)}
+
+
+@dataclass(slots=True, kw_only=True)
+class EvaluationMoney:
+    """What may be spent, over all arms.
+
+    Attributes:
+        most: US dollars; None: no limit.
+        unpriced: models that were asked and have no declared price.
+    """
+
+    most: float | None
+    spent: float = 0.0
+    unpriced: set[str] = field(default_factory=set)
+
+    def add(self, result: ItemResult) -> None:
+        """Count what an item cost."""
+        self.spent = math.fsum((self.spent, result.usd))
+        self.unpriced.update(result.unpriced)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether no further item may begin: the limit is reached, or what is spent cannot be known."""
+        return self.most is not None and (self.spent >= self.most or bool(self.unpriced))
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether items that ran together cost more than the limit, or an unknown amount."""
+        return self.is_spent and (bool(self.unpriced) or self.spent > (self.most or 0.0))
+
+    @property
+    def why(self) -> str:
+        """Why no further item may begin."""
+        names = ", ".join(sorted(self.unpriced))
+        return (
+            f"no declared price of {names} in HUSHGATE_PRICES" if names else f"{self.spent:.4f} USD are spent"
+        )
+
+
+def model_settings(settings: Settings, model: str) -> Settings:
+    """The settings of a deployment whose language model is another one; its judge stays."""
+    judge = settings.judge_model or settings.llm_model
+    return settings.model_copy(update={"llm_model": model, "judge_model": judge})
+
+
+def estimated_usd(
+    settings: Settings, arm: EvaluationArm, items: Sequence[GoldenItem], day: date
+) -> float | None:
+    """About what one draft for each item costs, by the lengths of its texts; None without a price."""
+    if (price := price_table(settings).price(arm.model, day)) is None:
+        return None
+    prompts = sum((FIXED_CHARS + len(arm.account.prompt) + _chars(each)) // CHARS_A_TOKEN for each in items)
+    tokens = Tokens(prompt=prompts, completion=COMPLETION_TOKENS * len(items))
+    return price.nano_usd(tokens) / NANO
+
+
+async def evaluate_arm(
+    settings: Settings,
+    source: Pool,
+    arm: EvaluationArm,
+    items: Sequence[GoldenItem],
+    *,
+    money: EvaluationMoney,
+    at_once: int,
+    timeout_s: float,
+    progress: Callable[[], None],
+) -> EvaluatedArm:
+    """Decide every item with an arm, ``at_once`` at the same time; nothing is sent or stored.
+
+    Raises:
+        GoldenRejected: the arm's policy asks models that it names itself, so no model can be chosen for it.
+    """
+    chosen = model_settings(settings, arm.model)
+    version = await asyncio.to_thread(compiled_version, arm.account, policy_defaults(chosen))
+    if arm.model != settings.llm_model and drafting_models(version.policy):
+        raise GoldenRejected(
+            "model: expected settings whose policy asks the deployment's model, got the policy"
+            f" {design_name(version.policy)}"
+        )
+    results: list[ItemResult] = []
+    waiting = iter(items)
+    async with AsyncExitStack() as stack:
+        ports = await stack.enter_async_context(live_ports(chosen, source))
+
+        async def work() -> None:
+            for item in waiting:
+                if money.is_spent:
+                    return
+                results.append(await _decided(chosen, item, version, ports, timeout_s=timeout_s))
+                money.add(results[-1])
+                progress()
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(at_once, len(items))):
+                group.create_task(work())
+    order = {each.row_id: place for place, each in enumerate(items)}
+    results.sort(key=lambda each: order[each.row_id])
+    return EvaluatedArm(
+        arm=arm,
+        results=tuple(results),
+        figures=figures_of(results, items=len(items)),
+        ended=money.why if len(results) < len(items) or money.is_exceeded else "",
+    )
+
+
+async def _decided(
+    settings: Settings, item: GoldenItem, version: PinnedSettings, ports: Ports, *, timeout_s: float
+) -> ItemResult:
+    assert item.content is not None  # evaluations load the contents
+    result, decision = await decide_item(item, item.content, version, ports, timeout_s=timeout_s)
+    if decision is None:
+        return result
+    now = ports.clock.now()
+    lines = price_table(settings).lines(decision.usage, now.date())
+    return replace(
+        result,
+        usd=sum(each.nano_usd or 0 for each in lines) / NANO,
+        unpriced=tuple(sorted({each.model for each in lines if each.nano_usd is None})),
+    )
+
+
+def _chars(item: GoldenItem) -> int:
+    assert item.content is not None  # evaluations load the contents
+    content = item.content
+    texts = [content.event.text, *(each.text for each in content.history)]
+    return sum(map(len, texts)) + sum(len(each.text) for each in content.passages or ())

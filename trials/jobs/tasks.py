@@ -1,0 +1,88 @@
+"""The periodic task of rollouts: it returns those whose candidate left its bounds."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import structlog
+from celery import shared_task
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from db.pool import Pool
+from tasks.maintenance import runtime_of
+from trials.store.candidates import REASON_CHARS, Author, TrialRefused
+from trials.store.rollout_steps import check_rollout, return_rollout
+from trials.store.rollouts import GUARD, Rollout, list_running
+
+log = structlog.get_logger(__name__)
+SPARED: Final = 20.0
+"""Times as long as its check took, a rollout is not checked again: a twentieth of a core of Postgres. A
+million decisions since the last step take 12 s (``bench/results/learn.md``)."""
+SHORTEST_S: Final = 15.0
+"""Of a rest; as often the check runs anyway."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRests:
+    """Rollouts whose check took long, and rests; in Redis, as any worker may run the next one."""
+
+    redis: Redis
+    stream: str
+
+    async def is_resting(self, rollout: Rollout) -> bool:
+        """Whether its rest is not over; without Redis none rests."""
+        try:
+            return bool(await self.redis.exists(self._key(rollout)))
+        except RedisError:
+            return False
+
+    async def begin(self, rollout: Rollout, took_s: float) -> None:
+        """Let it rest after a check that took so long."""
+        if (rest_s := SPARED * took_s) > SHORTEST_S:
+            try:
+                await self.redis.set(self._key(rollout), "1", px=round(rest_s * 1000))
+            except RedisError:
+                return
+
+    def _key(self, rollout: Rollout) -> str:
+        """Each step starts a new measurement."""
+        return f"{{{self.stream}}}:checked:{rollout.rollout_id}:{rollout.stepped_at.timestamp()}"
+
+
+async def watch_rollouts(pool: Pool, now: datetime, rests: CheckRests | None = None) -> int:
+    """Return every running rollout that must not go on, but those that rest; how many were."""
+    returned = 0
+    for rollout in await list_running(pool):
+        if rests and await rests.is_resting(rollout):
+            continue
+        began = time.monotonic()
+        broken = await check_rollout(pool, rollout, now)
+        if not broken:
+            if rests:
+                await rests.begin(rollout, time.monotonic() - began)
+            continue
+        author = Author(made_by=GUARD, reason="; ".join(broken)[:REASON_CHARS], now=now)
+        try:
+            await return_rollout(pool, rollout.rollout_id, author)
+        except TrialRefused:
+            continue  # a person ended it meanwhile
+        log.warning("rollout_returned", user_id=rollout.user_id, rollout_id=str(rollout.rollout_id))
+        returned += 1
+    return returned
+
+
+SCHEDULE: Final = {
+    "rollouts": {"task": "hushgate.rollouts", "schedule": 15.0, "options": {"expires": 15}},
+}
+
+
+@shared_task(name="hushgate.rollouts", bind=True)
+def rollouts(task: Any) -> None:
+    """Return rollouts whose candidate left its bounds."""
+    runtime = runtime_of(task)
+    rests = CheckRests(redis=runtime.parts.redis, stream=task.app.hushgate_settings.stream)
+    runtime.call(watch_rollouts(runtime.parts.pool, runtime.now(), rests))

@@ -1,0 +1,161 @@
+"""Error rates of one account, or of all that a person leads: page and file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+from starlette.responses import Response
+
+from db.access_log import LoggedAction
+from db.figures.reach import FigureFilter
+from db.reviews import queue_items
+from db.reviews.queues import parse_sample
+from review.access import Right
+from review.accounts.stored_versions import account_of_path
+from review.dashboard import ranges
+from review.dashboard.intervals import interval
+from review.dashboard.ranges import Range
+from review.dashboard.reused import Counted
+from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+from review.languages import mark
+from review.lists.export_layout import csv_text
+from review.queues.queue_pages import DRAWN, STRATA
+from trials.pages.error_report import (
+    FILE_COLUMNS,
+    ErrorReport,
+    accuracy_rows,
+    load_error_report,
+)
+from trials.store.error_rates import (
+    ErrorDimension,
+    ErrorSelection,
+    WrongKind,
+)
+
+DEFAULT_RANGE: Final = "30d"
+KINDS: Final = {
+    WrongKind.WRONG_BLOCK: mark("Wrong blocks"),
+    WrongKind.WRONG_REPLY: mark("Wrong replies"),
+}
+DIMENSIONS: Final = {
+    ErrorDimension.WEEK: mark("By week"),
+    ErrorDimension.REASON: mark("By reason"),
+    ErrorDimension.RULE: mark("By rule"),
+    ErrorDimension.POLICY: mark("By policy"),
+    ErrorDimension.LANGUAGE: mark("By language"),
+    ErrorDimension.CONFIDENCE: mark("By confidence"),
+}
+FILTERS: Final = {ErrorDimension.REASON: "reason", ErrorDimension.RULE: "rule"}
+"""The dimensions whose values are filters of the list of decisions."""
+
+
+async def show_account_errors(visit: Visit) -> Response:
+    """The page of one account."""
+    return await _page(visit, account_of_path(visit))
+
+
+async def show_errors(visit: Visit) -> Response:
+    """The page of all accounts that the person leads."""
+    return await _page(visit, None)
+
+
+async def download_account_errors(visit: Visit) -> Response:
+    """The file of one account."""
+    return await _file(visit, account_of_path(visit))
+
+
+async def download_errors(visit: Visit) -> Response:
+    """The file of all accounts that the person leads."""
+    return await _file(visit, None)
+
+
+async def load_report(visit: Visit, account: str | None, chosen: Range) -> Counted[ErrorReport]:
+    """The report of one account, or of all that the person leads; logged by the caller."""
+    accounts = visit.accounts(Right.LEAD)
+    async with visit.store.reading() as connection:
+        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+    key = ("errors", tuple(sorted(chosen.query.items())), accounts, account, hidden)
+    count = partial(_count, visit, account, chosen, accounts, hidden)
+    return await visit.site.reused_figures.get(key, visit.now, count)
+
+
+async def _count(
+    visit: Visit,
+    account: str | None,
+    chosen: Range,
+    accounts: tuple[str, ...] | None,
+    hidden: frozenset[UUID],
+) -> ErrorReport:
+    selected = ErrorSelection(
+        accounts=accounts, account=account, since=chosen.since, until=chosen.until, now=visit.now,
+        hidden=hidden,
+    )  # fmt: skip
+    counted = FigureFilter(
+        accounts=accounts, account=account, scope=None, since=chosen.since, until=chosen.until,
+        step=chosen.step, back=chosen.back,
+    )  # fmt: skip
+    return await visit.store.read_lists(lambda replica: load_error_report(replica, selected, counted))
+
+
+async def _page(visit: Visit, account: str | None) -> Response:
+    chosen, problem = _range(visit)
+    counted = await load_report(visit, account, chosen)
+    report = counted.value
+    await _log(visit, account, report)
+    file = ("learn_errors_csv", {"account": account}) if account else ("errors_csv", {})
+    return visit.render(
+        "learn/errors.html",
+        status=400 if problem else 200,
+        account=account,
+        tab="learn",
+        problem=problem,
+        chosen=chosen,
+        titles=ranges.TITLES,
+        report=report,
+        counted_at=counted.at if counted.at != visit.now else None,
+        kinds=KINDS,
+        dimensions=DIMENSIONS,
+        designs=[(each, parse_sample(each.definition)) for each in report.designs],
+        strata=STRATA,
+        drawn=DRAWN,
+        picture=interval,
+        file=f"{visit.url(file[0], **file[1])}?{urlencode(chosen.query)}",
+        link=_decisions_of(chosen, account),
+    )
+
+
+def _decisions_of(chosen: Range, account: str | None) -> Callable[[ErrorDimension, str], str | None]:
+    """A function from dimension and value to the overturned decisions of a line; None without a filter."""
+
+    def link(dimension: ErrorDimension, value: str) -> str | None:
+        name = FILTERS.get(dimension)
+        if name is None:
+            return None
+        return ranges.range_link(chosen, account=account, review="overturn", **{name: value})
+
+    return link
+
+
+async def _file(visit: Visit, account: str | None) -> Response:
+    chosen, problem = _range(visit)
+    if problem:
+        raise Refused(400, _("This range cannot be used"), problem)
+    report = (await load_report(visit, account, chosen)).value
+    await _log(visit, account, report)
+    body = "\ufeff" + csv_text([FILE_COLUMNS, *(list(row.values()) for row in accuracy_rows(report))])
+    headers = {"Content-Disposition": 'attachment; filename="hushgate-accuracy.csv"'}
+    return Response(body, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _range(visit: Visit) -> tuple[Range, str]:
+    return ranges.chosen_range(visit.request.query_params, visit.now, default=DEFAULT_RANGE)
+
+
+async def _log(visit: Visit, account: str | None, report: ErrorReport) -> None:
+    detail = {"errors": len(report.lines), "since": report.since.isoformat()}
+    await visit.log(LoggedAction.FIGURES, user_id=account, detail=detail)

@@ -1,0 +1,69 @@
+"""The routes of trials."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from review.access import Right
+from review.http.page_routes import ACCOUNT, get, post
+from review.languages import mark
+from review.shell.menu import MenuEntry, MenuPlace
+from trials.pages import (
+    backtest_page,
+    calibration_page,
+    errors_page,
+    golden_page,
+    golden_sets,
+    overview,
+    replay_page,
+    rollout_page,
+    rollout_start_page,
+    shadows,
+    suggestions_page,
+)
+
+LEARN: Final = ACCOUNT + "/learn"
+START: Final = LEARN + "/candidates/{candidate_id}/rollout"
+ROLLOUT: Final = LEARN + "/rollouts/{rollout_id}"
+BACKTEST: Final = LEARN + "/backtests/{backtest_id}"
+GOLDEN: Final = LEARN + "/golden"
+GOLDEN_SET: Final = GOLDEN + "/{set_id}"
+
+PAGES: Final = (
+    get(LEARN, "learn", overview.show_learning, Right.VIEW),
+    post(LEARN + "/withdraw", "learn_withdraw", overview.withdraw, Right.LEAD),
+    get("/decisions/{decision_id}/replay", "decision_replay", replay_page.show_replay, Right.LEAD),
+    post(LEARN + "/shadows", "shadow_start", shadows.start, Right.LEAD),
+    post(LEARN + "/shadows/stop", "shadow_stop", shadows.stop, Right.LEAD),
+    post(LEARN + "/shadows/queue", "shadow_queue", shadows.open_queue, Right.LEAD),
+    get("/learn/errors.csv", "errors_csv", errors_page.download_errors, Right.LEAD),
+    get("/learn/errors", "errors", errors_page.show_errors, Right.LEAD),
+    get(LEARN + "/errors.csv", "learn_errors_csv", errors_page.download_account_errors, Right.LEAD),
+    get(LEARN + "/errors", "learn_errors", errors_page.show_account_errors, Right.LEAD),
+    get(LEARN + "/calibration", "learn_calibration", calibration_page.show_calibration, Right.LEAD),
+    post(LEARN + "/calibration", "calibration_candidate", calibration_page.make_candidate, Right.LEAD),
+    get(LEARN + "/suggestions", "learn_suggestions", suggestions_page.show_suggested, Right.VIEW),
+    post(LEARN + "/suggestions", "suggestion_candidate", suggestions_page.make_suggested, Right.LEAD),
+    post(BACKTEST + "/examples/{decision_id}", "backtest_reveal", backtest_page.reveal_example, Right.REVIEW),
+    get(BACKTEST, "backtest", backtest_page.show_backtest, Right.VIEW),
+    # items of golden sets show known answers, so that only leads see them
+    post(GOLDEN, "golden_create", golden_sets.create, Right.LEAD),
+    post(GOLDEN_SET + "/add", "golden_add", golden_page.add, Right.LEAD),
+    post(GOLDEN_SET + "/remove", "golden_remove", golden_page.remove, Right.LEAD),
+    get(GOLDEN_SET, "golden_set", golden_page.show_set, Right.LEAD),
+    post("/decisions/{decision_id}/golden", "golden_decision", golden_sets.add_decision, Right.LEAD),
+    get(START, "rollout_start", rollout_start_page.show_start, Right.LEAD),
+    post(START, "rollout_start_post", rollout_start_page.start, Right.LEAD),
+    get(ROLLOUT, "rollout", rollout_page.show_rollout, Right.VIEW),
+    post(ROLLOUT + "/step", "rollout_step", rollout_page.step, Right.LEAD),
+    post(ROLLOUT + "/return", "rollout_return", rollout_page.return_to_settings, Right.LEAD),
+    post(ROLLOUT + "/finish", "rollout_finish", rollout_page.finish, Right.LEAD),
+)
+
+
+MENU: Final = (
+    MenuEntry(
+        place=MenuPlace.ACCOUNT, route="learn", title=mark("Learn"), right=Right.VIEW, after="suggestions"
+    ),
+    MenuEntry(place=MenuPlace.DECISION, route="decision_replay", title=mark("Replay"), right=Right.LEAD),
+)

@@ -1,0 +1,63 @@
+"""Words of the page Learn, and the groups of a backtest in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from review.languages import mark
+from trials.pure.replay.difference import DifferenceKind
+from trials.pure.replay.groups import FOUND, GroupCount, ReplayState, group_counts
+from trials.store.backtests import Backtest
+from worker.account_settings import SETTINGS
+
+GROUPS: Final[Mapping[str, str]] = {
+    DifferenceKind.NEWLY_STOPPED: mark("Newly stopped"),
+    DifferenceKind.NEWLY_RELEASED: mark("Newly released"),
+    DifferenceKind.OTHER_REPLY: mark("Other reply"),
+    DifferenceKind.OTHER_ENDING: mark("Other reason"),
+    DifferenceKind.UNCHANGED: mark("Unchanged"),
+    "needs_answers": mark("Needs the model"),
+    "not_recorded": mark("Not recorded"),
+    "erased": mark("Erased"),
+}
+"""The groups of decisions that were made again, in their order."""
+LEFT_OUT: Final[Mapping[str, str]] = {
+    "dropped": mark("Left out: too old"),
+    "over_budget": mark("Left out: the day’s number is used up"),
+    "unreadable": mark("Recording cannot be read"),
+    "no_settings": mark("Settings no longer stored"),
+    "failed": mark("Cannot be made again"),
+}
+"""Further groups of a shadow."""
+NOT_MADE: Final[Mapping[str, str]] = {
+    ReplayState.ERASED: mark("The author's data was erased."),
+    ReplayState.NOT_RECORDED: mark("The decision has no recording, or not any more."),
+    ReplayState.UNREADABLE: mark("Its recording cannot be read."),
+    ReplayState.NO_SETTINGS: mark("The settings that decided it are no longer stored."),
+    ReplayState.NEEDS_ANSWERS: mark("A model or the documents would have to be asked something new."),
+    ReplayState.FAILED: mark("These settings could not decide it."),
+}
+"""Why a decision was not made again; total but for decisions that were."""
+
+
+def setting_titles(changes: Mapping[str, Any]) -> tuple[str, ...]:
+    """The titles of changed settings."""
+    return tuple(SETTINGS[name].title if name in SETTINGS else name for name in changes)
+
+
+TITLES: Final = {**GROUPS, **LEFT_OUT}
+MEANINGS: Final[Mapping[str, str]] = {
+    **NOT_MADE,
+    DifferenceKind.NEWLY_STOPPED: mark("Got a reply, and would get none."),
+    DifferenceKind.NEWLY_RELEASED: mark("Got no reply, and would get one."),
+    DifferenceKind.OTHER_REPLY: mark("Would get a reply with another text."),
+    DifferenceKind.OTHER_ENDING: mark("The same reply or none, for another reason or rule."),
+    DifferenceKind.UNCHANGED: mark("The same reply or none, for the same reason."),
+}
+"""Total over the groups of a backtest."""
+
+
+def shown_counts(found: Backtest) -> tuple[GroupCount, ...]:
+    """The groups of a backtest; those of differences and needed answers also without decisions."""
+    return group_counts(found.counts, found.done, always={*FOUND, DifferenceKind.UNCHANGED})

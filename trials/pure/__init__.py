@@ -1,0 +1,1 @@
+"""What trials compute: values in, values out."""

@@ -1,0 +1,1 @@
+"""Statistics that only trials need."""

@@ -1,0 +1,1 @@
+"""The statements of trials, and decisions made again from what is stored."""

@@ -1,0 +1,129 @@
+"""Examples of a backtest side by side: the message, what became of it, and what would."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from db.account_versions import get_version
+from db.pool import Pool
+from trials.pure.replay.groups import ReplayState
+from trials.store.backtests import Backtest
+from trials.store.recordings import StoredDecision, load_decisions
+from trials.store.replaying import ReplayedDecision, Replayer
+from worker.account_settings import changed
+from worker.model import Account
+from worker.recordings.recording import RecordingUnreadable
+from worker.recordings.stored import decoded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestExample:
+    """A decision of a group, made again with the changed settings.
+
+    Attributes:
+        message: None when its recording is gone, such as after an erasure.
+        reply: that was approved then; None: there was none.
+        reply_now: that the changed settings would approve.
+        before, after: reason codes; ``after`` is empty where there is no decision.
+        why: one sentence.
+        rule_now: that stops it with the changed settings.
+        group_now: differs from ``group`` when data, rules or the release have changed; empty: no time.
+        state: None: there was no time to make it again.
+    """
+
+    decision_id: UUID
+    decided_at: datetime
+    group: str
+    message: str | None
+    reply: str | None
+    before: str
+    reply_now: str | None
+    after: str
+    why: str
+    rule_now: str | None
+    group_now: str
+    state: ReplayState | None
+
+
+async def changed_settings(
+    source: Pool, user_id: str, base_version: int, changes: Mapping[str, Any]
+) -> Account:
+    """The settings that a backtest tries."""
+    base = await get_version(source, user_id, base_version)
+    return changed(base.account if base else Account(user_id=user_id, version=0), dict(changes))
+
+
+async def load_examples(source: Pool, found: Backtest) -> tuple[BacktestExample, ...]:
+    """The examples of a backtest with their texts, in its order; those that are deleted are left out.
+
+    Recordings are sealed: the caller logs who reads.
+    """
+    account = await changed_settings(source, found.user_id, found.base_version, found.changes)
+    return await examples_with(source, found, account)
+
+
+async def examples_with(
+    source: Pool, found: Backtest, account: Account | None, *, most_s: float | None = None
+) -> tuple[BacktestExample, ...]:
+    """The same with settings that are known already, and for so many seconds.
+
+    ``account`` None: the changed settings cannot be used, so that no example is made again.
+    """
+    ends = None if most_s is None else asyncio.get_running_loop().time() + most_s
+    replayer = Replayer(source=source, candidates={found.user_id: account} if account else {})
+    groups = {UUID(each["decision_id"]): str(each["group"]) for each in found.examples}
+    stored = {each.decision_id: each for each in await load_decisions(source, list(groups), light=True)}
+    examples = []
+    for each in (stored[key] for key in groups if key in stored):
+        made = await _made(replayer, each, ends) if account else _without_settings(each)
+        examples.append(_example(each, groups[each.decision_id], made))
+    return tuple(examples)
+
+
+async def _made(replayer: Replayer, stored: StoredDecision, ends: float | None) -> ReplayedDecision | None:
+    """The decision made again; None when time is up."""
+    try:
+        async with asyncio.timeout_at(ends):
+            await asyncio.sleep(0)  # a replay of a compiled version never waits, so time is looked at here
+            return await replayer.replay(stored)
+    except TimeoutError:
+        return None
+
+
+def _without_settings(stored: StoredDecision) -> ReplayedDecision:
+    state = ReplayState.ERASED if stored.erased else ReplayState.NO_SETTINGS
+    return ReplayedDecision(stored=stored, state=state, why="the changed settings cannot be used")
+
+
+def _example(stored: StoredDecision, group: str, made: ReplayedDecision | None) -> BacktestExample:
+    difference = made.difference if made else None
+    after = difference.after if difference else None
+    why = difference.why if difference else made.why if made else ""
+    return BacktestExample(
+        decision_id=stored.decision_id,
+        decided_at=stored.created_at,
+        group=group,
+        message=_message(stored),
+        reply=stored.outcome.reply,
+        before=stored.outcome.reason_code,
+        reply_now=after.reply if after else None,
+        after=after.reason_code if after else "",
+        why=why,
+        rule_now=after.matched_rule if after else None,
+        group_now=made.group if made else "",
+        state=made.state if made else None,
+    )
+
+
+def _message(stored: StoredDecision) -> str | None:
+    if stored.recording is None or stored.erased:
+        return None
+    try:
+        return decoded(stored.recording).event.text
+    except RecordingUnreadable:
+        return None

@@ -1,0 +1,206 @@
+"""Candidates: changes of an account's settings that are not in force."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from db.access_log import LogEntry, LoggedAction, append_entry
+from db.account_versions import get_version
+from db.accounts import current_account
+from db.identifiers import uuid_at
+from db.pool import Pool, checkout
+from worker.account_settings import RULES, AccountRejected, changed, rule_problems
+from worker.errors import RejectedError
+from worker.model import Account
+from worker.rules import ProblemLevel
+
+COLUMNS: Final = (
+    "id AS candidate_id, user_id, base_version, changes, note, source, created_by, created_at, withdrawn_at"
+)
+INSERT: Final = f"""
+    INSERT INTO candidates (id, user_id, base_version, changes, note, source, created_by, created_at)
+    VALUES (%(id)s, %(user_id)s, %(base_version)s, %(changes)s, %(note)s, %(source)s, %(created_by)s, %(now)s)
+    RETURNING {COLUMNS}
+"""
+GET: Final = f"SELECT {COLUMNS} FROM candidates WHERE id = %s"
+LIST: Final = f"SELECT {COLUMNS} FROM candidates WHERE user_id = %s ORDER BY id DESC LIMIT %s"
+WITHDRAW: Final = f"""
+    UPDATE candidates SET withdrawn_at = %s WHERE id = %s AND withdrawn_at IS NULL RETURNING {COLUMNS}
+"""
+NOTE_CHARS: Final = 1000
+REASON_CHARS: Final = 500
+
+
+class CandidateSource(StrEnum):
+    """Who made a candidate; stored, never renamed."""
+
+    PERSON = "person"
+    CALIBRATION = "calibration"
+    SUGGESTION = "suggestion"
+
+
+class TrialRefused(RejectedError):
+    """A trial that cannot be started or stopped, or a step of it that cannot be taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """Who starts, changes or stops a trial, when and why; ``entry`` begins the line of the access log."""
+
+    made_by: str
+    now: datetime
+    reason: str = ""
+    entry: LogEntry | None = None
+
+    def check_reason(self) -> None:
+        """Raises TrialRefused for a reason that is empty or too long."""
+        if not 0 < len(self.reason.strip()) <= REASON_CHARS:
+            raise TrialRefused(f"reason: expected 1 to {REASON_CHARS} characters, got {len(self.reason)}")
+
+    def logged(self, user_id: str, detail: Mapping[str, Any]) -> LogEntry:
+        """The line of the access log."""
+        begun = self.entry or LogEntry(action=LoggedAction.SETTINGS, person=self.made_by)
+        why = {"reason": self.reason} if self.reason else {}
+        return replace(begun, user_id=user_id, detail={**detail, **why})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsCandidate:
+    """Changes of one account's settings that are not in force.
+
+    Attributes:
+        base_version: version of the settings that they were made from.
+        changes: setting -> value, as ``worker.account_settings.changed`` takes it.
+        withdrawn_at: when a person withdrew it; None: it may be tried.
+    """
+
+    candidate_id: UUID
+    user_id: str
+    base_version: int
+    changes: Mapping[str, Any]
+    note: str
+    source: str
+    created_by: str
+    created_at: datetime
+    withdrawn_at: datetime | None = None
+
+
+async def add_candidate(
+    source: Pool,
+    user_id: str,
+    changes: Mapping[str, Any],
+    *,
+    now: datetime,
+    made_by: CandidateSource,
+    created_by: str,
+    note: str = "",
+    logged: LogEntry | None = None,
+) -> SettingsCandidate:
+    """Store changes of the settings in force as a candidate.
+
+    Raises:
+        AccountRejected: they change nothing, or cannot be used; every problem with its field.
+    """
+    base = await current_account(source, user_id)
+    await asyncio.to_thread(checked_account, base, changes)
+    values = {
+        "id": uuid_at(now),
+        "user_id": user_id,
+        "base_version": base.version,
+        "changes": Jsonb(dict(changes)),
+        "note": note[:NOTE_CHARS],
+        "source": made_by.value,
+        "created_by": created_by,
+        "now": now,
+    }
+    async with checkout(source) as connection, connection.transaction():
+        cursor = connection.cursor(row_factory=class_row(SettingsCandidate))
+        stored = await (await cursor.execute(INSERT, values)).fetchone()
+        if logged is not None:
+            await append_entry(connection, logged)
+    assert stored is not None  # INSERT ... RETURNING gives a row or raises
+    return stored
+
+
+def checked_account(base: Account, changes: Mapping[str, Any]) -> Account:
+    """The account with the changes; rules are compiled where they change.
+
+    Raises:
+        AccountRejected: the changes change nothing, or a setting or rule cannot be used.
+    """
+    account = changed(base, changes)
+    if account == base:
+        raise AccountRejected(
+            [("changes", "expected a setting that differs from the one in force, got none")]
+        )
+    if changes.keys() & set(RULES):
+        problems = [each for each in rule_problems(account) if each.level is ProblemLevel.ERROR]
+        if problems:
+            raise AccountRejected([(f"rule {each.rule!r}", each.message) for each in problems])
+    return account
+
+
+async def startable_candidate(source: Pool, candidate_id: UUID) -> SettingsCandidate:
+    """A candidate that a trial may begin to decide with.
+
+    Raises:
+        TrialRefused: there is none, or it is withdrawn.
+        AccountRejected: it cannot be used with the settings in force.
+    """
+    candidate = await get_candidate(source, candidate_id)
+    if candidate is None:
+        raise TrialRefused(f"candidate: expected the id of one, got {candidate_id}")
+    if candidate.withdrawn_at is not None:
+        raise TrialRefused(f"candidate: expected one that is not withdrawn, got {candidate_id}")
+    checked_account(await current_account(source, candidate.user_id), candidate.changes)
+    return candidate
+
+
+async def get_candidate(source: Pool, candidate_id: UUID) -> SettingsCandidate | None:
+    """A candidate, or None."""
+    return await _one(source, GET, (candidate_id,))
+
+
+async def list_candidates(source: Pool, user_id: str, *, limit: int = 50) -> tuple[SettingsCandidate, ...]:
+    """The candidates of an account, the newest first."""
+    async with checkout(source) as connection:
+        cursor = connection.cursor(row_factory=class_row(SettingsCandidate))
+        return tuple(await (await cursor.execute(LIST, (user_id, limit))).fetchall())
+
+
+async def withdraw_candidate(
+    source: Pool, candidate_id: UUID, now: datetime, *, logged: LogEntry | None = None
+) -> SettingsCandidate | None:
+    """Withdraw a candidate; None when there is none, or it was withdrawn before."""
+    async with checkout(source) as connection, connection.transaction():
+        cursor = connection.cursor(row_factory=class_row(SettingsCandidate))
+        found = await (await cursor.execute(WITHDRAW, (now, candidate_id))).fetchone()
+        if found is not None and logged is not None:
+            await append_entry(connection, logged)
+    return found
+
+
+async def candidate_account(source: Pool, candidate: SettingsCandidate) -> Account:
+    """The account as the candidate wants it: its changes on the version that they were made from.
+
+    Raises:
+        AccountRejected: this release cannot use the changes any more.
+    """
+    base = await get_version(source, candidate.user_id, candidate.base_version)
+    account = base.account if base else Account(user_id=candidate.user_id, version=candidate.base_version)
+    return changed(account, candidate.changes)
+
+
+async def _one(source: Pool, statement: str, values: tuple[Any, ...]) -> SettingsCandidate | None:
+    async with checkout(source) as connection:
+        cursor = connection.cursor(row_factory=class_row(SettingsCandidate))
+        return await (await cursor.execute(statement, values)).fetchone()

@@ -1,0 +1,101 @@
+"""Stored decisions with their recordings, read by reviewers and for replays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from db.identifiers import uuid_time_bounds
+from db.pool import Pool, fetch_dicts
+from trials.pure.replay.difference import ReplayOutcome, comparable
+
+LOAD: Final = """
+    SELECT d.id AS decision_id, d.user_id, d.created_at, d.decision, d.reason_code, d.reason, d.confidence,
+           d.matched_rule, d.candidate_id, d.snapshot_json, o.text AS reply, r.overtaken, r.data
+    FROM unnest(%(ids)s::uuid[]) AS asked (id)
+    JOIN ai_decisions d ON d.id = asked.id AND d.created_at BETWEEN %(since)s AND %(until)s
+    LEFT JOIN recordings r ON r.decision_id = d.id
+    LEFT JOIN outbox o ON o.user_id = d.user_id AND o.event_id = d.event_id AND o.decision_id = d.id
+        AND o.created_at = d.created_at
+    ORDER BY d.created_at, d.id
+"""
+
+
+LOAD_LIGHT: Final = LOAD.replace(
+    "d.snapshot_json, o.text",
+    "jsonb_strip_nulls(jsonb_build_object('rules_version', d.snapshot_json -> 'rules_version',"
+    " 'erased', d.snapshot_json -> 'erased', 'costs', d.snapshot_json -> 'costs')) AS snapshot_json, o.text",
+)
+"""Without what only the comparison of whole decisions needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredDecision:
+    """A decision as it was stored, with its recording.
+
+    Attributes:
+        erased: it is a tombstone.
+        rules_version: of the account's settings that decided.
+        recording: as ``worker.recordings.stored`` reads it; None: there is none, or not any more.
+        overtaken: people took the conversation before its commit, which discarded the reply.
+        usd: what it cost, as far as prices were known.
+        candidate_id: the candidate of a rollout that decided it; None: the settings in force did.
+    """
+
+    decision_id: UUID
+    user_id: str
+    created_at: datetime
+    erased: bool
+    rules_version: int
+    outcome: ReplayOutcome
+    recording: bytes | None
+    overtaken: bool
+    usd: float = 0.0
+    candidate_id: UUID | None = None
+
+
+async def load_decisions(
+    source: Pool, ids: Sequence[UUID], *, light: bool = False
+) -> tuple[StoredDecision, ...]:
+    """The decisions with their recordings, the oldest first; unknown ids are left out.
+
+    ``light``: their outcomes have no snapshots.
+
+    Recordings are sealed: the caller writes to the access log who reads them.
+    """
+    if not ids:
+        return ()
+    bounds = [uuid_time_bounds(each) for each in ids]
+    values = {
+        "ids": list(ids),
+        "since": min(since for since, _ in bounds),
+        "until": max(until for _, until in bounds),
+    }
+    return tuple(map(_stored, await fetch_dicts(source, LOAD_LIGHT if light else LOAD, values)))
+
+
+def _stored(row: dict[str, Any]) -> StoredDecision:
+    snapshot = row["snapshot_json"]
+    return StoredDecision(
+        decision_id=row["decision_id"],
+        user_id=row["user_id"],
+        created_at=row["created_at"],
+        erased="erased" in snapshot,
+        rules_version=int(snapshot.get("rules_version") or 0),
+        outcome=ReplayOutcome(
+            kind=row["decision"],
+            reason_code=row["reason_code"],
+            reason=row["reason"],
+            confidence=row["confidence"],
+            matched_rule=row["matched_rule"],
+            reply=row["reply"],
+            snapshot=comparable(snapshot),
+        ),
+        recording=row["data"],
+        overtaken=bool(row["overtaken"]),
+        candidate_id=row["candidate_id"],
+        usd=sum(each.get("usd") or 0.0 for each in snapshot.get("costs") or ()),
+    )

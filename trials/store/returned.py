@@ -1,0 +1,69 @@
+"""Rollouts that left their bounds, and shadows: for alerts, and for the people who lead the account."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from db.connection import Connection
+from db.rows import all_rows, first_row
+from db.webhooks.subscriptions import WebhookEvent
+from trials.store.candidates import Author
+from trials.store.rollouts import GUARD, Rollout
+
+OF_GUARD: Final = f"""
+    FROM rollouts r WHERE r.state = 'returned' AND r.stepped_at >= {{since}}
+        AND EXISTS (SELECT FROM rollout_steps s
+                    WHERE s.rollout_id = r.id AND s.kind = 'return' AND s.made_by = '{GUARD}')
+"""
+WITHIN_AN_HOUR: Final = sa.text(
+    "SELECT r.user_id " + OF_GUARD.format(since="now() - interval '1 hour'") + " ORDER BY r.stepped_at"
+)
+COUNT: Final = sa.text(
+    "SELECT count(*) AS number "
+    + OF_GUARD.format(since=":since")
+    + " AND (CAST(:accounts AS text[]) IS NULL OR r.user_id = ANY (CAST(:accounts AS text[])))"
+)
+SHADOWS: Final = sa.text("""
+    SELECT count(*) FILTER (WHERE state = 'running') AS shadows_running,
+        count(*) FILTER (WHERE state = 'failed' AND ended_at > now() - interval '1 day') AS shadows_failed
+    FROM shadows
+""")
+
+
+async def fleet_figures(connection: Connection) -> Mapping[str, Any]:
+    """For ``db.fleet.figures.StoredFigures``: rollouts that left their bounds within an hour, and shadows."""
+    shadows = await first_row(connection, SHADOWS)
+    assert shadows is not None  # an aggregate has one row
+    returned = tuple(row["user_id"] for row in await all_rows(connection, WITHIN_AN_HOUR))
+    return {**shadows, "rollouts_returned": returned}
+
+
+async def digest_counts(
+    connection: Connection, accounts: tuple[str, ...] | None, since: datetime
+) -> Mapping[str, int]:
+    """For digests: rollouts of these accounts that left their bounds since then; None: of every account."""
+    values = {"accounts": None if accounts is None else list(accounts), "since": since}
+    (row,) = await all_rows(connection, COUNT, values)
+    return {"rollouts": int(row["number"])}
+
+
+def returned_event(rollout: Rollout, author: Author) -> WebhookEvent:
+    """The event of an automatic return; its fields are those of ``tasks.webhooks.bodies``."""
+    rollout_id = str(rollout.rollout_id)
+    return WebhookEvent(
+        user_id=rollout.user_id,
+        conversation_id=rollout_id,
+        key=rollout_id,
+        body={
+            "user_id": rollout.user_id,
+            "rollout_id": rollout_id,
+            "candidate_id": str(rollout.candidate_id),
+            "reason": author.reason,
+            "returned_at": author.now.isoformat(),
+        },
+        created_at=author.now,
+    )

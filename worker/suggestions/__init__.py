@@ -1,5 +1,0 @@
-"""What decisions and reviews suggest to change, each suggestion with its evidence.
-
-Pure: values in, values out. ``db.suggestions`` reads the material, ``review.learn.suggesting`` computes and
-stores the suggestions of each account once a day.
-"""
