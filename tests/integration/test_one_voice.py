@@ -31,7 +31,7 @@ from worker.cancellation import cancel_all
 from worker.model import Decision, Event
 
 REPLIES = "test:replies"
-INTERLEAVINGS: Final = 10_000
+INTERLEAVINGS: Final = 4_000
 AT_ONCE: Final = 24
 POINTS: Final = ("before_turn", "at_turn", "before_commit", "with_commit", "after_commit", "with_delivery")
 
