@@ -13,7 +13,7 @@ import pytest
 from sandbox.server import SandboxHandle
 from tasks.limits import guards
 from tests.support.running import Running, eventually, running
-from tests.support.terminal import Shell
+from tests.support.terminal import shell_at
 from worker.adapters.circuit_breaker import BreakerLimits
 
 QUESTION = "When are you open on weekdays?"
@@ -71,18 +71,8 @@ def test_an_open_breaker_spares_the_model_and_closes_after_a_probe(engine: Runni
         lambda: (row := engine.decide(user_id, QUESTION)) and outcomes(row) == ["circuit_open"] and row,
         "an event that spares the model",
     )
-    shell = Shell(
-        environment={
-            "PATH": "/usr/bin:/bin",
-            "HOME": str(tmp_path),
-            "LANG": "C.UTF-8",
-            "DATABASE_URL": engine.url,
-            "REDIS_URL": engine.runtime._settings.redis_url.get_secret_value(),
-            "OPENAI_API_KEY": "sandbox",
-            "OPENROUTER_API_KEY": "sandbox",
-        },
-        folder=tmp_path,
-    )
+    keys = {"OPENAI_API_KEY": "sandbox", "OPENROUTER_API_KEY": "sandbox"}
+    shell = shell_at(tmp_path, DATABASE_URL=engine.url, REDIS_URL=engine.redis_url, **keys)
     told = eventually(
         lambda: (
             [

@@ -27,12 +27,12 @@ from sandbox.server import SandboxHandle
 from tasks.lanes.stream import EntryGrant
 from tasks.retention.sweep import sweep
 from tests.conftest import create_database, database_at
+from tests.support.decided import reply_to
 from tests.support.retention import keeping
 from tests.support.running import Running, eventually, running
 from tests.support.samples import event as sample
 from worker.errors import PayloadRejected
-from worker.model import Decision, DecisionKind, Event
-from worker.reasons import Reason
+from worker.model import Decision, Event
 
 NUMBERS = count(1)
 NOW = datetime.now(UTC)
@@ -69,18 +69,7 @@ def entry_of(event_id: str) -> Event:
 
 def decision(event: Event, at: datetime = NOW) -> Decision:
     """An approved reply to an event."""
-    return Decision(
-        decision_id=uuid4(),
-        decided_at=at,
-        event=event,
-        kind=DecisionKind.RESPOND,
-        reason_code=Reason.REPLIED,
-        reason="every check passed",
-        confidence=1.0,
-        rules_version=1,
-        reply="a reply",
-        remember=True,
-    )
+    return reply_to(event, at)
 
 
 def letter(event: Event, at: datetime = NOW) -> DeadLetter:

@@ -32,6 +32,7 @@ from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.support.auditing import assessed, reviewed, staged
 from tests.support.fleet_signs import sign_fleet
+from tests.support.pools import in_pool
 from tests.support.running import OPEN, running
 from tests.support.samples import event
 from tests.support.seeding import seed_document
@@ -351,12 +352,7 @@ def test_a_day_is_shown_unless_another_time_is_asked_for(
     at = LATEST - timedelta(days=3)
     told = event(event_id="old", user_id="old")
     old = decided(5003, decision_id=uuid_at(at), decided_at=at, event=told)
-
-    async def store() -> None:
-        async with create_pool(database_url, size=1, application="test") as source:
-            await decisions.record_decision(source, old)
-
-    asyncio.run(store())
+    in_pool(database_url, lambda source: decisions.record_decision(source, old))
     listed = [
         shell.run("decisions", "list", "--account", "old", *more).rows
         for more in ((), ("--since", "7d"), ("--since", "all"))

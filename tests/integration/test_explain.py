@@ -29,6 +29,7 @@ from tasks.entries import lookup as entry_lookup
 from tasks.lanes.stream import Lanes, connect
 from tasks.publishing.publish import append
 from tests.support.audited import blocked, ignored, record, replied, rows
+from tests.support.pools import in_pool
 from tests.support.relays import none_sent
 from tests.support.reviewing import add_person, stored
 from tests.support.samples import event
@@ -274,12 +275,7 @@ def test_further_entries_of_an_event_are_counted(shell: Shell, database_url: str
     """One that is still in the stream is shown too."""
     decided = ignored(event_id="twice")
     record(database_url, decided)
-
-    async def again() -> None:
-        async with create_pool(database_url, size=1, application="test") as source:
-            await find_outcome(source, event(event_id="twice", entry_id="99-0"))
-
-    asyncio.run(again())
+    in_pool(database_url, lambda source: find_outcome(source, event(event_id="twice", entry_id="99-0")))
     publish(redis_url, "twice")
     found = explained(shell, "twice")
 
