@@ -66,7 +66,7 @@ class StreamProblem:
 WARN_ENTRIES: Final = 100_000
 """About 100 MB of Redis; a consumer that keeps up leaves a few thousand."""
 WARN_UNREAD_S: Final = 3600.0
-"""A reply that nobody fetched for so long is late for its author."""
+"""A reply that no consumer fetched for so long is late for its author."""
 GROUP_FIX: Final = (
     "start the consumers of the group; if nothing uses it any more, XGROUP DESTROY lets entries be deleted"
 )
