@@ -94,7 +94,7 @@ def _message(row: dict[str, Any]) -> RestrictedMessage:
 
 
 def _written_on(stored: str | None, decided_on: date) -> date:
-    """When the message was written; where a decision of an earlier release does not say, its own day."""
+    """When the message was written; without a time that can be read, the decision's own day."""
     try:
         return min(decided_on, datetime.fromisoformat(stored or "").astimezone(UTC).date())
     except ValueError:
