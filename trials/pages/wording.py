@@ -26,7 +26,7 @@ TITLES: Final[Mapping[str, str]] = {
     ReplayState.NO_SETTINGS: mark("Settings no longer stored"),
     ReplayState.FAILED: mark("Cannot be made again"),
 }
-"""Total over the groups, in their order."""
+"""Total over the groups; the differences first, as tables show them."""
 NOT_MADE: Final[Mapping[str, str]] = {
     ReplayState.ERASED: mark("The author's data was erased."),
     ReplayState.NOT_RECORDED: mark("The decision has no recording, or not any more."),
