@@ -72,7 +72,6 @@ QUERIES: Final[Mapping[str, tuple[str, ...]]] = {
     "appeals": ("", "?state=decided"),
     "access_log": ("", "?account=account-1"),
     "compare": ("?from=1&to=2",),
-    "go": ("?q=account-1", "?q=author-7", "?q=reviewer"),
     "decision_search": ("?text=account-1", "?text=author-7", "?text=w1"),
     "bulk": ("?account=account-40&since=all", "?reason=FLAGGED_RULE"),
     "statements": ("?since={month}&until={today}",),

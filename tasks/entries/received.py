@@ -28,11 +28,11 @@ class Rejected:
     letter: DeadLetter
 
 
-def received(grant: EntryGrant, now: datetime, *, most_bytes: int) -> Accepted | Rejected:
-    """What an entry is; ``most_bytes``: largest payload that may become an event."""
+def received(grant: EntryGrant, now: datetime) -> Accepted | Rejected:
+    """What an entry is."""
     arrival = arrival_of(grant.entry_id, grant.size_bytes, now)
     try:
-        event = parse(grant.payload, arrival, most_bytes=most_bytes)
+        event = parse(grant.payload, arrival)
         require_place(event)
     except PayloadRejected as why:
         return Rejected(letter=letter_of(grant, why, now))

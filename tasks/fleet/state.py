@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import structlog
 from redis.asyncio import Redis
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import RedisError
 
-from db.conservation import Balance, load_balance
 from db.fleet.figures import StoredFigures, load_stored_figures
 from db.fleet.reading import figures_connection
+from db.health.conservation import Balance, load_balance
 from tasks.fleet.beats import load_ages, load_beats
-from tasks.shards.backlog import load_layout
+from tasks.shards.backlog import load_layout, stream_info
 from tasks.shards.clients import LuaScript, connect
 from tasks.shards.layout import ShardStream
 from worker.errors import StorageUnavailable
@@ -125,10 +125,7 @@ async def _shard_state(redis: Redis, place: ShardStream, *, alone: bool) -> Shar
 
 
 async def _answering_shard(redis: Redis, place: ShardStream) -> ShardState:
-    try:
-        info: Any = await redis.xinfo_stream(place.key)
-    except ResponseError:
-        info = {"entries-added": 0, "length": 0, "first-entry": None}
+    info = await stream_info(redis, place)
     age_s = 0.0
     if info["first-entry"]:
         written_ms = int(bytes(info["first-entry"][0]).partition(b"-")[0])

@@ -38,7 +38,6 @@ class LaneArrivals:
 
     Args:
         now: the wall clock.
-        payload_bytes: largest payload that may become an event.
     """
 
     def __init__(
@@ -47,12 +46,10 @@ class LaneArrivals:
         pool: Pool,
         *,
         now: Callable[[], datetime],
-        payload_bytes: int,
     ) -> None:
         self._lanes = lanes
         self._pool = pool
         self._now = now
-        self._payload_bytes = payload_bytes
 
     async def newer(self, event: Event) -> tuple[NewerEvent, ...]:
         """The events that wait behind this one; none while Redis is away, as nothing can then be read.
@@ -75,7 +72,7 @@ class LaneArrivals:
     def _newer(self, entry: NewerEntry) -> NewerEvent | None:
         arrival = arrival_of(entry.entry_id, entry.size_bytes, self._now())
         try:
-            event = parse(entry.payload, arrival, most_bytes=self._payload_bytes)
+            event = parse(entry.payload, arrival)
         except PayloadRejected:
             return None
         return NewerEvent(

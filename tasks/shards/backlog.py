@@ -38,12 +38,18 @@ class ShardBacklog:
     vanished: int
 
 
-async def shard_backlog(redis: Redis, found: ShardStream) -> ShardBacklog:
-    """The figures of one shard; zeros for a new shard."""
+async def stream_info(redis: Redis, found: ShardStream) -> dict[str, Any]:
+    """XINFO STREAM of a shard; without entries for a new shard."""
     try:
         info: Any = await redis.xinfo_stream(found.key)
     except ResponseError:
-        info = {"entries-added": 0, "length": 0}
+        return {"entries-added": 0, "length": 0, "first-entry": None}
+    return dict(info)
+
+
+async def shard_backlog(redis: Redis, found: ShardStream) -> ShardBacklog:
+    """The figures of one shard; zeros for a new shard."""
+    info = await stream_info(redis, found)
     prefix = found.shard.prefix
     return ShardBacklog(
         accepted=int(info["entries-added"]),

@@ -15,12 +15,13 @@ import pytest
 from psycopg.rows import dict_row
 
 from cli.stack import Stack
-from db import conservation, dead_letters, decisions
+from db import dead_letters, decisions
 from db.audit.decision_list import read_connection
 from db.commits.commit_sql import KEY, commit_statement
 from db.commits.known import Recorded, find_outcome
 from db.commits.values import commit_values
 from db.dead_letters import DeadLetter
+from db.health import conservation
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle
 from tasks.lanes.stream import EntryGrant

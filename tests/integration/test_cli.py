@@ -201,13 +201,13 @@ def test_raw_lines_are_published_unchecked(shell: Shell) -> None:
 
 
 def test_the_size_limit_is_that_of_the_workers(shell: Shell) -> None:
-    """HUSHGATE_PAYLOAD_BYTES counts here as well."""
-    payload = line(1, metadata={"pad": "x" * 2000}).encode()
-    refused = shell.run("publish", "-", stdin=payload, env={"HUSHGATE_PAYLOAD_BYTES": "1024"})
-    taken = shell.run("publish", "-", stdin=payload)
+    """What a worker would bury is refused here."""
+    large, small = (line(1, metadata={"pad": "x" * size}).encode() for size in (262_144, 261_000))
+    refused = shell.run("publish", "-", stdin=large)
+    taken = shell.run("publish", "-", stdin=small)
 
     assert (refused.code, taken.code) == (5, 0)
-    assert "expected at most 1024 bytes" in refused.err
+    assert "expected at most 262144 bytes" in refused.err
 
 
 def test_a_rate_spreads_the_entries(shell: Shell) -> None:

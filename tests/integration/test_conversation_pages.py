@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from db.conversation_owners import OwnerCause, take_conversation
+from db.history.conversation_owners import OwnerCause, take_conversation
 from db.people.records import Role
 from tests.integration.test_review_attacks import hand_queue, signed_in
 from tests.support.audited import blocked, escalated, record, replied

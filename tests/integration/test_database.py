@@ -19,22 +19,18 @@ from psycopg.rows import dict_row
 
 from cli.stack import Stack
 from compliance import tables as compliance_tables  # noqa: F401
-from db import (
-    accounts,
-    baseline,
-    conservation,
-    decisions,
-    migrate,
-    upkeep,
-)
+from db import decisions
+from db.account_settings import accounts
 from db.audit.decision_list import read_connection
 from db.collaboration import tables as collaboration_tables  # noqa: F401
 from db.columns import metadata
 from db.commits.known import Recorded
-from db.conversations import PostgresConversations
 from db.figures import tables  # noqa: F401
+from db.health import conservation
+from db.history.conversations import PostgresConversations
 from db.pool import Pool, create_pool
 from db.retention.declared import RETENTION
+from db.schema import baseline, migrate, upkeep
 from tasks.retention.sweep import sweep
 from tests.conftest import create_database, database_at
 from tests.support.pools import in_pool

@@ -11,7 +11,7 @@ import pytest
 from db.answers.held import load_held
 from db.answers.sending import MessageGone
 from db.answers.waiting import list_waiting
-from db.conversation_owners import take_conversation
+from db.history.conversation_owners import take_conversation
 from db.pool import checkout
 from tests.support.decided import takeover
 from tests.support.shop import RETRACTIONS, Shop, opened

@@ -14,16 +14,16 @@ from redis.asyncio import Redis
 
 from db import decisions
 from db.commits.known import Recorded
-from db.conversation_owners import (
-    ConversationIds,
-    release_conversation,
-    take_conversation,
-)
 from db.escalations.closing import (
     Closing,
     ClosingCause,
     close_due_escalations,
     close_escalation_sqlalchemy,
+)
+from db.history.conversation_owners import (
+    ConversationIds,
+    release_conversation,
+    take_conversation,
 )
 from db.outgoing.events import OutgoingEvent
 from db.pool import Pool

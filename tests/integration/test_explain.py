@@ -14,16 +14,17 @@ import pytest
 from redis import Redis
 
 from cli.exit_codes import ExitCode
-from db import dead_letters, logins, outbox
+from db import dead_letters, outbox
 from db.commits.known import find_outcome
 from db.connection import Connection
 from db.dead_letters import DeadLetter
-from db.logins import Service
 from db.people.records import Role
 from db.pool import create_pool
 from db.reviews import submission
 from db.reviews.rulings import Remedy, Reviewer, Ruling, RulingReason
 from db.reviews.submission import StoredReview, Submission
+from db.schema import logins
+from db.schema.logins import Service
 from tasks.entries import lookup as entry_lookup
 from tasks.lanes.stream import Lanes, connect
 from tasks.publishing.publish import append

@@ -17,10 +17,10 @@ from db import dead_letters, decisions
 from db.commits.commit_sql import KEY, commit_statement
 from db.commits.known import Recorded
 from db.commits.rows import PARAMETER, TYPES
-from db.conversation_owners import Takeover, take_conversation
-from db.conversations import PostgresConversations
 from db.costs.ledger import LEDGER
 from db.dead_letters import DeadLetter
+from db.history.conversation_owners import Takeover, take_conversation
+from db.history.conversations import PostgresConversations
 from db.pool import Pool, create_pool
 from tests.support.decided import new_event, reply_to, takeover
 from worker.adapters.system_clock import SystemClock

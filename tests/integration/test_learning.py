@@ -13,7 +13,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 from starlette.testclient import TestClient
 
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.people.records import Role
 from db.pool import Pool
 from review.accounts import settings_form

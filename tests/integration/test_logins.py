@@ -12,9 +12,9 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from structlog.testing import capture_logs
 
 from cli.stack import Stack
-from db import logins, migrate
-from db.logins import LOGINS, LoginState, Service
-from db.rights import SessionLogin, session_login
+from db.schema import logins, migrate
+from db.schema.logins import LOGINS, LoginState, Service
+from db.schema.rights import SessionLogin, session_login
 from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.support.browser.serving import serving

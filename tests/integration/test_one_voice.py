@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 
 from db import decisions
 from db.commits.known import Recorded, load_event
-from db.conversation_owners import (
+from db.history.conversation_owners import (
     ConversationIds,
     OwnerCause,
     release_conversation,

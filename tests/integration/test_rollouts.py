@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from db import accounts
+from db.account_settings import accounts
 from db.pool import WORKER_ROLE, Pool
 from tasks.entries.rulebooks import Rulebook
 from tasks.shards.clients import connect

@@ -14,7 +14,7 @@ from httpx2 import Response
 from typer.testing import CliRunner
 
 from cli.accounts.settings import app as accounts_command
-from db import accounts
+from db.account_settings import accounts
 from db.people.records import Person, Role
 from tests.support.pools import in_pool
 from tests.support.reviewing import ADDRESS, Visitor, add_person, site

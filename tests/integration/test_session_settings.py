@@ -11,13 +11,14 @@ import pytest
 from redis.asyncio import Redis
 
 from cli.doctor.rights import session_settings
-from db import decisions, logins, outbox
+from db import decisions, outbox
 from db.connection import Connection
-from db.conversation_owners import take_conversation
-from db.logins import LOGINS, Service
+from db.history.conversation_owners import take_conversation
 from db.outgoing.locked_batch import begun
 from db.pool import Pool, create_pool
 from db.review_store import Store
+from db.schema import logins
+from db.schema.logins import LOGINS, Service
 from sandbox.server import SandboxHandle
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS

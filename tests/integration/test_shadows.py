@@ -436,7 +436,7 @@ def test_the_job_of_beat_runs_shadows(engine: Running, sandbox: SandboxHandle) -
     user_id = engine.account(documents=HOURS)
     shadow = started(engine.url, user_id, STOPS)
     engine.decide(user_id, QUESTION)
-    settings = settings_of(engine.url, engine.redis_url, sandbox, HUSHGATE_SHADOW_EVERY_S="0.1")
+    settings = settings_of(engine.url, engine.redis_url, sandbox)
 
     async def run() -> None:
         job = asyncio.create_task(run_shadows(settings))

@@ -21,7 +21,7 @@ from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
 from db.people.tables import people
 from review.auth import oidc_pages
 from review.auth.oidc_pages import BEGUN_SIGN_INS
-from review.auth.openid_provider import OpenIdProvider
+from review.services.openid_provider import OpenIdProvider
 from tests.integration.test_invitations import invited
 from tests.integration.test_sign_in import link_for
 from tests.support import identity_provider
@@ -379,7 +379,7 @@ def test_a_new_key_of_the_provider_is_fetched(
     visitor: Visitors, provider: Provider, kim: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Providers change keys unannounced; a token with an unknown key makes the server fetch keys."""
-    from review.auth import openid_provider
+    from review.services import openid_provider
 
     monkeypatch.setattr(openid_provider, "FETCH_KEYS_EVERY_S", 0.0)
     provider.rotate()

@@ -15,8 +15,8 @@ from db import decisions
 from db.access_log import LogEntry, LoggedAction
 from db.answers.sending import store_answer
 from db.answers.waiting import LISTED_FOR, list_waiting
-from db.conversation_owners import release_conversation
 from db.escalations.closing import close_due_escalations
+from db.history.conversation_owners import release_conversation
 from db.pool import Pool, checkout, create_pool
 from db.review_store import REVIEWER_ROLE
 from tests.integration.test_escalations import agent_message, escalated, ids

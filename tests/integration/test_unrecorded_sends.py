@@ -13,7 +13,7 @@ from psycopg.rows import dict_row
 from redis.asyncio import Redis
 
 from db import decisions
-from db.conversation_owners import take_conversation
+from db.history.conversation_owners import take_conversation
 from db.pool import Pool, create_pool
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from redis.asyncio import Redis
 
 from db import decisions
-from db.conversation_owners import (
+from db.history.conversation_owners import (
     ConversationIds,
     release_conversation,
     take_conversation,

@@ -10,7 +10,7 @@ from uuid_utils.compat import uuid7
 
 from db.answers.records import AnswerOutcome
 from db.answers.sending import AnsweredMessage, NewAnswer
-from db.conversation_owners import OwnerCause, Takeover
+from db.history.conversation_owners import OwnerCause, Takeover
 from tests.support.samples import event
 from worker.adapters.system_clock import SystemClock
 from worker.model import Decision, DecisionKind, Event

@@ -21,7 +21,7 @@ from redis import Redis
 from cli.events import repair
 from cli.stack import Stack
 from db import decisions
-from db.conversation_owners import ConversationIds, release_conversation
+from db.history.conversation_owners import ConversationIds, release_conversation
 from db.pool import create_pool
 from db.repair.model import Breach, FoundBreach
 from db.webhooks.queue import fan_out

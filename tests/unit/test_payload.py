@@ -45,7 +45,7 @@ def read(payload: bytes, *, size: int | None = None) -> Event:
     """Parse as a worker does."""
     size_bytes = len(payload) if size is None else size
     arrival = Arrival(entry_id="1795262400000-0", size_bytes=size_bytes, received_at=ARRIVED)
-    return parse(payload, arrival, most_bytes=LIMIT)
+    return parse(payload, arrival)
 
 
 def body(**changes: Any) -> bytes:
@@ -301,7 +301,7 @@ FIELDS = st.sampled_from([*EVENT, *OPTIONAL, "specversion", "data", "unknown"])
 def outcome(payload: bytes, arrival: Arrival) -> Event | PayloadRejected:
     """The event, or why there is none."""
     try:
-        return parse(payload, arrival, most_bytes=LIMIT)
+        return parse(payload, arrival)
     except PayloadRejected as error:
         return error
 
@@ -362,9 +362,7 @@ def test_the_schema_accepts_what_the_parser_accepts(changes: dict[str, Any]) -> 
 def _kept_rejection(payload: bytes) -> weakref.ref[PayloadRejected]:
     """The rejection that a frame still names when it ends, as the frames of a generator or a task may."""
     try:
-        parse(
-            payload, Arrival(entry_id="1-0", size_bytes=len(payload), received_at=ARRIVED), most_bytes=LIMIT
-        )
+        parse(payload, Arrival(entry_id="1-0", size_bytes=len(payload), received_at=ARRIVED))
     except PayloadRejected as error:
         kept = error
     return weakref.ref(kept)
