@@ -16,7 +16,7 @@ from worker.pipeline import decide
 from worker.ports import Ports
 from worker.reasons import Reason
 from worker.recordings.recording import AnswerMissing, Recording
-from worker.rules import CompiledRules, compile_rules
+from worker.rules import CompiledRules, compile_account_rules
 from worker.steps.run import EventCase
 
 
@@ -53,13 +53,7 @@ def compiled_version(
     """The version as workers compile it; ``rules`` are its compiled rules, if there are some already."""
     policy, delivery = usable_policy(account, policy_defaults)
     if rules is None:
-        rules = compile_rules(
-            account.flagged_keywords,
-            account.flagged_phrases,
-            allow=account.allowed,
-            version=account.version,
-            level=account.rule_level,
-        )
+        rules = compile_account_rules(account)
     return PinnedSettings(account=account, rules=rules, policy=policy, delivery=delivery)
 
 
