@@ -21,7 +21,7 @@ from db.conversation_owners import ConversationIds, OwnerCause, OwnerRecord, Tak
 from db.figures.answers import AnswerRange, answer_figures
 from db.pool import Pool
 from review.wording import RECHECK_MARK, tier_wording
-from worker.contract import idle_end
+from worker.conversation_endings import idle_end
 from worker.model import Tier
 
 app = typer.Typer(

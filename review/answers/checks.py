@@ -15,6 +15,7 @@ from worker.adapters import openai_client, openai_http
 from worker.adapters.chat_classifier import ChatClassifier
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
+from worker.answer_check import AnswerPorts, CheckedAnswer, check_answer
 from worker.assessment import parse_policy
 from worker.endings import Ending
 from worker.errors import HushgateError, PolicyRejected
@@ -22,7 +23,6 @@ from worker.model import OPENAI_MODERATION, Account, Event
 from worker.moderation import panel
 from worker.reasons import Reason
 from worker.settings import ModerationSettings, ReviewSettings
-from worker.steps.answers import AnswerPorts, CheckedAnswer, check_answer
 from worker.steps.run import EventCase
 
 PATIENCE_S: Final = 25.0

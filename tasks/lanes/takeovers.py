@@ -14,7 +14,7 @@ from tasks.entries.rulebooks import Rulebooks
 from tasks.lanes.entry_events import event_of
 from tasks.lanes.stream import WaitingEntry
 from tasks.process import telemetry
-from worker.contract import people_until
+from worker.conversation_endings import people_until
 from worker.errors import PayloadRejected, StorageUnavailable
 from worker.model import DecisionKind
 from worker.supervisor import Supervisor

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from cli.exit_codes import ExitCode
-from db import decisions
+from db.commits.record import record_decision
 from db.pool import create_pool
 from tests.support.audited import replied
 from tests.support.terminal import Shell
@@ -20,7 +20,7 @@ def decided(url: str, **changes: str) -> Decision:
 
     async def run() -> None:
         async with create_pool(url, size=1, application="test", role=None) as source:
-            await decisions.record_decision(source, made)
+            await record_decision(source, made)
 
     asyncio.run(run())
     return made

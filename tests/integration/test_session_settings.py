@@ -12,7 +12,8 @@ import pytest
 from redis.asyncio import Redis
 
 from cli.doctor.rights import session_settings
-from db import decisions, logins, outbox
+from db import logins, outbox
+from db.commits.record import record_decision
 from db.connection import Connection
 from db.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.logins import LOGINS, Service
@@ -88,7 +89,7 @@ async def test_a_takeover_after_the_relay_began_is_seen(
     now = CLOCK.now()
     asked = event(event_id="asked", conversation_id="raced", created_at=now, received_at=now)
     async with create_pool(service_url, size=2, application="test") as source:
-        await decisions.record_decision(source, replied(asked))
+        await record_decision(source, replied(asked))
 
         async def begun_before_takeover(connection: Connection, lock: str) -> bool:
             has_lock = await begun(connection, lock)

@@ -13,8 +13,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from db import decisions
 from db.audit.suggestions import topic_key
+from db.commits.record import record_decision
 from db.people.records import Role
 from db.pool import create_pool
 from review.accounts import suggestions_page
@@ -64,7 +64,7 @@ def decided(url: str, account: str, topics: tuple[str, ...], text: str = "Do you
 
     async def store() -> None:
         async with create_pool(url, size=1, application="test", role=None) as source:
-            await decisions.record_decision(source, made)
+            await record_decision(source, made)
 
     asyncio.run(store())
     return made.decision_id

@@ -19,7 +19,7 @@ from tasks.lanes.stream import WaitingEntry
 from tasks.lanes.takeovers import EarlyTakeovers
 from tasks.shards.layout import shard_number
 from tests.support.samples import NOW, account, event
-from worker.contract import FOR_EVER
+from worker.conversation_endings import FOR_EVER
 from worker.errors import StorageUnavailable
 from worker.model import Account, Owner
 from worker.supervisor import Supervisor

@@ -12,7 +12,7 @@ import pytest
 from psycopg.rows import dict_row
 from redis.asyncio import Redis
 
-from db import decisions
+from db.commits.record import record_decision
 from db.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.pool import Pool, create_pool
 from tasks.sending.relay import Relay
@@ -20,7 +20,7 @@ from tasks.sending.replies import REPLY_ROWS
 from tests.support.relays import send_and_die
 from tests.support.samples import event
 from tests.support.webhooks import add_endpoint
-from worker import contract, endings
+from worker import conversation_endings, endings
 from worker.adapters.system_clock import SystemClock
 from worker.model import Decision, DecisionKind, EventType
 from worker.reasons import Reason
@@ -49,7 +49,7 @@ async def approved(source: Pool, **changes: object) -> Decision:
         remember=True,
         **changes,  # type: ignore[arg-type]
     )
-    await decisions.record_decision(source, made)
+    await record_decision(source, made)
     return made
 
 
@@ -73,7 +73,7 @@ async def delete_message(source: Pool, answered: Decision) -> Decision:
         remember=False,
         retract_reply=True,
     )
-    await decisions.record_decision(source, deletion)
+    await record_decision(source, deletion)
     return deletion
 
 
@@ -82,7 +82,7 @@ async def take(source: Pool, of: Decision) -> None:
     taken = Takeover(
         user_id=of.event.user_id,
         conversation_id=of.event.conversation_id,
-        people_until=CLOCK.now() + contract.FOR_EVER,
+        people_until=CLOCK.now() + conversation_endings.FOR_EVER,
         changed_by="ann",
         cause=OwnerCause.COMMAND,
     )

@@ -20,7 +20,7 @@ from redis import Redis
 
 from cli.events import repair
 from cli.stack import Stack
-from db import decisions
+from db.commits.record import record_decision
 from db.conversation_owners import ConversationIds, release_conversation
 from db.pool import create_pool
 from db.repair.model import Breach, FoundBreach
@@ -135,7 +135,7 @@ def record(world: World, **changes: Any) -> Decision:
 
     async def run() -> None:
         async with create_pool(world.url, size=1, application="test") as source:
-            await decisions.record_decision(source, made)
+            await record_decision(source, made)
 
     asyncio.run(run())
     return made

@@ -14,10 +14,10 @@ import psycopg
 from psycopg.rows import dict_row
 from redis.asyncio import Redis
 
-from db import decisions
 from db.access_log import LogEntry, LoggedAction
 from db.answers.records import AnswerOutcome
 from db.answers.sending import AnsweredMessage, NewAnswer, store_answer
+from db.commits.record import record_decision
 from db.pool import WORKER_ROLE, Pool, create_pool
 from db.review_store import REVIEWER_ROLE
 from tasks.lanes.stream import connect
@@ -71,7 +71,7 @@ class Shop:
             people_until=now + HOUR,
             remember=True,
         )
-        await decisions.record_decision(self.workers, made)
+        await record_decision(self.workers, made)
         return made
 
     async def delete(
@@ -93,7 +93,7 @@ class Shop:
             rules_version=1,
             retract_reply=retract,
         )
-        await decisions.record_decision(self.workers, deletion)
+        await record_decision(self.workers, deletion)
         return deletion
 
     async def answer(self, made: Decision, text: str | None = "Your order left on Monday.") -> UUID:

@@ -18,7 +18,7 @@ from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
 from worker.model import Account, Stage
 from worker.rules import CompiledRules, compile_account_rules
-from worker.rules.screening import rule_findings
+from worker.rules.findings import rule_findings
 
 
 class Store:

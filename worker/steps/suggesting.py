@@ -12,8 +12,8 @@ from worker.endings import Candidate, Ending
 from worker.model import Passage
 from worker.reasons import Reason
 from worker.steps import context
+from worker.steps.assessing import text_for_author
 from worker.steps.run import Run
-from worker.steps.trust import text_for_author
 
 MOST: Final = 3
 SEARCH: Final = SearchBounds(documents=10, min_similarity=0.0)

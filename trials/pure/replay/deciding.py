@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from trials.pure.replay.player import Player
-from worker import contract
+from worker import conversation_endings
 from worker.assessment import Delivery, Policy, parse_delivery, parse_policy
 from worker.endings import Ending, silent_ending
 from worker.errors import PolicyRejected
@@ -96,7 +96,7 @@ async def replayed(
     finally:
         await player.close()
     if overtaken and decision.reply is not None:
-        decision = contract.without_reply(decision)
+        decision = conversation_endings.without_reply(decision)
     return Replay(decision=replace(decision, recording=None), asked=tuple(player.asked))
 
 
