@@ -14,10 +14,10 @@ import structlog
 
 from worker.account_settings import AccountRejected, changed
 from worker.arms import RunningRollout
-from worker.assessment import Delivery, Policy, parse_delivery, parse_policy
+from worker.assessment import Delivery, Policy, usable_policy
 from worker.assessment.policies.designs import NO_DEFAULTS
 from worker.cancellation import cancel_all
-from worker.errors import PolicyRejected, RuleRejected, StorageUnavailable
+from worker.errors import RuleRejected, StorageUnavailable
 from worker.model import Account, BudgetReached, ConversationState, Event, Json, Owner
 from worker.rules import CompiledRules, compile_account_rules, rule_settings
 from worker.steps.run import EventCase
@@ -257,7 +257,9 @@ class Rulebooks:
         user_id = account.user_id
         for problem in rules.problems:
             log.warning("rule_disabled", user_id=user_id, version=account.version, problem=problem.code)
-        policy, delivery = _policy(account, self._policy_defaults)
+        policy, delivery, problems = usable_policy(account.assessment_policy, self._policy_defaults)
+        if problems:
+            log.warning("policy_unusable", user_id=user_id, version=account.version, problems=len(problems))
         return Rulebook(account=account, rules=rules, policy=policy, delivery=delivery)
 
     async def _rules(self, account: Account) -> CompiledRules:
@@ -288,15 +290,3 @@ def _size(future: asyncio.Future[Rulebook]) -> int:
 
 def _is_ready(future: asyncio.Future[Rulebook]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
-
-
-def _policy(account: Account, defaults: Mapping[str, Mapping[str, Json]]) -> tuple[Policy, Delivery]:
-    """The account's assessment policy; the default, and a warning, when the stored one is invalid."""
-    stored = dict(account.assessment_policy)
-    try:
-        return parse_policy(stored, defaults), parse_delivery(stored)
-    except PolicyRejected as error:
-        log.warning(
-            "policy_unusable", user_id=account.user_id, version=account.version, problems=len(error.problems)
-        )
-        return parse_policy({}), Delivery()

@@ -1,4 +1,4 @@
-"""The lanes: every Redis call of the hot path, each one atomic Lua script."""
+"""The lanes of a stream, each operation one atomic Lua script."""
 
 from __future__ import annotations
 

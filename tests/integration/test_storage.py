@@ -117,6 +117,27 @@ async def test_two_runs_of_one_entry_commit_once(source: Pool, database_url: str
     assert rows(database_url, "ai_decisions", first.event.event_id) == 1
 
 
+async def test_a_commit_that_stores_nothing_without_a_reason_is_an_error(
+    source: Pool, database_url: str
+) -> None:
+    """An event may not look decided while nothing is stored of it."""
+    waiting = decision(reply=None)
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute(
+            "CREATE FUNCTION refuse_key() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'"
+        )
+        owner.execute(
+            "CREATE TRIGGER refuse BEFORE INSERT ON event_keys FOR EACH ROW EXECUTE FUNCTION refuse_key()"
+        )
+        try:
+            with pytest.raises(RuntimeError, match="stored nothing and the event has no outcome"):
+                await record_decision(source, waiting)
+        finally:
+            owner.execute("DROP FUNCTION refuse_key CASCADE")
+
+    assert await record_decision(source, waiting) is Recorded.NEW
+
+
 async def test_a_further_entry_of_the_same_event_is_noted_and_changes_nothing(
     source: Pool, database_url: str
 ) -> None:
