@@ -32,9 +32,9 @@ from bench.audit_people_rows import fill_own_rows, fill_people_rows
 from bench.audit_rows import DAYS, NEEDLE, figures_counted, fill
 from bench.audit_server import Server, figures, serving
 from cli.stack import Stack
-from db import migrate
 from db.audit.cursor import OLDEST, Direction, Position
 from db.people.records import EVERY_ACCOUNT, Role
+from db.schema import migrate
 from db.tables import ai_decisions
 
 OUT: Final = Path("out/bench-audit.json")

@@ -21,10 +21,10 @@ from cli.stack import Stack
 from compliance.audit_log.appending import append_new
 from compliance.audit_log.checkpoints import new_key, signer_of
 from compliance.audit_log.verifying import Keys, verify
-from db import migrate
 from db.commits.record import record_decision
 from db.identifiers import EPOCH
 from db.pool import create_pool
+from db.schema import migrate
 from tests.support.auditing import decided
 
 YARDSTICK = 500

@@ -27,9 +27,9 @@ from rich.table import Table
 
 from bench.noop_celery import app as noop_app
 from cli.stack import Stack
-from db import migrate
 from db.documents.storage import add_text_document
 from db.pool import create_pool
+from db.schema import migrate
 from sandbox.server import SandboxHandle, start
 from tasks.publishing.publish import publish_many
 

@@ -26,7 +26,7 @@ from redis import Redis
 
 from bench.engine import event
 from cli.stack import Stack
-from db import migrate
+from db.schema import migrate
 from sandbox.server import SandboxHandle, start
 from tasks.publishing.publish import publish_many
 

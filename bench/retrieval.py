@@ -19,9 +19,9 @@ from typing import Any, Final
 import orjson
 
 from cli.stack import Stack
-from db import migrate
 from db.documents import embedding_models, retrieval, search_statement, storage, vector_index
 from db.pool import Pool, checkout, create_pool
+from db.schema import migrate
 from sandbox.replies.embeddings import text_embedding
 from worker.documents.model import Chunk, DocumentFormat
 from worker.documents.words import search_words

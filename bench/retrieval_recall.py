@@ -21,11 +21,11 @@ import orjson
 import typer
 
 from cli.stack import Stack
-from db import migrate
 from db.documents import configured_embedder
 from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
 from db.documents.retrieval import PostgresRetriever
 from db.pool import create_pool
+from db.schema import migrate
 from worker.model import Retrieved
 from worker.settings import DocumentSettings
 

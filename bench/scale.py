@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.stack import Stack
-from db import migrate
+from db.schema import migrate
 from sandbox.server import start
 from tasks.publishing.publish import append, open_shards
 from tasks.shards.agreement import current_layout

@@ -18,8 +18,8 @@ from typing import Any, Final
 import structlog
 
 from cli.stack import Stack
-from db import migrate
 from db.pool import WORKER_ROLE, Pool, checkout, create_pool
+from db.schema import migrate
 from tasks.webhooks.poller import WebhookPoller
 from tests.conftest import create_database, database_at
 from tests.support.webhooks import Receiver, Request, add_endpoint, add_events, answer, hang, receiving

@@ -82,9 +82,9 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.DEAD_LETTERS,
-        file="tasks/entries/handler.py",
-        right="most_bytes=self.payload_bytes",
-        wrong="most_bytes=150",
+        file="worker/payload/parse.py",
+        right="arrival.size_bytes > PAYLOAD_BYTES",
+        wrong="arrival.size_bytes > 150",
     ),
     Mutation(
         law=Law.ORDER,
@@ -138,7 +138,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.AFTER_TAKEOVER,
-        file="db/conversation_owners.py",
+        file="db/history/conversation_owners.py",
         right="%(conversation_id)s, %(people_until)s::timestamptz",
         wrong="%(conversation_id)s, %(now)s::timestamptz",
     ),

@@ -15,7 +15,7 @@ from db.audit.decision_list import read_connection
 from db.audit.list_connection import list_connection
 from db.connection import Connection
 from db.pool import Pool, check_reachable, create_pool
-from review.lists import moments
+from review.typed import moments
 from tasks.shards.clients import connect
 from worker.errors import ConfigurationError
 from worker.settings import DatabaseSettings, Environment, OutgoingStreamSettings, StreamSettings, load
@@ -65,9 +65,7 @@ def read_lists(read: Callable[[Connection], Awaitable[Value]]) -> Value:
 
     async def run() -> Value:
         replica_url = replica.get_secret_value() if replica else None
-        async with list_connection(
-            url, replica_url=replica_url, most_lag_s=settings.read_lag_s
-        ) as connection:
+        async with list_connection(url, replica_url=replica_url) as connection:
             return await read(connection)
 
     return asyncio.run(run())

@@ -32,7 +32,6 @@ class Store:
     Args:
         url: of the database; the login must be a member of ``role``.
         replica_url: of a replica for ``read_lists``; None: the database itself.
-        most_lag_s: a replica that is further behind is not read.
     """
 
     def __init__(
@@ -41,16 +40,13 @@ class Store:
         *,
         size: int = 10,
         replica_url: str | None = None,
-        most_lag_s: float = 30.0,
         role: str = REVIEWER_ROLE,
     ) -> None:
         self._primary = _Source(url, size, role)
         self._secondary = _Source(replica_url, size, role) if replica_url else None
         self._replica: ReadReplica | None = None
         if self._secondary is not None:
-            self._replica = ReadReplica(
-                primary=self.reading, replica=self._secondary.reading, most_lag_s=most_lag_s
-            )
+            self._replica = ReadReplica(primary=self.reading, replica=self._secondary.reading)
         self.pool: Pool = self._primary.pool
 
     async def __aenter__(self) -> Self:

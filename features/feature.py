@@ -10,11 +10,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
+from dotenv import dotenv_values
+
+from worker.errors import ConfigurationError
+
 FEATURES: Final[tuple[str, ...]] = ("trials", "compliance")
 VARIABLE: Final = "HUSHGATE_FEATURES"
+NONE: Final = "none"
 ALWAYS: Final = frozenset({"tables", "sql", "retention", "undone"})
 """Hooks of every installed feature, in force or not."""
 
@@ -25,7 +31,7 @@ class Feature:
 
     name: str
     tables: str = ""  # module that adds its tables to the metadata
-    sql: str = ""  # folder with the functions that ``db.baseline`` creates, one file per topic
+    sql: str = ""  # folder with the functions that ``db.schema.baseline`` creates, one file per topic
     retention: str = ""  # Sequence[db.retention.kept.TableRetention]: how long its tables are kept
     undone: str = ""  # async function of (connection, review id), in the transaction that withdraws a review
     pages: str = ""  # Sequence[review.http.page_routes.PageRoute]: pages and API, each with its right
@@ -44,7 +50,6 @@ class Feature:
     on_settings: str = ""  # statement run in the transaction that stores an account's settings
     arms: str = ""  # async function of (pool, accounts): the settings tried on a share of conversations
     fleet_figures: str = ""  # async function of a connection: further fields of StoredFigures
-    digest_counts: str = ""  # async function of (connection, accounts, since): further fields of DigestCounts
     outgoing: str = ""  # Mapping of outgoing event types to their schemas
 
 
@@ -54,15 +59,18 @@ def declared() -> Sequence[Feature]:
 
 
 def in_force() -> Sequence[Feature]:
-    """The features that ``HUSHGATE_FEATURES`` names (comma separated, default all). Raises ValueError."""
-    wanted = os.environ.get(VARIABLE)
-    if wanted is None:
-        return declared()
+    """The features that ``HUSHGATE_FEATURES`` names, separated by commas; by default all, with ``none`` none.
+
+    Raises:
+        ConfigurationError: a name is unknown.
+    """
+    wanted = os.environ.get(VARIABLE) or _in_file()
     names = {name.strip() for name in wanted.split(",") if name.strip()}
-    if unknown := names - set(FEATURES):
-        raise ValueError(
-            f"{VARIABLE}: expected names among {', '.join(FEATURES)}, got {', '.join(sorted(unknown))}"
-        )
+    if not names:
+        return declared()
+    if unknown := names - {*FEATURES, NONE} or (len(names) > 1 and names & {NONE}):
+        expected = f"names among {', '.join(FEATURES)}, or {NONE} alone"
+        raise ConfigurationError(f"{VARIABLE}: expected {expected}, got {', '.join(sorted(unknown))}")
     return tuple(feature for feature in declared() if feature.name in names)
 
 
@@ -87,6 +95,12 @@ def merged(hook: str) -> dict[str, Any]:
 def panels(place: str) -> tuple[Callable[..., Any], ...]:
     """The functions that the features declare for a place of a page."""
     return tuple(each for part in parts("panels") for each in part.get(place, ()))
+
+
+@cache
+def _in_file() -> str:
+    """The value in ``.env``; read once, as pages ask for their panels each time."""
+    return dotenv_values(".env").get(VARIABLE) or ""
 
 
 def _named(name: str) -> Any:

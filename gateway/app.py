@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from db.people.records import get_token_owner
 from db.pool import GATEWAY_ROLE
 from db.review_store import Store
-from db.rights import session_login
+from db.schema.rights import session_login
 from gateway.intake import Intake
 from review.access import Right
 from review.api import openapi, shapes

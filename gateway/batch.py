@@ -12,7 +12,6 @@ from review.http.field_problems import FieldProblem
 from review.http.visit import Refused
 from tasks.publishing.publish import CheckedEvent, checked_event
 from worker.errors import PayloadRejected
-from worker.payload import PAYLOAD_BYTES
 
 JSON: Final = "application/json"
 LINES: Final = frozenset({"application/x-ndjson", "application/ndjson"})
@@ -75,12 +74,12 @@ def split(body: bytes, media: str) -> Sequence[bytes]:
     return found
 
 
-def check(events: Sequence[bytes], *, most_bytes: int = PAYLOAD_BYTES) -> Batch:
+def check(events: Sequence[bytes]) -> Batch:
     """Check every event as a worker does; each needs an id, so that a repeated request changes nothing."""
     good, items, problems = [], [], []
     for item, event in enumerate(events):
         try:
-            found = checked_event(event, most_bytes=most_bytes)
+            found = checked_event(event)
         except PayloadRejected as error:
             problem = FieldProblem(item=item, field=error.field, expected=error.expected, got=error.got)
             problems.append(problem)

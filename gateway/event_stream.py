@@ -9,9 +9,9 @@ import structlog
 from redis.exceptions import OutOfMemoryError, RedisClusterException, RedisError
 
 from gateway.intake import RETRY_S, not_replicated, redis_full
-from review.first_run.services import EventPlace
 from review.http.visit import Refused
 from review.languages import gettext as _
+from review.services.first_run import EventPlace
 from tasks.entries.lookup import locate_entry
 from tasks.publishing.publish import publish
 from tasks.publishing.replicated import Replication
@@ -43,7 +43,6 @@ class RedisEventStream:
                 self._redis,
                 event,
                 stream=known.stream,
-                most_bytes=known.payload_bytes,
                 replication=Replication.of(known),
             )
         except PayloadRejected as error:

@@ -30,6 +30,10 @@ from worker.settings import IngestSettings
 
 log = structlog.get_logger(__name__)
 
+MOST_EVENTS: Final = 500
+"""Of one request; one request then holds Redis for a few milliseconds at most."""
+BODY_BYTES: Final = 4_194_304
+"""Of one request: 500 events of 8 KiB."""
 ANSWER_S: Final = 10.0
 """Patience with Redis; a publisher has 503 after it and tries again."""
 RETRY_S: Final = 5
@@ -67,7 +71,7 @@ class Intake:
         self._rates = PublishRates(
             self.redis,
             stream=settings.stream,
-            most_events=settings.ingest_events,
+            most_events=MOST_EVENTS,
             token_rate=settings.ingest_token_rate,
             account_rate=settings.ingest_account_rate,
         )
@@ -87,7 +91,7 @@ class Intake:
             batch=True,
             accepts=batch.ACCEPTED,
             status=202,
-            body_bytes=self._settings.ingest_bytes,
+            body_bytes=BODY_BYTES,
         )
 
     async def publish(self, visit: Visit) -> Response:
@@ -113,11 +117,14 @@ class Intake:
         Raises:
             Refused: 413, too many; 422, none of them is an event.
         """
-        events, most = batch.split(body, media), self._settings.ingest_events
-        if len(events) > most:
-            text = f"Expected at most {most} events in one request, got {len(events)}; none was published."
+        events = batch.split(body, media)
+        if len(events) > MOST_EVENTS:
+            text = (
+                f"Expected at most {MOST_EVENTS} events in one request, got {len(events)};"
+                " none was published."
+            )
             raise Refused(413, "Too many events", text)
-        found = batch.check(events, most_bytes=self._settings.payload_bytes)
+        found = batch.check(events)
         if not found.events:
             raise batch.unusable(found.problems, len(events))
         return found

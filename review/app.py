@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from datetime import timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -26,13 +25,11 @@ from db.people.records import Person
 from db.review_store import Store
 from review.access import missing_right_message
 from review.auth import api_tokens, form_replay, oidc_pages, sign_in_page
-from review.auth.openid_provider import OpenIdProvider
 from review.auth.password_page import FIRST_PASSWORD_PAGES
 from review.auth.second_factor_page import PAGES_WITHOUT_FACTOR
 from review.background import run_background
-from review.care.organisation_covers import with_organisation_covers
-from review.dashboard.reused import ReusedFigures
-from review.first_run.services import FirstRunServices
+from review.content_covers import with_organisation_covers
+from review.figures.reused import ReusedFigures
 from review.http import form_guards
 from review.http.error_handlers import error_page, refusal_json
 from review.http.headers import SecurityHeaders
@@ -57,6 +54,8 @@ from review.languages import mark
 from review.languages.reader import load_languages
 from review.languages.times import load_formats
 from review.routes import PAGES
+from review.services.first_run import FirstRunServices
+from review.services.openid_provider import OpenIdProvider
 from worker.errors import StorageUnavailable
 from worker.places import NoPlace
 from worker.settings import ReviewSettings
@@ -104,13 +103,12 @@ def build_app(
         store=Store(
             settings.database_url.get_secret_value(),
             replica_url=replica.get_secret_value() if replica else None,
-            most_lag_s=settings.read_lag_s,
         ),
         templates=Templates(),
         provider=_provider(settings),
         limit_figures=limit_figures,
         first_run=first_run or FirstRunServices(),
-        reused_figures=ReusedFigures(reuse_s=settings.figures_reuse_s),
+        reused_figures=ReusedFigures(),
         job_failed=job_failed,
         undeclared_proxy=UndeclaredProxy(settings.review_proxies),
     )
@@ -210,18 +208,18 @@ async def _identify(visit: Visit, page: PageRoute) -> None:
     if page.api and request.method in UNSAFE:
         raise api_tokens.TOKEN_FIRST  # a form of another site would carry the cookie
     if (token := request.cookies.get(SESSION_COOKIE)) is not None:
-        visit.someone = await _session_person(visit, token, keep=page.keeps_session)
+        visit.someone = await _session_person(visit, token)
     visit.token = token if visit.someone and token else request.cookies.get(FORM_COOKIE) or new_token()
 
 
-async def _session_person(visit: Visit, token: str, *, keep: bool) -> Person | None:
-    now, idle = visit.now, timedelta(seconds=visit.site.settings.review_idle_s)
+async def _session_person(visit: Visit, token: str) -> Person | None:
+    now = visit.now
     async with visit.store.single() as connection:
-        found = await sessions.session_person(connection, token, now=now, idle=idle)
+        found = await sessions.session_person(connection, token, now=now)
         if found is None:
             return None
         person, due = found
-        if due and keep:
+        if due:
             await sessions.mark_seen(connection, token, now=now)
     return None if person.disabled else with_organisation_covers(person, visit.site.settings)
 

@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from functools import partial
 from typing import Final
 
 import structlog
 
-from db.collaboration import presence
 from db.people import invitations, sessions, sign_ins
-from db.rights import session_login
+from db.schema.rights import session_login
 from features.feature import items
 from review import job_runner
 from review.dashboard import figure_counter
-from review.digests.run import run_digests
-from review.first_run.sample_page import tend_samples
 from review.http.visit import Site
 from review.queues import queue_filler
 from worker.errors import StorageUnavailable
@@ -31,16 +27,14 @@ RETRY_S: Final = 1.0
 
 
 async def sweep_expired_access(site: Site) -> None:
-    """Delete expired sessions, sign-ins, counted attempts, links, invitations and presence, forever."""
-    idle = timedelta(seconds=site.settings.review_idle_s)
+    """Delete expired sessions, sign-ins, counted attempts, links and invitations, forever."""
     while True:
         try:
             now = site.now()
             async with site.store.writing() as connection:
-                await sessions.delete_expired_sessions(connection, now=now, idle=idle)
+                await sessions.delete_expired_sessions(connection, now=now)
                 await sign_ins.delete_expired_sign_ins(connection, now=now)
                 await invitations.delete_expired_invitations(connection, now=now)
-                await presence.delete_past_presence(connection, now)
         except StorageUnavailable as error:
             log.warning("review_sweep_postponed", kind=error.kind)
         await asyncio.sleep(SWEEP_S)
@@ -65,8 +59,6 @@ TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
     figure_counter.run_counter,
     sweep_expired_access,
     queue_filler.run,
-    run_digests,
-    tend_samples,
 )
 """Tasks that run while the server runs; one that a bug ends starts again."""
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
+from db.people.records import Person
 from review.languages import gettext, mark
+from worker.settings import ReviewSettings
 from worker.snapshot import Snapshot
 
 MODERATION: Final = "openai_moderation:"
@@ -32,6 +35,20 @@ CATEGORIES: Final[Mapping[str, str]] = {
 """The categories that a person can cover, with the words on the cover."""
 SCORE_FROM: Final = 0.5
 """A text belongs to a category when it was flagged for it, or passed with at least this score."""
+
+
+def organisation_covers(settings: ReviewSettings) -> tuple[str, ...]:
+    """The categories of ``HUSHGATE_REVIEW_COVERS``."""
+    return tuple(each.strip() for each in settings.covers.split(",") if each.strip())
+
+
+def with_organisation_covers(person: Person, settings: ReviewSettings) -> Person:
+    """The person with the categories to cover: their own, else the organisation's, or both."""
+    default = organisation_covers(settings)
+    if person.own_covers and not settings.covers_required:
+        return person
+    added = tuple(each for each in default if each not in person.covered)
+    return replace(person, covered=person.covered + added) if added else person
 
 
 def cover_reason(

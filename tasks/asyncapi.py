@@ -11,6 +11,7 @@ from worker.payload import EventPayload
 from worker.settings import StreamSettings
 
 REFERENCES: Final = "#/components/schemas/{model}"
+DEFAULTS: Final = StreamSettings.model_validate({"REDIS_URL": "redis://localhost:6379"})
 ABOUT: Final = (
     "Redis streams of Hushgate. An entry's field `data` has the payload as JSON; its other fields are the"
     " headers. The names of the streams are the defaults; an environment variable changes each."
@@ -106,10 +107,9 @@ def _about(each: OutgoingType) -> str:
 
 
 def _channel(setting: str, messages: Sequence[str], about: str) -> dict[str, Any]:
-    field = StreamSettings.model_fields[setting]
     return {
-        "address": field.default,
-        "description": f"{about} Variable: {field.alias}.",
+        "address": getattr(DEFAULTS, setting),
+        "description": f"{about} Variable: HUSHGATE_STREAM.",
         "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in messages},
     }
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 import structlog
 from celery import shared_task
 
-from db import upkeep
 from db.escalations.closing import close_due_escalations
+from db.schema import upkeep
 from tasks.fleet.beats import sign_tasks
 from tasks.retention import sweep as retention
 from tasks.retention.sweep import SweepPace

@@ -15,7 +15,7 @@ import structlog
 import uvloop
 
 from db.pool import Pool
-from db.rights import session_login
+from db.schema.rights import session_login
 from tasks.metrics.endpoint import MetricsEndpoint, serve_metrics
 from tasks.metrics.process import ProcessMetrics, WorkerMetrics
 from tasks.process import telemetry

@@ -8,8 +8,9 @@ from typing import Final
 
 from pydantic import SecretStr
 
-from db.conversations import PostgresConversations
+from db.documents.configured_embedder import QUERY_TIMEOUT_S
 from db.documents.retrieval import PostgresRetriever
+from db.history.conversations import PostgresConversations
 from db.pool import Pool
 from tasks.limits.guards import Guards, connections
 from tasks.metrics.process import WorkerMetrics
@@ -104,9 +105,7 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
         place = embedding_endpoint(settings)
         model = place.model or place.default_model if place else ""
         guard = guarded(UpstreamKind.EMBEDDING, "embedding", model)
-        embedder = OpenAIEmbedder(
-            endpoints.embedding, timeout_s=settings.embedding_timeout_s, watch=watch, guard=guard
-        )
+        embedder = OpenAIEmbedder(endpoints.embedding, timeout_s=QUERY_TIMEOUT_S, watch=watch, guard=guard)
 
     def chat(name: str, model: str, max_tokens: int) -> OpenAIChat:
         watch = Watch(name, telemetry.report)
@@ -124,7 +123,7 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
         )
         for name, client in endpoints.classifiers.items()
     }
-    judge = chat("judge", settings.judge_model or settings.llm_model, JUDGE_TOKENS)
+    judge = chat("judge", settings.reading_model, JUDGE_TOKENS) if settings.reading_model else None
     return Ports(
         clock=clock,
         moderator=moderator,
@@ -134,17 +133,15 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
             name: chat(f"model {name}", model, settings.llm_max_tokens)
             for name, model in settings.llm_models.items()
         },
-        judge=ModelJudge(judge, timeout_s=settings.llm_timeout_s) if settings.judge_enabled else None,
+        judge=ModelJudge(judge, timeout_s=settings.llm_timeout_s) if judge else None,
         retriever=PostgresRetriever(pool, embedder),
         conversations=PostgresConversations(pool),
         retry=RetryPolicy(
             attempts=settings.llm_attempts,
             first_wait_s=settings.llm_first_wait_s,
-            longest_wait_s=settings.llm_longest_wait_s,
         ),
         limits=ModelLimits(
             timeout_s=settings.llm_timeout_s,
-            tool_rounds=settings.llm_tool_rounds,
             context_tokens=settings.llm_context_tokens,
             answer_tokens=settings.llm_max_tokens,
         ),

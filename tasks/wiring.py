@@ -12,13 +12,13 @@ from typing import Final
 
 from redis.asyncio import Redis
 
-from db import accounts
-from db.compiled_rules import CompiledSets
-from db.database_clock import DatabaseClock
+from db.account_settings import accounts
+from db.account_settings.compiled_rules import CompiledSets
+from db.health.database_clock import DatabaseClock
+from db.health.probe import probe
 from db.outbox import WaitingReply
 from db.outgoing.events import OutgoingEvent
 from db.pool import Pool, create_pool
-from db.probe import probe
 from db.reviews.retractions import Retraction
 from features.feature import parts
 from tasks.entries.deciding import Decider
@@ -54,6 +54,7 @@ from tasks.webhooks.poller import WebhookPoller, fleet_poller
 from worker.adapters.boot_clock import seconds_since_boot
 from worker.adapters.system_clock import SystemClock, machine_now
 from worker.moderation_holds import Holds
+from worker.payload import PAYLOAD_BYTES
 from worker.places import Places
 from worker.ports import Ports
 from worker.rules.build_id import build_id
@@ -142,7 +143,7 @@ class WorkerParts:
             self.redis,
             stream=self.settings.stream,
             worker=self.worker,
-            keep_bytes=self.settings.payload_bytes,
+            keep_bytes=PAYLOAD_BYTES,
             another=(lambda: connect(url)) if is_cluster(url) else None,
         )
 
@@ -165,9 +166,7 @@ class WorkerParts:
     @cached_property
     def ports(self) -> Ports:
         """What the pipeline calls."""
-        arrivals = LaneArrivals(
-            self.lanes, self.pool, now=self.clock.now, payload_bytes=self.settings.payload_bytes
-        )
+        arrivals = LaneArrivals(self.lanes, self.pool, now=self.clock.now)
         ports = build_ports(self.settings, self.endpoints, self.pool, self.clock, self.guards)
         return replace(ports, arrivals=arrivals, holds=self.holds)
 
@@ -266,7 +265,6 @@ class WorkerParts:
             refresh_clock=self.fleet_clock.refresh,
             max_starts=self.settings.max_starts,
             begin_run=self.lanes.begin_run,
-            payload_bytes=self.settings.payload_bytes,
         )
 
     @cached_property
@@ -274,7 +272,6 @@ class WorkerParts:
         """Shares the places by account."""
         return Admission(
             self.places,
-            read_ahead=self.settings.read_ahead,
             open_lanes=lambda: self.holds.open_lanes(self.clock.monotonic()),
             brake=Brake(self.settings.in_flight, busy_s=busy_s, now_s=self.clock.monotonic),
         )
@@ -287,7 +284,6 @@ class WorkerParts:
             self.rulebooks,
             now=self.clock.now,
             refresh_clock=self.fleet_clock.refresh,
-            payload_bytes=self.settings.payload_bytes,
             work=self.work,
         )
 

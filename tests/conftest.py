@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from redis import Redis
 
 from cli.stack import Stack
-from db import migrate
+from db.schema import migrate
 from review.auth import passwords
 from sandbox.server import SandboxHandle, start
 

@@ -19,8 +19,8 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import write_po
 
 from features.feature import FEATURES
-from review.languages import declared
 from review.languages.catalogues import LANGUAGES, catalogue_path, fits, forms_of, read_catalogue
+from tools import declared_texts as declared
 
 ROOT: Final = Path(__file__).parent.parent
 FOLDERS: Final = (ROOT / "review", *(ROOT / name for name in FEATURES))

@@ -26,6 +26,5 @@ FEATURE: Final = Feature(
     on_settings="trials.store.rollouts:END",
     arms="trials.store.rollouts:running_rollouts",
     fleet_figures="trials.store.returned:fleet_figures",
-    digest_counts="trials.store.returned:digest_counts",
 )
 SQL: Final = Path(__file__).parent / "sql"

@@ -14,9 +14,9 @@ from redis import Redis
 from bench.engine import WatchedWorker, event, has_worker, pipeline_environment, worker
 from bench.peers.messages import INSTRUCTIONS, KEYWORDS, documents
 from cli.stack import Stack
-from db import migrate
 from db.documents.storage import add_text_document
 from db.pool import create_pool
+from db.schema import migrate
 from sandbox.server import SandboxHandle
 from tasks.publishing.publish import publish
 

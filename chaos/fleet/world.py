@@ -25,8 +25,8 @@ from chaos.kinds import Role
 from chaos.plan import Plan
 from cli.deployment import loopback
 from cli.stack import Stack
-from db import logins, migrate
-from db.logins import Service
+from db.schema import logins, migrate
+from db.schema.logins import Service
 from sandbox.server import SandboxHandle
 from sandbox.server import start as start_sandbox
 from tasks.publishing.publish import open_shards
@@ -180,7 +180,6 @@ class World:
             "HUSHGATE_MODERATION_TIMEOUT_S": "5",
             "HUSHGATE_DRAIN_S": "5",
             "HUSHGATE_MAX_STARTS": "1000",
-            "HUSHGATE_BREAKER_LONGEST_PAUSE_S": "2",
             "HUSHGATE_MODERATION_REUSE_S": "0",
             "HUSHGATE_SHARDS": str(self.plan.shards),
             "PYTHONUNBUFFERED": "1",

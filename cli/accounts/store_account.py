@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from cli.options import database_url, own_connections
 from cli.output import print_message
-from db import accounts
+from db.account_settings import accounts
 from worker.account_settings import RULES, AccountRejected, changed, rule_problems
 from worker.model import Account
 from worker.rules import ProblemLevel, RuleProblem

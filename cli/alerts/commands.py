@@ -38,7 +38,7 @@ def check(
     command every few minutes, not every second. docs/alerts.md says what to do for each alert.
 
     With --post an alert whose condition has held for its minutes is posted to HUSHGATE_ALERTS_WEBHOOK, and
-    with HUSHGATE_ALERTS_SENTRY to SENTRY_DSN; again when it ends. Beat does the same with
+    by name only to SENTRY_DSN; again when it ends. Beat does the same with
     HUSHGATE_ALERTS_EVERY_S.
 
     Exit 0 when nothing fires, 1 when something does. For example:

@@ -156,7 +156,7 @@ def _configured_judge() -> JudgeOfRow:
     endpoint, key = str(settings.openrouter_base_url), settings.openrouter_api_key
     secret = key.get_secret_value() if key else None
     client = openai_client.client(endpoint, secret, connections=MOST_AT_ONCE)
-    model = OpenAIChat(client, model=settings.judge_model or settings.llm_model, max_tokens=JUDGE_TOKENS)
+    model = OpenAIChat(client, model=settings.reading_model or settings.llm_model, max_tokens=JUDGE_TOKENS)
     judge = ModelJudge(model, timeout_s=settings.llm_timeout_s)
     return lambda _: judge
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from cli.assess.conversation_runs import RunResult
-from db.conversation_sets import QuestionEnding
+from db.history.conversation_sets import QuestionEnding
 from sandbox.cases import NOT_IN_DOCUMENTS, Case, DraftKind, Writes
 from sandbox.replies.extractive import SENTENCE_END
 

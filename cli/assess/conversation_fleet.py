@@ -15,7 +15,7 @@ from cli.accounts.document_files import find_documents, read_document
 from cli.exit_codes import ExitCode
 from cli.output import fail
 from cli.stack.fleet import Fleet, fleet
-from db import accounts
+from db.account_settings import accounts
 from db.documents import configured_embedder
 from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
 from db.documents.storage import UploadOutcome

@@ -14,7 +14,13 @@ from redis import Redis
 
 from cli.assess.conversation_fleet import MeasuredPolicy
 from cli.stack.fleet import Fleet
-from db.conversation_sets import PastMessage, QuestionEnding, count_decided, load_endings, store_history
+from db.history.conversation_sets import (
+    PastMessage,
+    QuestionEnding,
+    count_decided,
+    load_endings,
+    store_history,
+)
 from db.pool import Pool
 from sandbox.cases import Case, Writes
 from tasks.publishing.publish import append

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.output import cell, json_text, printable, screen, table
-from review.wording import RECHECK_MARK, tier_wording
+from review.words.decisions import RECHECK_MARK, tier_wording
 from worker.snapshot import ModeratorRecord, Snapshot, SnapshotAssessment, SnapshotStage
 from worker.stored_json import object_writer
 

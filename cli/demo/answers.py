@@ -8,7 +8,7 @@ from typing import Final
 from cli.assess.conversation_figures import sent_kind
 from cli.demo import events
 from cli.options import own_connections
-from db.conversation_sets import load_endings
+from db.history.conversation_sets import load_endings
 from sandbox.cases import DraftKind, Writes
 
 OPTIONS: Final = ("--conversations", str(events.CASES))

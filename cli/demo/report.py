@@ -8,11 +8,11 @@ from typing import cast
 from redis.asyncio import Redis
 
 from cli.demo.answers import AnswerFigures
-from db import conservation
 from db.audit import run_figures
 from db.audit.run_figures import RunFigures
 from db.connection import Connection
-from db.conservation import Balance
+from db.health import conservation
+from db.health.conservation import Balance
 from tasks.lanes.stream import backlog
 
 

@@ -38,7 +38,7 @@ WORKERS: Final = 2
 STILL_S: Final = 120.0
 """A run without a new decision or delivery for this long is reported as it is."""
 EVENTS: Final = os.environ.get("HUSHGATE_STREAM", "hushgate:events")
-REPLIES: Final = os.environ.get("HUSHGATE_REPLY_STREAM", "hushgate:replies")
+REPLIES: Final = f"{EVENTS.rpartition(':')[0] or EVENTS}:replies"
 NEXT: Final = """
 next:  make up                        the same servers, with their addresses for another shell
        hushgate publish FILE --wait   your own events, one JSON object a line

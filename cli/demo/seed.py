@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from cli.demo import events
-from db import account_versions, accounts
+from db.account_settings import account_versions, accounts
 from db.documents.storage import add_text_document
 from db.pool import Pool, create_pool
 from worker.account_settings import changed

@@ -16,9 +16,9 @@ from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import emit, fail
 from cli.output_file import private_files
-from db import migrate
 from db.backup.dump import dump_database, restore_database
 from db.backup.restored import repeat_sends, restored_ends
+from db.schema import migrate
 from tasks.backup.streams import load_streams, require_empty, save_streams, saved_entry_ids
 from tasks.shards.clients import connect_sync
 from worker import __version__

@@ -19,7 +19,7 @@ from tasks.sending.outgoing import OUTGOING
 from tasks.webhooks.bodies import webhook_schema
 from worker.errors import ConfigurationError
 from worker.reasons import reasons_table
-from worker.settings import FIELDS, SECRETS, Settings, load
+from worker.settings import FIELDS, REQUIRED, SECRETS, Settings, load
 from worker.settings.secret_files import SUFFIX
 
 app = typer.Typer(
@@ -69,7 +69,7 @@ def example() -> None:
     for name, field in FIELDS.items():
         default = "" if field.is_required() or field.default is None else _text(field.default)
         typer.echo(f"\n# {field.description}{_without_value(field)}")
-        typer.echo(f"{'' if field.is_required() else '#'}{field.alias or name}={default}")
+        typer.echo(f"{'' if field.alias in REQUIRED else '#'}{field.alias or name}={default}")
 
 
 def schema(

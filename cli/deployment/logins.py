@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 
 from cli.output import emit, stdout_is_terminal
-from db import logins
-from db.logins import Login, Service
+from db.schema import logins
+from db.schema.logins import Login, Service
 from worker.settings import LoginSettings, load
 
 

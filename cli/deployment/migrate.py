@@ -9,8 +9,8 @@ import typer
 from cli.deployment import logins
 from cli.options import database_url, settings_of
 from cli.output import emit
-from db import migrate as migrations
 from db.retention.limits import store_limits
+from db.schema import migrate as migrations
 from worker.settings import RetentionSettings
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from cli.doctor.check import DoctorCheck, failed, passed, warned
 from cli.options import with_pool
 from db.documents import embedding_models
+from db.documents.configured_embedder import QUERY_TIMEOUT_S
 from db.documents.embedding_models import StoredEmbedder
 from db.documents.stored_vectors import count_vectors
 from db.pool import Pool
@@ -95,7 +96,7 @@ async def _offered(settings: Settings, place: EmbeddingEndpoint) -> tuple[str, i
     client = openai_client.client(place.url, place.key, connections=1)
     try:
         return await answering_model(
-            client, place, dimensions=settings.embedding_dimensions, timeout_s=settings.embedding_timeout_s
+            client, place, dimensions=settings.embedding_dimensions, timeout_s=QUERY_TIMEOUT_S
         )
     finally:
         await client.close()
@@ -103,7 +104,7 @@ async def _offered(settings: Settings, place: EmbeddingEndpoint) -> tuple[str, i
 
 async def _dimensions(settings: Settings, place: EmbeddingEndpoint, model: str) -> int:
     client = openai_client.client(place.url, place.key, connections=1)
-    embedder = OpenAIEmbedder(client, timeout_s=settings.embedding_timeout_s)
+    embedder = OpenAIEmbedder(client, timeout_s=QUERY_TIMEOUT_S)
     try:
         vectors = await embedder.embed(["hushgate"], model=model, dimensions=settings.embedding_dimensions)
     finally:

@@ -52,8 +52,8 @@ class NoModelList(Exception):
 def model_endpoint(settings: Settings) -> Endpoint:
     """The endpoint of the models that write drafts and judge them."""
     models = [("HUSHGATE_LLM_MODEL", settings.llm_model)]
-    if settings.judge_enabled and settings.judge_model not in {"", settings.llm_model}:
-        models.append(("HUSHGATE_JUDGE_MODEL", settings.judge_model))
+    if (judge := settings.reading_model) not in {None, settings.llm_model}:
+        models.append(("HUSHGATE_JUDGE_MODEL", judge))
     models += [(f"HUSHGATE_LLM_MODELS {name}", model) for name, model in settings.llm_models.items()]
     key = settings.openrouter_api_key
     return Endpoint(

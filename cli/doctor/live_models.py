@@ -75,10 +75,8 @@ def model_checks(settings: Settings, fix: LiveFix) -> Iterator[DoctorCheck]:
         if variable != "HUSHGATE_JUDGE_MODEL":
             check = _Models(settings, endpoint, variable, model, fix)
             yield asyncio.run(check.drafts())
-    if settings.judge_enabled:
-        own = settings.judge_model not in {"", settings.llm_model}
-        variable = "HUSHGATE_JUDGE_MODEL" if own else "HUSHGATE_LLM_MODEL"
-        judge = settings.judge_model or settings.llm_model
+    if (judge := settings.reading_model) is not None:
+        variable = "HUSHGATE_LLM_MODEL" if judge == settings.llm_model else "HUSHGATE_JUDGE_MODEL"
         check = _Models(settings, endpoint, variable, judge, fix)
         yield asyncio.run(check.reading())
 

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from cli.doctor.check import DoctorCheck, passed, warned
 from db.audit.list_connection import load_lag
-from db.fitness import fitness
+from db.health.fitness import fitness
+from db.sessions import read_replica
 from worker.settings import Settings
 
 NAME = "read replica"
@@ -26,7 +27,7 @@ def replica_checks(settings: Settings) -> Iterator[DoctorCheck]:
     if not found.recovering:
         fix = "point HUSHGATE_READ_DATABASE_URL at a streaming replica of DATABASE_URL"
         yield warned(NAME, "the server is no replica", fix)
-    elif found.lag_s is None or found.lag_s > settings.read_lag_s:
+    elif found.lag_s is None or found.lag_s > read_replica.MOST_LAG_S:
         lag = "no commit yet" if found.lag_s is None else f"{found.lag_s:.1f} s behind"
         yield warned(NAME, lag, f"look at pg_stat_replication of the primary; {PRIMARY}")
     elif revisions[0] != revisions[1]:

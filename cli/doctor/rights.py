@@ -9,7 +9,7 @@ import psycopg
 
 from cli.doctor.check import DoctorCheck, failed, warned
 from cli.options import with_pool
-from db.rights import session_login
+from db.schema.rights import session_login
 from db.sessions.settings import load_session_state
 from worker.settings import Settings
 

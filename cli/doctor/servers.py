@@ -14,10 +14,11 @@ from cli.doctor.check import DoctorCheck, failed, passed, warned
 from cli.doctor.cluster import cluster_checks
 from cli.doctor.redis_server import server_checks
 from cli.options import REACH_S, with_redis
-from db import conservation, migrate
 from db.audit.decision_list import read_connection
-from db.fitness import fitness
+from db.health import conservation
+from db.health.fitness import fitness
 from db.pool import WORKER_ROLE
+from db.schema import migrate
 from tasks.alerts.situation import MOST_SKEW_S
 from tasks.shards.backlog import backlog
 from tasks.shards.clients import connect_sync, is_cluster_client

@@ -13,7 +13,7 @@ from worker.settings import Settings
 def stream_checks(settings: Settings) -> Iterator[DoctorCheck]:
     """One check of each outgoing stream."""
     for found in each_stream(settings, load_figures):
-        check, problems = f"stream {found.stream}", list(stream_problems(found, settings))
+        check, problems = f"stream {found.stream}", list(stream_problems(found))
         if not problems:
             yield passed(check, _shown(found))
             continue

@@ -13,14 +13,15 @@ from cli.decisions.filter_options import FilteredCommand
 from cli.exit_codes import ExitCode
 from cli.options import read_audit, with_pool
 from cli.output import emit, fail, stdout_is_terminal
-from db import accounts, conversation_owners
+from db.account_settings import accounts
 from db.answers.records import AnswerOutcome
 from db.audit.conversation_confidence import MOST_CONVERSATIONS, conversation_confidence
 from db.audit.filters import Filters
-from db.conversation_owners import ConversationIds, OwnerCause, OwnerRecord, Takeover
 from db.figures.answers import AnswerRange, answer_figures
+from db.history import conversation_owners
+from db.history.conversation_owners import ConversationIds, OwnerCause, OwnerRecord, Takeover
 from db.pool import Pool
-from review.wording import RECHECK_MARK, tier_wording
+from review.words.decisions import RECHECK_MARK, tier_wording
 from worker.conversation_endings import idle_end
 from worker.model import Tier
 

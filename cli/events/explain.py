@@ -90,7 +90,6 @@ def _entries(settings: StreamSettings, event_id: str) -> tuple[FoundEntry, ...]:
             redis,
             settings.stream,
             event_id,
-            most_bytes=settings.payload_bytes,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
 

@@ -17,7 +17,7 @@ from cli.exit_codes import ExitCode, code_of
 from cli.options import stream_settings
 from cli.output import emit, fail, print_message, progress_bar
 from tasks.publishing.publish import append, checked, open_shards
-from tasks.publishing.replicated import Replication
+from tasks.publishing.replicated import WAIT_S, Replication
 from tasks.shards.agreement import current_layout
 from tasks.shards.clients import connect_sync
 from worker.errors import NotReplicated, PayloadRejected, StreamFull, StreamSealed
@@ -95,7 +95,7 @@ def publish(
         ) from error
     except NotReplicated as error:
         raise fail(
-            f"too few replicas answered within {settings.publish_wait_s:g} s (HUSHGATE_PUBLISH_REPLICAS is"
+            f"too few replicas answered within {WAIT_S:g} s (HUSHGATE_PUBLISH_REPLICAS is"
             f" {settings.publish_replicas}): {len(ids)} of {len(events)} were published; publish the others"
             " again, each event_id is decided once",
             code=ExitCode.UNAVAILABLE,
@@ -127,7 +127,7 @@ def _bad(lines: dict[int, bytes], settings: StreamSettings) -> list[BadEventLine
     problems = []
     for number, line in lines.items():
         try:
-            checked(line, most_bytes=settings.payload_bytes, needs_id=settings.publish_replicas > 0)
+            checked(line, needs_id=settings.publish_replicas > 0)
         except PayloadRejected as error:
             problems.append(BadEventLine(line=number, error=error))
     return problems

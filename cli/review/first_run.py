@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cli.doctor.live_calls import live_calls
 from gateway.event_stream import RedisEventStream
-from review.first_run.services import FirstRunServices, ModelAnswer
+from review.services.first_run import FirstRunServices, ModelAnswer
 from worker.errors import ConfigurationError
 from worker.settings import GatewaySettings, ReviewSettings, Settings, load
 

@@ -18,9 +18,8 @@ from db import access_log
 from db.connection import Connection
 from db.people import changes, records, second_factors, sign_ins
 from db.people.records import Person
-from review.auth import sign_in_links
-from review.people import role_grants
-from review.people.role_grants import GrantResult
+from review.auth import role_grants, sign_in_links
+from review.auth.role_grants import GrantResult
 from worker.settings import SiteSettings
 
 PersonChange: TypeAlias = Callable[[Connection, Person], Awaitable[dict[str, Any]]]

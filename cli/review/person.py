@@ -13,7 +13,7 @@ from db.access_log import LogEntry, LoggedAction
 from db.connection import Connection
 from db.people import changes, records
 from db.people.records import Person
-from review.people.role_grants import GrantResult
+from review.auth.role_grants import GrantResult
 
 LoginArgument: TypeAlias = Annotated[str, typer.Argument(help="Login of a person.")]
 SHOWN_ONCE: Final = "the password is shown this once and must be replaced at sign-in"

@@ -16,9 +16,8 @@ from db import access_log
 from db.connection import Connection
 from db.people import api_tokens, changes, records
 from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Person, Role, RoleGrant
-from review.auth import passwords
-from review.people import role_grants
-from review.people.role_grants import GrantResult
+from review.auth import passwords, role_grants
+from review.auth.role_grants import GrantResult
 
 Roles: TypeAlias = Annotated[list[Role], typer.Option("--role", help="May be repeated.")]
 AccountOption: TypeAlias = Annotated[

@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 from cli.deployment import loopback
 from cli.stack.environment import EMBEDDING, ENDPOINTS, KEYS, STAND_INS, completed
 from cli.stack.servers import Stack
-from db import logins, migrate
-from db.logins import Service
 from db.retention.limits import store_limits
+from db.schema import logins, migrate
+from db.schema.logins import Service
 from sandbox import server
 from sandbox.server import SandboxHandle
 from worker.errors import ConfigurationError

@@ -20,10 +20,10 @@ from db.reviews.remedies import RemedyImpossible
 from db.reviews.rulings import ReviewRejected, RulingReason
 from db.reviews.submission import StaleReview
 from review.access import Right
+from review.decision.review_form import reviewer_of
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
-from review.queues.review_form import reviewer_of
 from review.queues.review_pages import withdraw
 from worker.model import DecisionKind
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import re
 import secrets
 from dataclasses import dataclass
 from typing import Final
@@ -35,6 +36,10 @@ class Checkpoint:
     def body(self) -> str:
         """The signed text."""
         return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n"
+
+
+NAME: Final = re.compile(r"[^+\s]+")
+"""Of a log, as C2SP signed-note allows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +85,20 @@ def signer_of(name: str, key: str) -> Signer:
             "HUSHGATE_AUDIT_LOG_KEY: expected 32 bytes in base64, as `hushgate audit-log key` prints them"
         )
     return Signer(name=name, key=Ed25519PrivateKey.from_private_bytes(seed))
+
+
+def signer_in(setting: str) -> Signer:
+    """The signer that HUSHGATE_AUDIT_LOG_KEY declares: the name of the log, a plus sign and the private key.
+
+    Raises:
+        ConfigurationError: no name, or another key.
+    """
+    name, _, key = setting.partition("+")
+    if not key or not NAME.fullmatch(name):
+        raise ConfigurationError(
+            "HUSHGATE_AUDIT_LOG_KEY: expected name+key, as `hushgate audit-log key` prints them"
+        )
+    return signer_of(name, key)
 
 
 def key_id(name: str, public: bytes) -> bytes:

@@ -17,7 +17,7 @@ from cli.options import settings_of, with_pool
 from cli.output import emit, emit_json, fail, json_text, print_message, progress_bar, stdout_is_terminal
 from cli.output_file import Force, output_file
 from compliance.audit_log.appending import Appended, append_new
-from compliance.audit_log.checkpoints import Signer, new_key, signer_of
+from compliance.audit_log.checkpoints import NAME, Signer, new_key, signer_in
 from compliance.audit_log.exporting import export_lines, inclusion_proof
 from compliance.audit_log.findings import print_result
 from compliance.audit_log.verifying import Keys, verify
@@ -36,16 +36,21 @@ HINT: Final = "HUSHGATE_AUDIT_LOG_KEY: expected a key; `hushgate audit-log key` 
 
 
 @app.command("key")
-def make_key() -> None:
+def make_key(
+    name: Annotated[
+        str, typer.Option("--name", help="Name of the log in its checkpoints, such as example.org/hushgate.")
+    ] = "hushgate",
+) -> None:
     """Make a private key and print it with the verifier key that you give to others.
 
     Keep the private key where neither workers nor the database can read it. For example:
 
         hushgate audit-log key
     """
-    name = settings_of(TransparencySettings).audit_log_name
-    key = new_key()
-    row = {"HUSHGATE_AUDIT_LOG_KEY": key, "verifier_key": signer_of(name, key).verifier_key()}
+    if not NAME.fullmatch(name):
+        raise fail(f"--name: expected a name without blanks and plus signs, got {name!r}")
+    key = f"{name}+{new_key()}"
+    row = {"HUSHGATE_AUDIT_LOG_KEY": key, "verifier_key": signer_in(key).verifier_key()}
     emit([row], list(row))
 
 
@@ -161,7 +166,7 @@ def _signer() -> Signer:
     known = settings_of(TransparencySettings)
     if known.audit_log_key is None:
         raise ConfigurationError(HINT)
-    return signer_of(known.audit_log_name, known.audit_log_key.get_secret_value())
+    return signer_in(known.audit_log_key.get_secret_value())
 
 
 def _public_keys(verifier_keys: Sequence[str], receipt_keys: Sequence[str]) -> Keys:

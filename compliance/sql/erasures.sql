@@ -113,7 +113,6 @@ BEGIN
     GET DIAGNOSTICS gone = ROW_COUNT;
     counts := counts || jsonb_build_object('decision_comments', gone);
     UPDATE decision_assignments t SET done_at = now() WHERE t.decision_id = ANY(ids) AND t.done_at IS NULL;
-    DELETE FROM decision_presence t WHERE t.decision_id = ANY(ids);
     DELETE FROM quarantine t WHERE t.decision_id = ANY(ids);
     GET DIAGNOSTICS gone = ROW_COUNT;
     counts := counts || jsonb_build_object('quarantine', gone);

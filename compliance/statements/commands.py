@@ -24,7 +24,7 @@ from compliance.statements.files import (
 )
 from compliance.statements.restrictions import RestrictedPage
 from compliance.statements.statement import CAUTION
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.connection import Connection
 from review.lists.export_layout import Form
 

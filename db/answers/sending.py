@@ -15,8 +15,8 @@ from db.access_log import LogEntry
 from db.answers.held import HeldText
 from db.answers.records import EVENT_PREFIX, OF_THE_MODEL, Answer, AnswerOutcome, list_answers
 from db.connection import Connection
-from db.conversation_owners import RELEASE
 from db.escalations.closing import Closing, ClosingCause, close_escalation
+from db.history.conversation_owners import RELEASE
 from db.outbox import LOCK_CONVERSATION
 from db.pool import Pool, checkout
 from worker.errors import RejectedError

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from db.accounts import closed_sets, moderator_from_json
+from db.account_settings.accounts import closed_sets, moderator_from_json
 from db.audit.decision_context import DecisionRow
 from db.connection import Connection
 from db.rows import Row, all_rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -31,25 +30,6 @@ KNOWN: Final = """
         OR EXISTS (SELECT FROM subject_notes
                    WHERE user_id = :user_id AND kind = :kind AND subject = :subject)
 """
-MOST_AUTHORS: Final = 20
-FIND_S: Final = 1.0
-"""A search for authors that takes longer finds none."""
-AUTHORS: Final = sa.text("""
-    WITH RECURSIVE named (author_id, number) AS (
-        (SELECT author_id, 1 FROM ai_decisions WHERE author_id >= :typed ORDER BY author_id LIMIT 1)
-        UNION ALL
-        SELECT next.author_id, named.number + 1 FROM named CROSS JOIN LATERAL (
-            SELECT author_id FROM ai_decisions d WHERE d.author_id > named.author_id
-            ORDER BY d.author_id LIMIT 1) AS next
-        WHERE named.number < :authors
-    )
-    SELECT DISTINCT newest.user_id, named.author_id FROM named CROSS JOIN LATERAL (
-        SELECT user_id FROM ai_decisions d WHERE d.author_id = named.author_id
-        ORDER BY d.author_id, created_at DESC, id DESC LIMIT :most) AS newest
-    WHERE starts_with(named.author_id, :typed) AND (:every OR newest.user_id = ANY(:accounts))
-    ORDER BY named.author_id, newest.user_id
-""")
-"""Walks the index of authors from the typed text on, one probe an author. A fragment would read every row."""
 ESCALATIONS: Final = sa.text("""
     SELECT decision_id, reason_code, queue, opened_at, closed_at, closed_by, cause FROM escalations
     WHERE user_id = :user_id AND conversation_id = :subject ORDER BY opened_at DESC LIMIT :most
@@ -111,27 +91,6 @@ async def is_known_subject(connection: Connection, subject: Subject) -> bool:
     """Whether anything of it is stored."""
     query = sa.text(KNOWN.format(column=COLUMN[subject.kind]))
     return bool((await connection.execute(query, subject.values())).scalar_one())
-
-
-async def find_authors(
-    connection: Connection, typed: str, accounts: Sequence[str] | None
-) -> tuple[Subject, ...]:
-    """Authors whose id begins with the text, who wrote lately to an account that the reader may see."""
-    values = {
-        "typed": typed,
-        "every": accounts is None,
-        "accounts": list(accounts or ()),
-        "most": MOST_LISTED,
-        "authors": MOST_AUTHORS,
-    }
-    try:
-        async with statement_limit(connection, FIND_S):
-            rows = await all_rows(connection, AUTHORS, values)
-    except TooSlow:
-        return ()
-    return tuple(
-        Subject(user_id=row["user_id"], kind=SubjectKind.AUTHOR, id=row["author_id"]) for row in rows
-    )
 
 
 async def count_outcomes(connection: Connection, subject: Subject) -> SubjectCounts | None:

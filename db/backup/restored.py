@@ -11,7 +11,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from db.connection import compiled
-from db.conservation import ENDED
+from db.health.conservation import ENDED
 from db.outgoing.events import OutgoingEventType
 from db.repair.finding import NO_LONGER_DUE
 

@@ -1,1 +1,1 @@
-"""What reviewers write for each other: notes, tags, comments, mentions, presence and digests."""
+"""What reviewers write for each other: notes, tags, comments, and mentions."""

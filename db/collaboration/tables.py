@@ -6,7 +6,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from db.columns import NOW, ZERO, Timestamp, index, key, required, table
+from db.columns import NOW, Timestamp, index, key, required, table
 
 SUBJECTS: Final = "kind IN ('author', 'conversation')"
 
@@ -79,32 +79,4 @@ decision_assignments: Final = table(
     sa.Column("review_id", sa.Uuid, comment="the review that ended it"),
     index("ix_decision_assignments_open", "person_id", "assigned_at", where="done_at IS NULL"),
     index("ix_decision_assignments_review", "review_id", where="review_id IS NOT NULL"),
-)
-
-decision_presence: Final = table(
-    "decision_presence",
-    "who has a decision's page open; a row ends by its age and is deleted soon after",
-    key("decision_id", sa.Uuid),
-    key("person_id", sa.ForeignKey("people.id")),
-    required("seen_at", Timestamp),
-    index("ix_decision_presence_seen_at", "seen_at"),
-)
-
-digests: Final = table(
-    "digests",
-    "the regular summary that a person ordered",
-    key("person_id", sa.ForeignKey("people.id")),
-    required("period", sa.Text, comment="off, daily or weekly"),
-    required("channel", sa.Text, comment="mail or webhook"),
-    required("address", sa.Text, comment="an e-mail address or a URL"),
-    sa.Column("secret", sa.Text, comment="of the webhook's signature"),
-    sa.Column("due_at", Timestamp, comment="the next one; null with off"),
-    sa.Column("claimed_until", Timestamp, comment="a process sends it now"),
-    required("attempts", sa.Integer, server_default=ZERO, comment="of the one that is due"),
-    sa.Column("sent_at", Timestamp, comment="when the last one was sent"),
-    sa.Column("problem", sa.Text, comment="why the last attempt failed, as a code; null: it did not"),
-    required("changed_at", Timestamp, server_default=NOW),
-    sa.CheckConstraint("period IN ('off', 'daily', 'weekly')", name="period_known"),
-    sa.CheckConstraint("channel IN ('mail', 'webhook')", name="channel_known"),
-    index("ix_digests_due_at", "due_at", where="due_at IS NOT NULL"),
 )

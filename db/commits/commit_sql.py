@@ -7,10 +7,10 @@ from typing import Final
 from db.answers.held import HELD
 from db.commits.recordings import RECORD
 from db.commits.rows import ROWS, over_rows
-from db.conversation_owners import TAKE
 from db.costs.ledger import LEDGER
 from db.escalations.deletion import CLOSE_WITH_MESSAGE
 from db.escalations.opening import FOLLOW_UP, OPEN
+from db.history.conversation_owners import TAKE
 from db.webhooks.changes import MADE, OWNER, TAKEN, withdrawn
 from worker.model import Decision, EventType
 from worker.reasons import Reason

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from db.conversation_owners import conversation_state
+from db.history.conversation_owners import conversation_state
 from db.pool import Pool, checkout
 from worker.grouping import GroupedCall, ask
 from worker.model import ConversationState, Event, NewerEvent

@@ -9,9 +9,9 @@ import orjson
 
 from db.answers.held import held_json
 from db.commits.recordings import recording_text
-from db.conversation_owners import OwnerCause
 from db.costs.ledger import ledger_json
 from db.escalations.opening import opening_values
+from db.history.conversation_owners import OwnerCause
 from worker.assessment.policies.reply_metadata import reply_metadata
 from worker.model import TRACE_FIELDS, Decision, EventType, Json, MessageRole
 from worker.reply_sentences import supported_sentences

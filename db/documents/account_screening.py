@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.pool import Pool
 from worker.documents.model import Chunk
 from worker.masking import account_masker

@@ -13,8 +13,10 @@ from worker.adapters.openai_http import ApiClient
 from worker.ports import Embedder
 from worker.settings import DocumentSettings, EmbeddingEndpoint, embedding_endpoint
 
+QUERY_TIMEOUT_S: Final = 5.0
+"""Timeout of one query; after it the search continues by words only."""
 BATCH_TIMEOUT_S: Final = 60.0
-"""Timeout of a request when documents are added; a search uses the timeout of the settings."""
+"""Timeout of a request when documents are added; a search uses ``QUERY_TIMEOUT_S``."""
 
 
 @asynccontextmanager
@@ -24,7 +26,7 @@ async def open_embedder(known: DocumentSettings) -> AsyncIterator[Embedder | Non
         yield None
         return
     async with _client(place) as client:
-        yield _embedder(client, known.embedding_timeout_s)
+        yield _embedder(client, QUERY_TIMEOUT_S)
 
 
 @asynccontextmanager
@@ -40,7 +42,7 @@ async def open_model(known: DocumentSettings, source: Pool) -> AsyncIterator[Emb
         name, dimensions = place.model, known.embedding_dimensions
         if not name:
             name, dimensions = await _automatic(client, place, known, source)
-        embedder = _embedder(client, max(BATCH_TIMEOUT_S, known.embedding_timeout_s))
+        embedder = _embedder(client, BATCH_TIMEOUT_S)
         model = EmbeddingModel(embedder=embedder, name=name, dimensions=dimensions, automatic=not place.model)
         yield model if name else None
 
@@ -54,7 +56,7 @@ async def _automatic(
     from worker.adapters.embedding_probe import answering_model  # noqa: PLC0415  # as in _client
 
     dimensions = known.embedding_dimensions
-    found = await answering_model(client, place, dimensions=dimensions, timeout_s=known.embedding_timeout_s)
+    found = await answering_model(client, place, dimensions=dimensions, timeout_s=QUERY_TIMEOUT_S)
     return (found[0], dimensions) if found else ("", 0)
 
 

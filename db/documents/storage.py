@@ -19,6 +19,8 @@ from worker.documents.model import Chunk, DocumentFormat, Note
 from worker.documents.words import search_words
 from worker.errors import ConfigurationError
 
+LONG: Final = "SET LOCAL statement_timeout = '120s'"
+"""The largest document has thousands of chunks, which take longer than a page may wait for a statement."""
 SERIALISE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('documents:' || %(user_id)s, 0))"
 SAME_CONTENT: Final = """
     SELECT id, source, metadata FROM documents
@@ -150,6 +152,7 @@ async def store_document(
         ConfigurationError: another embedder became active since the vectors were made.
     """
     async with checkout(source) as connection, connection.transaction():
+        await connection.execute(LONG)
         await connection.execute(SERIALISE, {"user_id": upload.user_id})
         if known := await _known_outcome(connection, upload):
             return known
@@ -191,6 +194,7 @@ async def remove_documents(source: Pool, user_id: str, document_ids: Sequence[in
     """Remove documents with chunks and vectors; the removed ids."""
     values = {"user_id": user_id, "document_ids": list(document_ids)}
     async with checkout(source) as connection, connection.transaction():
+        await connection.execute(LONG)
         await connection.execute(SERIALISE, {"user_id": user_id})
         rows = await (await connection.execute(REMOVE, values)).fetchall()
     return tuple(sorted(row[0] for row in rows))

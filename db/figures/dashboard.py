@@ -14,7 +14,6 @@ from db.connection import Connection
 from db.figures import figure_sql
 from db.figures.histograms import LABEL, POLICY, POLICY_BINS, SpreadKind
 from db.figures.hourly import HOUR, Grain
-from db.figures.kept_rows import CountedFigures, KeptRows, counted_figures
 from db.figures.reach import (
     FigureFilter,
     FigureRow,
@@ -59,21 +58,16 @@ class DashboardFigures:
     days: tuple[FigureRow, ...] = ()
 
 
-async def load_totals(
-    connection: Connection, filters: FigureFilter, *, now: datetime, kept: KeptRows | None = None
-) -> DashboardFigures:
+async def load_totals(connection: Connection, filters: FigureFilter, *, now: datetime) -> DashboardFigures:
     """The counts only, without times, confidence and days: half the statements of ``load_figures``."""
-    reach = await load_reach(connection, filters, now, kept)
+    reach = await load_reach(connection, filters, now)
     live = await _live(connection, figure_sql.LIVE_COUNTS, filters, reach.steps, now)
-    return await _totals(filters, reach, live, now)
+    return await _totals(connection, filters, reach, live, now)
 
 
-async def load_figures(
-    connection: Connection, filters: FigureFilter, *, now: datetime, kept: KeptRows | None = None
-) -> DashboardFigures:
-    """The figures of a range and of the previous one; ``kept`` has the rows that are counted already."""
-    reach = await load_reach(connection, filters, now, kept)
-    counted = reach.figures
+async def load_figures(connection: Connection, filters: FigureFilter, *, now: datetime) -> DashboardFigures:
+    """The figures of a range and of the previous one."""
+    reach = await load_reach(connection, filters, now)
     live = await _live(connection, figure_sql.LIVE_COUNTS, filters, reach.steps, now)
     live_spreads = tuple(
         {**row, "bin": number, "events": events}
@@ -82,47 +76,48 @@ async def load_figures(
     )
     today = {"day": hour_of(now).replace(hour=0)}
     return replace(
-        await _totals(filters, reach, live, now),
-        spreads=await counted_rows(counted, figure_sql.SPREAD, filters, reach.whole) + live_spreads,
-        paces=await _paces(reach, filters, live_spreads, now),
-        trust=await counted_rows(counted, figure_sql.TRUST, filters, reach.steps)
+        await _totals(connection, filters, reach, live, now),
+        spreads=await counted_rows(connection, figure_sql.SPREAD, filters, reach.whole) + live_spreads,
+        paces=await _paces(connection, reach, filters, live_spreads, now),
+        trust=await counted_rows(connection, figure_sql.TRUST, filters, reach.steps)
         + tuple(_live_means(live_spreads, filters.newest(now), POLICY, "policy")),
-        labels=await _labels(counted, filters, reach.steps, live_spreads, filters.newest(now)),
-        before_spreads=await counted_rows(counted, figure_sql.SPREAD, filters, reach.before),
-        days=await counted_rows(counted, figure_sql.BLOCKED_DAYS, filters, reach.week, reasons=list(BLOCKED))
+        labels=await _labels(connection, filters, reach.steps, live_spreads, filters.newest(now)),
+        before_spreads=await counted_rows(connection, figure_sql.SPREAD, filters, reach.before),
+        days=await counted_rows(
+            connection, figure_sql.BLOCKED_DAYS, filters, reach.week, reasons=list(BLOCKED)
+        )
         + tuple(row | today for row in live if row["reason_code"] in BLOCKED),
     )
 
 
 async def _totals(
-    filters: FigureFilter, reach: Reach, live: tuple[FigureRow, ...], now: datetime
+    connection: Connection, filters: FigureFilter, reach: Reach, live: tuple[FigureRow, ...], now: datetime
 ) -> DashboardFigures:
     values: FigureRow = {"open": hour_of(now)}
     newest: FigureRow = {"step": filters.newest(now), "open": True}
     in_one: FigureRow = values | {"step": 100 * filters.back}
     return DashboardFigures(
-        counts=await counted_rows(reach.figures, figure_sql.COUNTED, filters, reach.steps, **values)
+        counts=await counted_rows(connection, figure_sql.COUNTED, filters, reach.steps, **values)
         + tuple(row | newest for row in live),
-        before=await counted_rows(reach.figures, figure_sql.COUNTED, filters, reach.before, **in_one),
+        before=await counted_rows(connection, figure_sql.COUNTED, filters, reach.before, **in_one),
         missing=reach.steps.missing,
         missing_before=reach.before.missing,
     )
 
 
 async def busiest_accounts(
-    connection: Connection, filters: FigureFilter, *, most: int = 20, kept: KeptRows | None = None
+    connection: Connection, filters: FigureFilter, *, most: int = 20
 ) -> tuple[FigureRow, ...]:
     """The busiest accounts of the range, by counted spans."""
-    figures = await counted_figures(connection, filters.since, filters.until, kept)
-    spans = await counted_spans(figures, filters.since, filters.until)
+    spans = await counted_spans(connection, filters.since, filters.until)
     covered = covering_spans(spans, filters.since, filters.until, Grain.DAY, None)
     users = None if filters.users == [""] else filters.users
     values = {"most": most, "blocked": list(BLOCKED), "failed": list(FAILED)}
-    return await counted_rows(figures, figure_sql.ACCOUNTS, filters, covered, users=users, **values)
+    return await counted_rows(connection, figure_sql.ACCOUNTS, filters, covered, users=users, **values)
 
 
 async def _paces(
-    reach: Reach, filters: FigureFilter, live: tuple[FigureRow, ...], now: datetime
+    connection: Connection, reach: Reach, filters: FigureFilter, live: tuple[FigureRow, ...], now: datetime
 ) -> tuple[FigureRow, ...]:
     """Percentiles by step; those of the newest step, which is still counted, are read each time."""
     newest, steps = filters.newest(now), reach.steps
@@ -135,10 +130,10 @@ async def _paces(
         for before in (True, False)
     )
     values = statement_values(figure_sql.PACES, filters, last, _columns(live, filters, now))
-    rows = await counted_rows(reach.figures, figure_sql.PACES, filters, closed, **_columns((), filters, now))
+    rows = await counted_rows(connection, figure_sql.PACES, filters, closed, **_columns((), filters, now))
     if not (last.hours or last.days or live):
         return rows
-    return rows + await all_rows(reach.figures.connection, figure_sql.PACES, values)
+    return rows + await all_rows(connection, figure_sql.PACES, values)
 
 
 async def _live(
@@ -165,14 +160,14 @@ def _is_counted(row: FigureRow, users: Sequence[str] | None) -> bool:
 
 
 async def _labels(
-    figures: CountedFigures,
+    connection: Connection,
     filters: FigureFilter,
     covered: Covered,
     live: Iterable[FigureRow],
     newest: datetime,
 ) -> tuple[FigureRow, ...]:
     """The labels with most assessed drafts, counted ones and those of the current hour."""
-    counted = await counted_rows(figures, figure_sql.LABELS, filters, covered, most=MOST_LINES)
+    counted = await counted_rows(connection, figure_sql.LABELS, filters, covered, most=MOST_LINES)
     rows = (*counted, *_live_means(live, newest, LABEL, "label"))
     sums: Counter[str] = Counter()
     for row in rows:

@@ -10,9 +10,8 @@ from typing import Final
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.figures.kept_rows import KeptRows
 from db.figures.reach import FigureFilter, load_reach
-from db.rows import Row
+from db.rows import Row, all_rows
 from worker.model import DecisionKind
 from worker.reasons import BLOCKED, FAILED
 
@@ -109,10 +108,9 @@ async def largest_parts(
     *,
     now: datetime,
     most: int = PARTS_SHOWN,
-    kept: KeptRows | None = None,
 ) -> tuple[PartCount, ...]:
     """The values with the largest changes, of every dimension; the open hour is left out, as it is before."""
-    reach = await load_reach(connection, filters, now, kept)
+    reach = await load_reach(connection, filters, now)
     open_hour = now.replace(minute=0, second=0, microsecond=0)
     hours = [each for each in reach.whole.hours if each < open_hour]
     values: Row = {
@@ -127,5 +125,5 @@ async def largest_parts(
         "days_before": reach.before.days,
         "most": most,
     }
-    rows = await reach.figures.rows(_PARTS, values)
+    rows = await all_rows(connection, _PARTS, values)
     return tuple(PartCount(**row | {"dimension": Dimension(row["dimension"])}) for row in rows)

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.figures.hourly import DAY, Grain
-from db.figures.kept_rows import CountedFigures, KeptRows, counted_figures
-from db.figures.spans import Covered, counted_spans, covering_spans
+from db.figures.spans import Covered, counted_spans, covering_spans, first_hour
+from db.rows import all_rows
 
 FigureRow: TypeAlias = dict[str, Any]
 
@@ -59,24 +59,19 @@ class FigureFilter:
 class Reach:
     """The counted spans that a filter needs: by its steps and in whole days, now and before."""
 
-    figures: CountedFigures
     steps: Covered
     whole: Covered
     before: Covered
     week: Covered
 
 
-async def load_reach(
-    connection: Connection, filters: FigureFilter, now: datetime, kept: KeptRows | None = None
-) -> Reach:
+async def load_reach(connection: Connection, filters: FigureFilter, now: datetime) -> Reach:
     """The counted spans of a filter."""
     since, until, back = filters.since, filters.until, filters.back
     week = min(until - 6 * DAY, since).replace(hour=0, minute=0, second=0, microsecond=0)
     earliest = min(week, since - back)
-    figures = await counted_figures(connection, earliest, until, kept)
-    spans, first = await counted_spans(figures, earliest, until), figures.first
+    spans, first = await counted_spans(connection, earliest, until), await first_hour(connection)
     return Reach(
-        figures=figures,
         steps=covering_spans(spans, since, until, filters.grain, first),
         whole=covering_spans(spans, since, until, Grain.DAY, first),
         before=covering_spans(spans, since - back, min(until, hour_of(now)) - back, Grain.DAY, first),
@@ -85,14 +80,14 @@ async def load_reach(
 
 
 async def counted_rows(
-    figures: CountedFigures,
+    connection: Connection,
     statement: sa.TextClause,
     filters: FigureFilter,
     covered: Covered,
     **more: object,
 ) -> tuple[FigureRow, ...]:
     """The rows of a statement over counted spans."""
-    return await figures.rows(statement, statement_values(statement, filters, covered, more))
+    return await all_rows(connection, statement, statement_values(statement, filters, covered, more))
 
 
 def statement_values(

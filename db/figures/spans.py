@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
+import sqlalchemy as sa
+
+from db.connection import Connection
 from db.figures import figure_sql
 from db.figures.hourly import DAY, HOUR, Grain
-from db.figures.kept_rows import CountedFigures, whole_hour
+from db.rows import all_rows
+
+FIRST: Final = sa.text("SELECT date_trunc('hour', min(created_at), 'UTC') FROM ai_decisions")
 
 
 class FigureSpan(NamedTuple):
@@ -37,13 +42,25 @@ class Covered:
     missing: int
 
 
-async def counted_spans(figures: CountedFigures, since: datetime, until: datetime) -> Spans:
+async def counted_spans(connection: Connection, since: datetime, until: datetime) -> Spans:
     """Counted spans from the day of ``since`` on."""
     values = {"day": since.replace(hour=0), "until": whole_hour(until)}
     return tuple(
         FigureSpan(**row, midnight=row["start"].astimezone(UTC).replace(hour=0))
-        for row in await figures.rows(figure_sql.SPANS, values)
+        for row in await all_rows(connection, figure_sql.SPANS, values)
     )
+
+
+async def first_hour(connection: Connection) -> datetime | None:
+    """The hour of the oldest decision; None without decisions."""
+    found: datetime | None = (await connection.execute(FIRST)).scalar_one()
+    return found
+
+
+def whole_hour(moment: datetime) -> datetime:
+    """The moment, or the next whole hour: no span starts between."""
+    floor = moment.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    return floor if floor == moment else floor + HOUR
 
 
 def covering_spans(

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs migrations over the connection that ``db.migrate`` hands in."""
+"""Alembic's entry: runs migrations over the connection that ``db.schema.migrate`` hands in."""
 
 from alembic import context
 

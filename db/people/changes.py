@@ -58,9 +58,8 @@ async def set_preferences(
     name: str,
     covered: Sequence[str] | None,
     keys_on: bool,
-    break_after_min: int | None,
 ) -> None:
-    """Store a person's own preferences; ``covered`` and ``break_after_min`` None: the organisation's."""
+    """Store a person's own preferences; ``covered`` None: the organisation's."""
     await _set(
         connection,
         person_id,
@@ -68,7 +67,6 @@ async def set_preferences(
         covered=list(covered or ()),
         own_covers=covered is not None,
         keys_on=keys_on,
-        break_after_min=break_after_min,
     )
 
 

@@ -22,7 +22,6 @@ _SAME: Final = (
     "keys_on",
     "must_change_password",
     "password_given_by",
-    "break_after_min",
     "language",
     "time_zone",
 )
@@ -104,8 +103,6 @@ class Person:
         covered: moderation categories whose texts stay covered until the person shows them; once the person
             is signed in, with those that the organisation covers for them.
         own_covers: True when the person chose ``covered``.
-        break_after_min: minutes of reading decisions until a reminder of a break, 0: never; None: as the
-            organisation chose.
         must_change_password: True until a first password is replaced.
         disabled: True when the person may not sign in.
         has_password: False when only the identity provider signs the person in.
@@ -125,7 +122,6 @@ class Person:
     grants: tuple[RoleGrant, ...] = ()
     covered: tuple[str, ...] = ()
     own_covers: bool = False
-    break_after_min: int | None = None
     keys_on: bool = True
     must_change_password: bool = False
     disabled: bool = False
@@ -185,15 +181,6 @@ async def person_of_identity(connection: Connection, issuer: str, subject: str) 
 async def list_people(connection: Connection, accounts: tuple[str, ...] | None) -> tuple[Person, ...]:
     """People by login: all, or those who have a role on one of these accounts or on every account."""
     rows = await all_rows(connection, _with_roles_on(accounts))
-    return tuple(person_from_row(row) for row in rows)
-
-
-async def find_people(
-    connection: Connection, accounts: tuple[str, ...] | None, text: str, *, limit: int
-) -> tuple[Person, ...]:
-    """The first of ``list_people`` whose login or name contains the text, in any case."""
-    either = people.c.login.icontains(text, autoescape=True) | people.c.name.icontains(text, autoescape=True)
-    rows = await all_rows(connection, _with_roles_on(accounts).where(either).limit(limit))
     return tuple(person_from_row(row) for row in rows)
 
 

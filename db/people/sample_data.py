@@ -53,9 +53,13 @@ async def load_sample_state(connection: Connection) -> SampleState:
     return SampleState(**found)
 
 
-async def queue_samples(connection: Connection) -> int:
-    """Put newly decided samples into their queue; how many."""
-    return await changed_rows(connection, QUEUE, {"sample": SAMPLE_ACCOUNT})
+async def tend_samples(connection: Connection) -> None:
+    """Queue newly decided samples, and delete samples that were decided after their removal."""
+    state = await load_sample_state(connection)
+    if state.added_at is not None:
+        await changed_rows(connection, QUEUE, {"sample": SAMPLE_ACCOUNT})
+    elif state.decided:
+        await remove_samples(connection)
 
 
 async def remove_samples(connection: Connection) -> int | None:

@@ -17,6 +17,10 @@ from db.people.tables import people as people_table
 from db.people.tables import sessions
 from db.rows import all_rows, changed_rows, first_row
 
+IDLE: Final = timedelta(hours=8)
+"""Without a page view for so long a session ends: a working day."""
+LONGEST: Final = timedelta(days=1)
+"""From sign-in to the end of a session."""
 SEEN_EVERY: Final = timedelta(minutes=1)
 """Precision of ``seen_at``: a write per page would cost too much."""
 
@@ -68,14 +72,12 @@ async def start_session(
     )
 
 
-async def session_person(
-    connection: Connection, token: str, *, now: datetime, idle: timedelta
-) -> tuple[Person, bool] | None:
+async def session_person(connection: Connection, token: str, *, now: datetime) -> tuple[Person, bool] | None:
     """A session's person and whether ``mark_seen`` is due; None when it ended, expired or never existed."""
     query = (
         records.WITH_GRANTS.add_columns(sessions.c.seen_at)
         .join(sessions, sessions.c.person_id == people_table.c.id)
-        .where(sessions.c.token_hash == token_hash(token), *_alive(now, idle))
+        .where(sessions.c.token_hash == token_hash(token), *_alive(now))
     )
     row = await first_row(connection, query)
     return (records.person_from_row(row), row["seen_at"] < now - SEEN_EVERY) if row else None
@@ -137,19 +139,17 @@ async def recognise_sessions(connection: Connection, person_id: UUID) -> int:
     return await changed_rows(connection, sa.update(sessions).where(mine).values(new_device=False))
 
 
-async def list_sessions(
-    connection: Connection, person_id: UUID, *, now: datetime, idle: timedelta
-) -> tuple[Session, ...]:
+async def list_sessions(connection: Connection, person_id: UUID, *, now: datetime) -> tuple[Session, ...]:
     """A person's sessions, last used first."""
     columns = [sessions.c[name] for name in Session.__slots__]
-    query = sa.select(*columns).where(sessions.c.person_id == person_id, *_alive(now, idle))
+    query = sa.select(*columns).where(sessions.c.person_id == person_id, *_alive(now))
     rows = await all_rows(connection, query.order_by(sessions.c.seen_at.desc()))
     return tuple(Session(**row) for row in rows)
 
 
-async def delete_expired_sessions(connection: Connection, *, now: datetime, idle: timedelta) -> int:
+async def delete_expired_sessions(connection: Connection, *, now: datetime) -> int:
     """Delete expired sessions; how many."""
-    return await changed_rows(connection, sa.delete(sessions).where(sa.not_(sa.and_(*_alive(now, idle)))))
+    return await changed_rows(connection, sa.delete(sessions).where(sa.not_(sa.and_(*_alive(now)))))
 
 
 def _people_of(issuer: str, subject: str | None) -> sa.Select[tuple[UUID]]:
@@ -157,5 +157,5 @@ def _people_of(issuer: str, subject: str | None) -> sa.Select[tuple[UUID]]:
     return query if subject is None else query.where(people_table.c.oidc_subject == subject)
 
 
-def _alive(now: datetime, idle: timedelta) -> tuple[sa.ColumnElement[bool], ...]:
-    return (sessions.c.expires_at > now, sessions.c.seen_at > now - idle)
+def _alive(now: datetime) -> tuple[sa.ColumnElement[bool], ...]:
+    return (sessions.c.expires_at > now, sessions.c.seen_at > now - IDLE)

@@ -28,11 +28,6 @@ people: Final = table(
     required(
         "own_covers", sa.Boolean, server_default=FALSE, comment="covered was chosen, though it may be empty"
     ),
-    sa.Column(
-        "break_after_min",
-        sa.Integer,
-        comment="minutes of reading until a reminder, 0 never; null: the organisation's",
-    ),
     required("keys_on", sa.Boolean, server_default=TRUE, comment="keyboard shortcuts are active"),
     sa.Column("language", sa.Text, comment="of the pages, such as vi; null: the browser's"),
     sa.Column("time_zone", sa.Text, comment="IANA name for shown times; null: the browser's"),

@@ -49,8 +49,6 @@ CORE: Final = (
     other("account_words", "with the words of the documents"),
     other("webhook_endpoints", "the account's people"),
     other("comment_mentions", "with their comments"),
-    other("decision_presence", "the review server, after some minutes"),
-    other("digests", "one row per person; the person, or an administrator who disables the person"),
     other("saved_views", "the person whose view it is"),
     other("person_roles", "the account's administrators"),
     for_ever("ai_rules", "a decision is explained by the settings of its time"),

@@ -39,30 +39,6 @@ NEXT: Final = """
 HELD: Final = sa.text(f"{MINE} {CLAIMED}")
 ASSIGNED: Final = sa.text(f"{NEXT.format(assigned='i.assigned_to = :person', dealt_to=DEALT_TO)} {CLAIMED}")
 UNASSIGNED: Final = sa.text(f"{NEXT.format(assigned='i.assigned_to IS NULL', dealt_to=DEALT_TO)} {CLAIMED}")
-CATEGORY: Final = """
-    CASE WHEN d.matched_rule LIKE 'flagged\\_%' THEN 'flagged_rule'
-         ELSE split_part(split_part(coalesce(d.matched_rule, ''), ':', 2), '/', 1) END
-"""
-"""What stopped a decision: a moderation category without its subcategory, the account's rules, or nothing."""
-TIRING: Final = sa.text(f"""
-    SELECT min({CATEGORY}) FROM (
-        SELECT decision_id, decision_at FROM decision_reviews
-        WHERE person_id = :person AND source IN ('queue', 'blind', 'golden') AND ruling <> 'withdrawn'
-        ORDER BY created_at DESC LIMIT :after) r
-    JOIN ai_decisions d ON d.created_at = r.decision_at AND d.id = r.decision_id
-    HAVING count(*) = :after AND min({CATEGORY}) = max({CATEGORY}) AND min({CATEGORY}) <> ''
-""")
-OTHERS_AMONG: Final = 200
-"""Waiting items that are looked through for one of another category."""
-OTHER: Final = f"""{{dealt_to}} AND i.id IN (
-    SELECT w.id FROM (
-        SELECT id, decision_at, decision_id FROM queue_items
-        WHERE queue_id = :queue AND done_at IS NULL ORDER BY id LIMIT {OTHERS_AMONG}) w
-    JOIN ai_decisions d ON d.created_at = w.decision_at AND d.id = w.decision_id
-    WHERE {CATEGORY} <> :tiring)"""
-ROTATED: Final = sa.text(
-    f"{NEXT.format(assigned='i.assigned_to IS NULL', dealt_to=OTHER.format(dealt_to=DEALT_TO))} {CLAIMED}"
-)
 GOLDEN: Final = sa.text(f"""
     INSERT INTO queue_items AS i (queue_id, decision_id, decision_at, user_id, only_for, golden, claimed_by,
                              claimed_until, created_at)
@@ -138,13 +114,11 @@ async def claim_next(
     accounts: Sequence[str] | None,
     draw: float,
     now: datetime,
-    rotate_after: int = 0,
 ) -> Claim | None:
     """The person's next item: one they already hold, else a new one; None when nothing waits for them.
 
     ``accounts`` are those the person may review, None for all. When ``draw``, random in 0..1, is below the
-    queue's golden share, a golden item is dealt. After ``rotate_after`` items of one category in a row, one
-    of another category comes first while one waits; 0: never.
+    queue's golden share, a golden item is dealt.
     """
     values = {
         "queue": queue.id,
@@ -156,9 +130,7 @@ async def claim_next(
         **account_parameters(queue.within(accounts)),
     }
     golden = (GOLDEN,) if draw < queue.golden_share else ()
-    values["tiring"] = await _tiring_category(connection, reader, rotate_after)
-    rotated = (ROTATED,) if values["tiring"] else ()
-    for statement in (HELD, *golden, ASSIGNED, *rotated, UNASSIGNED):
+    for statement in (HELD, *golden, ASSIGNED, UNASSIGNED):
         while (found := await first_row(connection, statement, values)) is not None:
             claimed = Claim(**found)
             since, until = uuid_time_bounds(claimed.decision_id)
@@ -167,15 +139,6 @@ async def claim_next(
                 return claimed
             await connection.execute(CLOSE_ERASED, {"item": claimed.item_id, "now": now})
     return None
-
-
-async def _tiring_category(connection: Connection, reader: Reviewer, rotate_after: int) -> str | None:
-    """The category of all of a person's last items, when there were that many of it."""
-    if not rotate_after:
-        return None
-    values = {"person": reader.person_id, "after": rotate_after}
-    category: str | None = (await connection.execute(TIRING, values)).scalar()
-    return category
 
 
 async def renew_claim(connection: Connection, item_id: int, person_id: UUID, now: datetime) -> datetime:

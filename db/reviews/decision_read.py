@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from db.answers.tables import answers
 from db.audit.decision_context import DecisionRow, decision_query
 from db.connection import Connection
-from db.conversation_owners import OwnerRecord
+from db.history.conversation_owners import OwnerRecord
 from db.review_tables import golden_items, queue_items, review_states
 from db.reviews.exchanges import ReviewSubject
 from db.reviews.golden_answers import KnownAnswer, known_from_row

@@ -17,6 +17,8 @@ from worker.errors import StorageUnavailable
 
 log = structlog.get_logger(__name__)
 
+MOST_LAG_S: Final = 30.0
+"""A replica that is further behind is not read: people then miss decisions that they look for."""
 LOOK_S: Final = 5.0
 """Pause between two looks at the replica; one request at a time looks."""
 WRITTEN: Final = sa.text("SELECT pg_current_wal_lsn()::text")
@@ -61,23 +63,17 @@ async def replica_lag(replica: Connection, written: str) -> ReplicaLag:
 
 
 class ReadReplica:
-    """Reads from the replica while it answers, from the primary otherwise; each change is one log line.
-
-    Args:
-        most_lag_s: a replica that is further behind is not read.
-    """
+    """Reads from the replica while it answers, from the primary otherwise; each change is one log line."""
 
     def __init__(
         self,
         *,
         primary: Connect,
         replica: Connect,
-        most_lag_s: float,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._primary = primary
         self._replica = replica
-        self._most_lag_s = most_lag_s
         self._now_s = now_s
         self._looking = asyncio.Lock()
         self._looked_s = -LOOK_S
@@ -119,7 +115,7 @@ class ReadReplica:
         except StorageUnavailable as error:
             self._note(usable=False, kind=error.kind, lag_s=None)
             return
-        recent = found.lag_s is not None and found.lag_s <= self._most_lag_s
+        recent = found.lag_s is not None and found.lag_s <= MOST_LAG_S
         self._note(usable=recent, kind="" if recent else "behind", lag_s=found.lag_s)
 
     def _note(self, *, usable: bool, kind: str, lag_s: float | None) -> None:

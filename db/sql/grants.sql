@@ -34,9 +34,9 @@ GRANT SELECT, INSERT ON access_log, ai_rules, answers, appeals, candidates, chun
 GRANT SELECT, INSERT, DELETE ON comment_mentions, documents, figure_notes, golden_set_items, golden_sets,
     messages, oidc_states, quarantine, second_factors, sign_in_attempts, sign_in_links, subject_tags TO
     hushgate_reviewer;
-GRANT SELECT, INSERT, UPDATE ON api_tokens, backtests, conversations, decision_assignments, digests, people,
+GRANT SELECT, INSERT, UPDATE ON api_tokens, backtests, conversations, decision_assignments, people,
     queue_items, queues, retractions, review_states, webhook_deliveries TO hushgate_reviewer;
-GRANT SELECT, INSERT, UPDATE, DELETE ON account_words, decision_presence, figure_counts, figure_goals,
+GRANT SELECT, INSERT, UPDATE, DELETE ON account_words, figure_counts, figure_goals,
     figure_parts, figure_spans, figure_spreads, golden_items, invitations, job_parts, jobs,
     learning_suggestions, person_roles, saved_views, sessions TO hushgate_reviewer;
 GRANT INSERT, UPDATE, DELETE ON webhook_endpoints TO hushgate_reviewer;

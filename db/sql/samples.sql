@@ -40,7 +40,6 @@ BEGIN
     END IF;
     SELECT array_agg(d.id), date_trunc('day', min(d.created_at), 'UTC') INTO ids, first_day
         FROM ai_decisions d WHERE d.user_id = sample;
-    DELETE FROM decision_presence p WHERE p.decision_id = ANY(ids);
     DELETE FROM dead_letters l
         WHERE position(convert_to(sample, 'UTF8') in l.raw) > 0
             AND hushgate_payload_names(l.raw, sample, NULL, NULL);

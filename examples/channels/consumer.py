@@ -34,9 +34,11 @@ from .lease import LEASE_S, Lease
 from .marks import GIVEN_UP, SENT_ID, TAKEN_BACK, TRIED, Marks
 from .recipe import KNOWN_S, Gone, Json, Recipe, Request, SendRefused, Setup, TryLater, find, read
 
-REPLIES: Final = os.environ.get("HUSHGATE_REPLY_STREAM", "hushgate:replies")
-RETRACTIONS: Final = os.environ.get("HUSHGATE_RETRACTION_STREAM", "hushgate:retractions")
-ESCALATIONS: Final = os.environ.get("HUSHGATE_ESCALATION_STREAM", "hushgate:escalations")
+EVENTS: Final = os.environ.get("HUSHGATE_STREAM", "hushgate:events")
+PLACE: Final = EVENTS.rpartition(":")[0] or EVENTS
+REPLIES: Final = f"{PLACE}:replies"
+RETRACTIONS: Final = f"{PLACE}:retractions"
+ESCALATIONS: Final = f"{PLACE}:escalations"
 BLOCK_S: Final = min(1.0, LEASE_S / 4)
 KEYS: Final = [base64.b64decode(key) for key in os.environ.get("HUSHGATE_STREAM_KEY", "").split(",") if key]
 """Keys of which one must have signed each entry; two, separated by a comma, while the key is changed."""

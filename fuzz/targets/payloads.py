@@ -14,7 +14,7 @@ from gateway import batch
 from review.http.visit import Refused
 from worker.errors import PayloadRejected
 from worker.model import Event
-from worker.payload import PAYLOAD_BYTES, Arrival, parse
+from worker.payload import Arrival, parse
 from worker.payload.json_object import json_object
 
 NOW: Final = datetime(2026, 11, 21, 10, tzinfo=UTC)
@@ -94,7 +94,7 @@ def check_body(data: bytes) -> None:
 def _parsed(data: bytes, received_at: datetime = NOW) -> Event | PayloadRejected:
     arrival = Arrival(entry_id="1763712000000-0", size_bytes=len(data), received_at=received_at)
     try:
-        found = parse(data, arrival, most_bytes=PAYLOAD_BYTES)
+        found = parse(data, arrival)
     except PayloadRejected as error:
         require_storable([error.code, error.field, error.expected, error.got])
         return error

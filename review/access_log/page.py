@@ -9,9 +9,10 @@ from starlette.responses import Response
 
 from db import access_log
 from db.access_log import LoggedAction, LogLine
-from review.access_log import filters, wording
+from review.access_log import filters
 from review.access_log.filters import BadLogFilter
 from review.http.visit import Visit
+from review.words import access_log as wording
 
 PAGE: Final = 100
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from review.accounts.moderator_fields import part_texts
+from review.accounts.recommended import recommended_limit
 from review.accounts.rule_texts import LISTS
 from review.content_covers import category_wording
 from review.languages import gettext as _
 from review.languages import mark
 from review.languages.numbers import localized
-from review.owner.durations import duration_in_unit
-from review.owner.recommended import recommended_limit
-from review.wording import percent
+from review.typed.durations import duration_in_unit
+from review.words.decisions import percent
 from worker.account_settings import SETTINGS, kind_of
 from worker.model import Account, ModeratorChoice
 from worker.moderator_settings import MODERATOR_PARTS

@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from db import account_versions
-from db import accounts as stored_accounts
 from db.access_log import LoggedAction
+from db.account_settings import account_versions
+from db.account_settings import accounts as stored_accounts
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _

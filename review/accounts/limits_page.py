@@ -1,4 +1,4 @@
-"""What is used and left of an account's limits and budgets: page and JSON."""
+"""What is used and left of an account's limits and budgets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from db.costs.limit_figures import FiguresUnknown, LimitFigure
 from review.accounts.stored_versions import account_of_path
-from review.api.body import answer
 from review.http.visit import Visit
 from review.languages import mark
 from worker.account_settings import SETTINGS
@@ -38,20 +37,15 @@ class AccountLimitsBody:
 
 async def show_limits(visit: Visit) -> Response:
     """The figures as they are now."""
-    found = await _load(visit)
+    found = await load_limits(visit)
     titles = {name: SETTINGS[name].title for name in OF}
     return visit.render(
         "account_limits.html", account=found.account, found=found, titles=titles, of=OF, tab="limits"
     )
 
 
-async def list_limits(visit: Visit) -> Response:
-    """The same as JSON."""
-    found = await _load(visit)
-    return answer({"account": found.account, "known": found.known, "limits": found.limits})
-
-
-async def _load(visit: Visit) -> AccountLimitsBody:
+async def load_limits(visit: Visit) -> AccountLimitsBody:
+    """The figures of the account in the path."""
     user_id, load = account_of_path(visit), visit.site.limit_figures
     if load is None:
         return AccountLimitsBody(account=user_id, known=False, limits=())

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from review.languages import gettext as _
-from review.typed_numbers import typed_number
+from review.typed.numbers import typed_number
 from worker.classifiers.endpoints import ClassifierEndpoint
 from worker.classifiers.formats import FORMATS
 from worker.model import OPENAI_MODERATION, Account, ModeratorChoice

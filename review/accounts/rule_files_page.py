@@ -17,7 +17,7 @@ from review.accounts.stored_versions import (
     stored_version,
     version_in_force,
 )
-from review.dashboard.ranges import not_of_list
+from review.figures.ranges import not_of_list
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from worker.errors import RuleRejected

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from db import account_versions, accounts
 from db.access_log import LoggedAction
-from db.account_versions import AccountVersion
+from db.account_settings import account_versions, accounts
+from db.account_settings.account_versions import AccountVersion
 from review.access import Right
 from review.accounts import rule_trial
 from review.accounts.account_changes import difference

@@ -13,11 +13,11 @@ from starlette.datastructures import FormData
 
 from review.accounts import mapping_fields, moderator_fields
 from review.accounts.mapping_fields import LINE_END
-from review.accounts.problem_wording import problem_wording
 from review.content_covers import CATEGORIES, RULE
 from review.languages import gettext as _
 from review.languages import mark
-from review.typed_numbers import typed_number
+from review.typed.numbers import typed_number
+from review.words.problems import problem_wording
 from worker.account_settings import SETTINGS, AccountRejected, AccountSettings, changed, kind_of
 from worker.assessment import parse_policy
 from worker.assessment.policies.designs import DEFAULT_DESIGN, DESIGNS

@@ -7,9 +7,9 @@ from typing import Final
 
 from starlette.responses import Response
 
-from db import account_versions
 from db.access_log import LoggedAction
-from db.account_versions import AccountVersion
+from db.account_settings import account_versions
+from db.account_settings.account_versions import AccountVersion
 from review.access import Right
 from review.accounts import mapping_fields, moderator_fields, settings_form
 from review.accounts.account_changes import change_warnings, difference

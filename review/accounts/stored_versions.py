@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from db import account_versions, accounts
 from db.access_log import LoggedAction
-from db.account_versions import AccountVersion
+from db.account_settings import account_versions, accounts
+from db.account_settings.account_versions import AccountVersion
 from db.people.records import EVERY_ACCOUNT
 from review.access import Right
 from review.accounts.account_changes import difference

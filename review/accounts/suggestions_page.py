@@ -17,8 +17,8 @@ from db.rows import Row
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
 from review.content_covers import cover_reason
-from review.dashboard import ranges
-from review.dashboard.ranges import Range
+from review.figures import ranges
+from review.figures.ranges import Range
 from review.http.visit import Visit
 
 DEFAULT_RANGE: Final = "30d"

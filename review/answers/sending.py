@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from db import accounts
 from db.access_log import LoggedAction
+from db.account_settings import accounts
 from db.answers import held, sending
 from db.answers.held import HeldText
 from db.answers.records import OF_THE_MODEL

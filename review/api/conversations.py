@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
-from db import conversation_owners
 from db.access_log import LoggedAction
-from db.conversation_owners import ConversationIds, OwnerRecord
+from db.history import conversation_owners
+from db.history.conversation_owners import ConversationIds, OwnerRecord
 from review.access import Right
 from review.api.decisions import DEFAULT_LIMIT, parse_limit
 from review.conversations.page import checked_ids, give_to_ai, give_to_people

@@ -9,11 +9,12 @@ from starlette.responses import JSONResponse, Response
 
 from db.access_log import LoggedAction
 from db.figures.histograms import SpreadKind
-from review.dashboard import agreement_page, dashboard_page
-from review.dashboard.agreement_view import AgreementLine
-from review.dashboard.measures import Kappa
-from review.dashboard.ranges import BadRange
-from review.dashboard.summary import FigureSummary, mean_confidences, summarise, time_percentiles
+from review.agreement import page as agreement_page
+from review.agreement.kappa import Kappa
+from review.agreement.tables import AgreementLine
+from review.dashboard import dashboard_page
+from review.figures.ranges import BadRange
+from review.figures.summary import FigureSummary, mean_confidences, summarise, time_percentiles
 from review.http.visit import Refused, Visit
 
 

@@ -14,8 +14,8 @@ from db.reviews.submission import StaleReview
 from review.access import Right
 from review.api.body import answer, read_body, rejected
 from review.api.change_shapes import NewReview
+from review.decision.review_form import parse_review_form, submission_of
 from review.http.visit import Refused, Visit
-from review.queues.review_form import parse_review_form, submission_of
 from review.queues.review_pages import store_submission, withdraw
 
 NO_DECISION = Refused(404, "Not found", "There is no such decision, or you may not see it.")

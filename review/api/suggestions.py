@@ -6,7 +6,7 @@ import orjson
 from starlette.responses import Response
 
 from review.accounts.suggestions_page import load_visible_suggestions, parse_suggestion_range
-from review.dashboard.ranges import BadRange
+from review.figures.ranges import BadRange
 from review.http.visit import Refused, Visit
 
 

@@ -18,14 +18,13 @@ from db.connection import Connection
 from db.people import changes, invitations, records, sessions, sign_ins
 from db.people.invitations import Invitation
 from db.people.records import Person
-from review.auth import credentials, passwords
+from review.auth import credentials, passwords, role_grants
 from review.auth.credentials import NAME_CHARS
-from review.auth.openid_provider import Identity
 from review.auth.session_start import require_session
 from review.auth.sign_in_delays import WINDOW, delay_s
 from review.http.visit import SESSION_COOKIE, Refused, Visit, drop_cookie
 from review.languages import gettext as _
-from review.people import role_grants
+from review.services.openid_provider import Identity
 
 CLOSED: Final = Refused(
     410,

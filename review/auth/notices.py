@@ -33,8 +33,7 @@ class AccessNotices:
 async def load_notices(visit: Visit, connection: Connection) -> AccessNotices:
     """The notices of the signed-in person."""
     person_id, here = visit.person.person_id, sessions.token_hash(visit.token)
-    idle = timedelta(seconds=visit.site.settings.review_idle_s)
-    found = await sessions.list_sessions(connection, person_id, now=visit.now, idle=idle)
+    found = await sessions.list_sessions(connection, person_id, now=visit.now)
     tokens = await api_tokens.list_tokens(connection, person_id)
     return AccessNotices(
         sign_ins=tuple(each for each in found if each.new_device and each.token_hash != here),

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Final
-from urllib.parse import urlsplit
-
 from starlette.responses import RedirectResponse, Response
 
 from db.access_log import LoggedAction
@@ -13,6 +9,7 @@ from db.connection import Connection
 from db.people import changes, sessions
 from db.people.records import Person
 from review.auth.form_replay import KeptForm
+from review.http.local_paths import START, local_path
 from review.http.visit import (
     FORM_COOKIE,
     SESSION_COOKIE,
@@ -23,8 +20,6 @@ from review.http.visit import (
     set_cookie,
 )
 from review.languages import gettext as _
-
-START: Final = "/"
 
 
 async def start_session(
@@ -46,7 +41,6 @@ async def start_session(
     identity provider's name of its session, which it may end.
     """
     token, old, person_id = new_token(), visit.request.cookies.get(SESSION_COOKIE), person.person_id
-    valid_for = timedelta(seconds=visit.site.settings.review_session_s)
     async with visit.store.writing() as connection:
         if password_hash is not None and not await changes.password_is_current(
             connection, person_id, password_hash
@@ -60,7 +54,7 @@ async def start_session(
             token,
             person_id,
             now=visit.now,
-            lasts=valid_for,
+            lasts=sessions.LONGEST,
             address=visit.address,
             new_device=new_device,
             provider_session=provider_session,
@@ -79,11 +73,3 @@ async def require_session(visit: Visit, connection: Connection) -> None:
     """Refuse (401) when the session has ended since the request began; else it lasts until the commit."""
     if not await sessions.lock_session(connection, visit.token):
         raise Refused(401, "Sign in first", "Your session has ended.")
-
-
-def local_path(target: str | None) -> str:
-    """The target when it is a path of this site, else the start page."""
-    if not target or not target.startswith("/") or target.startswith(("//", "/\\")):
-        return START
-    parts = urlsplit(target)
-    return START if parts.scheme or parts.netloc or "\\" in target or not target.isprintable() else target

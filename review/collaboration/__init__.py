@@ -1,1 +1,1 @@
-"""Comments, mentions, assignments and presence on the review pages."""
+"""Comments, mentions and assignments on the review pages."""

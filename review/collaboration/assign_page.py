@@ -13,8 +13,8 @@ from db.collaboration import assignments
 from db.collaboration.assignments import AssignedDecision, ChangedSince, HeldByAnother
 from db.connection import Connection
 from review.access import Right
-from review.collaboration.panel import REVIEWERS
 from review.collaboration.requests import colleague_named, decision_of_path, refuse_held
+from review.decision.collaboration_panel import REVIEWERS
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.queues.review_pages import redirect_to_decision

@@ -14,8 +14,8 @@ from db.collaboration.comments import COMMENT_CHARS, NewComment
 from db.connection import Connection
 from review.access import Right
 from review.collaboration.mentions import mentioned_logins
-from review.collaboration.panel import READERS
 from review.collaboration.requests import colleague_named, decision_of_path, refuse_held
+from review.decision.collaboration_panel import READERS
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.queues.review_pages import redirect_to_decision

@@ -25,13 +25,15 @@ async def show_inbox(visit: Visit) -> Response:
 
 
 async def mark_read(visit: Visit) -> Response:
-    """Mark the mentions on the decision of the form, or all, as read."""
+    """Mark the mentions on the decision of the form, or all, as read. An open page sends the form itself."""
     try:
         decision_id = UUID(visit.field("decision"))
     except ValueError:
         decision_id = None
     async with visit.store.writing() as connection:
         await comments.mark_seen(connection, visit.person.person_id, visit.now, decision_id)
+    if visit.partial:
+        return Response()
     if decision_id is not None:
         return redirect_to_decision(visit, decision_id, "comments")
     return visit.redirect("inbox")

@@ -7,9 +7,11 @@ from typing import Final
 
 from starlette.responses import Response
 
-from db import access_log, accounts, conversation_owners
+from db import access_log
 from db.access_log import LoggedAction
-from db.conversation_owners import ConversationIds, OwnerCause, Takeover
+from db.account_settings import accounts
+from db.history import conversation_owners
+from db.history.conversation_owners import ConversationIds, OwnerCause, Takeover
 from review.access import Right
 from review.http.visit import Refused, Visit
 from worker.conversation_endings import idle_end

@@ -1,1 +1,1 @@
-"""The dashboard and the agreement page: ranges, figures and plots drawn on the server."""
+"""The dashboard: tiles, plots, shares with goals, changes and costs of a time range."""

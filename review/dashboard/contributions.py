@@ -11,9 +11,9 @@ from typing import Final
 from markupsafe import Markup
 
 from db.figures.parts import CountMeasure, Dimension, PartCount
-from review.dashboard.ranges import Range, decisions_link
-from review.dashboard.svg import decoration, share, tag
+from review.charts.svg import decoration, share, tag
 from review.dashboard.tiles import Compared
+from review.figures.ranges import Range, decisions_link
 from review.languages import gettext as _
 from review.languages import mark
 

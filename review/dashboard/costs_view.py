@@ -9,15 +9,15 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 from db.costs.report import CostSum
-from review.dashboard import plots
+from review.charts import plots
+from review.charts.plots import PlotData, Series
+from review.charts.scales import span, time_marks
 from review.dashboard.drawings import Cell, PlotTable
-from review.dashboard.plots import PlotData, Series
-from review.dashboard.ranges import DAY, Range
-from review.dashboard.scales import span, time_marks
 from review.dashboard.tiles import Tile, relative_change
+from review.figures.ranges import DAY, Range
 from review.languages import gettext as _
 from review.languages import ngettext
-from review.wording import amount, percent, usd
+from review.words.decisions import amount, percent, usd
 from worker.model import CallPurpose
 
 MOST_MODELS: Final = 5

@@ -20,14 +20,15 @@ from db.figures.reach import FigureFilter
 from db.figures.rejections import RejectionCount, rejection_counts
 from db.people.records import EVERY_ACCOUNT
 from review.access import Right
-from review.dashboard import figure_counter, ranges, rates
+from review.dashboard import figure_counter, rates
 from review.dashboard.contributions import change_view, largest_change
 from review.dashboard.dashboard_view import build_view
 from review.dashboard.drawings import DashboardPlots
 from review.dashboard.lead_figures import load_lead_figures, load_parts
 from review.dashboard.lead_view import LoadedDashboard, assemble
-from review.dashboard.ranges import BadRange, Range
-from review.dashboard.reused import Counted
+from review.figures import ranges
+from review.figures.ranges import BadRange, Range
+from review.figures.reused import Counted
 from review.http.visit import Visit
 from review.languages import gettext as _
 from review.languages.reader import reader
@@ -73,9 +74,7 @@ async def show_dashboard(visit: Visit) -> Response:
     suggestions = loaded.accounts
     if figures.account is not None:
         suggestions = await visit.store.read_lists(
-            lambda connection: dashboard.busiest_accounts(
-                connection, figure_filter(visit, chosen), kept=visit.site.kept_figures
-            )
+            lambda connection: dashboard.busiest_accounts(connection, figure_filter(visit, chosen))
         )
     async with visit.store.reading() as connection:
         queues = await load_open_queues(visit, connection)
@@ -116,13 +115,13 @@ async def load_dashboard(visit: Visit, query: DashboardQuery) -> Counted[LoadedD
 
 
 async def _load(visit: Visit, query: DashboardQuery) -> LoadedDashboard:
-    chosen, figures, kept = query.chosen, query.figures, visit.site.kept_figures
+    chosen, figures = query.chosen, query.figures
     found = await load_figures(visit, figures)
     lead = await load_lead_figures(visit, figures)
     rejections, answers = await load_outcomes(visit, figures)
     view = build_view(DashboardPlots(found, chosen, query.filters, lead.events))
     accounts = await visit.store.read_lists(
-        lambda connection: dashboard.busiest_accounts(connection, figures, kept=kept)
+        lambda connection: dashboard.busiest_accounts(connection, figures)
     )
     change = None
     if view.figures.before is not None:
@@ -194,15 +193,14 @@ def figure_filter(
 
 async def load_figures(visit: Visit, figures: FigureFilter) -> DashboardFigures:
     """The figures; waits at most half a second for hours that are not counted yet."""
-    kept = visit.site.kept_figures
     found = await visit.store.read_lists(
-        lambda connection: dashboard.load_figures(connection, figures, now=visit.now, kept=kept)
+        lambda connection: dashboard.load_figures(connection, figures, now=visit.now)
     )
     if not (found.missing or found.missing_before):
         return found
     await figure_counter.catch_up(visit.site)
     async with visit.store.reading() as connection:  # a replica may not have these hours yet
-        return await dashboard.load_figures(connection, figures, now=visit.now, kept=kept)
+        return await dashboard.load_figures(connection, figures, now=visit.now)
 
 
 async def load_outcomes(

@@ -9,16 +9,16 @@ from markupsafe import Markup
 
 from db.figures.dashboard import DashboardFigures
 from db.figures.histograms import SpreadKind
+from review.charts.plots import spark
+from review.charts.scales import duration
 from review.dashboard import tiles
 from review.dashboard.drawings import Cell, DashboardPlots, PlotTable, count_by
-from review.dashboard.plots import spark
-from review.dashboard.ranges import range_link
-from review.dashboard.scales import duration
-from review.dashboard.summary import summarise, time_percentiles
 from review.dashboard.tiles import Compared, FigureChange, Tile, relative_change
+from review.figures.ranges import range_link
+from review.figures.summary import summarise, time_percentiles
 from review.languages import gettext as _
 from review.languages import mark
-from review.wording import DECISION_LABELS
+from review.words.decisions import DECISION_LABELS
 from worker.reasons import FAILURE_FAMILIES, Reason, ReasonFamily
 
 KINDS: Final = dict.fromkeys(FAILURE_FAMILIES, "failure") | {

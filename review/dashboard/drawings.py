@@ -10,16 +10,16 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from db.figures.dashboard import DashboardFigures
 from db.figures.histograms import CONFIDENCE_BINS, SpreadKind, middle_ms
-from review.dashboard import plots
+from review.charts import plots
+from review.charts.plots import Plot, PlotData, Series
+from review.charts.scales import duration, span, time_marks
 from review.dashboard.events import NumberedEvent, place_events
-from review.dashboard.plots import Plot, PlotData, Series
-from review.dashboard.ranges import DAY, Range, decisions_link, range_link
-from review.dashboard.scales import duration, span, time_marks
-from review.dashboard.summary import PERCENTILES, mean_confidences
+from review.figures.ranges import DAY, Range, decisions_link, range_link
+from review.figures.summary import PERCENTILES, mean_confidences
 from review.languages import gettext as _
 from review.languages import mark, ngettext
 from review.languages.numbers import localized
-from review.wording import DECISION_LABELS, reason_label
+from review.words.decisions import DECISION_LABELS, reason_label
 from worker.reasons import BLOCKED, FAILED, FAILURE_FAMILIES, Reason, ReasonFamily, reasons_of
 
 PlotRow: TypeAlias = Mapping[str, Any]

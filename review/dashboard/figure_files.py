@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
+from review.charts.svg_file import plot_file
 from review.dashboard.dashboard_page import load_dashboard, parse_page_query, range_log_detail
 from review.dashboard.drawings import Cell, PlotTable
 from review.dashboard.lead_view import LoadedDashboard
-from review.dashboard.ranges import BadRange
-from review.dashboard.svg_file import plot_file
+from review.figures.ranges import BadRange
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.lists.export_layout import csv_text

@@ -15,8 +15,8 @@ from db.people.records import EVERY_ACCOUNT
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from review.lists.moments import moment
-from review.typed_numbers import typed_number
+from review.typed.moments import moment
+from review.typed.numbers import typed_number
 
 LONGEST_MIN: Final = 10_080
 """A week."""

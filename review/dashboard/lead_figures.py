@@ -73,7 +73,7 @@ async def load_lead_figures(visit: Visit, figures: FigureFilter) -> LeadFigures:
 async def load_parts(visit: Visit, figures: FigureFilter, measure: CountMeasure) -> tuple[PartCount, ...]:
     """The largest parts of the change of a measure."""
     return await visit.store.read_lists(
-        lambda replica: largest_parts(replica, figures, measure, now=visit.now, kept=visit.site.kept_figures)
+        lambda replica: largest_parts(replica, figures, measure, now=visit.now)
     )
 
 

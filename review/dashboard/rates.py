@@ -9,13 +9,13 @@ from typing import Final
 
 from db.figures.goals import FigureGoal, GoalMeasure
 from db.figures.reach import FigureRow
-from review.dashboard import plots
+from review.charts import plots
+from review.charts.plots import Series
 from review.dashboard.drawings import Cell, DashboardPlots, PlotTable, count_by
-from review.dashboard.plots import Series
-from review.dashboard.ranges import DAY, HOUR, decisions_link
+from review.figures.ranges import DAY, HOUR, decisions_link
 from review.languages import gettext as _
 from review.languages import mark, ngettext
-from review.wording import amount, percent
+from review.words.decisions import amount, percent
 from worker.model import DecisionKind
 from worker.reasons import BLOCKED, FAILED
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from db.figures.figure_sql import RunEvent
-from review.dashboard.ranges import Range, range_link
-from review.dashboard.scales import compact, duration
-from review.dashboard.summary import FigureSummary
+from review.charts.scales import compact, duration
+from review.figures.ranges import Range, range_link
+from review.figures.summary import FigureSummary
 from review.languages import gettext as _
 from review.languages import mark, ngettext
 from review.languages.numbers import localized
-from review.wording import amount, decision_label, percent
+from review.words.decisions import amount, decision_label, percent
 from worker.model import DecisionKind
 
 Times = Mapping[str, float | None]

@@ -10,12 +10,12 @@ from typing import Final
 
 from db.costs.report import Spender
 from db.figures.people_figures import WaitingEscalations
-from review.dashboard.ranges import Range, range_link
 from review.dashboard.rates import Rate
 from review.dashboard.tiles import Compared
+from review.figures.ranges import Range, range_link
 from review.languages import gettext as _
 from review.languages import ngettext
-from review.wording import amount, duration_wording, percent
+from review.words.decisions import amount, duration_wording, percent
 
 BEYOND_CHANCE: Final = 3.0
 """Standard deviations of a difference of two counts from which a rise is named."""

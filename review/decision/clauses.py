@@ -13,7 +13,7 @@ from review.decision.margin import Margin
 from review.languages import gettext as _
 from review.languages import mark, ngettext
 from review.languages.numbers import localized
-from review.wording import attempt_wording, match_wording, shortened
+from review.words.decisions import attempt_wording, match_wording, shortened
 from worker.assessment import ReadingOutcome
 from worker.model import Stage
 from worker.rules import MatchMethod

@@ -21,7 +21,7 @@ from review.decision.margins import trust_wording
 from review.languages import gettext as _
 from review.languages import mark
 from review.languages.numbers import localized
-from review.wording import DRAFT_PROBLEMS, attempt_wording, duration_wording, shortened
+from review.words.decisions import DRAFT_PROBLEMS, attempt_wording, duration_wording, shortened
 from worker.assessment.policies.vetoes import Veto
 from worker.model import Action, AttemptOutcome
 from worker.reasons import Reason

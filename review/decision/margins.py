@@ -7,7 +7,7 @@ from typing import Final
 
 from review.decision.margin import Margin
 from review.languages import gettext, mark
-from review.wording import DRAFT_PROBLEMS
+from review.words.decisions import DRAFT_PROBLEMS
 from worker.assessment import Policy, parse_policy, with_thresholds
 from worker.assessment.policies.designs import design_name, design_of
 from worker.assessment.policies.vetoes import Veto

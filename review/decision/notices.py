@@ -11,7 +11,7 @@ from review.decision.explanation import MESSAGE
 from review.languages import gettext as _
 from review.languages import ngettext
 from review.languages.numbers import localized
-from review.wording import DRAFT_PROBLEMS, attempt_wording, count_wording, duration_wording, shortened
+from review.words.decisions import DRAFT_PROBLEMS, attempt_wording, count_wording, duration_wording, shortened
 from worker.assessment import ReadingOutcome
 from worker.model import DecisionKind, FailurePolicy
 from worker.reasons import Reason
@@ -93,7 +93,7 @@ def _unread(facts: ExplanationFacts) -> str:
         case None if not failed:
             return ""
         case ReadingOutcome.OFF:
-            return _("The judge was switched off (HUSHGATE_JUDGE_ENABLED), so no draft was read.")
+            return _("The judge was switched off (HUSHGATE_JUDGE_MODEL), so no draft was read.")
         case None | ReadingOutcome.UNAVAILABLE if failed:
             text = _("The judge of drafts did not answer (%(failure)s).")
             return text % {"failure": attempt_wording(failed[-1].outcome)}

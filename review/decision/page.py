@@ -18,12 +18,12 @@ from db.reviews import exchanges, queue_items, rulings
 from db.reviews.decision_read import DecisionRead, read_decision
 from review.access import Right
 from review.answers.panel import answer_panel
-from review.care.breaks import break_reminder, keep_reading
 from review.content_covers import cover_reason
 from review.decision.draft_grounds import assessed_draft, decision_grounds, decision_reading
 from review.decision.list_position import list_position
 from review.decision.measure_bars import measure_bars
 from review.decision.panels import PANELS, PanelSubject, load_named_panels, log_detail, rounds, wanted_panels
+from review.decision.review_form import ReviewDraft
 from review.decision.review_panel import ReviewReads, finished_queue, list_query, review_panel
 from review.decision.view import build_view, decision_record
 from review.http.visit import Refused, Visit
@@ -31,7 +31,6 @@ from review.languages import gettext as _
 from review.languages import ngettext
 from review.languages.choice import ZONE_COOKIE
 from review.panels import Panel
-from review.queues.review_form import ReviewDraft
 
 NOTHING_LOADED: Final[dict[str, Any]] = {
     "webhooks": (),
@@ -65,7 +64,7 @@ async def show_decision(visit: Visit, action: LoggedAction = LoggedAction.READ) 
         return visit.redirect("decision", decision_id=answered)
     content_only = visit.partial and visit.form.get("part") == "content"
     template = "decision/_content.html" if content_only else "decision/page.html"
-    return keep_reading(visit, visit.render(template, **values))
+    return visit.render(template, **values)
 
 
 async def reveal_texts(visit: Visit) -> Response:
@@ -186,7 +185,6 @@ async def _load_frame(
         "record": record,
         "panel": review_panel(visit, read, found),
         "view": view,
-        "break_due": break_reminder(visit),
         "answering": None if read.hidden else answer_panel(visit, row, answering.result()),
         "passages": answering.result().passages,
         "bars": measure_bars(snapshot.assessment, view.confidence, view.moderation),

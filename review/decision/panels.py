@@ -17,8 +17,8 @@ from db.reviews.queues import QueueKind
 from db.reviews.rulings import NOTE_CHARS, RULINGS
 from db.webhooks.of_reply import deliveries_of_reply
 from review.access import Right
-from review.collaboration.panel import load_collaboration
 from review.content_covers import cover_reason
+from review.decision.collaboration_panel import load_collaboration
 from review.decision.list_position import came_from, load_position
 from review.decision.review_panel import corrections
 from review.http.visit import Visit

@@ -26,8 +26,8 @@ from db.reviews.rulings import (
     RulingReason,
 )
 from review.access import Right
+from review.decision.review_form import ReviewDraft
 from review.http.visit import Visit
-from review.queues.review_form import ReviewDraft
 from worker.model import DecisionKind
 
 KEYS: Final[Mapping[Ruling, str]] = {Ruling.AGREE: "1", Ruling.OVERTURN: "2", Ruling.UNSURE: "3"}

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from db.audit.decision_context import DecisionRow, ExchangeLine, Sealed, StoredLines
 from db.audit.settings_snapshot import SettingsSnapshot
-from db.conversation_owners import OwnerRecord
+from db.history.conversation_owners import OwnerRecord
 from db.reviews.decision_read import DecisionRead
 from review.content_covers import cover_reason
 from review.decision import margins
@@ -21,7 +21,7 @@ from review.decision.highlights import MatchLine, finding_spans, highlighted_htm
 from review.decision.margin import Margin
 from review.decision.notices import notices
 from review.languages import gettext
-from review.wording import MODERATOR_OUTCOMES, attempt_wording, duration_wording, value_wording
+from review.words.decisions import MODERATOR_OUTCOMES, attempt_wording, duration_wording, value_wording
 from worker.model import Json
 from worker.reasons import Reason, ReasonFamily, reasons_of
 from worker.snapshot import ModeratorRecord, Snapshot, SnapshotStage

@@ -11,17 +11,17 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from uuid_utils.compat import uuid7
 
-from db import accounts
 from db.access_log import LoggedAction
+from db.account_settings import accounts
 from db.audit.decision_context import DecisionRow, get_decision
 from db.people.attempts import AttemptKind
 from db.people.first_steps import decided_event
 from review.accounts.stored_versions import account_of_path
 from review.content_covers import cover_reason
 from review.first_run.attempts import begin_attempt
-from review.first_run.services import EventPlace
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
+from review.services.first_run import EventPlace
 from worker.snapshot import Snapshot, SnapshotStage
 
 MARK: Final = "test-message-"

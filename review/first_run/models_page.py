@@ -13,9 +13,9 @@ from db.people.first_steps import MODELS_FAILED, MODELS_TESTED
 from db.people.records import EVERY_ACCOUNT
 from review.access import Right
 from review.first_run.attempts import begin_attempt
-from review.first_run.services import ModelAnswer
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
+from review.services.first_run import ModelAnswer
 
 
 async def show_model_test(visit: Visit) -> Response:

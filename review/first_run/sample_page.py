@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-import structlog
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from db import accounts
 from db.access_log import LoggedAction
+from db.account_settings import accounts
 from db.connection import Connection
 from db.documents import storage
 from db.people.sample_data import (
     SAMPLE_ACCOUNT,
     SampleState,
     load_sample_state,
-    queue_samples,
     remove_samples,
 )
 from db.reviews import queues
@@ -27,17 +24,10 @@ from db.reviews.queues import NewQueue, QueueKind
 from db.reviews.rulings import ReviewRejected
 from review.access import Right
 from review.first_run import samples
-from review.http.visit import Refused, Site, Visit
+from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from worker.errors import StorageUnavailable
-
-log = structlog.get_logger(__name__)
 
 ALL: Final = len(samples.MESSAGES)
-EVERY_S: Final = 2.0
-"""Pause between two looks at newly decided samples."""
-IDLE_S: Final = 10.0
-"""The same while there are none, or none that waits for a decision."""
 NO_WORKER_AFTER: Final = timedelta(seconds=10)
 """Without one decision by then, probably no worker runs."""
 
@@ -139,25 +129,6 @@ async def delete_samples(visit: Visit) -> Response:
     await visit.log(LoggedAction.SETTINGS, detail={"samples": "removed", "decisions": removed})
     late = 0 if before.added_at is None else max(0, ALL - before.decided)
     return visit.redirect("sample_data", f"removed=1&late={late}")
-
-
-async def tend_samples(site: Site) -> None:
-    """Queue newly decided samples, and delete those that were decided after their removal; forever."""
-    while True:
-        pause_s = EVERY_S
-        try:
-            async with site.store.writing() as connection:
-                state = await load_sample_state(connection)
-                is_complete = state.added_at is not None and state.decided >= ALL
-                if is_complete or (state.added_at is None and not state.decided):
-                    pause_s = IDLE_S
-                if state.added_at is not None:
-                    await queue_samples(connection)
-                elif state.decided:
-                    await remove_samples(connection)
-        except StorageUnavailable as error:
-            log.warning("samples_behind", kind=error.kind)
-        await asyncio.sleep(pause_s)
 
 
 async def _store_rest(visit: Visit) -> None:

@@ -42,8 +42,6 @@ class PageRoute:
         status: of the answer to a request that worked.
         token_scope: the scope that an API token needs, where neither method nor right say it.
         body_bytes: largest form; more than ``BODY_BYTES`` only for signed-in people.
-        keeps_session: False for requests that an open page sends automatically: they do not keep an idle
-            session alive.
     """
 
     path: str
@@ -62,7 +60,6 @@ class PageRoute:
     status: int = 200
     token_scope: TokenScope | None = None
     body_bytes: int = BODY_BYTES
-    keeps_session: bool = True
 
     @property
     def scope(self) -> TokenScope:

@@ -13,15 +13,15 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from features.feature import merged, parts
-from review import access, content_covers, ruling_labels, state_wording, wording
-from review.decision import trace_wording
+from review import access, content_covers
+from review.http.icons import icon
 from review.http.static_files import static_url
 from review.languages import gettext, ngettext, numbers, pgettext, times
 from review.languages.catalogues import LANGUAGES
 from review.languages.reader import reader
-from review.lists.choice_wording import choice_label
-from review.shell.icons import icon
 from review.shell.menu import menu
+from review.words import decisions, rulings, states, traces
+from review.words.choices import choice_label
 from worker.webhooks.types import CANCEL_REASONS
 
 PACKAGE: Final = Path(__file__).parent.parent
@@ -51,49 +51,49 @@ def _environment() -> Environment:
         gettext, ngettext, newstyle=True, pgettext=pgettext
     )
     environment.globals |= {"static": static_url, "icon": icon, "reader": reader.get, "languages": LANGUAGES}
-    environment.globals |= {"problems": wording.DRAFT_PROBLEMS, "menu": menu}
+    environment.globals |= {"problems": decisions.DRAFT_PROBLEMS, "menu": menu}
     filters: dict[str, Callable[..., object]] = {
         "when": times.time_element,
         "when_clock": times.clock_time_element,
         "when_exact": times.exact_time_element,
         "translated": gettext,
         "role_name": access.role_name,
-        "delivery_state": state_wording.delivery_state,
+        "delivery_state": states.delivery_state,
         "localized": numbers.localized,
         "words": breakable_code,
         "how_words": match_wording_with_codes,
-        "percent": wording.percent,
+        "percent": decisions.percent,
         "webhook_cancel_reason": lambda reason: gettext(CANCEL_REASONS[reason]),
-        "amount": wording.amount,
-        "usd": wording.usd,
+        "amount": decisions.amount,
+        "usd": decisions.usd,
         "category_words": content_covers.category_wording,
-        "how": wording.match_wording,
-        "reason_label": wording.reason_label,
-        "span_of": wording.duration_wording,
-        "plain": wording.value_wording,
-        "decision_label": wording.decision_label,
-        "event_type": state_wording.event_type_wording,
-        "tier": wording.tier_wording,
-        "owner_cause": state_wording.owner_cause,
-        "cancel_reason": state_wording.cancel_wording,
-        "answer_outcome": state_wording.answer_outcome,
-        "held_kind": state_wording.held_kind,
-        "stage_name": trace_wording.stage_name,
-        "stage_outcome": trace_wording.stage_outcome,
-        "severity_name": trace_wording.severity_name,
-        "review_source": trace_wording.review_source,
-        "measured_subject": trace_wording.measured_subject,
-        "setting_title": trace_wording.setting_title,
-        "queue_name": state_wording.queue_name,
-        "scope_name": state_wording.scope_name,
+        "how": decisions.match_wording,
+        "reason_label": decisions.reason_label,
+        "span_of": decisions.duration_wording,
+        "plain": decisions.value_wording,
+        "decision_label": decisions.decision_label,
+        "event_type": states.event_type_wording,
+        "tier": decisions.tier_wording,
+        "owner_cause": states.owner_cause,
+        "cancel_reason": states.cancel_wording,
+        "answer_outcome": states.answer_outcome,
+        "held_kind": states.held_kind,
+        "stage_name": traces.stage_name,
+        "stage_outcome": traces.stage_outcome,
+        "severity_name": traces.severity_name,
+        "review_source": traces.review_source,
+        "measured_subject": traces.measured_subject,
+        "setting_title": traces.setting_title,
+        "queue_name": states.queue_name,
+        "scope_name": states.scope_name,
         "choice_label": choice_label,
-        "job_kind": state_wording.job_kind,
-        "job_state": state_wording.job_state,
-        "review_state": state_wording.review_state,
-        "ruling_label": ruling_labels.ruling_label,
-        "ruling_reason": ruling_labels.ruling_reason,
-        "ruling_effect": ruling_labels.ruling_effect,
-        "closing_cause": state_wording.closing_wording,
+        "job_kind": states.job_kind,
+        "job_state": states.job_state,
+        "review_state": states.review_state,
+        "ruling_label": rulings.ruling_label,
+        "ruling_reason": rulings.ruling_reason,
+        "ruling_effect": rulings.ruling_effect,
+        "closing_cause": states.closing_wording,
         **merged("template_filters"),
     }
     environment.filters |= {name: _at_rendering(filters[name]) for name in filters}
@@ -116,7 +116,7 @@ PARTS: Final = re.compile(r"[^_:]*[_:]|[^_:]+")
 
 def match_wording_with_codes(how: str) -> str:
     """How a rule matched, such as ``leet+separated``, in words, with the stored codes."""
-    return f"{wording.match_wording(how)} ({how})"
+    return f"{decisions.match_wording(how)} ({how})"
 
 
 @lru_cache(maxsize=256)

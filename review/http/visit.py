@@ -23,21 +23,20 @@ from db import access_log
 from db.access_log import LogEntry, LoggedAction
 from db.connection import Connection
 from db.costs.limit_figures import LoadAccountFigures
-from db.figures.kept_rows import KeptRows, kept_rows
 from db.people.api_tokens import UsedToken
 from db.people.records import Person, get_person
 from db.review_store import Store
 from review.access import Right, accounts_with, may, may_somewhere, missing_right_message
-from review.auth.openid_provider import OpenIdProvider
-from review.dashboard.reused import ReusedFigures
-from review.dashboard.rounds import Rounds
-from review.first_run.services import FirstRunServices
+from review.figures.reused import ReusedFigures
+from review.figures.rounds import Rounds
 from review.http.field_problems import FieldProblem
 from review.http.log_intervals import FollowLog, ReportCounter
 from review.http.named_routes import page_path
 from review.http.templating import Templates
 from review.http.undeclared_proxy import UndeclaredProxy
 from review.languages import gettext as _
+from review.services.first_run import FirstRunServices
+from review.services.openid_provider import OpenIdProvider
 from review.shell.frame import page_frame
 from worker.places import PlacesByKey
 from worker.rates import LocalRates, RateLimit
@@ -104,7 +103,6 @@ class Site:
     requests: PlacesByKey = field(default_factory=lambda: PlacesByKey(AT_ONCE, most_waiting=WAITING))
     rounds: Rounds = field(default_factory=Rounds)
     first_run: FirstRunServices = field(default_factory=FirstRunServices)
-    kept_figures: KeptRows = field(default_factory=kept_rows)
     reused_figures: ReusedFigures = field(default_factory=ReusedFigures)
     job_failed: JobFailed = unreported
     """Called with a bug in a background task; the program that serves the pages counts and reports it."""

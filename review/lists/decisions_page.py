@@ -27,7 +27,7 @@ from review.lists.filters import ListQuery
 from review.lists.list_layout_page import COLUMN_TITLES, ORDER_TITLES
 from review.lists.views_page import visible_views
 from review.lists.visit_query import parse_url_query
-from review.reason_labels import NAMES
+from review.words.reasons import NAMES
 
 ROWS: Final = 50
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 from db.audit.filters import ReviewFilter
 from db.figures.figure_sql import RunEvent
 from features.feature import items
-from review import reason_labels
 from review.lists import filter_parsers
 from review.lists.filter_parsers import FilterField, Parser
+from review.words import reasons as reason_labels
 from worker.assessment.policies.designs import DESIGNS
 from worker.assessment.values import ReplyKind, UnusableReason
 from worker.model import DecisionKind, Scope, Tier

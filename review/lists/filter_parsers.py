@@ -10,10 +10,10 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from db.audit.snapshot_filters import ANY_STAGE
-from review import reason_labels
 from review.languages import gettext
-from review.lists.moments import moment
-from review.typed_numbers import typed_number
+from review.typed.moments import moment
+from review.typed.numbers import typed_number
+from review.words import reasons as reason_labels
 from worker.model import STAGES, StageOutcome
 
 EVER: Final = "all"

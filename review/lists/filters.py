@@ -9,11 +9,11 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 from db.audit.filters import Filters
-from review import reason_labels
 from review.languages import gettext as _
 from review.languages import mark
 from review.lists.filter_fields import FIELDS
 from review.lists.filter_parsers import BadValue, FilterField, ParseContext
+from review.words import reasons as reason_labels
 
 __all__ = ["DEFAULT_AGE", "FilterProblem", "ListQuery", "ParseContext", "parse_query", "parse_stored_query"]
 

@@ -8,17 +8,17 @@ from typing import Final
 
 from starlette.responses import Response
 
-from db import account_versions
 from db.access_log import LoggedAction
+from db.account_settings import account_versions
 from db.audit import search
 from db.audit.decision_list import BRIEF
 from db.audit.filters import Filters
 from db.audit.search import SearchRow
-from review import wording
 from review.http.visit import Visit
 from review.languages import mark
 from review.lists.visit_query import parse_url_query
-from review.reason_labels import NAMES
+from review.words import decisions
+from review.words.reasons import NAMES
 
 RECENT: Final = 500
 """Newest decisions whose authors and rules are suggested."""
@@ -62,7 +62,7 @@ async def suggest_filters(visit: Visit) -> Response:
     if len(typed) >= LEAST_CHARS:
         for kind, values in (await _values(visit, typed)).items():
             for value in values:
-                text = wording.reason_label(value) if kind == "reason" else value
+                text = decisions.reason_label(value) if kind == "reason" else value
                 changed = query.encoded(text=None, **{kind: value})
                 found.append(FilterSuggestion(kind=KINDS[kind], text=text, value=value, query=changed))
     return visit.render("list_search.html", found=found, typed=typed)
@@ -99,4 +99,4 @@ def _fitting(values: Iterable[str], typed: str) -> list[str]:
 
 
 def _reason_text(name: str) -> str:
-    return f"{name} {wording.reason_label(name)}".casefold()
+    return f"{name} {decisions.reason_label(name)}".casefold()

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from db import accounts
 from db.access_log import LoggedAction
+from db.account_settings import accounts
 from db.answers import waiting
 from db.answers.answering import load_answering
 from db.answers.sending import AnswerConflict, MessageGone
@@ -32,12 +32,12 @@ from review.accounts.stored_versions import account_of_path
 from review.accounts.suggestions_page import load_visible_suggestions, parse_suggestion_range
 from review.answers.answerable import AnswerRejected, DraftTooOld
 from review.answers.checks import ModerationAway
-from review.answers.pages import parse_answer_form
 from review.answers.panel import AnswerPanel, answer_panel
 from review.answers.sending import send_answer
 from review.content_covers import cover_reason
-from review.dashboard.first_steps import FirstStep, load_account_checklist
 from review.decision import page
+from review.escalations.pages import parse_answer_form
+from review.first_run.checklist import FirstStep, load_account_checklist
 from review.http.visit import Visit
 from review.languages import gettext as _
 from review.owner.held_reasons import held_groups, replies_counted
@@ -207,7 +207,7 @@ async def _figures(visit: Visit, user_id: str) -> tuple[tuple[FigureRow, ...], t
         back=DAYS * DAY,
     )
     found = await visit.store.read_lists(
-        lambda replica: dashboard.load_totals(replica, filters, now=visit.now, kept=visit.site.kept_figures)
+        lambda replica: dashboard.load_totals(replica, filters, now=visit.now)
     )
     today = filters.newest(visit.now)
     return found.counts, tuple(row for row in found.counts if row["step"] == today)

@@ -8,15 +8,15 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from db import accounts
 from db.access_log import LoggedAction
+from db.account_settings import accounts
 from review.access import Right
 from review.accounts import rule_trial
-from review.accounts.problem_wording import problem_wording
 from review.accounts.rule_trial import RECENT, Trial
 from review.accounts.stored_versions import require_known_account, store_change, version_in_force
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
+from review.words.problems import problem_wording
 from worker.account_settings import AccountRejected, changed
 from worker.model import Account
 from worker.rules import ProblemLevel

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from starlette.datastructures import FormData
 
-from review.accounts.problem_wording import problem_wording
 from review.accounts.settings_form import KNOWN
 from review.languages import gettext as _
-from review.owner.durations import as_number_and_unit, duration_in_unit, duration_s
 from review.owner.presets import with_policy_fields
-from review.typed_numbers import typed_number
+from review.typed.durations import as_number_and_unit, duration_in_unit, duration_s
+from review.typed.numbers import typed_number
+from review.words.problems import problem_wording
 from worker.account_settings import AccountRejected, changed
 from worker.assessment.policies.designs import DEFAULT_DESIGN, default_name
 from worker.model import Account, ReplyMode, Weekday

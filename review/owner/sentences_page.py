@@ -9,13 +9,14 @@ from typing import Final
 
 from starlette.responses import Response
 
-from db import account_versions
 from db.access_log import LoggedAction
-from db.account_versions import AccountVersion
+from db.account_settings import account_versions
+from db.account_settings.account_versions import AccountVersion
 from db.audit.sent_replies import measured_replies
 from db.rows import Row
 from review.access import Right
 from review.accounts.account_changes import change_warnings, difference
+from review.accounts.recommended import recommended_limit
 from review.accounts.rule_texts import version_in
 from review.accounts.stored_versions import store_change, version_in_force
 from review.content_covers import category_wording
@@ -23,12 +24,11 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from review.owner import sentences, what_if
-from review.owner.durations import TimeUnit, unit_name
 from review.owner.presets import PRESETS, PresetName, preset_changes, preset_of
-from review.owner.recommended import recommended_limit
 from review.owner.sentences import HOURS, THRESHOLDS, SentenceForm
 from review.owner.what_if import WhatIf
 from review.panels import load_panels
+from review.typed.durations import TimeUnit, unit_name
 from worker.account_settings import changed
 from worker.model import Account, Weekday
 

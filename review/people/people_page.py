@@ -10,12 +10,12 @@ from db.connection import Connection
 from db.people import changes, invitations, records
 from db.people.records import Person, Role, RoleGrant
 from review.access import Right
-from review.auth import passwords
+from review.auth import grant_limits, passwords, role_grants
 from review.auth.credentials import LOGIN_CHARS, NAME_CHARS
+from review.auth.role_grants import GrantResult
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from review.people import grant_limits, invitation_links, role_grants
-from review.people.role_grants import GrantResult
+from review.people import invitation_links
 
 
 async def list_people(

@@ -13,11 +13,11 @@ from db.connection import Connection
 from db.people import api_tokens, changes, records, second_factors, sign_ins
 from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Person, Role, RoleGrant
 from review.access import Right
+from review.auth import grant_limits, role_grants
+from review.auth.role_grants import GrantResult
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from review.people import grant_limits, role_grants
 from review.people.people_page import give_role, grant_of_form, invite_person
-from review.people.role_grants import GrantResult
 
 PersonEdit: TypeAlias = Callable[[Visit, Connection, Person], Awaitable[dict[str, Any]]]
 

@@ -23,6 +23,7 @@ from db.reviews.bulk import TriedReview
 from db.reviews.rulings import NOTE_CHARS, RULINGS, ReviewRejected, RulingReason
 from review.access import Right
 from review.content_covers import cover_reason
+from review.decision.review_form import ReviewDraft, parse_review_form
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
@@ -32,7 +33,6 @@ from review.lists.jobs_page import add_job, is_undoable, own_job
 from review.queues import bulk_jobs
 from review.queues.bulk_selection import BadSelection, BulkSelection, asked_at, parse_ticked
 from review.queues.bulk_submission import parse_bulk_submission
-from review.queues.review_form import ReviewDraft, parse_review_form
 from worker.model import DecisionKind
 
 COUNT_MAX_AGE_S: Final = 3600.0

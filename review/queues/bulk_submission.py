@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from db.reviews.rulings import NOTE_CHARS, Remedy, ReviewRejected, ReviewSource, Ruling, RulingReason
 from db.reviews.submission import Submission
+from review.decision.review_form import ReviewDraft, submission_of
 from review.http.visit import Visit
 from review.languages import gettext as _
 from review.queues.bulk_jobs import NO_DECISION
-from review.queues.review_form import ReviewDraft, submission_of
 
 
 def parse_bulk_submission(visit: Visit, draft: ReviewDraft) -> Submission:

@@ -18,11 +18,11 @@ from db.reviews.exchanges import ReviewSubject
 from db.reviews.queues import Queue, QueueKind
 from db.reviews.rulings import RULINGS, DecisionGone, ReviewRejected
 from review.access import Right, may
+from review.decision.review_form import parse_code, parse_optional_code, parse_review_form, reviewer_of
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from review.queues import review_pages
-from review.queues.review_form import parse_code, parse_optional_code, parse_review_form, reviewer_of
 from worker.model import DecisionKind
 
 CLAIM_LOST: Final = mark(

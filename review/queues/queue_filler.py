@@ -1,4 +1,4 @@
-"""Fills open queues from the audit while the server runs."""
+"""Fills open queues from the audit, and the queue of the sample data, while the server runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 
 import structlog
 
+from db.people.sample_data import tend_samples
 from db.review_store import Store
 from db.reviews import queue_filling, queues
 from db.reviews.queues import Queue
@@ -26,6 +27,8 @@ async def run(site: Site) -> None:
         await asyncio.sleep(EVERY_S)
         try:
             await fill_open(site.store, site.now())
+            async with site.store.writing() as connection:
+                await tend_samples(connection)
         except StorageUnavailable as error:
             log.warning("queues_behind", kind=error.kind)
 

@@ -15,14 +15,14 @@ from db.reviews.queue_loads import QueueLoad
 from db.reviews.queues import Drawn, NewQueue, Queue, QueueKind, Sample, Stratum
 from db.reviews.rulings import ReviewRejected
 from review.access import Right
+from review.decision.review_form import parse_code
 from review.decision.review_panel import query_id
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from review.queues import queue_filler, review_pages
 from review.queues.queue_loads import load_open_queues
-from review.queues.review_form import parse_code
-from review.typed_numbers import typed_number
+from review.typed.numbers import typed_number
 
 CLOSED_ALREADY: Final = Refused(409, "Already closed", "Another person has already closed this queue.")
 KINDS: Final = {

@@ -21,11 +21,7 @@ from db.reviews.submission import submit_review as store_review
 from review.access import Right
 from review.decision import page
 from review.decision.list_position import following_decision
-from review.decision.review_panel import list_query
-from review.http.visit import Refused, Visit
-from review.languages import gettext as _
-from review.languages import mark
-from review.queues.review_form import (
+from review.decision.review_form import (
     ReviewDraft,
     last_seen_of,
     parse_review_form,
@@ -33,6 +29,10 @@ from review.queues.review_form import (
     reviewer_of,
     submission_of,
 )
+from review.decision.review_panel import list_query
+from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+from review.languages import mark
 
 NOT_FOUND: Final = Refused(404, "Not found", "There is nothing at this address.")
 GONE: Final = mark("It was erased, or never existed. Nothing was stored. Your note was:")
@@ -126,7 +126,6 @@ async def redirect_to_next(
             accounts=accounts,
             draw=random.random(),  # noqa: S311  # the choice of an item needs no secrecy
             now=visit.now,
-            rotate_after=visit.site.settings.rotate_after,
         )
         if claim is None and ruled_on is not None:
             return redirect_to_decision(visit, ruled_on, "review", finished=queue_id)

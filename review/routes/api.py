@@ -8,18 +8,20 @@ from db.figures.agreement import Basis
 from review.access import Right
 from review.access_log import filters as log_filters
 from review.accounts import limits_page, suggestions_page
+from review.agreement import page as agreement_page
+from review.agreement.tables import SORTS
 from review.api import (
     access_log,
     conversations,
     decisions,
     escalations,
     figures,
+    limits,
     openapi,
     shapes,
     suggestions,
 )
-from review.dashboard import agreement_page, ranges
-from review.dashboard.agreement_view import SORTS
+from review.figures import ranges
 from review.http.page_routes import PageRoute, Parameter
 from review.lists.filter_fields import FIELDS
 from worker.model import Scope
@@ -125,7 +127,7 @@ API: Final = (
     PageRoute(
         path="/api/v1/accounts/{account:path}/limits",
         name="api_limits",
-        handler=limits_page.list_limits,
+        handler=limits.list_limits,
         right=Right.VIEW,
         api=True,
         summary="What is used and left of an account's limits and budgets",

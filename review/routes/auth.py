@@ -6,7 +6,7 @@ from typing import Final
 
 from review.access import Right
 from review.auth import invitation_page, oidc_pages, sign_in_code, sign_in_links, sign_in_page
-from review.dashboard import home_page
+from review.home import page as home_page
 from review.http.page_routes import PageRoute, get, post
 
 SIGNING_IN: Final = (

@@ -1,12 +1,12 @@
-"""Routes of comments, mentions, assignments and presence."""
+"""Routes of comments, mentions and assignments."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from review.access import Right
-from review.collaboration import assign_page, comments_page, inbox_page, presence_page
-from review.http.page_routes import PageRoute, get, post
+from review.collaboration import assign_page, comments_page, inbox_page
+from review.http.page_routes import get, post
 
 DECISION: Final = "/decisions/{decision_id}"
 WITHDRAW: Final = DECISION + "/comments/{comment_id}/withdraw"
@@ -17,12 +17,4 @@ COLLABORATION: Final = (
     post(WITHDRAW, "comment_withdraw", comments_page.withdraw_comment, Right.VIEW),
     post(DECISION + "/assign", "assign", assign_page.assign, Right.REVIEW),
     post(DECISION + "/assign/undo", "assign_undo", assign_page.undo, Right.REVIEW),
-    PageRoute(
-        path=DECISION + "/presence",
-        name="presence",
-        handler=presence_page.beat,
-        right=Right.VIEW,
-        methods=("POST",),
-        keeps_session=False,
-    ),
 )

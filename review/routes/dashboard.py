@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.dashboard import agreement_page, dashboard_page, figure_files, goals_page
+from review.agreement import page as agreement_page
+from review.dashboard import dashboard_page, figure_files, goals_page
 from review.http.page_routes import get, post
 
 FIGURES: Final = (

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.auth import api_tokens, password_page, profile_page, second_factor_page
-from review.care import breaks
-from review.dashboard import first_steps, home_page
-from review.digests import settings_page
+from review.auth import api_tokens, password_page, second_factor_page
+from review.first_run import checklist as first_steps
+from review.home import page as home_page
 from review.http.page_routes import get, post
-from review.languages import page as language_page
 from review.people import quality_page
+from review.profile import language_page, profile_page
 
 OWN: Final = (
     post("/language", "language", language_page.choose, None),
@@ -21,7 +20,6 @@ OWN: Final = (
     get("/profile/quality", "own_quality", quality_page.show_own_quality, Right.REVIEW),
     get("/reviewers", "reviewers", quality_page.show_reviewer, Right.LEAD),
     post("/profile", "profile_post", profile_page.save_profile, Right.SIGNED_IN),
-    post("/profile/break", "break_dismiss", breaks.dismiss_reminder, Right.SIGNED_IN),
     get("/profile/password", "password", password_page.show_password_form, Right.SIGNED_IN),
     post("/profile/password", "password_post", password_page.change_password, Right.SIGNED_IN),
     get("/profile/second-factor", "second_factor", second_factor_page.show_second_factor, Right.SIGNED_IN),
@@ -33,8 +31,6 @@ OWN: Final = (
     ),
     post("/profile/sessions/mine", "sessions_mine", profile_page.recognise_sign_ins, Right.SIGNED_IN),
     post("/profile/sessions", "session_end", profile_page.end_session, Right.SIGNED_IN),
-    get("/profile/digest", "digest", settings_page.show_digest, Right.VIEW),
-    post("/profile/digest", "digest_post", settings_page.save_digest, Right.VIEW),
     get("/profile/tokens", "tokens", api_tokens.show_tokens, Right.SIGNED_IN),
     post("/profile/tokens", "tokens_post", api_tokens.add_token, Right.SIGNED_IN),
     post("/profile/tokens/revoke", "token_revoke", api_tokens.revoke_token, Right.SIGNED_IN),

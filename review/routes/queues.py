@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.answers import pages as answer_pages
-from review.auth import profile_page
 from review.decision import page
+from review.escalations import pages as answer_pages
 from review.http.page_routes import get, post
+from review.profile import profile_page
 from review.queues import bulk_pages, item_pages, queue_pages, review_pages
 
 REVIEWING: Final = (

@@ -1,15 +1,11 @@
-"""Routes of what surrounds every page: appearance, the command palette, the design system."""
+"""Routes of what surrounds every page: appearance."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from review.access import Right
-from review.http.page_routes import get, post
-from review.shell import appearance_page, design_page, go_page
+from review.http.page_routes import post
+from review.profile import appearance_page
 
-SHELL: Final = (
-    get("/go", "go", go_page.show_go, Right.SIGNED_IN),
-    get("/design", "design", design_page.show_design, Right.SIGNED_IN),
-    post("/appearance", "appearance", appearance_page.change_appearance, Right.SIGNED_IN),
-)
+SHELL: Final = (post("/appearance", "appearance", appearance_page.change_appearance, Right.SIGNED_IN),)

@@ -1,1 +1,1 @@
-"""What surrounds every page: navigation, theme, icons, the command palette; the page that shows them."""
+"""What surrounds every page: navigation, theme and icons."""

@@ -1,5 +1,5 @@
 // Actions and shortcuts that a page declares on its elements: aria-keyshortcuts="s" or data-key="j k", with
-// data-action="words" where the element's own text does not say it. Key handler, help and palette read them here.
+// data-action="words" where the element's own text does not say it. Key handler and help read them here.
 "use strict";
 
 window.hushgate = (() => {

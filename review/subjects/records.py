@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from db import conversation_owners
 from db.audit import decision_list, subject_figures
 from db.audit.decision_list import DecisionPage
 from db.audit.filters import Filters
@@ -20,7 +19,8 @@ from db.audit.subject_figures import (
 from db.collaboration import subjects
 from db.collaboration.subjects import Subject, SubjectKind, SubjectNote, SubjectTag
 from db.connection import Connection
-from db.conversation_owners import ConversationIds, OwnerRecord
+from db.history import conversation_owners
+from db.history.conversation_owners import ConversationIds, OwnerRecord
 from db.reviews import queue_items
 from review.content_covers import cover_reason
 from review.http.visit import Visit

@@ -51,8 +51,7 @@ def post_alert(change: AlertChange, settings: FleetSettings, at: datetime) -> bo
         log.error("alert_firing", **shown)
     else:
         log.info("alert_resolved", **shown)
-    if settings.alerts_sentry:
-        telemetry.report_alert(change.alert.name, firing=change.firing)
+    telemetry.report_alert(change.alert.name, firing=change.firing)
     return True
 
 

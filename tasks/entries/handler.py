@@ -38,7 +38,6 @@ class EntryHandler:
         refresh_clock: reads that clock.
         max_starts: grants after which an entry has ``LAST_RUNS`` left; then it is poison.
         begin_run: counts such a run; from ``tasks.lanes.stream.Lanes``.
-        payload_bytes: largest payload that may become an event.
     """
 
     pool: Pool
@@ -51,7 +50,6 @@ class EntryHandler:
     refresh_clock: Callable[[], Awaitable[None]]
     max_starts: int
     begin_run: Callable[[str], Awaitable[int]]
-    payload_bytes: int
 
     async def __call__(self, grant: EntryGrant) -> None:
         """Decide one entry, or store it as poison when only this entry cannot be decided."""
@@ -105,7 +103,7 @@ class EntryHandler:
         return await self.begin_run(grant.entry_id) <= LAST_RUNS
 
     def _received(self, grant: EntryGrant) -> Accepted | Rejected:
-        return received(grant, self.now(), most_bytes=self.payload_bytes)
+        return received(grant, self.now())
 
     def _seen(self, event: Event, outcome: Recorded) -> None:
         for hook in self.hooks.seen:

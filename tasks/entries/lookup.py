@@ -76,19 +76,18 @@ class _Match:
 
 
 def find_entries(
-    redis: Redis, stream: str, event_id: str, *, most_bytes: int, progress: Callable[[int, int], None]
+    redis: Redis, stream: str, event_id: str, *, progress: Callable[[int, int], None]
 ) -> tuple[FoundEntry, ...]:
     """Every entry of an event in the stream, oldest first in each shard, by reading all shards page by page.
 
-    ``most_bytes`` is the largest payload that may become an event; ``progress`` is called with the entries
-    read so far and the entries in the stream.
+    ``progress`` is called with the entries read so far and the entries in the stream.
     """
     found: list[FoundEntry] = []
     for each in current_layout(redis, stream).streams():
         matches = [
             match
             for entry_id, fields in _entries(redis, each.key, progress)
-            if (match := _matched(entry_id, each.shard.mark, fields, event_id, most_bytes)) is not None
+            if (match := _matched(entry_id, each.shard.mark, fields, event_id)) is not None
         ]
         found += filter(None, (_located(redis, each, match) for match in matches))
     return tuple(found)
@@ -132,15 +131,13 @@ def _entries(
         start = f"({rows[-1][0].decode()}"
 
 
-def _matched(
-    entry_id: str, mark: str, fields: dict[bytes, bytes], event_id: str, most_bytes: int
-) -> _Match | None:
+def _matched(entry_id: str, mark: str, fields: dict[bytes, bytes], event_id: str) -> _Match | None:
     payload = fields.get(b"data")
     if payload is None or not _may_match(entry_id + mark, payload, event_id):
         return None
     arrival = Arrival(entry_id=entry_id + mark, size_bytes=len(payload), received_at=received_at(entry_id))
     try:
-        event = parse(payload, arrival, most_bytes=most_bytes)
+        event = parse(payload, arrival)
     except PayloadRejected as error:
         body = _body(payload)
         if event_id not in {entry_id + mark, body.get("event_id")}:

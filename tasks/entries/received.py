@@ -27,10 +27,10 @@ class Rejected:
     letter: DeadLetter
 
 
-def received(grant: EntryGrant, now: datetime, *, most_bytes: int) -> Accepted | Rejected:
-    """What an entry is; ``most_bytes``: largest payload that may become an event."""
+def received(grant: EntryGrant, now: datetime) -> Accepted | Rejected:
+    """What an entry is."""
     try:
-        return Accepted(event=event_of(grant, now, most_bytes=most_bytes))
+        return Accepted(event=event_of(grant, now))
     except PayloadRejected as why:
         return Rejected(letter=letter_of(grant, why, now))
 

@@ -9,6 +9,8 @@ from tasks.fairness.brake import Brake
 from tasks.fairness.shares import ReadPlan, account_key, few_lanes, kept_free
 from worker.places import Places
 
+READ_AHEAD: Final = 100_000
+"""Unfinished events of the fleet; each needs up to 500 bytes of Redis."""
 AHEAD_BATCH: Final = 500
 """Entries read ahead in one call: 14 ms of Redis. Other accounts wait until a burst is read."""
 
@@ -18,13 +20,18 @@ class Admission:
 
     Args:
         places: the worker's in-flight limit.
-        read_ahead: entries that the fleet may have read and not finished before it reads on.
         open_lanes: accounts with held events -> lanes that they may run meanwhile.
         brake: limits the lanes while the event loop is busy.
+        read_ahead: entries that the fleet may have read and not finished before it reads on.
     """
 
     def __init__(
-        self, places: Places, *, read_ahead: int, open_lanes: Callable[[], Mapping[str, int]], brake: Brake
+        self,
+        places: Places,
+        *,
+        open_lanes: Callable[[], Mapping[str, int]],
+        brake: Brake,
+        read_ahead: int = READ_AHEAD,
     ) -> None:
         self._places = places
         self._read_ahead = read_ahead

@@ -11,9 +11,9 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from db.conservation import Balance, load_balance
 from db.fleet.figures import StoredFigures, load_stored_figures
 from db.fleet.reading import figures_connection
+from db.health.conservation import Balance, load_balance
 from tasks.fleet.beats import load_ages, load_beats
 from tasks.shards.backlog import load_layout, stream_info
 from tasks.shards.clients import LuaScript, connect

@@ -38,7 +38,6 @@ class LaneArrivals:
 
     Args:
         now: the wall clock.
-        payload_bytes: largest payload that may become an event.
     """
 
     def __init__(
@@ -47,12 +46,10 @@ class LaneArrivals:
         pool: Pool,
         *,
         now: Callable[[], datetime],
-        payload_bytes: int,
     ) -> None:
         self._lanes = lanes
         self._pool = pool
         self._now = now
-        self._payload_bytes = payload_bytes
 
     async def newer(self, event: Event) -> tuple[NewerEvent, ...]:
         """The events that wait behind this one; none while Redis is away, as nothing can then be read.
@@ -74,7 +71,7 @@ class LaneArrivals:
 
     def _newer(self, entry: WaitingEntry) -> NewerEvent | None:
         try:
-            event = event_of(entry, self._now(), most_bytes=self._payload_bytes)
+            event = event_of(entry, self._now())
         except PayloadRejected:
             return None
         return NewerEvent(

@@ -11,13 +11,13 @@ from worker.model import Event
 from worker.payload import arrival_of, parse
 
 
-def event_of(entry: EntryGrant | WaitingEntry, now: datetime, *, most_bytes: int) -> Event:
-    """The event of an entry; ``most_bytes``: largest payload that may become an event.
+def event_of(entry: EntryGrant | WaitingEntry, now: datetime) -> Event:
+    """The event of an entry.
 
     Raises:
         PayloadRejected: the entry becomes a dead letter.
     """
-    event = parse(entry.payload, arrival_of(entry.entry_id, entry.size_bytes, now), most_bytes=most_bytes)
+    event = parse(entry.payload, arrival_of(entry.entry_id, entry.size_bytes, now))
     require_place(event)
     return event
 

@@ -8,7 +8,7 @@ from datetime import datetime
 import structlog
 
 from db.commits.known import decided_events
-from db.conversation_owners import OwnerCause, Takeover, take_conversation
+from db.history.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.pool import Pool
 from tasks.entries.rulebooks import Rulebooks
 from tasks.lanes.entry_events import event_of
@@ -33,7 +33,6 @@ class EarlyTakeovers:
         rulebooks: accounts with their settings.
         now: the wall clock.
         refresh_clock: reads the clock of Postgres, which ``now`` continues.
-        payload_bytes: largest payload that may become an event.
         work: runs takeovers.
     """
 
@@ -44,14 +43,12 @@ class EarlyTakeovers:
         *,
         now: Callable[[], datetime],
         refresh_clock: Callable[[], Awaitable[None]],
-        payload_bytes: int,
         work: Supervisor,
     ) -> None:
         self._pool = pool
         self._rulebooks = rulebooks
         self._now = now
         self._refresh_clock = refresh_clock
-        self._payload_bytes = payload_bytes
         self._work = work
 
     def start(self, entry: WaitingEntry) -> None:
@@ -74,7 +71,7 @@ class EarlyTakeovers:
         """None for a dead letter, a repetition of a decided event, and a message of long ago."""
         now = self._now()
         try:
-            event = event_of(entry, now, most_bytes=self._payload_bytes)
+            event = event_of(entry, now)
         except PayloadRejected:
             return None
         book = await self._rulebooks.get(event.user_id)

@@ -8,7 +8,7 @@ from typing import Final
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.costs.budgets import load_spent
 from db.costs.limit_figures import AccountFigures, FiguresUnknown, LimitFigure, LoadAccountFigures
 from db.pool import Pool

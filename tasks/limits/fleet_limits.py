@@ -15,7 +15,7 @@ from tasks.limits.rates import FleetRates, SharedRate
 from tasks.limits.slots import Slots
 from tasks.limits.upstream_limits import UpstreamLimits
 from worker.adapters.call_guard import Upstream
-from worker.ports import Clock
+from worker.ports import Clock, RetryPolicy
 from worker.settings import Settings
 from worker.settings.calls import Resource, UpstreamKind
 from worker.supervisor import Supervisor
@@ -63,7 +63,7 @@ class FleetLimits:
             found = self._upstreams[account] = UpstreamLimits(
                 self._clock,
                 {},
-                longest_pause_s=self._settings.llm_longest_wait_s,
+                longest_pause_s=RetryPolicy().longest_wait_s,
                 paused=lambda seconds: self._share(account, seconds),
             )
         for resource, per_minute in declared.by_resource() if declared else ():

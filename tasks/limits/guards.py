@@ -22,6 +22,7 @@ OPTIONAL_WAIT_S: Final = 1.0
 """How long a call that an event can do without waits for a place, in seconds."""
 OPTIONAL: Final = frozenset({UpstreamKind.JUDGE, UpstreamKind.EMBEDDING})
 """An event goes on without them; so they get at most half of the places in flight."""
+BREAKER: Final = BreakerLimits()
 STATES: Final = tuple(BreakerState)
 """Their places are the values of the metric: 0 closed, 1 half-open, 2 open."""
 
@@ -71,11 +72,6 @@ class Guards:
         metrics: WorkerMetrics | None = None,
         limits_of: Callable[[UpstreamKind, Upstream], CallLimits | None] = lambda *_: None,
     ) -> None:
-        self._limits = BreakerLimits(
-            failures=settings.breaker_failures,
-            first_pause_s=settings.breaker_pause_s,
-            longest_pause_s=max(settings.breaker_pause_s, settings.breaker_longest_pause_s),
-        )
         self._places = {
             kind: Places(most_calls(settings, kind), wait_s=OPTIONAL_WAIT_S if kind in OPTIONAL else None)
             for kind in UpstreamKind
@@ -101,7 +97,7 @@ class Guards:
 
         guard = CallGuard(
             upstream,
-            breaker=CircuitBreaker(self._limits, changed=changed),
+            breaker=CircuitBreaker(BREAKER, changed=changed),
             places=self._places[kind],
             kind_of=kind_of,
             limits=self._limits_of(kind, upstream),

@@ -47,7 +47,7 @@ def publish_event(task: Any, event: Any) -> str:
     settings = task.app.hushgate_settings
     payload = written(event, _plain)
     entry_id = _append_patiently(settings, payload)
-    checked(payload, most_bytes=settings.payload_bytes)
+    checked(payload)
     return entry_id
 
 

@@ -21,7 +21,7 @@ from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import LuaScript, is_cluster_client
 from tasks.shards.layout import Shard, ShardLayout
 from worker.errors import NotReplicated, PayloadRejected, StreamFull, StreamSealed
-from worker.payload import PAYLOAD_BYTES, Arrival, parse, whole_characters
+from worker.payload import Arrival, parse, whole_characters
 
 STREAM: Final = "hushgate:events"
 BATCH: Final = 500
@@ -43,7 +43,6 @@ def publish(
     event: Mapping[str, Any] | bytes,
     *,
     stream: str = STREAM,
-    most_bytes: int = PAYLOAD_BYTES,
     replication: Replication = PRIMARY,
 ) -> str:
     """Append one event; the id of its stream entry.
@@ -52,7 +51,6 @@ def publish(
         redis: a client of the workers' Redis.
         event: the event as an object, or as JSON in UTF-8.
         stream: HUSHGATE_STREAM of the workers.
-        most_bytes: HUSHGATE_PAYLOAD_BYTES of the workers.
         replication: when the event counts as published; by default when the primary has it.
 
     Raises:
@@ -61,7 +59,7 @@ def publish(
         StreamFull: Redis has no memory left; keep the event and publish it later.
         NotReplicated: too few replicas have it yet; publish the same event again.
     """
-    payload = checked(event, most_bytes=most_bytes, needs_id=replication.replicas > 0)
+    payload = checked(event, needs_id=replication.replicas > 0)
     return append(redis, [payload], stream=stream, replication=replication)[0]
 
 
@@ -70,7 +68,6 @@ def publish_many(
     events: Iterable[Mapping[str, Any] | bytes],
     *,
     stream: str = STREAM,
-    most_bytes: int = PAYLOAD_BYTES,
     replication: Replication = PRIMARY,
 ) -> Sequence[str]:
     """Append events in order; the ids of their entries.
@@ -84,7 +81,7 @@ def publish_many(
     payloads = []
     for number, event in enumerate(events):
         try:
-            payloads.append(checked(event, most_bytes=most_bytes, needs_id=replication.replicas > 0))
+            payloads.append(checked(event, needs_id=replication.replicas > 0))
         except PayloadRejected as error:
             raise PayloadRejected(
                 code=error.code, field=f"{number}.{error.field}", expected=error.expected, got=error.got
@@ -226,25 +223,23 @@ class CheckedEvent:
     user_id: str
 
 
-def checked(
-    event: Mapping[str, Any] | bytes, *, most_bytes: int = PAYLOAD_BYTES, needs_id: bool = False
-) -> bytes:
+def checked(event: Mapping[str, Any] | bytes, *, needs_id: bool = False) -> bytes:
     """The payload of an event, checked by the parser that workers use.
 
     Raises:
         PayloadRejected: a worker could not read the event, or it ``needs_id`` and has none.
     """
-    found = checked_event(event, most_bytes=most_bytes)
+    found = checked_event(event)
     if needs_id and not found.event_id:
         raise PayloadRejected(code="bad_value", field="event_id", expected=NEEDED_ID, got="nothing")
     return found.payload
 
 
-def checked_event(event: Mapping[str, Any] | bytes, *, most_bytes: int = PAYLOAD_BYTES) -> CheckedEvent:
+def checked_event(event: Mapping[str, Any] | bytes) -> CheckedEvent:
     """An event with its account and id; raises as ``checked``."""
     payload = _whole(event) if isinstance(event, bytes) else _payload(event)
     arrival = Arrival(entry_id="", size_bytes=len(payload), received_at=datetime.now(UTC))
-    parsed = parse(payload, arrival, most_bytes=most_bytes)
+    parsed = parse(payload, arrival)
     return CheckedEvent(payload=payload, event_id=parsed.event_id, user_id=parsed.user_id)
 
 

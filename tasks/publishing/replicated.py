@@ -24,6 +24,8 @@ return ids
 """
 ANSWER_S: Final = 10.0
 """Repetition with each answer, beside the wait for replicas."""
+WAIT_S: Final = 1.0
+"""Wait for replicas, in seconds; a replica that keeps up answers within milliseconds."""
 MOST_LAG_S: Final = 3
 """A replica reports every second; one that has been silent for longer would not answer WAIT either."""
 REPLICA: Final = re.compile(r"slave\d+")
@@ -37,16 +39,16 @@ class Replication:
     Attributes:
         replicas: how many replicas must have it; 0: the primary alone is enough. A failover loses nothing
             when it is the number of replicas, as any of them may be promoted.
-        wait_s: how long to wait for them.
+        wait_s: how long to wait for them, before the publisher is refused.
     """
 
     replicas: int = 0
-    wait_s: float = 1.0
+    wait_s: float = WAIT_S
 
     @classmethod
     def of(cls, settings: StreamSettings) -> Replication:
-        """As HUSHGATE_PUBLISH_REPLICAS and HUSHGATE_PUBLISH_WAIT_S say."""
-        return cls(replicas=settings.publish_replicas, wait_s=settings.publish_wait_s)
+        """As HUSHGATE_PUBLISH_REPLICAS says."""
+        return cls(replicas=settings.publish_replicas, wait_s=WAIT_S)
 
 
 class TooFewReplicas(Exception):

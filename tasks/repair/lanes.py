@@ -13,6 +13,7 @@ from tasks.repair.context import RepairContext
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import LuaScript
 from tasks.shards.layout import ShardStream
+from worker.payload import PAYLOAD_BYTES
 
 ME: Final = "repair"
 """The consumer that holds restored entries until a worker finishes them."""
@@ -26,7 +27,7 @@ OF_LANE: Final = {
 
 async def _look(context: RepairContext, place: ShardStream, what: str, *args: str | int) -> Any:
     look = LuaScript(context.redis, script("prelude", "books", "look"))
-    return await look(keys=[place.key], args=[GROUP, ME, what, context.settings.payload_bytes, *args])
+    return await look(keys=[place.key], args=[GROUP, ME, what, PAYLOAD_BYTES, *args])
 
 
 async def _places(context: RepairContext) -> Sequence[ShardStream]:
@@ -104,7 +105,7 @@ async def restore(context: RepairContext, finding: FoundBreach) -> bool:
         case _:
             what = "lane"
     run = LuaScript(context.redis, script("prelude", "books", "restore"))
-    found = await run(keys=[place.key], args=[GROUP, ME, what, context.settings.payload_bytes, name])
+    found = await run(keys=[place.key], args=[GROUP, ME, what, PAYLOAD_BYTES, name])
     return bool(found)
 
 

@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from db.connection import Connection
-from db.database_clock import DatabaseClock
+from db.health.database_clock import DatabaseClock
 from db.outgoing.locked_batch import LockedBatch
 from db.pool import Pool
 from db.webhooks import subscriptions

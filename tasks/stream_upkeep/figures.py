@@ -63,6 +63,10 @@ class StreamProblem:
     fix: str
 
 
+WARN_ENTRIES: Final = 100_000
+"""About 100 MB of Redis; a consumer that keeps up leaves a few thousand."""
+WARN_UNREAD_S: Final = 3600.0
+"""A reply that no consumer fetched for so long is late for its author."""
 GROUP_FIX: Final = (
     "start the consumers of the group; if nothing uses it any more, XGROUP DESTROY lets entries be deleted"
 )
@@ -70,9 +74,7 @@ GROUPLESS_FIX: Final = (
     "let consumers read in a group (XGROUP CREATE), or reduce HUSHGATE_STREAM_GROUPLESS_KEEP_DAYS: entries of"
     " a stream without groups are kept for so many days, with 0 for ever"
 )
-LONG_FIX: Final = (
-    "check that beat runs; reduce HUSHGATE_STREAM_KEEP_DAYS, or raise HUSHGATE_STREAM_WARN_ENTRIES"
-)
+LONG_FIX: Final = "check that beat runs, or reduce HUSHGATE_STREAM_KEEP_DAYS"
 
 
 def stream_names(settings: OutgoingStreamSettings) -> dict[str, str]:
@@ -104,13 +106,13 @@ async def load_figures(redis: Redis, name: str, stream: str) -> StreamFigures:
     )
 
 
-def stream_problems(found: StreamFigures, settings: OutgoingStreamSettings) -> Iterator[StreamProblem]:
-    """What is wrong with a stream, by the limits of the settings."""
+def stream_problems(found: StreamFigures) -> Iterator[StreamProblem]:
+    """What is wrong with a stream, longer than ``WARN_ENTRIES`` or unread for ``WARN_UNREAD_S``."""
     group = found.furthest_behind
-    if group is not None and (group.unread_s or 0.0) > settings.stream_warn_unread_s:
+    if group is not None and (group.unread_s or 0.0) > WARN_UNREAD_S:
         text = f"group {group.name}: oldest entry without an acknowledgement is {group.unread_s:.0f} s old"
         yield StreamProblem(stream=found.stream, found=text, fix=GROUP_FIX)
-    if found.entries > settings.stream_warn_entries:
+    if found.entries > WARN_ENTRIES:
         text = f"{found.entries} entries, {len(found.groups)} groups"
         fix = LONG_FIX if found.groups else GROUPLESS_FIX
         yield StreamProblem(stream=found.stream, found=text, fix=fix)

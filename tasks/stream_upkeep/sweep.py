@@ -30,5 +30,5 @@ async def sweep_streams(redis: Redis, settings: OutgoingStreamSettings) -> None:
             groups=len(found.groups),
             unread_s=behind.unread_s if behind else None,
         )
-        for problem in stream_problems(found, settings):
+        for problem in stream_problems(found):
             log.warning("stream_needs_attention", stream=stream, found=problem.found, fix=problem.fix)

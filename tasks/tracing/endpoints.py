@@ -35,7 +35,7 @@ def call_endpoints(settings: Settings) -> Mapping[CallPurpose, CallEndpoint]:
     model, others = settings.openrouter_base_url, settings.llm_models
     found = {
         CallPurpose.COMPLETION: _endpoint(model, "" if others else settings.llm_model),
-        CallPurpose.JUDGE: _endpoint(model, settings.judge_model or settings.llm_model),
+        CallPurpose.JUDGE: _endpoint(model, settings.reading_model or settings.llm_model),
     }
     if (place := embedding_endpoint(settings)) is not None:
         found[CallPurpose.EMBEDDING] = _endpoint(place.url, place.model or place.default_model)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from db.conversation_owners import OwnerCause
+from db.history.conversation_owners import OwnerCause
 from db.outgoing.events import OutgoingEvent
 from db.webhooks.queue import ClaimedDelivery
 from features.feature import merged

@@ -12,7 +12,7 @@ from typing import Final
 import orjson
 import structlog
 
-from db.database_clock import DatabaseClock
+from db.health.database_clock import DatabaseClock
 from db.pool import Pool
 from db.webhooks import endings, queue
 from db.webhooks.queue import ClaimedDelivery, QueueLimits

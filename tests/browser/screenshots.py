@@ -13,7 +13,7 @@ import structlog
 from playwright.sync_api import Page
 
 from cli.stack import Stack
-from db import migrate
+from db.schema import migrate
 from sandbox import server
 from tests.support.browser.chromium import chromium
 from tests.support.browser.desk import Desk

@@ -48,9 +48,6 @@ def test_people_write_around_a_decision(desk: Desk, size: str) -> None:
     expect(page.locator(f"a[href='{address.removeprefix(desk.origin)}']")).to_be_visible()
     picture(page, f"inbox-{size}")
     found += faults(page)
-    page.goto("/profile/digest")
-    picture(page, f"digest-{size}")
-    found += faults(page)
 
     scrolls = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
     page.goto(address)
@@ -60,14 +57,3 @@ def test_people_write_around_a_decision(desk: Desk, size: str) -> None:
 
     assert found == []
     assert not scrolls
-
-
-def test_an_open_page_tells_others_who_is_there(desk: Desk) -> None:
-    """The first heartbeat comes two seconds after the page."""
-    kim, lee = desk.sit("everything"), desk.sit("reviewer")
-    address = f"/decisions/{desk.world.decision(SHOP, 'FLAGGED_RULE')}"
-    with kim.expect_response(lambda answer: answer.url.endswith("/presence")):
-        kim.goto(address)
-    lee.goto(address)
-
-    expect(lee.locator("#others")).to_contain_text(desk.world.people["everything"].name)

@@ -120,19 +120,11 @@ def _in_language(desk: Desk, page: Page, language: str) -> None:
 
 @pytest.mark.parametrize("path", ["/decisions", "/dashboard", "decision", f"/accounts/{SHOP}/rules"])
 def test_texts_that_scripts_write_are_in_the_catalogues(desk: Desk, path: str) -> None:
-    """The palette with the page's actions, the help and the values of a plot."""
+    """The help and the values of a plot."""
     page = desk.sit("everything")
     _in_language(desk, page, PSEUDO)
     page.goto(f"/decisions/{desk.world.decision(SHOP, 'REPLIED')}" if path == "decision" else path)
     written = []
-    page.keyboard.press("Control+k")
-    expect(page.locator("#palette [role=option]").first).to_be_visible()
-    written.append(page.locator("#palette").evaluate("(each) => each.outerHTML"))
-    page.locator("#palette input").fill("資料")
-    expect(page.locator("#palette-list")).to_contain_text("資料")
-    written.append(page.locator("#palette").evaluate("(each) => each.outerHTML"))
-    page.keyboard.press("Escape")
-    expect(page.locator("#palette")).to_be_hidden()
     page.keyboard.press("?")
     expect(page.locator("dialog.keys-help")).to_be_visible()
     written.append(page.locator("dialog.keys-help").evaluate("(each) => each.outerHTML"))

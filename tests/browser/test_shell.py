@@ -1,4 +1,4 @@
-"""Navigation, theme and command palette at three sizes, in light and dark, with and without scripts."""
+"""Navigation, help and theme at three sizes, in light and dark, with and without scripts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOP: Final = "document.querySelector('main h1').getBoundingClientRect().top"
 
 @pytest.mark.parametrize("size", SIZES)
 def test_every_state_of_the_frame_can_be_read(desk: Desk, size: str) -> None:
-    """User menu, rest of the navigation and palette, in light and dark; axe-core finds nothing serious."""
+    """User menu and rest of the navigation, in light and dark; axe-core finds nothing serious."""
     page = desk.sit("everything", viewport=SIZES[size])
     page.goto("/accounts")
     above = page.evaluate(TOP)
@@ -42,8 +42,6 @@ def test_every_state_of_the_frame_can_be_read(desk: Desk, size: str) -> None:
         expect(page.get_by_role("link", name="Access log")).to_be_visible()
         found += _read(page, "more", size)
         page.keyboard.press("Escape")
-    _palette(page, "shop")
-    found += _read(page, "palette", size)
 
     assert found == []
     assert above <= ABOVE[size]
@@ -60,13 +58,6 @@ def _read(page: Page, name: str, size: str) -> list[str]:
     return found
 
 
-def _palette(page: Page, query: str) -> None:
-    page.keyboard.press("Control+k")
-    expect(page.get_by_role("combobox", name="Search or go to")).to_be_focused()
-    page.keyboard.type(query)
-    expect(page.locator(f"#palette-list[data-query='{query}']")).to_be_visible()
-
-
 def test_the_bar_of_a_phone_has_five_entries(desk: Desk) -> None:
     """Four pages and More, each as wide as a thumb."""
     page = desk.sit("everything", viewport=SIZES["phone"])
@@ -78,36 +69,10 @@ def test_the_bar_of_a_phone_has_five_entries(desk: Desk) -> None:
     expect(page.get_by_role("link", name="Queues")).to_have_attribute("aria-current", "page")
 
 
-def test_the_palette_goes_to_a_page_by_keyboard(desk: Desk) -> None:
-    """Ctrl+K also while writing; arrows choose what a screen reader hears; Escape returns to the field."""
-    page = desk.sit("everything")
-    page.goto(f"/accounts/{SHOP}/rules")
-    text = page.locator("textarea[name=text]")
-    text.focus()
-    _palette(page, "log")
-    field = page.get_by_role("combobox", name="Search or go to")
-    first = field.get_attribute("aria-activedescendant")
-    page.keyboard.press("ArrowDown")
-    second = field.get_attribute("aria-activedescendant")
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("Escape")
-    expect(text).to_be_focused()
-    _palette(page, "access log")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/access-log")
-
-    assert first is not None
-    assert first != second
-
-
-def test_the_palette_does_an_action_of_the_page(desk: Desk) -> None:
-    """An element that declares a key is an action; its key stands beside it, in the help too."""
+def test_the_help_lists_the_actions_of_the_page(desk: Desk) -> None:
+    """An element that declares a key is an action; pages of the navigation have keys too."""
     page = desk.sit("second reviewer")
     page.goto(f"/decisions/{desk.world.decision(SHOP, 'REPLIED')}")
-    _palette(page, "unsu")
-    expect(page.get_by_role("option", name="Unsure")).to_contain_text("3")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("radio", name="Unsure")).to_be_checked()
     page.locator("h1").click()
     page.keyboard.press("?")
     help_rows = page.get_by_role("dialog", name="Shortcuts").locator("dl")
@@ -115,18 +80,8 @@ def test_the_palette_does_an_action_of_the_page(desk: Desk) -> None:
     expect(help_rows).to_contain_text("g d")
 
 
-def test_enter_before_the_results_waits_for_them(desk: Desk) -> None:
-    """A quick typist goes where the words say, not where the last results were."""
-    page = desk.sit("everything")
-    page.goto("/queues")
-    page.keyboard.press("Control+k")
-    page.keyboard.type("dashboard")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/dashboard")
-
-
 def test_a_theme_is_chosen_and_stays_without_scripts(desk: Desk) -> None:
-    """Menu, theme, sidebar and search are forms and links; the choice holds against the system's."""
+    """Menu, theme and sidebar are forms and links; the choice holds against the system's."""
     page = desk.stranger(java_script_enabled=False, viewport=SIZES["wide"])
     sign_in(page, desk.world.people["viewer"])
     page.goto("/decisions")
@@ -136,11 +91,6 @@ def test_a_theme_is_chosen_and_stays_without_scripts(desk: Desk) -> None:
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_role("button", name="Narrow the navigation").click()
     narrow = page.locator(".top").bounding_box()
-    page.get_by_role("link", name="Search or go to").click()
-    page.get_by_role("searchbox").fill("dashb")
-    page.get_by_role("button", name="Search", exact=True).click()
-    page.get_by_role("main").get_by_role("link", name="Dashboard").click()
-    page.wait_for_url("**/dashboard")
 
     assert dark == "rgb(17, 22, 26)"
     assert narrow is not None

@@ -121,7 +121,6 @@ class Fleet:
             "HUSHGATE_LLM_FIRST_WAIT_S": "0.05",
             "HUSHGATE_DRAIN_S": "5",
             "HUSHGATE_MAX_STARTS": "100",
-            "HUSHGATE_BREAKER_LONGEST_PAUSE_S": "2",
             "HUSHGATE_MODERATION_REUSE_S": "0",  # few texts, often: every one is asked about
         }
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from cli.stack import Stack
-from db import migrate
+from db.schema import migrate
 from sandbox.server import SandboxHandle
 from tests.chaos.fleet import IN_FLIGHT, Fleet, broken_laws, seed_account, until
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from cli.stack import Stack
-from db import migrate
+from db.schema import migrate
 from sandbox.server import SandboxHandle
 from tests.support.running import eventually, running
 

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from cli.main import command_line
 from cli.stack import Stack
-from db.logins import LOGINS, Service
+from db.schema.logins import LOGINS, Service
 from review.http.visit import READERS
 from sandbox.__main__ import _parser as sandbox_options
 from tasks.health import BEAT_FRESH_S, beat_problem, worker_problem
@@ -325,7 +325,7 @@ EVERY_PROCESS: Final = {"DATABASE_URL", "REDIS_URL", "SENTRY_DSN"}
             "review",
             UPSTREAM_KEYS
             | {"HUSHGATE_APPEAL_SECRET", "HUSHGATE_REVIEW_OIDC_CLIENT_SECRET"}
-            | {"HUSHGATE_SECOND_FACTOR_KEY", "HUSHGATE_SMTP_URL"},
+            | {"HUSHGATE_SECOND_FACTOR_KEY"},
         ),
         ("audit-log", {"HUSHGATE_AUDIT_LOG_KEY"}),
     ],

@@ -18,7 +18,7 @@ from cli.stack import Stack
 from db.figures import agreement
 from db.figures.agreement import Agreement, Basis, ReviewSelection
 from db.review_store import Store
-from review.dashboard.agreement_view import agreement_tables
+from review.agreement.tables import agreement_tables
 from tests.conftest import create_database, database_at
 from tests.support.review_rows import NUMBERS, decided, store
 

@@ -15,8 +15,8 @@ import pytest
 import sentry_sdk
 from redis import Redis
 
-from db import logins
-from db.logins import LOGINS, Service
+from db.schema import logins
+from db.schema.logins import LOGINS, Service
 from tasks.alerts.known import alerts_key
 from tasks.alerts.watch import AlertWatch
 from tasks.process import telemetry
@@ -168,7 +168,7 @@ def test_sentry_gets_the_name_of_an_alert_only(
     monkeypatch.setattr(
         sentry_sdk, "capture_event", lambda event: sent.append(telemetry.allowed(event, None))
     )
-    watch = AlertWatch(settings_of(shell, alerts_sentry=True, alerts_webhook=None))
+    watch = AlertWatch(settings_of(shell, alerts_webhook=None))
     watch.check()
     hour_ago(redis_url)
     watch.check()

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from db.account_versions import get_version
-from db.accounts import store_account
+from db.account_settings.account_versions import get_version
+from db.account_settings.accounts import store_account
 from db.pool import Pool, create_pool
 from tests.support.fakes import FakeClock, FakeConversations, FakeModel, FakeModerator, FakeRetriever
 from tests.support.samples import account, event, passage, scores

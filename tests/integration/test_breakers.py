@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from sandbox.server import SandboxHandle
+from tasks.limits import guards
 from tests.support.running import Running, eventually, running
-from tests.support.terminal import Shell
+from tests.support.terminal import shell_at
+from worker.adapters.circuit_breaker import BreakerLimits
 
 QUESTION = "When are you open on weekdays?"
 HOURS = {"Hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
@@ -20,22 +22,30 @@ JUDGED = {"name": "guardrail", "initial_similarity": 0.0}
 
 
 @pytest.fixture
-def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
+def engine(
+    database_url: str, redis_url: str, sandbox: SandboxHandle, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Running]:
     """A worker whose breakers open soon and whose judge may take one place."""
+    short = BreakerLimits(failures=3, first_pause_s=0.3, longest_pause_s=0.3)
+    monkeypatch.setattr(guards, "BREAKER", short)
     with running(
         database_url,
         redis_url,
         sandbox,
         HUSHGATE_METRICS_PORT="0",
-        HUSHGATE_BREAKER_FAILURES="3",
-        HUSHGATE_BREAKER_PAUSE_S="0.3",
-        HUSHGATE_BREAKER_LONGEST_PAUSE_S="0.3",
         HUSHGATE_IN_FLIGHT="6",
         HUSHGATE_CONCURRENT_CALLS='{"judge": 1}',
         HUSHGATE_LLM_ATTEMPTS="1",
         HUSHGATE_LLM_TIMEOUT_S="3",
     ) as found:
         yield found
+
+
+@pytest.fixture
+def long_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first failure opens a breaker for longer than a test waits."""
+    long = BreakerLimits(failures=1, first_pause_s=8.0, longest_pause_s=8.0)
+    monkeypatch.setattr(guards, "BREAKER", long)
 
 
 def series(engine: Running, name: str) -> float:
@@ -61,18 +71,8 @@ def test_an_open_breaker_spares_the_model_and_closes_after_a_probe(engine: Runni
         lambda: (row := engine.decide(user_id, QUESTION)) and outcomes(row) == ["circuit_open"] and row,
         "an event that spares the model",
     )
-    shell = Shell(
-        environment={
-            "PATH": "/usr/bin:/bin",
-            "HOME": str(tmp_path),
-            "LANG": "C.UTF-8",
-            "DATABASE_URL": engine.url,
-            "REDIS_URL": engine.runtime._settings.redis_url.get_secret_value(),
-            "OPENAI_API_KEY": "sandbox",
-            "OPENROUTER_API_KEY": "sandbox",
-        },
-        folder=tmp_path,
-    )
+    keys = {"OPENAI_API_KEY": "sandbox", "OPENROUTER_API_KEY": "sandbox"}
+    shell = shell_at(tmp_path, DATABASE_URL=engine.url, REDIS_URL=engine.redis_url, **keys)
     told = eventually(
         lambda: (
             [
@@ -115,13 +115,17 @@ def test_a_judge_that_hangs_takes_no_places_from_moderation_and_completions(engi
     assert series(engine, 'hushgate_upstream_not_called_total{upstream="judge",why="busy"}') >= 1
 
 
+@pytest.mark.usefixtures("long_pause")
 @pytest.mark.parametrize(("policy", "reason"), [("allow", "REPLIED"), ("block", "MODERATION_UNAVAILABLE")])
 def test_behind_an_open_breaker_no_event_waits_for_moderation(
-    database_url: str, redis_url: str, sandbox: SandboxHandle, policy: str, reason: str
+    database_url: str,
+    redis_url: str,
+    sandbox: SandboxHandle,
+    policy: str,
+    reason: str,
 ) -> None:
     """The pause until the next probe is long; the account's failure policy decides at once."""
-    pause = {"HUSHGATE_BREAKER_PAUSE_S": "8", "HUSHGATE_BREAKER_LONGEST_PAUSE_S": "8"}
-    with running(database_url, redis_url, sandbox, HUSHGATE_BREAKER_FAILURES="1", **pause) as engine:
+    with running(database_url, redis_url, sandbox) as engine:
         user_id = engine.account(documents=HOURS, moderation_failure=policy)
         engine.sandbox.add_rule("moderations", "503")
         engine.decide(user_id, QUESTION)
@@ -134,12 +138,12 @@ def test_behind_an_open_breaker_no_event_waits_for_moderation(
     assert sum(waits) == 0
 
 
+@pytest.mark.usefixtures("long_pause")
 def test_behind_an_open_breaker_the_model_has_its_own_pauses(
     database_url: str, redis_url: str, sandbox: SandboxHandle
 ) -> None:
     """Its retries do not wait for the next probe."""
-    pause = {"HUSHGATE_BREAKER_PAUSE_S": "8", "HUSHGATE_BREAKER_LONGEST_PAUSE_S": "8"}
-    with running(database_url, redis_url, sandbox, HUSHGATE_BREAKER_FAILURES="1", **pause) as engine:
+    with running(database_url, redis_url, sandbox) as engine:
         user_id = engine.account(documents=HOURS)
         engine.sandbox.add_rule("chat", "503")
         engine.decide(user_id, QUESTION)

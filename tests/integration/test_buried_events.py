@@ -15,24 +15,25 @@ import pytest
 from psycopg.rows import dict_row
 
 from cli.stack import Stack
-from db import conservation, dead_letters
+from db import dead_letters
 from db.audit.decision_list import read_connection
 from db.commits.commit_sql import KEY, commit_statement
 from db.commits.known import Recorded, note_outcome
 from db.commits.record import record_decision
 from db.commits.values import commit_values
 from db.dead_letters import DeadLetter
+from db.health import conservation
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle
 from tasks.lanes.stream import EntryGrant
 from tasks.retention.sweep import sweep
 from tests.conftest import create_database, database_at
+from tests.support.decided import reply_to
 from tests.support.retention import keeping
 from tests.support.running import Running, eventually, running
 from tests.support.samples import event as sample
 from worker.errors import PayloadRejected
-from worker.model import Decision, DecisionKind, Event
-from worker.reasons import Reason
+from worker.model import Decision, Event
 
 NUMBERS = count(1)
 NOW = datetime.now(UTC)
@@ -69,18 +70,7 @@ def entry_of(event_id: str) -> Event:
 
 def decision(event: Event, at: datetime = NOW) -> Decision:
     """An approved reply to an event."""
-    return Decision(
-        decision_id=uuid4(),
-        decided_at=at,
-        event=event,
-        kind=DecisionKind.RESPOND,
-        reason_code=Reason.REPLIED,
-        reason="every check passed",
-        confidence=1.0,
-        rules_version=1,
-        reply="a reply",
-        remember=True,
-    )
+    return reply_to(event, at)
 
 
 def letter(event: Event, at: datetime = NOW) -> DeadLetter:

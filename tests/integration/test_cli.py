@@ -33,6 +33,7 @@ from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.support.auditing import assessed, reviewed, staged
 from tests.support.fleet_signs import sign_fleet
+from tests.support.pools import in_pool
 from tests.support.running import OPEN, running
 from tests.support.samples import event
 from tests.support.seeding import seed_document
@@ -201,13 +202,13 @@ def test_raw_lines_are_published_unchecked(shell: Shell) -> None:
 
 
 def test_the_size_limit_is_that_of_the_workers(shell: Shell) -> None:
-    """HUSHGATE_PAYLOAD_BYTES counts here as well."""
-    payload = line(1, metadata={"pad": "x" * 2000}).encode()
-    refused = shell.run("publish", "-", stdin=payload, env={"HUSHGATE_PAYLOAD_BYTES": "1024"})
-    taken = shell.run("publish", "-", stdin=payload)
+    """What a worker would bury is refused here."""
+    large, small = (line(1, metadata={"pad": "x" * size}).encode() for size in (262_144, 261_000))
+    refused = shell.run("publish", "-", stdin=large)
+    taken = shell.run("publish", "-", stdin=small)
 
     assert (refused.code, taken.code) == (5, 0)
-    assert "expected at most 1024 bytes" in refused.err
+    assert "expected at most 262144 bytes" in refused.err
 
 
 def test_a_rate_spreads_the_entries(shell: Shell) -> None:
@@ -352,12 +353,7 @@ def test_a_day_is_shown_unless_another_time_is_asked_for(
     at = LATEST - timedelta(days=3)
     told = event(event_id="old", user_id="old")
     old = decided(5003, decision_id=uuid_at(at), decided_at=at, event=told)
-
-    async def store() -> None:
-        async with create_pool(database_url, size=1, application="test") as source:
-            await record_decision(source, old)
-
-    asyncio.run(store())
+    in_pool(database_url, lambda source: record_decision(source, old))
     listed = [
         shell.run("decisions", "list", "--account", "old", *more).rows
         for more in ((), ("--since", "7d"), ("--since", "all"))

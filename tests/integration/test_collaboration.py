@@ -1,10 +1,9 @@
-"""Pages of authors and conversations, comments with mentions, assignments and presence."""
+"""Pages of authors and conversations, comments with mentions, and assignments."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 from uuid import UUID
@@ -12,7 +11,6 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from db.collaboration import presence
 from db.people import records
 from db.people.records import Person, Role
 from review.http.identifiers import path_segment
@@ -132,8 +130,8 @@ def test_a_mention_reaches_only_people_who_may_see_the_account(visitors: Any, da
         writer.post(f"{address}/comments", comment="x", notify=login) for login in (other.login, "nobody")
     ]
     inbox, menu = reader.get("/inbox").text, reader.get("/views").text
-    reader.get(address)
-    reader.post(f"{address}/presence", read="yes")
+    opened = reader.get(address).text
+    reader.post("/inbox", decision=address.rsplit("/", 1)[1])
 
     assert f'value="{named.login}"' in page
     assert other.login not in page
@@ -143,6 +141,7 @@ def test_a_mention_reaches_only_people_who_may_see_the_account(visitors: Any, da
     assert address in inbox
     assert "see this" not in inbox
     assert "unread-count" in menu
+    assert 'hx-trigger="load' in opened
     assert "unread-count" not in reader.get("/views").text
     assert "</bdi> mentioned you" not in stranger.get("/inbox").text
     assert "</bdi> mentioned you" not in writer.get("/inbox").text
@@ -258,32 +257,6 @@ def test_only_reviewers_of_the_account_are_assigned_and_assign(visitors: Any, da
     assert "/assign" not in page
     assert viewer.post(f"{address}/assign", act="mine").status_code == 403
     assert reviewer.post(f"{address}/assign", login=person.login).status_code == 422
-
-
-def test_who_else_has_a_decision_open_is_shown_and_forgotten(visitors: Any, database_url: str) -> None:
-    """By the heartbeat of the page, until it is old; the heartbeat does not keep an idle session."""
-    _, address = decided(database_url, "present")
-    kim, first = signed_in(visitors, database_url, Role.REVIEWER, account="present")
-    lee, _ = signed_in(visitors, database_url, Role.VIEWER, account="present")
-    kim.get(address)
-    lee.get(address)
-    seen = "UPDATE sessions SET seen_at = seen_at - interval '1 hour' RETURNING seen_at"
-    with psycopg.connect(database_url, autocommit=True) as owner:
-        owner.execute(seen)
-        alone = kim.post(f"{address}/presence").text
-        after = owner.execute("SELECT max(seen_at) < now() - interval '30 min' FROM sessions").fetchone()
-        page, both = lee.get(address).text, lee.post(f"{address}/presence").text
-        owner.execute("UPDATE decision_presence SET seen_at = now() - interval '1 minute'")
-        late = lee.get(address).text
-        stored(database_url, lambda connection: presence.delete_past_presence(connection, datetime.now(UTC)))
-        (left,) = owner.execute("SELECT count(*) FROM decision_presence").fetchone() or ()
-
-    assert alone.strip() == ""
-    assert after == (True,)
-    assert first.name in both
-    assert "Also here" in page
-    assert "Also here" not in late
-    assert left == 0
 
 
 def test_mentions_on_an_account_that_a_person_left_are_not_counted(visitors: Any, database_url: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 
-from db.compiled_rules import CompiledSets
+from db.account_settings.compiled_rules import CompiledSets
 from db.pool import Pool, create_pool
 from tasks.entries.rulebooks import LARGE_SET, Rulebooks
 from worker.model import Account

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
 import pytest
 
-from db.conversation_owners import OwnerCause, Takeover, take_conversation
+from db.history.conversation_owners import OwnerCause, take_conversation
 from db.people.records import Role
-from db.pool import create_pool
 from tests.integration.test_review_attacks import hand_queue, signed_in
 from tests.support.audited import blocked, escalated, record, replied
+from tests.support.decided import CLOCK, takeover
+from tests.support.pools import in_pool
 from tests.support.reviewing import Visitor, add_person
 from worker.model import Decision
 
@@ -39,20 +38,8 @@ def changes(url: str, fields: dict[str, str]) -> list[tuple[str, str]]:
 
 def take(url: str, made: Decision, by: str, cause: OwnerCause = OwnerCause.COMMAND) -> None:
     """People take a decision's conversation for an hour."""
-
-    async def run() -> None:
-        now = datetime.now(UTC)
-        takeover = Takeover(
-            user_id=made.event.user_id,
-            conversation_id=made.event.conversation_id,
-            people_until=now + timedelta(hours=1),
-            changed_by=by,
-            cause=cause,
-        )
-        async with create_pool(url, size=1, application="test", role=None) as source:
-            await take_conversation(source, takeover, now)
-
-    asyncio.run(run())
+    taken = takeover(made.event, changed_by=by, cause=cause)
+    in_pool(url, lambda source: take_conversation(source, taken, CLOCK.now()), role=None)
 
 
 def test_a_reviewer_takes_and_releases_a_conversation(visitors: Any, database_url: str) -> None:

@@ -11,13 +11,12 @@ import pytest
 from db.commits.record import record_decision
 from db.pool import WORKER_ROLE, create_pool, fetch_dicts
 from tests.support.conversing import GREETING, HOURS, QUESTION, SUNDAY, THANKS, agent, ask
+from tests.support.decided import reply_to, silence_on
 from tests.support.running import Running, eventually
 from tests.support.samples import NOW, event
-from worker.adapters.system_clock import SystemClock
-from worker.model import Decision, DecisionKind, EventType
+from worker.model import EventType
 from worker.reasons import Reason
 
-CLOCK = SystemClock()
 HUMAN = "I want to speak to a human"
 
 
@@ -201,29 +200,9 @@ def test_an_edit_that_a_rule_flags_takes_the_exchange_along(engine: Running) -> 
 async def test_a_flagged_edit_cancels_the_reply_that_waits(database_url: str) -> None:
     """The exchange is sealed, so its reply must not enter the conversation either."""
     asked = event(event_id="e1", conversation_id="talk", message_id="m1")
-    made = Decision(
-        decision_id=CLOCK.new_id(NOW),
-        decided_at=NOW,
-        event=asked,
-        kind=DecisionKind.RESPOND,
-        reason_code=Reason.REPLIED,
-        reason="every check passed",
-        confidence=0.9,
-        rules_version=1,
-        reply="From nine to five.",
-        remember=True,
-    )
+    made = reply_to(asked, NOW)
     edited = replace(asked, event_id="e2", entry_id="2-0", type=EventType.MESSAGE_EDITED, text="buy spam")
-    flagged = replace(
-        made,
-        decision_id=CLOCK.new_id(NOW),
-        event=edited,
-        kind=DecisionKind.IGNORE,
-        reason_code=Reason.FLAGGED_RULE,
-        reply=None,
-        remember=False,
-        quarantine=True,
-    )
+    flagged = silence_on(edited, Reason.FLAGGED_RULE, NOW, quarantine=True)
     async with create_pool(database_url, size=1, application="test", role=WORKER_ROLE) as source:
         await record_decision(source, made)
         await record_decision(source, flagged)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from cli.exit_codes import ExitCode
 from db.commits.record import record_decision
-from db.pool import create_pool
 from tests.support.audited import replied
+from tests.support.pools import in_pool
 from tests.support.terminal import Shell
 from worker.model import Decision
 
@@ -17,12 +15,7 @@ from worker.model import Decision
 def decided(url: str, **changes: str) -> Decision:
     """A stored decision in a conversation of its own."""
     made = replied(**changes)
-
-    async def run() -> None:
-        async with create_pool(url, size=1, application="test", role=None) as source:
-            await record_decision(source, made)
-
-    asyncio.run(run())
+    in_pool(url, lambda source: record_decision(source, made), role=None)
     return made
 
 

@@ -20,7 +20,7 @@ from sandbox.routes import CHAT_MODEL, CLASSIFIER_MODEL
 from sandbox.server import SandboxHandle
 from tests.support.auditing import decided
 from tests.support.running import Running, eventually, running
-from tests.support.terminal import Shell
+from tests.support.terminal import shell_at
 from worker.model import NANO, CostLine, Tokens
 
 QUESTION = "When are you open on weekdays?"
@@ -102,10 +102,7 @@ def test_a_model_without_a_price_has_an_unknown_cost(engine: Running, tmp_path: 
     user_id = engine.account(documents=HOURS, moderators=[{"name": "guard", "endpoint": "guard"}])
     row = engine.decide(user_id, QUESTION)
     lines = {line["purpose"]: line for line in cost_of(row)}
-    shell = Shell(
-        environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "DATABASE_URL": engine.url},
-        folder=tmp_path,
-    )
+    shell = shell_at(tmp_path, DATABASE_URL=engine.url)
     told = {
         each["purpose"]: each
         for each in shell.run("costs", "--by", "purpose,model", "--account", user_id).rows
@@ -141,15 +138,7 @@ def test_a_spent_budget_acts_on_the_next_event(engine: Running, action: str, rea
     second = engine.decide(user_id, QUESTION)
     third = engine.decide(user_id, "And on Sunday, are you open then?")
     crossings = engine.rows("SELECT * FROM budget_crossings WHERE user_id = %s", user_id)
-    shell = Shell(
-        environment={
-            "PATH": "/usr/bin:/bin",
-            "LANG": "C.UTF-8",
-            "DATABASE_URL": engine.url,
-            "REDIS_URL": engine.runtime._settings.redis_url.get_secret_value(),
-        },
-        folder=Path("/tmp"),
-    )
+    shell = shell_at(Path("/tmp"), DATABASE_URL=engine.url, REDIS_URL=engine.redis_url)
     alerts = [each for each in shell.run("alerts", "check").rows if user_id in str(each)]
 
     assert (first["reason_code"], second["reason_code"]) == ("REPLIED", reason)

@@ -19,24 +19,21 @@ from psycopg.rows import dict_row
 
 from cli.stack import Stack
 from compliance import tables as compliance_tables  # noqa: F401
-from db import (
-    accounts,
-    baseline,
-    conservation,
-    migrate,
-    upkeep,
-)
+from db.account_settings import accounts
 from db.audit.decision_list import read_connection
 from db.collaboration import tables as collaboration_tables  # noqa: F401
 from db.columns import metadata
 from db.commits.known import Recorded
 from db.commits.record import record_decision
-from db.conversations import PostgresConversations
 from db.figures import tables  # noqa: F401
+from db.health import conservation
+from db.history.conversations import PostgresConversations
 from db.pool import Pool, create_pool
 from db.retention.declared import RETENTION
+from db.schema import baseline, migrate, upkeep
 from tasks.retention.sweep import sweep
 from tests.conftest import create_database, database_at
+from tests.support.pools import in_pool
 from tests.support.retention import keeping
 from tests.support.samples import account, event
 from worker.errors import ConfigurationError
@@ -71,12 +68,7 @@ def worker(database_url: str) -> Iterator[Rows]:
 
 def as_worker(url: str, call: Callable[[Pool], Awaitable[Value]]) -> Value:
     """What a call gives on a worker's pool."""
-
-    async def run() -> Value:
-        async with create_pool(url, size=2, application="test") as source:
-            return await call(source)
-
-    return asyncio.run(run())
+    return in_pool(url, call)
 
 
 def decision(*, at: datetime = NOW, **changes: Any) -> Decision:
@@ -535,11 +527,7 @@ def test_an_account_comes_back_as_it_was_stored(database_url: str) -> None:
             await accounts.current_versions(source, ["full", "none"]),
         )
 
-    async def run() -> tuple[int, Account, dict[str, int]]:
-        async with create_pool(database_url, size=1, application="test", role=None) as source:
-            return await work(source)
-
-    version, loaded, versions = asyncio.run(run())
+    version, loaded, versions = in_pool(database_url, work, role=None)
 
     assert (version, versions) == (1, {"full": 1})
     assert loaded == account(**{name: getattr(full, name) for name in Account.__slots__} | {"version": 1})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -15,8 +14,8 @@ from redis import Redis
 
 from db import dead_letters
 from db.dead_letters import DeadLetter
-from db.pool import create_pool
 from tasks.shards.agreement import agree, current_layout, double
+from tests.support.pools import in_pool
 from tests.support.terminal import Shell
 from worker.errors import PayloadRejected
 
@@ -52,12 +51,7 @@ def bury(url: str, entry_id: str, raw: bytes, code: str = "poison", *, age: time
     """Store a dead letter."""
     why = PayloadRejected(code=code, field="text", expected="a text", got=SECRET)
     letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=len(raw), why=why, at=NOW - age)
-
-    async def run() -> None:
-        async with create_pool(url, size=1, application="test") as source:
-            await dead_letters.store_letter(source, letter)
-
-    asyncio.run(run())
+    in_pool(url, lambda source: dead_letters.store_letter(source, letter))
 
 
 @pytest.fixture

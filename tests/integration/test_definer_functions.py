@@ -11,7 +11,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from cli.stack import Stack
-from db import migrate
+from db.schema import migrate
 from tests.conftest import create_database, database_at
 
 Rows = psycopg.Connection[dict[str, Any]]

@@ -11,8 +11,9 @@ import pytest
 from db.answers.held import load_held
 from db.answers.sending import MessageGone
 from db.answers.waiting import list_waiting
-from db.conversation_owners import OwnerCause, Takeover, take_conversation
+from db.history.conversation_owners import take_conversation
 from db.pool import checkout
+from tests.support.decided import takeover
 from tests.support.shop import RETRACTIONS, Shop, opened
 from tests.support.webhooks import add_endpoint
 from worker.adapters.system_clock import SystemClock
@@ -83,14 +84,7 @@ async def test_a_reply_that_a_takeover_found_unrecorded_is_retracted(shop: Shop)
     made = await shop.escalated()
     await shop.send_and_die()
     now = CLOCK.now()
-    takeover = Takeover(
-        user_id=made.event.user_id,
-        conversation_id=made.event.conversation_id,
-        people_until=now + HOUR,
-        changed_by="ann",
-        cause=OwnerCause.COMMAND,
-    )
-    await take_conversation(shop.workers, takeover, now)
+    await take_conversation(shop.workers, takeover(made.event), now)
     (before,) = shop.rows("SELECT cancel_reason FROM outbox WHERE decision_id = %s", made.decision_id)
     await shop.delete(made)
     await shop.relay()

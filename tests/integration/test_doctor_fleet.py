@@ -166,7 +166,7 @@ def test_the_judge_is_named_with_the_drafts_that_it_did_not_read(
     decide(url, now, "REPLIED", 19)
     decide(url, now, "HELD_UNREAD", held)
     (on,) = (row for row in shell.run("doctor", "--offline").rows if row["check"] == "judge")
-    switched = shell.run("doctor", "--offline", env={"HUSHGATE_JUDGE_ENABLED": "false"})
+    switched = shell.run("doctor", "--offline", env={"HUSHGATE_JUDGE_MODEL": "off"})
     (off,) = (row for row in switched.rows if row["check"] == "judge")
 
     assert (on["state"], off["state"]) == (state, "warn")

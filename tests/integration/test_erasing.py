@@ -6,17 +6,15 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 
 from db.access_log import LogEntry, LoggedAction
-from db.answers.records import AnswerOutcome
-from db.answers.sending import AnsweredMessage, NewAnswer, store_answer
+from db.answers.sending import store_answer
 from db.commits.record import record_decision
 from db.pool import WORKER_ROLE, create_pool
-from tests.support.samples import event
-from worker.adapters.system_clock import SystemClock
+from tests.support.decided import answer_to, new_event, reply_to
 from worker.model import Decision, DecisionKind, Escalation, HeldDraft, HeldKind
 from worker.reasons import Reason
 
@@ -33,54 +31,16 @@ TEXT = "The s3cret of Jo."
 def escalated(name: str) -> Decision:
     """A decision that people must answer, with a text wherever one can be."""
     now = datetime.now(UTC)
-    asked = event(
-        event_id=name,
-        entry_id=f"{name}-0",
-        user_id="erasing",
-        conversation_id=name,
-        message_id=name,
-        text=TEXT,
-    )
-    return Decision(
-        decision_id=SystemClock().new_id(now),
-        decided_at=now,
-        event=asked,
+    return reply_to(
+        new_event(name, user_id="erasing", text=TEXT),
+        now,
         kind=DecisionKind.ESCALATE,
         reason_code=Reason.MODEL_ESCALATED,
-        reason="the model is not sure",
-        confidence=0.0,
-        rules_version=1,
-        remember=True,
+        reply=None,
         people_until=now + timedelta(hours=1),
         escalation=Escalation(handoff_text=TEXT, draft=TEXT),
         held=(HeldDraft(kind=HeldKind.DRAFT, text=TEXT),),
         held_until=now + timedelta(days=1),
-    )
-
-
-def answer_to(made: Decision) -> NewAnswer:
-    """The text of a person."""
-    message = AnsweredMessage(
-        decision_id=made.decision_id,
-        decided_at=made.decided_at,
-        user_id=made.event.user_id,
-        conversation_id=made.event.conversation_id,
-        message_id=made.event.message_id,
-        scope=made.event.scope.value,
-    )
-    return NewAnswer(
-        answer_id=uuid4(),
-        message=message,
-        seen=None,
-        outcome=AnswerOutcome.WRITTEN,
-        text=TEXT,
-        held=None,
-        person_id=None,
-        person="kim",
-        release=False,
-        people_until=made.decided_at + timedelta(hours=1),
-        rules_version=1,
-        checks={},
     )
 
 
@@ -104,7 +64,7 @@ async def test_erasing_a_decision_deletes_every_copy_of_its_texts(database_url: 
         for each in (other, made):
             await record_decision(source, each)
             logged = LogEntry(action=LoggedAction.ANSWER, person="kim")
-            await store_answer(people, answer_to(each), each.decided_at, logged=logged)
+            await store_answer(people, answer_to(each, TEXT, each.decided_at), each.decided_at, logged=logged)
     with psycopg.connect(database_url, autocommit=True) as owner:
         before = copies(owner, TEXT)
         owner.execute(RECIPE.replace("00000000-0000-7000-8000-000000000000", str(made.decision_id)).encode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,9 +11,9 @@ import pytest
 from cli.exit_codes import ExitCode
 from db.escalations.closing import close_due_escalations
 from db.people.records import Role
-from db.pool import WORKER_ROLE, create_pool
 from tests.integration.test_review_attacks import hand_queue, signed_in
 from tests.support.audited import escalated, record, rows
+from tests.support.pools import in_pool
 from tests.support.reviewing import Visitor, add_person
 from tests.support.terminal import Shell
 from worker.model import Decision, Escalation
@@ -129,12 +128,7 @@ def test_an_overturned_escalation_is_closed_after_the_undo_window(
 
 def sweep(url: str, now: datetime) -> None:
     """The sweep of a worker at this moment."""
-
-    async def run() -> None:
-        async with create_pool(url, size=1, application="test", role=WORKER_ROLE) as source:
-            await close_due_escalations(source, now)
-
-    asyncio.run(run())
+    in_pool(url, lambda source: close_due_escalations(source, now))
 
 
 def test_a_blind_reader_does_not_learn_how_an_escalation_was_closed(visitors: Any, database_url: str) -> None:

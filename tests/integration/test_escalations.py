@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import count
 from typing import Any
 
 import psycopg
@@ -15,18 +14,16 @@ from redis.asyncio import Redis
 
 from db.commits.known import Recorded
 from db.commits.record import record_decision
-from db.conversation_owners import (
-    ConversationIds,
-    OwnerCause,
-    Takeover,
-    release_conversation,
-    take_conversation,
-)
 from db.escalations.closing import (
     Closing,
     ClosingCause,
     close_due_escalations,
     close_escalation_sqlalchemy,
+)
+from db.history.conversation_owners import (
+    ConversationIds,
+    release_conversation,
+    take_conversation,
 )
 from db.outgoing.events import OutgoingEvent
 from db.pool import Pool
@@ -35,16 +32,14 @@ from tasks.sending.escalations import escalation_rows
 from tasks.sending.outgoing import ESCALATION_CLOSED, ESCALATION_OPENED
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
+from tests.support.decided import CLOCK, HOUR, new_event, reply_to, silence_on, takeover
 from tests.support.relays import stream_entries
-from tests.support.samples import assessment, event, passage
-from worker.adapters.system_clock import SystemClock
+from tests.support.samples import assessment, passage
 from worker.model import Decision, DecisionKind, Escalation, EventType
+from worker.reasons import Reason
 
-CLOCK = SystemClock()
-NUMBERS = count(1)
 STREAM, REPLIES = "test:escalations", "test:replies"
 PAGES = "https://review.example.org"
-HOUR = timedelta(hours=1)
 NOTICE = "A colleague will answer here."
 
 
@@ -60,58 +55,32 @@ async def entries(redis: Redis, name: str = STREAM) -> list[dict[str, Any]]:
 
 def escalated(conversation: str = "", *, notice: str | None = None, **changes: Any) -> Decision:
     """A decision that hands a message with an untrusted draft to people for an hour."""
-    number, now = next(NUMBERS), CLOCK.now()
-    asked = event(
-        event_id=f"escalated-{number}",
-        entry_id=f"{number}-0",
-        user_id="fish & chips",
-        conversation_id=conversation or f"escalated-{number}",
-        message_id=f"message-{number}",
-        created_at=now,
-        received_at=now,
-    )
-    made = Decision(
-        decision_id=CLOCK.new_id(now),
-        decided_at=now,
-        event=asked,
+    now, asked = CLOCK.now(), new_event("escalated", user_id="fish & chips")
+    made = reply_to(
+        replace(asked, conversation_id=conversation or asked.conversation_id),
+        now,
         kind=DecisionKind.ESCALATE,
         reason_code="LOW_CONFIDENCE_ESCALATED",
         reason="the passages do not support it",
         confidence=0.3,
-        rules_version=1,
+        reply=None,
         assessment=assessment(confidence=0.3),
         passages=(passage(7),),
         escalation=Escalation(queue="returns", draft="From nine to six.", handoff_text=notice),
         people_until=now + HOUR,
-        remember=True,
     )
     return replace(made, **changes)
 
 
 def agent_message(of: Decision, at: datetime) -> Decision:
     """A person's message in the conversation, decided at its turn."""
-    number = next(NUMBERS)
     written = replace(
-        of.event,
-        event_id=f"agent-{number}",
-        message_id=f"agent-{number}",
-        entry_id=f"{number}-0",
-        type=EventType.AGENT_MESSAGE,
+        new_event("agent", of.event.created_at, user_id=of.event.user_id, type=EventType.AGENT_MESSAGE),
+        conversation_id=of.event.conversation_id,
         author_id="ann",
         text="I will help you.",
     )
-    return Decision(
-        decision_id=CLOCK.new_id(at),
-        decided_at=at,
-        event=written,
-        kind=DecisionKind.IGNORE,
-        reason_code="AGENT_MESSAGE",
-        reason="a person wrote",
-        confidence=1.0,
-        rules_version=1,
-        people_until=at + HOUR,
-        remember=True,
-    )
+    return silence_on(written, Reason.AGENT_MESSAGE, at, people_until=at + HOUR, remember=True)
 
 
 def ids(of: Decision) -> ConversationIds:
@@ -230,21 +199,10 @@ async def test_a_takeover_leaves_an_escalation_open(source: Pool, database_url: 
     """A person who takes the conversation has not answered yet."""
     made = escalated()
     await record_decision(source, made)
-    await take_conversation(source, takeover(made), CLOCK.now())
+    await take_conversation(source, takeover(made.event), CLOCK.now())
     stored = "SELECT cause FROM escalations WHERE decision_id = %s"
 
     assert rows(database_url, stored, made.decision_id) == [(None,)]
-
-
-def takeover(of: Decision) -> Takeover:
-    """A colleague takes the decision's conversation for an hour."""
-    return Takeover(
-        user_id=of.event.user_id,
-        conversation_id=of.event.conversation_id,
-        people_until=CLOCK.now() + HOUR,
-        changed_by="ann",
-        cause=OwnerCause.COMMAND,
-    )
 
 
 async def sent_texts(source: Pool, redis: Redis, of: Decision) -> list[dict[str, Any]]:
@@ -279,13 +237,13 @@ async def test_a_text_at_a_handoff_that_is_not_true_any_more_is_not_sent(
     """A person has it already, the AI has it again, or it is too late; the history follows."""
     made = escalated(notice=NOTICE)
     if change == "owned_before":
-        await take_conversation(source, takeover(made), CLOCK.now() - timedelta(minutes=1))
+        await take_conversation(source, takeover(made.event), CLOCK.now() - timedelta(minutes=1))
     if change == "late":
         made = replace(made, send_before=made.decided_at - timedelta(seconds=1))
     await record_decision(source, made)
     match change:
         case "taken":
-            await take_conversation(source, takeover(made), CLOCK.now())
+            await take_conversation(source, takeover(made.event), CLOCK.now())
         case "released":
             await release_conversation(source, ids(made), released_by="ann", now=CLOCK.now())
     history = "SELECT role FROM messages WHERE conversation_id = %s"

@@ -14,20 +14,22 @@ import pytest
 from redis import Redis
 
 from cli.exit_codes import ExitCode
-from db import dead_letters, logins, outbox
+from db import dead_letters, outbox
 from db.commits.known import note_outcome
 from db.connection import Connection
 from db.dead_letters import DeadLetter
-from db.logins import Service
 from db.people.records import Role
 from db.pool import create_pool
 from db.reviews import submission
 from db.reviews.rulings import Remedy, Reviewer, Ruling, RulingReason
 from db.reviews.submission import StoredReview, Submission
+from db.schema import logins
+from db.schema.logins import Service
 from tasks.entries import lookup as entry_lookup
 from tasks.lanes.stream import Lanes, connect
 from tasks.publishing.publish import append
 from tests.support.audited import blocked, ignored, record, replied, rows
+from tests.support.pools import in_pool
 from tests.support.relays import none_sent
 from tests.support.reviewing import add_person, stored
 from tests.support.samples import event
@@ -273,12 +275,7 @@ def test_further_entries_of_an_event_are_counted(shell: Shell, database_url: str
     """One that is still in the stream is shown too."""
     decided = ignored(event_id="twice")
     record(database_url, decided)
-
-    async def again() -> None:
-        async with create_pool(database_url, size=1, application="test") as source:
-            await note_outcome(source, event(event_id="twice", entry_id="99-0"))
-
-    asyncio.run(again())
+    in_pool(database_url, lambda source: note_outcome(source, event(event_id="twice", entry_id="99-0")))
     publish(redis_url, "twice")
     found = explained(shell, "twice")
 

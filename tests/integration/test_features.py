@@ -6,12 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from features.feature import FEATURES, VARIABLE, Feature, declared, parts
+from features.feature import FEATURES, NONE, VARIABLE, Feature, declared, parts
+from tests.support.terminal import Shell
+from worker.errors import ConfigurationError
 
 LISTED = """
 import json, sys
@@ -74,12 +78,13 @@ STAYS = {
 }
 
 
-def listed(**environment: str) -> dict[str, Any]:
+def listed(environment: Mapping[str, str], cwd: Path | None = None) -> dict[str, Any]:
     """What a new process with this environment has."""
     inherited = {name: value for name, value in os.environ.items() if name != VARIABLE}
     done = subprocess.run(
         [sys.executable, "-c", LISTED],
-        env=inherited | SERVERS | environment,
+        env={**inherited, "PYTHONPATH": os.pathsep.join(sys.path), **SERVERS, **environment},
+        cwd=cwd,
         check=True,
         capture_output=True,
         text=True,
@@ -90,7 +95,7 @@ def listed(**environment: str) -> dict[str, Any]:
 
 def test_every_feature_is_in_force_by_default() -> None:
     """Without the variable."""
-    found = listed()
+    found = listed({})
 
     assert tuple(found["in_force"]) == FEATURES
     for of_feature in OF_FEATURES.values():
@@ -100,7 +105,7 @@ def test_every_feature_is_in_force_by_default() -> None:
 @pytest.mark.parametrize("feature", OF_FEATURES)
 def test_a_feature_can_be_switched_off(feature: str) -> None:
     """Its menu, jobs, routes, commands and events are gone; its tables and their retention stay."""
-    found = listed(**{VARIABLE: ",".join(name for name in FEATURES if name != feature)})
+    found = listed({VARIABLE: ",".join(name for name in FEATURES if name != feature)})
 
     assert not any(names & set(found[kind]) for kind, names in OF_FEATURES[feature].items())
     assert set(found["tables"]) & set(found["kept"]) >= STAYS[feature]
@@ -111,8 +116,26 @@ def test_an_unknown_feature_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None
     """The message names the known ones."""
     monkeypatch.setenv(VARIABLE, "complaince")
 
-    with pytest.raises(ValueError, match="got complaince"):
+    with pytest.raises(ConfigurationError, match="got complaince"):
         parts("pages")
+
+
+def test_the_env_file_names_features(tmp_path: Path) -> None:
+    """As it does other variables; an empty variable counts as none."""
+    (tmp_path / ".env").write_text(f"{VARIABLE}={NONE}\n")
+
+    assert listed({VARIABLE: ""}, cwd=tmp_path)["in_force"] == []
+
+
+def test_the_command_line_names_an_unknown_feature_in_one_line(tmp_path: Path) -> None:
+    """With the exit code of a wrong configuration."""
+    ended = Shell(environment={VARIABLE: "complaince"}, folder=tmp_path).run("decisions", "list")
+
+    assert ended.code == 3
+    assert (
+        ended.err
+        == f"{VARIABLE}: expected names among {', '.join(FEATURES)}, or {NONE} alone, got complaince\n"
+    )
 
 
 def test_an_unknown_hook_is_an_error() -> None:

@@ -22,7 +22,7 @@ from db.figures.histograms import PER_DOUBLING, TOP
 from db.figures.hourly import FilledSpan, Grain, fill_next
 from db.figures.reach import FigureFilter
 from db.pool import Pool
-from review.dashboard.summary import mean_confidences, summarise
+from review.figures.summary import mean_confidences, summarise
 from tests.conftest import create_database, database_at
 from tests.support.review_rows import NUMBERS, decided, store
 from tests.support.statements_sent import sent_statements

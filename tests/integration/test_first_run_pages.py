@@ -17,7 +17,7 @@ from db.people.attempts import MOST_A_MINUTE, AttemptKind
 from db.people.records import Role
 from gateway.event_stream import RedisEventStream
 from review.first_run.message_page import MARK
-from review.first_run.services import FirstRunServices
+from review.services.first_run import FirstRunServices
 from sandbox.server import SandboxHandle
 from tests.support.reviewing import ADDRESS, Visitor, add_person, site, site_with
 from tests.support.running import eventually, running

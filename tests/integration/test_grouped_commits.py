@@ -18,14 +18,15 @@ from db.commits.commit_sql import KEY, commit_statement
 from db.commits.known import Recorded
 from db.commits.record import record_decision
 from db.commits.rows import PARAMETER, TYPES
-from db.conversation_owners import OwnerCause, Takeover, take_conversation
-from db.conversations import PostgresConversations
 from db.costs.ledger import LEDGER
 from db.dead_letters import DeadLetter
+from db.history.conversation_owners import Takeover, take_conversation
+from db.history.conversations import PostgresConversations
 from db.pool import Pool, create_pool
+from tests.support.decided import new_event, reply_to, takeover
 from worker.adapters.system_clock import SystemClock
 from worker.errors import PayloadRejected
-from worker.model import Decision, DecisionKind, Event, Message, MessageRole, Scope, Source
+from worker.model import Decision, DecisionKind, Event, Message, MessageRole, Source
 
 CLOCK = SystemClock()
 START = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -46,28 +47,23 @@ def decision(account: str, number: int, *, event: str = "", **changes: Any) -> D
     """A decision; entry, message and conversation are those of its number."""
     at = START + timedelta(seconds=number)
     text = changes.pop("text", f"message {number}")
-    made = Event(
+    made = new_event(
+        at=at,
         event_id=event or f"e{number}",
         entry_id=f"{account}-{number}",
         user_id=account,
-        scope=Scope.CHAT,
         conversation_id=f"c{number}",
         message_id=f"m{number}",
-        author_id="author",
         text=text,
-        created_at=at,
-        received_at=at,
     )
     given: dict[str, Any] = {"reply": f"reply {number}", "remember": True} | changes
-    return Decision(
-        decision_id=CLOCK.new_id(at),
-        decided_at=at,
-        event=made,
+    return reply_to(
+        made,
+        at,
         kind=DecisionKind.RESPOND if given["reply"] else DecisionKind.IGNORE,
         reason_code="REPLIED" if given["reply"] else "LLM_ERROR",
         reason="a \N{SNOWMAN} \\ \" ' %(reply)s",
         confidence=1 / (number + 3),
-        rules_version=1,
         sources=(Source(number=1, passage_id="7#1", title="Hours"),),
         **given,
     )
@@ -122,13 +118,7 @@ async def prepared(source: Pool, made: Sequence[Decision], rng: random.Random) -
 
 def taken(event: Event) -> Takeover:
     """People take the conversation of an event."""
-    return Takeover(
-        user_id=event.user_id,
-        conversation_id=event.conversation_id,
-        people_until=START + timedelta(days=1),
-        changed_by="kim",
-        cause=OwnerCause.COMMAND,
-    )
+    return takeover(event, people_until=START + timedelta(days=1))
 
 
 def letter(event: Event) -> DeadLetter:

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from db.people.api_tokens import TokenScope
 from db.people.records import Role
+from gateway import intake
 from gateway.intake import Intake, redis_full
 from review.app import build_app
 from tests.support.publishing import Publisher, gateway_at, new_event, on_stream, token
@@ -37,9 +38,8 @@ def redis(redis_url: str) -> Iterator[Redis]:
 
 @pytest.fixture(scope="module")
 def gateway(database_url: str, stack: Any) -> Iterator[TestClient]:
-    """A gateway with small limits of size."""
-    limits = {"HUSHGATE_INGEST_EVENTS": "5", "HUSHGATE_INGEST_BYTES": "20000"}
-    with gateway_at(database_url, stack.redis_url, **limits) as client:
+    """A gateway."""
+    with gateway_at(database_url, stack.redis_url) as client:
         yield client
 
 
@@ -188,23 +188,23 @@ def test_another_media_type_is_415(
 def test_too_many_events_or_bytes_are_413(publisher: Publisher, redis: Redis) -> None:
     """By the count of events, by the declared length, and by the bytes of a body without a length."""
     key = {"Authorization": f"Bearer {publisher.key}", "Content-Type": LINES}
-    many = publisher.post(lines(*(new_event() for _ in range(6))), LINES)
-    large = publisher.post(new_event(text="x" * 20_000))
-    streamed = publisher.client.post("/api/v1/events", content=iter([b"x" * 15_000] * 2), headers=key)
+    many = publisher.post(lines(*(new_event() for _ in range(501))), LINES)
+    large = publisher.post(new_event(text="x" * 4_200_000))
+    streamed = publisher.client.post("/api/v1/events", content=iter([b"x" * 3_000_000] * 2), headers=key)
 
     assert [each.status_code for each in (many, large, streamed)] == [413, 413, 413]
     assert {each.headers["content-type"] for each in (many, large, streamed)} == {"application/problem+json"}
-    assert "at most 5 events" in many.json()["detail"]
+    assert "at most 500 events" in many.json()["detail"]
     assert redis.exists("hushgate:events") == 0
 
 
 def test_one_payload_over_the_workers_limit_is_422(database_url: str, key: str, redis_url: str) -> None:
     """It would become a dead letter."""
-    with gateway_at(database_url, redis_url, HUSHGATE_PAYLOAD_BYTES="1024") as client:
-        answer = Publisher(client, key).post(new_event(text="x" * 2_000))
+    with gateway_at(database_url, redis_url) as client:
+        answer = Publisher(client, key).post(new_event(metadata={"pad": "x" * 262_144}))
 
     assert answer.status_code == 422
-    assert answer.json()["errors"][0]["expected"] == "at most 1024 bytes"
+    assert answer.json()["errors"][0]["expected"] == "at most 262144 bytes"
 
 
 @pytest.mark.parametrize("scopes", [(TokenScope.READ,), (TokenScope.REVIEW, TokenScope.MANAGE)])
@@ -239,11 +239,12 @@ def test_a_token_publishes_for_the_accounts_of_its_owner_only(
 
 @pytest.mark.parametrize("limit", ["HUSHGATE_INGEST_TOKEN_RATE", "HUSHGATE_INGEST_ACCOUNT_RATE"])
 def test_too_many_events_a_second_are_429(
-    database_url: str, redis_url: str, redis: Redis, limit: str
+    database_url: str, redis_url: str, redis: Redis, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A burst passes; then Retry-After says how long to wait, and nothing is published or charged."""
     rates = {"HUSHGATE_INGEST_TOKEN_RATE": "0", "HUSHGATE_INGEST_ACCOUNT_RATE": "0", limit: "0.01"}
-    with gateway_at(database_url, redis_url, HUSHGATE_INGEST_EVENTS="4", **rates) as client:
+    monkeypatch.setattr(intake, "MOST_EVENTS", 4)
+    with gateway_at(database_url, redis_url, **rates) as client:
         one, other = (Publisher(client, token(database_url, TokenScope.PUBLISH)) for _ in range(2))
         burst = [one.post([new_event(), new_event()]).status_code for _ in range(2)]
         refused, elsewhere = one.post(new_event()), other.post(new_event("elsewhere"))
@@ -317,18 +318,19 @@ def test_the_review_server_takes_events_too(
     database_url: str, redis_url: str, redis: Redis, key: str
 ) -> None:
     """At the same address, with the same limits, also above the usual size of a form; it is described."""
-    known = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "HUSHGATE_INGEST_BYTES": "6000000"}
-    settings = GatewaySettings.model_validate(known | {"HUSHGATE_PAYLOAD_BYTES": "5000000"})
+    known = {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+    settings = GatewaySettings.model_validate(known)
     app = build_app(settings, (Intake(settings).route(),))
     reader = {"Authorization": f"Bearer {token(database_url, TokenScope.READ)}"}
     with TestClient(app, base_url="http://127.0.0.1") as client:
         publisher = Publisher(client, key)
         answers = [
-            publisher.post(new_event(metadata={"pad": "x" * size})) for size in (10, 4_500_000, 6_000_000)
+            publisher.post([new_event(metadata={"pad": "x" * size}) for _ in range(20)])
+            for size in (10, 200_000, 250_000)
         ]
         document = client.get("/api/v1/openapi.json", headers=reader).json()
 
     assert [each.status_code for each in answers] == [202, 202, 413]
     assert answers[2].headers["content-type"] == "application/problem+json"
-    assert len(on_stream(redis)) == 2
+    assert len(on_stream(redis)) == 40
     assert "/api/v1/events" in document["paths"]

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from starlette.testclient import TestClient
 
-from db.conversation_owners import OwnerCause, Takeover, take_conversation
+from db.history.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.people import api_tokens, changes
 from db.people.records import EVERY_ACCOUNT, Role
 from db.people.sessions import token_hash

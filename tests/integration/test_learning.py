@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,11 +13,12 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 from starlette.testclient import TestClient
 
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.people.records import Role
-from db.pool import Pool, create_pool
+from db.pool import Pool
 from review.accounts import settings_form
 from review.app import build_app
+from tests.support.pools import in_pool
 from tests.support.reviewing import ADDRESS, Visitor, add_person, settings_at
 from tests.support.running import Running
 from trials.jobs.backtest_job import run_backtest
@@ -42,12 +42,7 @@ QUESTION = "When are you open on weekdays?"
 
 def with_pool(engine: Running, work: Callable[[Pool], Awaitable[Value]]) -> Value:
     """What ``work`` returns for a pool with the owner's rights."""
-
-    async def run() -> Value:
-        async with create_pool(engine.url, size=2, application="test", role=None) as source:
-            return await work(source)
-
-    return asyncio.run(run())
+    return in_pool(engine.url, work, role=None)
 
 
 def stored_candidate(source: Pool, user_id: str, changes: Any) -> Awaitable[SettingsCandidate]:

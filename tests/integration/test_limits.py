@@ -16,7 +16,7 @@ from tasks.limits.rates import FleetRates, SharedRate, rate_of
 from tasks.limits.slots import Slots, slots_key
 from tasks.limits.upstream_limits import UpstreamLimits
 from tests.support.running import Running, eventually, running
-from tests.support.terminal import Shell
+from tests.support.terminal import Shell, shell_at
 from worker.adapters.system_clock import SystemClock
 from worker.settings.calls import Resource
 
@@ -32,16 +32,7 @@ def burst(per_minute: int) -> int:
 
 def shell_of(engine: Running, folder: Path) -> Shell:
     """A shell with the servers of an engine."""
-    settings = engine.runtime._settings
-    return Shell(
-        environment={
-            "PATH": "/usr/bin:/bin",
-            "LANG": "C.UTF-8",
-            "DATABASE_URL": engine.url,
-            "REDIS_URL": settings.redis_url.get_secret_value(),
-        },
-        folder=folder,
-    )
+    return shell_at(folder, DATABASE_URL=engine.url, REDIS_URL=engine.redis_url)
 
 
 async def test_processes_together_keep_a_limit_and_serve_in_order(redis_url: str) -> None:

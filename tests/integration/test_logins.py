@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,14 +12,14 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from structlog.testing import capture_logs
 
 from cli.stack import Stack
-from db import logins, migrate
-from db.logins import LOGINS, LoginState, Service
-from db.pool import create_pool
-from db.rights import SessionLogin, session_login
+from db.schema import logins, migrate
+from db.schema.logins import LOGINS, LoginState, Service
+from db.schema.rights import SessionLogin, session_login
 from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.support.browser.serving import serving
 from tests.support.fleet_signs import sign_fleet
+from tests.support.pools import in_pool
 from tests.support.running import eventually, running
 from tests.support.terminal import Shell
 from worker.errors import ConfigurationError
@@ -55,12 +54,7 @@ def service_url(url: str, service: Service) -> str:
 
 def look(url: str) -> SessionLogin:
     """What the login of a URL is."""
-
-    async def run() -> SessionLogin:
-        async with create_pool(url, size=1, application="test", role=None) as source:
-            return await session_login(source)
-
-    return asyncio.run(run())
+    return in_pool(url, session_login, role=None)
 
 
 @pytest.mark.usefixtures("without_logins")

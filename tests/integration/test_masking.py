@@ -41,7 +41,6 @@ def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterato
     environment = {
         "HUSHGATE_EMBEDDING_MODEL": "hash",
         "HUSHGATE_EMBEDDING_BASE_URL": sandbox.base_url,
-        "HUSHGATE_JUDGE_ENABLED": "true",
     }
     with running(database_url, redis_url, sandbox, **environment) as each:
         yield each

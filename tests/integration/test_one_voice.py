@@ -8,7 +8,6 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from itertools import count
 from typing import Final, cast
 
 import psycopg
@@ -17,71 +16,29 @@ from redis.asyncio import Redis
 
 from db.commits.known import Recorded, seen_event
 from db.commits.record import record_decision
-from db.conversation_owners import (
+from db.history.conversation_owners import (
     ConversationIds,
     OwnerCause,
-    Takeover,
     release_conversation,
     take_conversation,
 )
 from db.pool import Pool
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
-from tests.support.samples import event
+from tests.support.decided import CLOCK, new_event, reply_to, takeover
 from worker import conversation_endings
-from worker.adapters.system_clock import SystemClock
 from worker.cancellation import cancel_all
-from worker.model import Decision, DecisionKind, Event
+from worker.model import Decision, Event
 
-NUMBERS = count(1)
 REPLIES = "test:replies"
-CLOCK = SystemClock()
-INTERLEAVINGS: Final = 10_000
+INTERLEAVINGS: Final = 4_000
 AT_ONCE: Final = 24
 POINTS: Final = ("before_turn", "at_turn", "before_commit", "with_commit", "after_commit", "with_delivery")
 
 
-def new_event() -> Event:
-    """A message in a conversation of its own."""
-    number, now = next(NUMBERS), CLOCK.now()
-    return event(
-        event_id=f"e{number}",
-        entry_id=f"{number}-0",
-        conversation_id=f"c{number}",
-        message_id=f"m{number}",
-        created_at=now,
-        received_at=now,
-    )
-
-
 def replied(to: Event, changes: int) -> Decision:
     """A decision to reply that rests on this number of changes of the owner."""
-    now = CLOCK.now()
-    return Decision(
-        decision_id=CLOCK.new_id(now),
-        decided_at=now,
-        event=to,
-        kind=DecisionKind.RESPOND,
-        reason_code="REPLIED",
-        reason="every check passed",
-        confidence=1.0,
-        rules_version=1,
-        reply="a reply",
-        remember=True,
-        changes=changes,
-        held_until=now + timedelta(days=1),
-    )
-
-
-def takeover(of: Event) -> Takeover:
-    """A colleague takes the event's conversation for an hour."""
-    return Takeover(
-        user_id=of.user_id,
-        conversation_id=of.conversation_id,
-        people_until=CLOCK.now() + timedelta(hours=1),
-        changed_by="ann",
-        cause=OwnerCause.COMMAND,
-    )
+    return reply_to(to, changes=changes, held_until=CLOCK.now() + timedelta(days=1))
 
 
 def ids(of: Event) -> ConversationIds:
@@ -183,14 +140,7 @@ async def test_a_reply_made_before_a_takeover_and_its_release_is_not_sent(source
 async def test_an_agents_message_takes_a_conversation_once(source: Pool, shard: str) -> None:
     """Seen early and again at its turn: a release in between stays; on one stream or on one of several."""
     asked = new_event()
-    early = Takeover(
-        user_id=asked.user_id,
-        conversation_id=asked.conversation_id,
-        people_until=CLOCK.now() + timedelta(hours=1),
-        changed_by="ann",
-        cause=OwnerCause.AGENT_MESSAGE,
-        agent_entry=f"{asked.entry_id}{shard}",
-    )
+    early = takeover(asked, cause=OwnerCause.AGENT_MESSAGE, agent_entry=f"{asked.entry_id}{shard}")
     await take_conversation(source, early, CLOCK.now())
     await release_conversation(source, ids(asked), released_by="bo", now=CLOCK.now())
     await take_conversation(source, early, CLOCK.now())

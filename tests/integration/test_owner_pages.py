@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -12,11 +11,11 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.people.records import Role
-from db.pool import create_pool
 from review.owner import sentences
 from tests.support.audited import record, replied
+from tests.support.pools import in_pool
 from tests.support.review_world import World
 from tests.support.reviewing import Visitor, add_person, site
 from tests.support.samples import event
@@ -57,12 +56,7 @@ def owner(database_url: str, visitor: Callable[[], Visitor], world: World) -> Vi
 
 def in_force(url: str) -> Account:
     """The shop's settings."""
-
-    async def read() -> Account:
-        async with create_pool(url, size=1, application="test", role=None) as pool:
-            return await current_account(pool, SHOP)
-
-    return asyncio.run(read())
+    return in_pool(url, lambda pool: current_account(pool, SHOP), role=None)
 
 
 def form(account: Account, **changes: str) -> dict[str, str]:

@@ -39,7 +39,7 @@ FORM_FIELDS = frozenset(
 ) | {*sentences.FIELDS, *settings_form.PLAIN, *settings_form.PARTS}
 """Of every form of every page."""
 SENTENCE = re.compile(f"{START}[^{START}{END}]*{END}")
-NOT_FOR_READERS = frozenset({"health", "design"})
+NOT_FOR_READERS = frozenset({"health"})
 """Pages of programs and of developers."""
 SHOWN = [
     page for page in PAGES if page.methods == ("GET",) and not page.api and page.name not in NOT_FOR_READERS

@@ -12,11 +12,11 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from db import migrate
 from db.audit.decision_list import read_connection
 from db.connection import Connection
 from db.pool import create_pool, fetch_value
 from db.review_store import Store
+from db.schema import migrate
 from db.sessions.pooler import require_session
 from sandbox.server import SandboxHandle
 from tests.support.pgbouncer import pooled

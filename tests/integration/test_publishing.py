@@ -109,13 +109,6 @@ def test_what_is_no_event_is_refused_by_the_function(redis: Redis, sent: Any, sa
     assert stored(redis) == []
 
 
-def test_the_size_limit_of_the_function_is_an_argument(redis: Redis) -> None:
-    """For workers whose HUSHGATE_PAYLOAD_BYTES is not the default."""
-    publish(redis, GOOD | {"metadata": {"pad": "x" * 300_000}}, most_bytes=400_000)
-
-    assert len(stored(redis)) == 1
-
-
 def test_one_bad_event_keeps_a_whole_batch_back(redis: Redis) -> None:
     """The error names its place, counted from 0."""
     with pytest.raises(PayloadRejected) as refused:

@@ -62,10 +62,11 @@ def signed_in(visitors: Callable[[], Visitor], url: str) -> Visitor:
 
 
 def test_lists_are_of_the_replica_and_one_decision_of_the_primary(
-    caught_up: Replica, database_url: str
+    caught_up: Replica, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A decision that the replica lacks is not listed, its page opens, and sign-in works at once."""
-    environment = {"HUSHGATE_READ_DATABASE_URL": caught_up.url, "HUSHGATE_READ_LAG_S": "86400"}
+    environment = {"HUSHGATE_READ_DATABASE_URL": caught_up.url}
+    monkeypatch.setattr(read_replica, "MOST_LAG_S", 86_400.0)
     with site(database_url, **environment) as visitors:
         store(database_url, [old := decided()])
         caught_up.catch_up(database_url)
@@ -88,11 +89,12 @@ def test_lists_are_of_the_replica_and_one_decision_of_the_primary(
 
 
 def test_a_replica_that_is_behind_is_not_read(
-    caught_up: Replica, database_url: str, always_look: None
+    caught_up: Replica, database_url: str, always_look: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond the allowed lag lists come from the primary, and the change is one log line."""
     caught_up.replay(paused=True)
-    environment = {"HUSHGATE_READ_DATABASE_URL": caught_up.url, "HUSHGATE_READ_LAG_S": "0.000001"}
+    environment = {"HUSHGATE_READ_DATABASE_URL": caught_up.url}
+    monkeypatch.setattr(read_replica, "MOST_LAG_S", 0.000_001)
     try:
         with site(database_url, **environment) as visitors, capture_logs() as lines:
             store(database_url, [new := decided()])
@@ -149,7 +151,7 @@ def test_commands_read_lists_from_the_replica(
 ) -> None:
     """``decisions list`` shows what the replica has, and all of the primary without a replica."""
     monkeypatch.setenv("DATABASE_URL", database_url)
-    monkeypatch.setenv("HUSHGATE_READ_LAG_S", "86400")
+    monkeypatch.setattr(read_replica, "MOST_LAG_S", 86_400.0)
     caught_up.replay(paused=True)
     try:
         store(database_url, [new := decided()])
@@ -164,12 +166,14 @@ def test_commands_read_lists_from_the_replica(
     assert [str(new.decision_id) in each for each in found] == [False, True]
 
 
-def test_doctor_shows_the_replica_and_its_lag(caught_up: Replica, database_url: str) -> None:
+def test_doctor_shows_the_replica_and_its_lag(
+    caught_up: Replica, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A replica passes with its lag; one that stands still, and a server that is none, are warned of."""
 
-    def check(url: str, lag_s: float = 30.0) -> tuple[str, str]:
+    def check(url: str) -> tuple[str, str]:
         known = {"DATABASE_URL": database_url, "REDIS_URL": "redis://127.0.0.1:1/0"}
-        known |= {"OPENROUTER_API_KEY": "x", "OPENAI_API_KEY": "x", "HUSHGATE_READ_LAG_S": str(lag_s)}
+        known |= {"OPENROUTER_API_KEY": "x", "OPENAI_API_KEY": "x"}
         settings = Settings.model_validate(known | {"HUSHGATE_READ_DATABASE_URL": url})
         (found,) = replica_checks(settings)
         return found.state, found.found
@@ -179,7 +183,8 @@ def test_doctor_shows_the_replica_and_its_lag(caught_up: Replica, database_url: 
     caught_up.replay(paused=True)
     try:
         store(database_url, [decided()])
-        state, shown = check(caught_up.url, 0.000001)
+        monkeypatch.setattr(read_replica, "MOST_LAG_S", 0.000_001)
+        state, shown = check(caught_up.url)
     finally:
         caught_up.replay(paused=False)
     assert state == "warn"

@@ -42,7 +42,6 @@ def shell(engine: Running, redis_url: str, sandbox: SandboxHandle, tmp_path: Pat
         OPENROUTER_API_KEY="sandbox",
         OPENAI_BASE_URL=sandbox.base_url,
         OPENROUTER_BASE_URL=sandbox.base_url,
-        HUSHGATE_MODERATION_BASE_URL=sandbox.base_url,
     )
 
 

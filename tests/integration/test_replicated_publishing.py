@@ -33,7 +33,7 @@ from worker.errors import NotReplicated, PayloadRejected
 
 STREAM = "hushgate:events"
 ONE = Replication(replicas=1, wait_s=0.3)
-WAITING = {"HUSHGATE_PUBLISH_REPLICAS": "1", "HUSHGATE_PUBLISH_WAIT_S": "0.3"}
+WAITING = {"HUSHGATE_PUBLISH_REPLICAS": "1"}
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import asyncio
 import random
 from dataclasses import replace
 from datetime import timedelta
-from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -22,13 +21,11 @@ from tasks.sending.outgoing import REPLY, RETRACTION
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
 from tasks.sending.retractions import RETRACTION_ROWS
+from tests.support.decided import CLOCK, new_event, reply_to
 from tests.support.relays import stream_entries
-from tests.support.samples import assessment, event
-from worker.adapters.system_clock import SystemClock
-from worker.model import Decision, DecisionKind, Source, TraceContext
+from tests.support.samples import assessment
+from worker.model import Decision, Source, TraceContext
 
-CLOCK = SystemClock()
-NUMBERS = count(1)
 SIGNING_KEY = bytes(32)
 TRACE = TraceContext(trace_id="4b" * 16, span_id="7c" * 8, flags=1, state="v=1")
 NOTICE = "An AI answers here."
@@ -53,32 +50,14 @@ async def entries(redis: Redis, name: str = "reply") -> list[dict[str, Any]]:
 
 def reply(conversation: str = "", **changes: Any) -> Decision:
     """An approved reply that a model wrote, with a disclosure."""
-    number, now = next(NUMBERS), CLOCK.now()
-    asked = event(
-        event_id=f"entry-{number}",
-        entry_id=f"{number}-0",
-        user_id="fish & chips",
-        conversation_id=conversation or f"conversation-{number}",
-        message_id=f"message-{number}",
-        created_at=now,
-        received_at=now,
-    )
-    made = Decision(
-        decision_id=CLOCK.new_id(now),
-        decided_at=now,
-        event=asked,
-        kind=DecisionKind.RESPOND,
-        reason_code="REPLIED",
-        reason="every check passed",
-        confidence=0.7,
-        rules_version=1,
-        reply="From nine to six.",
+    asked = new_event(user_id="fish & chips")
+    made = reply_to(
+        replace(asked, conversation_id=conversation or asked.conversation_id),
         draft="From nine to six [1].",
         sources=(Source(number=1, passage_id="7#1", title="Opening hours"),),
         disclosure=NOTICE,
         models={"completion": "gpt-test", "judge": "other"},
         assessment=assessment(),
-        remember=True,
     )
     return replace(made, **changes)
 

@@ -11,13 +11,14 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from db import conservation, upkeep
 from db.audit.decision_list import read_connection
+from db.health import conservation
 from db.identifiers import uuid_at
 from db.pool import Pool, create_pool
 from db.retention.declared import RETENTION, STREAM_RETENTION
 from db.retention.kept import KeptBy
 from db.retention.steps import rows_due, sweep_step
+from db.schema import upkeep
 from tasks.retention.sweep import SweepPace, sweep
 from tasks.sending.outgoing import OUTGOING
 from tests.support.retention import SWEPT, keeping

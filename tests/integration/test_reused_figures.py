@@ -11,7 +11,9 @@ from selectolax.lexbor import LexborHTMLParser
 from uuid_utils.compat import uuid7
 
 from db.people.records import Role
-from review.dashboard import agreement_page, reused
+from review.agreement import page as agreement_page
+from review.figures import reused
+from tests.support import reviewing
 from tests.support.review_world import World
 from tests.support.reviewing import add_person, site
 
@@ -43,11 +45,12 @@ def test_slow_figures_are_kept_for_one_selection_of_one_right(
 ) -> None:
     """Other filters and people with other accounts get their own."""
     monkeypatch.setattr(reused, "SLOW_S", 0.0)
+    monkeypatch.setattr(reviewing, "FIGURES_REUSE_S", 60.0)
     shops = [f"reused-shop-{next(NUMBERS)}" for _ in range(2)]
     with (
         World(database_url, shops[0]) as first,
         World(database_url, shops[1]) as second,
-        site(database_url, HUSHGATE_REVIEW_FIGURES_REUSE_S="60") as visitors,
+        site(database_url) as visitors,
     ):
         leads = [visitors(), visitors()]
         for lead, shop in zip(leads, shops, strict=True):
@@ -69,10 +72,11 @@ def test_a_lead_who_writes_a_note_sees_it_on_the_dashboard(
 ) -> None:
     """What a person changed is counted again at once."""
     monkeypatch.setattr(reused, "SLOW_S", 0.0)
+    monkeypatch.setattr(reviewing, "FIGURES_REUSE_S", 60.0)
     shop = f"reused-shop-{next(NUMBERS)}"
     with (
         World(database_url, shop),
-        site(database_url, HUSHGATE_REVIEW_FIGURES_REUSE_S="60") as visitors,
+        site(database_url) as visitors,
     ):
         lead = visitors()
         lead.sign_in(add_person(database_url, Role.LEAD, account=shop))

@@ -19,7 +19,7 @@ from db.people.records import Role
 from tasks.webhooks.bodies import RolloutReturnedEntry
 from tests.support.review_world import World
 from tests.support.reviewing import Visitor, add_person, site, stored
-from trials.store.returned import digest_counts, fleet_figures
+from trials.store.returned import fleet_figures
 from worker.arms import place_of
 
 NUMBERS = count(1)
@@ -127,12 +127,6 @@ def returned_accounts(url: str) -> set[str]:
     return set(stored(url, fleet_figures)["rollouts_returned"])
 
 
-def digest_count(url: str, account: str) -> int:
-    """The rollouts of an account in the digest of today."""
-    since = datetime.now(UTC) - timedelta(days=1)
-    return int(stored(url, lambda connection: digest_counts(connection, (account,), since))["rollouts"])
-
-
 def reviewed(world: World, decision_id: UUID, at: datetime, ruling: str, chance: float | None) -> None:
     """A review from a sample, with the chance of being drawn; None: the reviewer chose the decision."""
     about = {"decision_id": decision_id, "decision_at": at, "user_id": world.account}
@@ -231,7 +225,6 @@ def test_the_result_is_in_plain_words_and_a_broken_bound_returns(
     assert "Decided: higher with the candidate" in after
     assert "Next step" not in after
     assert returned_accounts(database_url) == {world.account}
-    assert digest_count(database_url, world.account) == 1
     (event,) = rows("SELECT type, body FROM outgoing_events WHERE user_id = %s", world.account)
     entry = RolloutReturnedEntry.model_validate(event["body"])
     assert (event["type"], entry.rollout_id) == ("rollout.returned", str(rollout["id"]))

@@ -14,10 +14,11 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from db import accounts
-from db.pool import WORKER_ROLE, Pool, create_pool
+from db.account_settings import accounts
+from db.pool import WORKER_ROLE, Pool
 from tasks.entries.rulebooks import Rulebook
 from tasks.shards.clients import connect
+from tests.support.pools import in_pool
 from tests.support.replays import replay_differs
 from tests.support.running import Running, eventually
 from tests.support.terminal import Shell
@@ -46,12 +47,7 @@ TEXT = "When are you open?"
 
 def call(url: str, step: Callable[[Pool], Awaitable[Value]], role: str = "hushgate_reviewer") -> Value:
     """The value of a call with the rights of a role."""
-
-    async def run() -> Value:
-        async with create_pool(url, size=1, application="test", role=role) as source:
-            return await step(source)
-
-    return asyncio.run(run())
+    return in_pool(url, step, role=role)
 
 
 def shop_at(url: str) -> str:

@@ -15,9 +15,9 @@ from httpx2 import Response
 from typer.testing import CliRunner
 
 from cli.accounts.settings import app as accounts_command
-from db import accounts
+from db.account_settings import accounts
 from db.people.records import Person, Role
-from db.pool import create_pool
+from tests.support.pools import in_pool
 from tests.support.reviewing import ADDRESS, Visitor, add_person, site
 from worker.model import Account
 
@@ -56,20 +56,12 @@ def signed_in(visitor: Visitor, person: Person) -> Visitor:
 
 
 def store(url: str, user_id: str, **settings: object) -> int:
-    async def run() -> int:
-        async with create_pool(url, size=1, application="test", role=None) as source:
-            value = Account(user_id=user_id, version=0, **settings)  # type: ignore[arg-type]
-            return await accounts.store_account(source, value, changed_by="before")
-
-    return asyncio.run(run())
+    value = Account(user_id=user_id, version=0, **settings)  # type: ignore[arg-type]
+    return in_pool(url, lambda source: accounts.store_account(source, value, changed_by="before"), role=None)
 
 
 def in_force(url: str, user_id: str) -> Account:
-    async def run() -> Account:
-        async with create_pool(url, size=1, application="test", role=None) as source:
-            return await accounts.current_account(source, user_id)
-
-    return asyncio.run(run())
+    return in_pool(url, lambda source: accounts.current_account(source, user_id), role=None)
 
 
 def rules(user_id: str, page: str = "") -> str:

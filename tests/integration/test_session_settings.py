@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -12,24 +11,23 @@ import pytest
 from redis.asyncio import Redis
 
 from cli.doctor.rights import session_settings
-from db import logins, outbox
+from db import outbox
 from db.commits.record import record_decision
 from db.connection import Connection
-from db.conversation_owners import OwnerCause, Takeover, take_conversation
-from db.logins import LOGINS, Service
+from db.history.conversation_owners import take_conversation
 from db.outgoing.locked_batch import begun
 from db.pool import Pool, create_pool
 from db.review_store import Store
+from db.schema import logins
+from db.schema.logins import LOGINS, Service
 from sandbox.server import SandboxHandle
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
+from tests.support.decided import CLOCK, reply_to, takeover
 from tests.support.pgbouncer import pooled
 from tests.support.running import settings_of
 from tests.support.samples import event
-from worker.adapters.system_clock import SystemClock
-from worker.model import Decision, DecisionKind, Event
 
-CLOCK = SystemClock()
 REPLIES = "test:replies"
 DEFAULTS = {
     "default_transaction_isolation": "repeatable read",
@@ -66,22 +64,6 @@ def service_url(request: pytest.FixtureRequest, database_url: str) -> Iterator[s
             yield behind
 
 
-def replied(to: Event) -> Decision:
-    """A decision to reply."""
-    return Decision(
-        decision_id=CLOCK.new_id(to.created_at),
-        decided_at=to.created_at,
-        event=to,
-        kind=DecisionKind.RESPOND,
-        reason_code="REPLIED",
-        reason="every check passed",
-        confidence=1.0,
-        rules_version=1,
-        reply="a reply",
-        remember=True,
-    )
-
-
 async def test_a_takeover_after_the_relay_began_is_seen(
     service_url: str, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,7 +71,7 @@ async def test_a_takeover_after_the_relay_began_is_seen(
     now = CLOCK.now()
     asked = event(event_id="asked", conversation_id="raced", created_at=now, received_at=now)
     async with create_pool(service_url, size=2, application="test") as source:
-        await record_decision(source, replied(asked))
+        await record_decision(source, reply_to(asked))
 
         async def begun_before_takeover(connection: Connection, lock: str) -> bool:
             has_lock = await begun(connection, lock)
@@ -100,17 +82,6 @@ async def test_a_takeover_after_the_relay_began_is_seen(
         await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).drain()
 
     assert await redis.xlen(REPLIES) == 0
-
-
-def takeover(of: Event) -> Takeover:
-    """A colleague takes the event's conversation."""
-    return Takeover(
-        user_id=of.user_id,
-        conversation_id=of.conversation_id,
-        people_until=CLOCK.now() + timedelta(hours=1),
-        changed_by="ann",
-        cause=OwnerCause.COMMAND,
-    )
 
 
 def test_doctor_accepts_a_service_login_and_refuses_another_behind_a_pooler(

@@ -17,10 +17,11 @@ import psycopg
 import pytest
 
 from compliance.erasure.records import ErasureKind
-from db.pool import WORKER_ROLE, Pool, create_pool, fetch_rows
+from db.pool import WORKER_ROLE, Pool, fetch_rows
 from db.review_store import REVIEWER_ROLE
 from sandbox.server import SandboxHandle
 from tests.support import erasing
+from tests.support.pools import in_pool
 from tests.support.running import Running, eventually, settings_of
 from tests.support.terminal import Shell
 from trials.jobs.batch import BatchFound, TrialBatch, decide_batch
@@ -46,12 +47,7 @@ STOPS = {"flagged_keywords": ["weekdays"]}
 
 def call(url: str, work: Callable[[Pool], Awaitable[Value]], role: str | None = REVIEWER_ROLE) -> Value:
     """What ``work`` returns for a pool with the rights of a role."""
-
-    async def run() -> Value:
-        async with create_pool(url, size=1, application="test", role=role) as source:
-            return await work(source)
-
-    return asyncio.run(run())
+    return in_pool(url, work, role=role)
 
 
 def step(reason: str = "a test") -> Author:
@@ -440,7 +436,7 @@ def test_the_job_of_beat_runs_shadows(engine: Running, sandbox: SandboxHandle) -
     user_id = engine.account(documents=HOURS)
     shadow = started(engine.url, user_id, STOPS)
     engine.decide(user_id, QUESTION)
-    settings = settings_of(engine.url, engine.redis_url, sandbox, HUSHGATE_SHADOW_EVERY_S="0.1")
+    settings = settings_of(engine.url, engine.redis_url, sandbox)
 
     async def run() -> None:
         job = asyncio.create_task(run_shadows(settings))

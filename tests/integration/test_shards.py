@@ -272,6 +272,6 @@ def test_an_event_is_found_in_its_shard(redis: Redis) -> None:
     double(redis, STREAM)
     (later,) = append(redis, [payload("c", 1)])
 
-    found = find_entries(redis, STREAM, later, most_bytes=4096, progress=lambda *_: None)
+    found = find_entries(redis, STREAM, later, progress=lambda *_: None)
 
     assert [(later, EntryState.UNREAD)] == [(each.entry_id, each.state) for each in found]

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from itertools import count
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -26,20 +25,15 @@ from tasks.lanes.stream import connect
 from tasks.sending import once_stream
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
+from tests.support.decided import CLOCK, new_event, reply_to
 from tests.support.relays import none_sent
-from worker.adapters.system_clock import SystemClock
 from worker.errors import StorageUnavailable
 from worker.model import (
     Decision,
-    DecisionKind,
-    Event,
-    Scope,
     Source,
 )
 
-NUMBERS = count(1)
 REPLIES = "test:replies"
-CLOCK = SystemClock()
 
 
 @pytest.fixture
@@ -51,31 +45,7 @@ async def source(database_url: str) -> AsyncIterator[Pool]:
 
 def decision(*, at: datetime | None = None, reply: str | None = "a reply") -> Decision:
     """An approved reply to a new event."""
-    number, decided_at = next(NUMBERS), at or CLOCK.now()
-    event = Event(
-        event_id=f"e{number}",
-        entry_id=f"{number}-0",
-        user_id="account",
-        scope=Scope.CHAT,
-        conversation_id="c",
-        message_id=f"m{number}",
-        author_id="author",
-        text="hello",
-        created_at=decided_at,
-        received_at=decided_at,
-    )
-    return Decision(
-        decision_id=CLOCK.new_id(decided_at),
-        decided_at=decided_at,
-        event=event,
-        kind=DecisionKind.RESPOND,
-        reason_code="REPLIED",
-        reason="every check passed",
-        confidence=1.0,
-        rules_version=1,
-        reply=reply,
-        remember=True,
-    )
+    return reply_to(new_event(at=at, user_id="account", conversation_id="c"), at, reply=reply)
 
 
 def rows(url: str, table: str, event_id: str) -> int:

@@ -23,6 +23,7 @@ from cli.main import command_line
 from sandbox.server import SandboxHandle
 from tasks import maintenance
 from tasks.sending.outgoing import OUTGOING
+from tasks.stream_upkeep import figures
 from tasks.stream_upkeep.figures import StreamFigures, load_figures
 from tasks.stream_upkeep.sweep import sweep_streams
 from tasks.stream_upkeep.trimming import Keep, Trimmed, plan, trim
@@ -235,13 +236,14 @@ def settings_at(url: str, **environment: str) -> OutgoingStreamSettings:
     return OutgoingStreamSettings.model_validate({"REDIS_URL": url, **environment})
 
 
-def test_the_sweep_deletes_and_warns(redis: Redis, redis_url: str, filled: list[str]) -> None:
+def test_the_sweep_deletes_and_warns(
+    redis: Redis, redis_url: str, filled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of every outgoing stream: figures at each sweep, a warning with what to do above the limits."""
     redis.xgroup_create(STREAM, "channel", id="0")
     read(redis, "channel", 5)
-    settings = settings_at(
-        redis_url, HUSHGATE_STREAM_KEEP_DAYS="0.35", HUSHGATE_STREAM_WARN_ENTRIES="7"
-    )  # 8.4 hours
+    settings = settings_at(redis_url, HUSHGATE_STREAM_KEEP_DAYS="0.35")  # 8.4 hours
+    monkeypatch.setattr(figures, "WARN_ENTRIES", 7)
     with capture_logs() as logs:
         using(redis_url, lambda client: sweep_streams(client, settings))
     lines = [line for line in logs if line["event"] == "stream_swept"]

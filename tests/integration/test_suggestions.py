@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -16,8 +15,8 @@ import pytest
 from db.audit.suggestions import topic_key
 from db.commits.record import record_decision
 from db.people.records import Role
-from db.pool import create_pool
 from review.accounts import suggestions_page
+from tests.support.pools import in_pool
 from tests.support.reviewing import Visitor, add_person, site
 from tests.support.samples import assessment, event
 from tests.support.terminal import Shell
@@ -61,12 +60,7 @@ def decided(url: str, account: str, topics: tuple[str, ...], text: str = "Do you
         "assessment": assessment(action=Action.SILENCE, learning_suggestions=topics),
     }  # fmt: skip
     made = Decision(**values | changes)
-
-    async def store() -> None:
-        async with create_pool(url, size=1, application="test", role=None) as source:
-            await record_decision(source, made)
-
-    asyncio.run(store())
+    in_pool(url, lambda source: record_decision(source, made), role=None)
     return made.decision_id
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import structlog
 
-from db.conversation_owners import ConversationIds, OwnerCause, load_owner
+from db.history.conversation_owners import ConversationIds, OwnerCause, load_owner
 from db.pool import Pool, checkout
 from tasks.entries.rulebooks import Rulebooks
 from tasks.lanes.stream import WaitingEntry
@@ -71,7 +71,6 @@ def early(source: Pool, known: Account | None, *errors: Exception) -> EarlyTakeo
         Rulebooks(load, versions),
         now=lambda: NOW,
         refresh_clock=refresh_clock,
-        payload_bytes=10_000,
         work=Supervisor(),
     )
 

@@ -31,7 +31,7 @@ def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterato
 @pytest.fixture
 def embedding_engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
     """A fresh engine that searches by vectors too."""
-    environment = {"HUSHGATE_EMBEDDING_MODEL": "hash", "HUSHGATE_EMBEDDING_TIMEOUT_S": "2"}
+    environment = {"HUSHGATE_EMBEDDING_MODEL": "hash"}
     with running(database_url, redis_url, sandbox, **environment) as each:
         yield each
 

@@ -10,19 +10,19 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from uuid_utils.compat import uuid7
 
 from db.access_log import LogEntry, LoggedAction
-from db.answers.records import AnswerOutcome
-from db.answers.sending import AnsweredMessage, NewAnswer, store_answer
+from db.answers.sending import store_answer
 from db.answers.waiting import LISTED_FOR, list_waiting
 from db.commits.record import record_decision
-from db.conversation_owners import release_conversation
 from db.escalations.closing import close_due_escalations
+from db.history.conversation_owners import release_conversation
 from db.pool import Pool, checkout, create_pool
 from db.review_store import REVIEWER_ROLE
-from tests.integration.test_escalations import CLOCK, HOUR, agent_message, escalated, ids
+from tests.integration.test_escalations import agent_message, escalated, ids
+from tests.support.decided import CLOCK, HOUR, answer_to, silence_on
 from worker.model import Decision, DecisionKind, Escalation, EventType
+from worker.reasons import Reason
 
 SECOND = timedelta(seconds=1)
 
@@ -37,66 +37,24 @@ async def people(database_url: str) -> AsyncIterator[Pool]:
 def follow_up(of: Decision, at: datetime, **changes: Any) -> Decision:
     """The author's next message while people own the conversation."""
     asked = escalated(of.event.conversation_id).event
-    made = Decision(
-        decision_id=CLOCK.new_id(at),
-        decided_at=at,
-        event=asked,
-        kind=DecisionKind.IGNORE,
-        reason_code="OWNED_BY_PEOPLE",
-        reason="people own the conversation",
-        confidence=1.0,
-        rules_version=1,
-        escalation=Escalation(queue="general"),
-        remember=True,
-    )
+    queue = Escalation(queue="general")
+    made = silence_on(asked, Reason.OWNED_BY_PEOPLE, at, escalation=queue, remember=True)
     return replace(made, **changes)
 
 
 def deletion(of: Decision, at: datetime) -> Decision:
     """The author deletes a message."""
     event = replace(of.event, event_id=f"{of.event.event_id}-x", entry_id="9-9", text="")
-    event = replace(event, type=EventType.MESSAGE_DELETED)
-    return Decision(
-        decision_id=CLOCK.new_id(at),
-        decided_at=at,
-        event=event,
-        kind=DecisionKind.IGNORE,
-        reason_code="MESSAGE_DELETED",
-        reason="the author deleted it",
-        confidence=1.0,
-        rules_version=1,
-    )
+    return silence_on(replace(event, type=EventType.MESSAGE_DELETED), Reason.MESSAGE_DELETED, at)
 
 
 async def answer(
     people: Pool, to: Decision, at: datetime, *, text: str | None = "Hello", release: bool = False
 ) -> UUID:
     """A person answers or dismisses a message on the pages."""
-    event, answer_id = to.event, uuid7()
-    message = AnsweredMessage(
-        decision_id=to.decision_id,
-        decided_at=to.decided_at,
-        user_id=event.user_id,
-        conversation_id=event.conversation_id,
-        message_id=event.message_id,
-        scope=event.scope.value,
-    )
-    new = NewAnswer(
-        answer_id=answer_id,
-        message=message,
-        seen=None,
-        outcome=AnswerOutcome.DISMISSED if text is None else AnswerOutcome.WRITTEN,
-        text=text,
-        held=None,
-        person_id=None,
-        person="kim",
-        release=release,
-        people_until=at + HOUR,
-        rules_version=1,
-        checks={},
-    )
+    new = answer_to(to, text, at, release=release)
     assert await store_answer(people, new, at, logged=LogEntry(action=LoggedAction.ANSWER, person="kim"))
-    return answer_id
+    return new.answer_id
 
 
 async def waiting(people: Pool, of: Decision, now: datetime | None = None) -> list[UUID]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
-from itertools import count
+from typing import Any
 
 import psycopg
 import pytest
@@ -13,79 +13,39 @@ from psycopg.rows import dict_row
 from redis.asyncio import Redis
 
 from db.commits.record import record_decision
-from db.conversation_owners import OwnerCause, Takeover, take_conversation
+from db.history.conversation_owners import take_conversation
 from db.pool import Pool, create_pool
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
+from tests.support.decided import CLOCK, new_event, reply_to, silence_on, takeover
 from tests.support.relays import send_and_die
-from tests.support.samples import event
 from tests.support.webhooks import add_endpoint
-from worker import conversation_endings, endings
-from worker.adapters.system_clock import SystemClock
-from worker.model import Decision, DecisionKind, EventType
+from worker import conversation_endings
+from worker.model import Decision, EventType
 from worker.reasons import Reason
 
-CLOCK = SystemClock()
-NUMBERS = count(1)
 REPLIES = "test:replies"
 
 
-async def approved(source: Pool, **changes: object) -> Decision:
+async def approved(source: Pool, **changes: Any) -> Decision:
     """A stored reply that waits for delivery."""
-    number, now = next(NUMBERS), CLOCK.now()
-    asked = event(
-        event_id=f"e{number}", entry_id=f"{number}-0", conversation_id=f"c{number}", received_at=now
-    )
-    made = Decision(
-        decision_id=CLOCK.new_id(now),
-        decided_at=now,
-        event=asked,
-        kind=DecisionKind.RESPOND,
-        reason_code=Reason.REPLIED,
-        reason="every check passed",
-        confidence=0.9,
-        rules_version=1,
-        reply="From nine to five.",
-        remember=True,
-        **changes,  # type: ignore[arg-type]
-    )
+    made = reply_to(new_event(), **changes)
     await record_decision(source, made)
     return made
 
 
 async def delete_message(source: Pool, answered: Decision) -> Decision:
     """Commit the deletion of a message whose account wants its reply retracted."""
-    ending = endings.silent_ending(Reason.MESSAGE_DELETED, "the author deleted an earlier message")
-    now = CLOCK.now()
-    deletion = replace(
-        answered,
-        decision_id=CLOCK.new_id(now),
-        decided_at=now,
-        event=replace(
-            answered.event,
-            event_id=f"{answered.event.event_id}-deleted",
-            entry_id=f"{next(NUMBERS)}-1",
-            type=EventType.MESSAGE_DELETED,
-        ),
-        kind=DecisionKind.IGNORE,
-        reason_code=ending.reason_code,
-        reply=None,
-        remember=False,
-        retract_reply=True,
-    )
+    name = f"{answered.event.event_id}-deleted"
+    gone = replace(answered.event, event_id=name, entry_id=name, type=EventType.MESSAGE_DELETED)
+    deletion = silence_on(gone, Reason.MESSAGE_DELETED, retract_reply=True)
     await record_decision(source, deletion)
     return deletion
 
 
 async def take(source: Pool, of: Decision) -> None:
     """A colleague takes the conversation of a decision."""
-    taken = Takeover(
-        user_id=of.event.user_id,
-        conversation_id=of.event.conversation_id,
-        people_until=CLOCK.now() + conversation_endings.FOR_EVER,
-        changed_by="ann",
-        cause=OwnerCause.COMMAND,
-    )
+    taken = takeover(of.event, people_until=CLOCK.now() + conversation_endings.FOR_EVER)
     await take_conversation(source, taken, CLOCK.now())
 
 
@@ -181,4 +141,4 @@ async def test_webhooks_know_a_reply_that_was_recorded_after_its_cancelling(
         query = "SELECT body ->> 'text' AS text, withdrawn FROM outgoing_events WHERE key = %s AND type = %s"
         rows = owner.execute(query, (str(made.decision_id), "reply.created")).fetchall()
 
-    assert rows == [{"text": "An AI writes.\n\nFrom nine to five.", "withdrawn": withdrawn}]
+    assert rows == [{"text": "An AI writes.\n\nFrom nine to six.", "withdrawn": withdrawn}]

@@ -24,7 +24,7 @@ from cli.demo.seed import Origin
 from cli.deployment.loopback import free_address
 from cli.stack import Stack, start_watch
 from cli.stack.fleet import MOST_FAILED_STARTS, REVIEW, Fleet, fleet
-from db import accounts
+from db.account_settings import accounts
 from db.pool import create_pool
 from tests.support.running import eventually
 from tests.support.seeding import seed_document

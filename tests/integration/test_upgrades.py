@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from cli.stack import Stack
-from db import migrate
 from db.backup.dump import restore_database
+from db.schema import migrate
 from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.support.migration_rules import VERSIONS, problems, reason, watched

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from db.database_clock import KEPT_S, DatabaseClock
+from db.health.database_clock import KEPT_S, DatabaseClock
 from db.pool import Pool, create_pool, fetch_rows
 from tasks.webhooks.poller import fleet_poller
 from tests.support.webhooks import Receiver, add_endpoint, add_events, new_account, receiving

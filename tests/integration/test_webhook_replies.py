@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
-from itertools import count
 from typing import Any, cast
 from uuid import UUID
 
@@ -18,10 +17,8 @@ from jsonschema import Draft202012Validator
 from redis.asyncio import Redis
 
 from db.commits.record import record_decision
-from db.conversation_owners import (
+from db.history.conversation_owners import (
     ConversationIds,
-    OwnerCause,
-    Takeover,
     release_conversation,
     take_conversation,
 )
@@ -34,16 +31,14 @@ from tasks.sending.replies import REPLY_ROWS
 from tasks.sending.retractions import RETRACTION_ROWS
 from tasks.webhooks.bodies import webhook_schema
 from tasks.webhooks.poller import WebhookPoller
-from tests.support.samples import assessment, event
+from tests.support.decided import HOUR, new_event, reply_to, takeover
+from tests.support.samples import assessment
 from tests.support.webhooks import LOGGED, Clock, Receiver, add_endpoint, hang, new_account, receiving
-from worker.adapters.system_clock import SystemClock
 from worker.adapters.webhook_sender import WebhookSender, look_up
 from worker.model import Decision, DecisionKind, Escalation, EventType, TraceContext
 from worker.reasons import Reason
 from worker.webhooks.types import WebhookType
 
-NUMBERS = count(1)
-NEW_ID = SystemClock().new_id
 RETRACT = """
     INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
                              created_at, not_before)
@@ -65,30 +60,13 @@ class Setting:
 
     def decision(self, **changes: Any) -> Decision:
         """An approved reply in a conversation of its own."""
-        number, now = next(NUMBERS), self.clock.now()
-        asked = event(
-            event_id=f"event-{number}",
-            entry_id=f"{number}-0",
-            user_id=self.account,
-            conversation_id=f"conversation-{number}",
-            message_id=f"message-{number}",
-            created_at=now,
-            received_at=now,
-        )
-        made = Decision(
-            decision_id=NEW_ID(now),
-            decided_at=now,
-            event=asked,
-            kind=DecisionKind.RESPOND,
-            reason_code="REPLIED",
-            reason="every check passed",
-            confidence=0.7,
-            rules_version=1,
-            reply="From nine to six.",
+        now = self.clock.now()
+        made = reply_to(
+            new_event(at=now, user_id=self.account),
+            now,
             draft="From nine to six [1].",
             models={"completion": "gpt-test"},
             assessment=assessment(),
-            remember=True,
         )
         return replace(made, **changes)
 
@@ -118,14 +96,8 @@ class Setting:
 
     async def take(self, made: Decision) -> None:
         """People take the conversation for an hour."""
-        takeover = Takeover(
-            user_id=self.account,
-            conversation_id=made.event.conversation_id,
-            people_until=self.clock.now() + timedelta(hours=1),
-            changed_by="ann",
-            cause=OwnerCause.COMMAND,
-        )
-        await take_conversation(self.source, takeover, self.clock.now())
+        now = self.clock.now()
+        await take_conversation(self.source, takeover(made.event, people_until=now + HOUR), now)
 
     def retract(self, made: Decision) -> None:
         """A reviewer takes the reply back; the undo window is a minute."""

@@ -12,7 +12,7 @@ from typing import Final
 from playwright.sync_api import Browser
 
 from cli.stack import Stack
-from db import migrate
+from db.schema import migrate
 from tests.snapshots.camera import Camera, camera
 from tests.snapshots.rows import Seeded, seed
 from tests.snapshots.state import FILE, Look, store

@@ -20,6 +20,7 @@ from db.retention.limits import store_limits
 from tests.conftest import create_database, database_at
 from tests.support.auditing import ago, decided, store
 from tests.support.erasing import KEY
+from tests.support.pools import in_pool
 from worker.model import Decision
 from worker.settings import RetentionSettings
 
@@ -49,12 +50,11 @@ def append(
     former: frozenset[str] = frozenset(),
 ) -> Appended:
     """One run with the rights of the log."""
-
-    async def run() -> Appended | None:
-        async with create_pool(url, size=1, application="test", role=AUDIT_ROLE) as source:
-            return await append_new(source, signer, at or datetime.now(UTC), since, former)
-
-    appended = asyncio.run(run())
+    appended = in_pool(
+        url,
+        lambda source: append_new(source, signer, at or datetime.now(UTC), since, former),
+        role=AUDIT_ROLE,
+    )
     assert appended is not None
     return appended
 

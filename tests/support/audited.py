@@ -11,7 +11,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from db.commits.record import record_decision
-from db.conversations import PostgresConversations
+from db.history.conversations import PostgresConversations
 from db.identifiers import uuid_at
 from db.pool import create_pool
 from tests.support.samples import event

@@ -11,12 +11,12 @@ from uuid import uuid4
 
 from db import dead_letters
 from db.dead_letters import DeadLetter
-from db.pool import create_pool
 from db.repair.model import Breach
 from tasks.lanes.stream import EntryGrant, Lanes
 from tasks.publishing.publish import append
 from tasks.shards.clients import connect
 from tasks.shards.layout import lane_of
+from tests.support.pools import in_pool
 from tests.support.repairs import (
     ESCALATIONS,
     REPLIES,
@@ -112,12 +112,7 @@ def bury(world: World, entry_id: str, *, accepted: bool = True) -> None:
     raw = json.dumps({"user_id": "acme", "conversation_id": "c"}).encode()
     at = datetime.now(UTC)
     letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=len(raw), why=why, at=at)
-
-    async def run() -> None:
-        async with create_pool(world.url, size=1, application="test") as source:
-            await dead_letters.store_letter(source, letter)
-
-    asyncio.run(run())
+    in_pool(world.url, lambda source: dead_letters.store_letter(source, letter))
 
 
 def event_decided_twice(world: World) -> set[str]:

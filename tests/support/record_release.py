@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from cli.stack import Stack
-from db import accounts, migrate, upkeep
+from db.account_settings import accounts
 from db.backup.dump import dump_database
 from db.escalations.closing import close_due_escalations
 from db.pool import Pool, create_pool
+from db.schema import migrate, upkeep
 from sandbox.server import SandboxHandle, start
 from tasks.retention.sweep import sweep
 from tests.support.conversing import HOURS, QUESTION

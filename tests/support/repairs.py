@@ -21,7 +21,7 @@ from redis import Redis
 from cli.events import repair
 from cli.stack import Stack
 from db.commits.record import record_decision
-from db.conversation_owners import ConversationIds, release_conversation
+from db.history.conversation_owners import ConversationIds, release_conversation
 from db.pool import create_pool
 from db.repair.model import Breach, FoundBreach
 from db.webhooks.queue import fan_out
@@ -36,6 +36,7 @@ from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import connect
 from tasks.shards.layout import ShardStream
 from tests.conftest import create_database, database_at
+from tests.support.pools import in_pool
 from tests.support.samples import event as sample
 from tests.support.terminal import Ended, Shell
 from tests.support.webhooks import add_endpoint
@@ -132,12 +133,7 @@ def record(world: World, **changes: Any) -> Decision:
         "reply": "a reply", "remember": True,
     }  # fmt: skip
     made = Decision(**values | changes)
-
-    async def run() -> None:
-        async with create_pool(world.url, size=1, application="test") as source:
-            await record_decision(source, made)
-
-    asyncio.run(run())
+    in_pool(world.url, lambda source: record_decision(source, made))
     return made
 
 
@@ -182,12 +178,7 @@ def deliver(world: World) -> None:
 
 def subscribe(world: World) -> None:
     """An endpoint that receives every type of event of the account."""
-
-    async def run() -> None:
-        async with create_pool(world.url, size=1, application="test", role=None) as source:
-            await add_endpoint(source, "acme", "https://example.org/hooks")
-
-    asyncio.run(run())
+    in_pool(world.url, lambda source: add_endpoint(source, "acme", "https://example.org/hooks"), role=None)
 
 
 def delivered(world: World) -> Decision:

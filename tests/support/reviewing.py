@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any, TypeVar
 
+import pytest
 from httpx2 import Response
 from starlette.testclient import TestClient
 from uuid_utils.compat import uuid7
@@ -20,12 +21,15 @@ from db.people.records import Person, Role, RoleGrant
 from db.review_store import Store
 from review.app import build_app
 from review.auth import passwords
-from review.first_run.services import FirstRunServices
+from review.figures import reused
 from review.queues import queue_filler
+from review.services.first_run import FirstRunServices
 from worker.settings import ReviewSettings
 
 Value = TypeVar("Value")
 ADDRESS = "https://127.0.0.1"
+FIGURES_REUSE_S = 0.0
+"""Each page counts its figures again, however slow the machine is."""
 PASSWORD = "a long enough password"
 NUMBERS = count(1)
 CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
@@ -34,7 +38,6 @@ CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
 def settings_at(url: str, **environment: str) -> ReviewSettings:
     """Settings of review pages on this database."""
     known = {"DATABASE_URL": url, "REDIS_URL": "redis://127.0.0.1:1/0", "HUSHGATE_REVIEW_URL": ADDRESS}
-    known["HUSHGATE_REVIEW_FIGURES_REUSE_S"] = "0"
     return ReviewSettings.model_validate(known | environment)
 
 
@@ -126,7 +129,8 @@ def site(url: str, **environment: str) -> Iterator[Callable[[], Visitor]]:
 def site_with(first_run: FirstRunServices, url: str, **environment: str) -> Iterator[Callable[[], Visitor]]:
     """The same with services for the first steps."""
     app = build_app(settings_at(url, **environment), first_run=first_run)
-    with TestClient(app, base_url=ADDRESS) as client:
+    with pytest.MonkeyPatch.context() as patch, TestClient(app, base_url=ADDRESS) as client:
+        patch.setattr(reused, "REUSE_S", FIGURES_REUSE_S)
 
         def visitor() -> Visitor:
             return Visitor(_jar(client, app))

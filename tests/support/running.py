@@ -16,7 +16,7 @@ import psycopg
 from psycopg.rows import dict_row
 from redis import Redis
 
-from db import accounts
+from db.account_settings import accounts
 from db.pool import create_pool
 from sandbox.server import SandboxHandle
 from tasks.publishing.publish import append

@@ -6,17 +6,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from itertools import count
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 from psycopg.rows import dict_row
 from redis.asyncio import Redis
 
 from db.access_log import LogEntry, LoggedAction
-from db.answers.records import AnswerOutcome
-from db.answers.sending import AnsweredMessage, NewAnswer, store_answer
+from db.answers.sending import store_answer
 from db.commits.record import record_decision
 from db.pool import WORKER_ROLE, Pool, create_pool
 from db.review_store import REVIEWER_ROLE
@@ -24,16 +22,12 @@ from tasks.lanes.stream import connect
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
 from tasks.sending.retractions import RETRACTION_ROWS
+from tests.support.decided import CLOCK, HOUR, NUMBERS, answer_to, new_event, reply_to, silence_on
 from tests.support.relays import send_and_die
-from tests.support.samples import event
-from worker.adapters.system_clock import SystemClock
 from worker.model import Decision, DecisionKind, Escalation, EventType, HeldDraft, HeldKind
 from worker.reasons import Reason
 
-CLOCK = SystemClock()
-NUMBERS = count(1)
 REPLIES, RETRACTIONS = "test:replies", "test:retractions"
-HOUR = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,29 +41,17 @@ class Shop:
 
     async def escalated(self, notice: str | None = "A colleague will answer here.") -> Decision:
         """A message that people must answer; its author gets the text at a handoff."""
-        number, now = next(NUMBERS), CLOCK.now()
-        asked = event(
-            event_id=f"deleted-{number}",
-            entry_id=f"{number}-0",
-            user_id="corner-shop",
-            conversation_id=f"deleted-{number}",
-            message_id=f"message-{number}",
-            received_at=now,
-        )
-        made = Decision(
-            decision_id=CLOCK.new_id(now),
-            decided_at=now,
-            event=asked,
+        now = CLOCK.now()
+        made = reply_to(
+            new_event("deleted", user_id="corner-shop"),
+            now,
             kind=DecisionKind.ESCALATE,
             reason_code=Reason.MODEL_ESCALATED,
-            reason="a person must answer",
-            confidence=0.3,
-            rules_version=1,
+            reply=None,
             escalation=Escalation(handoff_text=notice),
             held=(HeldDraft(kind=HeldKind.DRAFT, text="From nine to six."),),
             held_until=now + HOUR,
             people_until=now + HOUR,
-            remember=True,
         )
         await record_decision(self.workers, made)
         return made
@@ -82,45 +64,14 @@ class Shop:
         gone = replace(
             made.event, event_id=f"gone-{number}", entry_id=f"{number}-1", type=EventType.MESSAGE_DELETED
         )
-        deletion = Decision(
-            decision_id=CLOCK.new_id(now),
-            decided_at=now,
-            event=gone,
-            kind=DecisionKind.IGNORE,
-            reason_code=Reason.MESSAGE_DELETED,
-            reason="the author deleted an earlier message",
-            confidence=1.0,
-            rules_version=1,
-            retract_reply=retract,
-        )
+        deletion = silence_on(gone, Reason.MESSAGE_DELETED, now, retract_reply=retract)
         await record_decision(self.workers, deletion)
         return deletion
 
     async def answer(self, made: Decision, text: str | None = "Your order left on Monday.") -> UUID:
         """A person answers, or dismisses without a text."""
         now = CLOCK.now()
-        message = AnsweredMessage(
-            decision_id=made.decision_id,
-            decided_at=made.decided_at,
-            user_id=made.event.user_id,
-            conversation_id=made.event.conversation_id,
-            message_id=made.event.message_id,
-            scope=made.event.scope.value,
-        )
-        new = NewAnswer(
-            answer_id=uuid4(),
-            message=message,
-            seen=None,
-            outcome=AnswerOutcome.DISMISSED if text is None else AnswerOutcome.WRITTEN,
-            text=text,
-            held=None,
-            person_id=None,
-            person="kim",
-            release=False,
-            people_until=now + HOUR,
-            rules_version=1,
-            checks={},
-        )
+        new = answer_to(made, text, now)
         await store_answer(self.people, new, now, logged=LogEntry(action=LoggedAction.ANSWER, person="kim"))
         return new.answer_id
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 import structlog
 
-from db.accounts import FALLBACKS, account_from_row
+from db.account_settings.accounts import FALLBACKS, account_from_row
 from tests.support.samples import account
 
 

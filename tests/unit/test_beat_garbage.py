@@ -31,7 +31,7 @@ SETTINGS: Final = {
     "OPENAI_API_KEY": "none",
     "OPENROUTER_API_KEY": "none",
     "HUSHGATE_ALERTS_EVERY_S": "0",
-    "HUSHGATE_SHADOW_EVERY_S": "0",
+    "HUSHGATE_FEATURES": "none",
 }
 
 

@@ -11,7 +11,6 @@ import pytest
 from babel.messages.catalog import Catalog, Message
 from jinja2 import DictLoader
 
-from review import wording
 from review.http import templating
 from review.languages import gettext, ngettext
 from review.languages.catalogues import LANGUAGES, LOCALES, fits, read_catalogue, usable_part
@@ -19,6 +18,7 @@ from review.languages.choice import choose_language, choose_zone
 from review.languages.pseudo_locale import PSEUDO, pseudo_text
 from review.languages.reader import NO_READER, PageReader, answer_in
 from review.languages.times import PATTERNS, clock_time_element, exact_time_element, time_element
+from review.words import decisions as wording
 from tools import catalogues
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)

@@ -15,14 +15,14 @@ from db.figures.dashboard import DashboardFigures
 from db.figures.goals import FigureGoal, GoalMeasure
 from db.figures.notes import Happening
 from db.figures.parts import CountMeasure, Dimension, PartCount
+from review.charts.svg_file import plot_file
 from review.dashboard.contributions import change_view, largest_change
 from review.dashboard.dashboard_view import compare_figures
 from review.dashboard.drawings import DashboardPlots
 from review.dashboard.events import number_events, place_events
-from review.dashboard.ranges import Range, parse_range
 from review.dashboard.rates import Rate, StepCount, draw_rates, rate_counts
-from review.dashboard.summary import SUMS
-from review.dashboard.svg_file import plot_file
+from review.figures.ranges import Range, parse_range
+from review.figures.summary import SUMS
 
 NOW = datetime(2026, 11, 22, 14, 25, tzinfo=UTC)
 HOUR = timedelta(hours=1)

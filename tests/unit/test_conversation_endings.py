@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
 
+from tests.support.decided import reply_to
 from tests.support.samples import NOW, account, event
 from worker import conversation_endings
 from worker.model import (
     AI_ONLY,
     ConversationState,
-    Decision,
     DecisionKind,
     EventType,
     NewerEvent,
@@ -193,20 +192,7 @@ def test_the_idle_time_of_an_escalation_begins_in_business_hours(
 
 def test_a_decision_whose_reply_came_too_late_keeps_everything_else() -> None:
     """Its cost and its history line stay; reply, draft and sources go."""
-    before = Decision(
-        decision_id=UUID(int=1),
-        decided_at=NOW,
-        event=event(),
-        kind=DecisionKind.RESPOND,
-        reason_code=Reason.REPLIED,
-        reason="every check passed",
-        confidence=0.7,
-        rules_version=3,
-        reply="From nine to six.",
-        draft="From nine to six [1].",
-        remember=True,
-        changes=2,
-    )
+    before = reply_to(event(), NOW, draft="From nine to six [1].", changes=2)
     after = conversation_endings.without_reply(before)
 
     assert (after.kind, after.reason_code) == (DecisionKind.IGNORE, Reason.TAKEN_OVER)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cli.assess.conversation_figures import all_decided, figure_rows, kind_rows, sent_kind
 from cli.assess.conversation_fleet import MeasuredPolicy
 from cli.assess.conversation_runs import MeasuredRun, RunResult
-from db.conversation_sets import QuestionEnding
+from db.history.conversation_sets import QuestionEnding
 from sandbox.cases import Case, DraftKind, Writes
 
 POLICY = MeasuredPolicy(label="default", setting=None)

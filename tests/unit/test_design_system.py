@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from features.feature import parts
+from review.http.icons import icon, icon_names
 from review.http.static_files import STATIC
-from review.shell import navigation, palette
-from review.shell.colours import DECORATIVE, PAIRS, MeasuredPair, colours, contrast, measured
-from review.shell.icons import icon, icon_names
+from review.shell import navigation
+from tests.support.colours import DECORATIVE, PAIRS, MeasuredPair, colours, contrast, measured
 
 REVIEW = STATIC.parent
 TEMPLATES = sorted(
@@ -42,9 +42,9 @@ def test_contrast_is_the_ratio_of_wcag(one: str, other: str, ratio: float) -> No
 
 
 def test_every_icon_that_pages_name_is_in_the_sprite() -> None:
-    """In templates and in the tables of navigation and palette."""
+    """In templates and in the table of the navigation."""
     named = {name for path in TEMPLATES for name in re.findall(r'icon\("([\w-]+)"\)', _text(path))}
-    named |= {link.icon for link in navigation.LINKS} | {page.icon for page in palette.OTHER_PAGES}
+    named |= {link.icon for link in navigation.LINKS}
 
     assert named <= set(icon_names())
 

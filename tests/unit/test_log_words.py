@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from db.access_log import LoggedAction
-from review.access_log import wording
+from review.words import access_log as wording
 
 
 def test_every_action_has_words_of_its_own() -> None:

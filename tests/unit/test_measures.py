@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.dashboard.measures import kappa
+from review.agreement.kappa import kappa
 from worker.statistics.shares import Z, weighted, wilson
 
 NEAR = Fraction(1, 10**9)

@@ -15,8 +15,8 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from cli.deployment.metrics import HEAD
-from db.conservation import Balance
 from db.fleet.figures import StoredFigures
+from db.health.conservation import Balance
 from tasks.fleet.state import FleetState, ShardState, StreamState, imbalance_of
 from tasks.metrics import names
 from tasks.metrics.endpoint import serve_metrics

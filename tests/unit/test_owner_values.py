@@ -8,14 +8,14 @@ import pytest
 
 from db.people.records import ADMINISTERING, Role
 from review.access import RIGHTS, Right
-from review.accounts.problem_wording import problem_wording
 from review.owner import what_if
-from review.owner.durations import TimeUnit, as_number_and_unit, duration_s
 from review.owner.held_reasons import FAMILIES, held_groups
 from review.owner.home_page import owned_account
 from review.owner.presets import PRESETS, PresetName, preset_changes, preset_of
 from review.owner.sentences import account_from_sentences, form_of_account
 from review.owner.sentences_page import WEEKDAYS
+from review.typed.durations import TimeUnit, as_number_and_unit, duration_s
+from review.words.problems import problem_wording
 from worker.account_settings import changed
 from worker.model import Account, Weekday
 from worker.reasons import ReasonFamily

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from review.dashboard.intervals import interval
-from review.dashboard.plots import PlotData, Series, lines, share_lines, spark, stacked
-from review.dashboard.scales import compact, duration, log_ticks, ticks, time_marks
-from review.dashboard.svg import PATTERNS, tag
+from review.charts.intervals import interval
+from review.charts.plots import PlotData, Series, lines, share_lines, spark, stacked
+from review.charts.scales import compact, duration, log_ticks, ticks, time_marks
+from review.charts.svg import PATTERNS, tag
 from worker.statistics.shares import wilson
 
 HOSTILE = "<script>alert(1)</script>\"'&amp;]]>"

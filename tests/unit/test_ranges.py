@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.dashboard.ranges import BadRange, parse_range
+from review.figures.ranges import BadRange, parse_range
 
 NOW = datetime(2026, 11, 22, 14, 25, tzinfo=UTC)
 HOUR = timedelta(hours=1)

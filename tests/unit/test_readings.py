@@ -10,7 +10,7 @@ from review.decision.grounds import ShownPassage
 from review.decision.highlights import quoted_html
 from review.decision.notices import notices
 from review.decision.reading import FACTS, VERDICTS, quoted_grounds, shown_reading
-from review.wording import DRAFT_PROBLEMS
+from review.words.decisions import DRAFT_PROBLEMS
 from worker.assessment import ReadingOutcome
 from worker.assessment.reading.facts import Fact
 from worker.model import Quote, Verdict

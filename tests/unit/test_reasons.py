@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from cli.deployment.config import REASONS_HEAD
-from review import reason_labels, wording
+from review.words import decisions as wording
+from review.words import reasons as reason_labels
 from worker.reasons import reasons_table
 
 

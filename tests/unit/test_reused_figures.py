@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 
-import pytest
-
-from review.dashboard.reused import ReusedFigures
+from review.figures.reused import ReusedFigures
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -43,7 +41,7 @@ async def _value(figures: ReusedFigures, count: Count) -> object:
 
 async def test_people_who_ask_at_once_share_one_count() -> None:
     """Ten people who open the dashboard run one query; one who leaves does not end it for the others."""
-    figures, count = ReusedFigures(reuse_s=60.0), Count()
+    figures, count = ReusedFigures(), Count()
     tasks = await asked(figures, count, 10)
     tasks[0].cancel()
     count.released.set()
@@ -55,7 +53,7 @@ async def test_people_who_ask_at_once_share_one_count() -> None:
 
 async def test_a_failed_count_fails_for_all_that_wait_and_is_repeated() -> None:
     """The failure is not kept."""
-    figures, count = ReusedFigures(reuse_s=60.0), Count(KeyError("a bug"))
+    figures, count = ReusedFigures(), Count(KeyError("a bug"))
     tasks = await asked(figures, count, 2)
     count.released.set()
     failed = await asyncio.gather(*tasks, return_exceptions=True)
@@ -67,7 +65,7 @@ async def test_a_failed_count_fails_for_all_that_wait_and_is_repeated() -> None:
 
 async def test_after_a_change_nothing_counted_before_is_shown() -> None:
     """A request after the change counts anew, also while the earlier count is under way."""
-    figures, count = ReusedFigures(reuse_s=60.0), Count()
+    figures, count = ReusedFigures(), Count()
     (before,) = await asked(figures, count, 1)
     figures.forget()
     (after,) = await asked(figures, count, 1)
@@ -77,10 +75,9 @@ async def test_after_a_change_nothing_counted_before_is_shown() -> None:
     assert count.runs == 2
 
 
-@pytest.mark.parametrize("reuse_s", [0.0, 60.0])
-async def test_quick_figures_are_counted_for_each_request(reuse_s: float) -> None:
+async def test_quick_figures_are_counted_for_each_request() -> None:
     """Only figures that took long are kept."""
-    figures, count = ReusedFigures(reuse_s=reuse_s), Count()
+    figures, count = ReusedFigures(), Count()
     count.released.set()
 
     assert [await _value(figures, count), await _value(figures, count)] == [1, 2]

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from db.audit.settings_snapshot import SettingsVersion
-from review import wording
 from review.decision.clauses import ExplanationFacts
 from review.decision.explanation import SENTENCES, explain
 from review.decision.margin import Margin
 from review.decision.notices import notices
+from review.words import decisions as wording
 from worker.model import AttemptOutcome, Combination, FailurePolicy
 from worker.reasons import Reason
 from worker.rules.model import MatchMethod

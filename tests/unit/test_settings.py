@@ -118,11 +118,68 @@ def test_publishing_needs_redis_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load(StreamSettings).stream == "hushgate:events"
 
 
+@pytest.mark.parametrize(
+    ("stream", "expected"),
+    [("hushgate:events", "hushgate"), ("eu:shop:events", "eu:shop"), ("shop", "shop")],
+)
+def test_outgoing_streams_stand_beside_the_stream_of_events(stream: str, expected: str) -> None:
+    """One variable names all streams of an installation."""
+    known = load(StreamSettings, {"REDIS_URL": GOOD["REDIS_URL"], "HUSHGATE_STREAM": stream})
+
+    assert known.reply_stream == f"{expected}:replies"
+    assert known.retraction_stream == f"{expected}:retractions"
+    assert known.escalation_stream == f"{expected}:escalations"
+
+
 def test_reading_the_audit_needs_postgres_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """DATABASE_URL is enough."""
     monkeypatch.setenv("DATABASE_URL", GOOD["DATABASE_URL"])
 
     assert load(DatabaseSettings).database_url.get_secret_value() == GOOD["DATABASE_URL"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("HUSHGATE_LMM_MODEL", "do you mean HUSHGATE_LLM_MODEL?"),
+        ("HUSHGATE_SIGNIN_KEY_FILE", "do you mean HUSHGATE_SIGNING_KEY?"),
+        ("HUSHGATE_XYZ", "there is no such variable"),
+    ],
+)
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_misspelt_variable_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, name: str, said: str, in_file: bool
+) -> None:
+    """Its value would have no effect; also for a command that needs another variable only."""
+    monkeypatch.setenv("REDIS_URL", GOOD["REDIS_URL"])
+    if in_file:
+        Path(".env").write_text(f"{name}=hunter7\n")
+    else:
+        monkeypatch.setenv(name, "hunter7")
+    with pytest.raises(ConfigurationError) as caught:
+        load(StreamSettings)
+
+    assert said in str(caught.value)
+    assert f"  {name}: there is no such variable" in str(caught.value)
+    assert "hunter" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HUSHGATE_LMM_MODEL", ""),
+        ("HUSHGATE_IMAGE", "registry/hushgate:1"),
+        ("HUSHGATE_REVIEW_SERVICE_HOST", "10.0.0.1"),
+        ("HUSHGATE_PORT", "tcp://10.0.0.1:8085"),
+        ("HUSHGATE_GATEWAY_PORT_8086_TCP_ADDR", "10.0.0.1"),
+    ],
+)
+def test_variables_of_others_are_left_alone(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    """Empty ones, those of Compose files, and those that Kubernetes sets for a service named hushgate."""
+    monkeypatch.setenv("REDIS_URL", GOOD["REDIS_URL"])
+    monkeypatch.setenv(name, value)
+
+    assert load(StreamSettings).redis_url.get_secret_value() == GOOD["REDIS_URL"]
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -158,6 +215,7 @@ def test_the_example_names_every_variable_once() -> None:
     named = re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
 
     assert named == [field.alias for field in FIELDS.values()]
+    assert named[:4] == ["DATABASE_URL", "REDIS_URL", "OPENAI_API_KEY", "OPENROUTER_API_KEY"]
 
 
 def test_the_example_filled_in_loads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Navigation, appearance and the part of the palette that needs no database."""
+"""Navigation and appearance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from db.people.records import Role
 from review.access import RIGHTS, Right
 from review.shell.appearance import Appearance, Sidebar, Theme, appearance
 from review.shell.navigation import IN_BAR, LINKS, navigation
-from review.shell.palette import TargetGroup, by_group, searches, targets
 
 
 def _may(*roles: Role) -> frozenset[Right]:
@@ -61,46 +60,3 @@ def test_every_link_has_its_own_key() -> None:
 def test_a_browser_s_choice_is_read_from_its_cookies(cookies: dict[str, str], expected: Appearance) -> None:
     """Unknown values are the default."""
     assert appearance(cookies) == expected
-
-
-@pytest.mark.parametrize(
-    ("query", "url"),
-    [
-        ("dash", "/dashboard"),
-        ("LOG access", "/access-log"),
-        ("tokens", "/profile/tokens"),
-        ("no reply", "/decisions?decision=ignore"),
-        ("llm_error", "/decisions?reason=LLM_ERROR"),
-    ],
-)
-def test_words_find_pages_and_lists(query: str, url: str) -> None:
-    """Every word counts, in any case and order; codes are found too."""
-    assert url in [each.url for each in targets(query, _may(*Role).__contains__)]
-
-
-def test_the_palette_offers_what_a_person_may_open() -> None:
-    """A person without a role finds their own pages only."""
-    found = targets("o", _may().__contains__)
-
-    assert {each.url for each in found} == {"/profile", "/profile/tokens", "/profile/password"}
-
-
-def test_an_empty_query_offers_the_navigation() -> None:
-    """In its order, with its keys."""
-    found = targets("", _may(*Role).__contains__)
-
-    assert [(each.url, each.key) for each in found] == [(link.path, f"g {link.key}") for link in LINKS]
-
-
-def test_a_text_can_be_searched_whatever_it_is() -> None:
-    """The address of the list carries it quoted."""
-    assert [each.url for each in searches("a&b=c")] == [
-        f"/decisions?since=all&{name}=a%26b%3Dc" for name in ("text", "author", "conversation")
-    ]
-
-
-def test_results_stand_under_headings_in_a_fixed_order() -> None:
-    """However they were found."""
-    found = (*searches("x"), *targets("dash", _may(*Role).__contains__))
-
-    assert [group for group, _ in by_group(found)] == [TargetGroup.PAGES, TargetGroup.SEARCH]

@@ -11,12 +11,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from cli.deployment.config import DOCUMENTS
-from tasks.asyncapi import asyncapi_document
+from tasks.asyncapi import DEFAULTS, asyncapi_document
 from tasks.sending.outgoing import OUTGOING, OutgoingType
-from worker.settings import StreamSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
-STREAMS = [name for name in StreamSettings.model_fields if name.endswith("stream")]
+STREAMS = ("stream", *sorted({each.setting for each in OUTGOING}))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -82,7 +81,7 @@ def test_the_asyncapi_document_has_every_stream() -> None:
         for message in operation["messages"]
     ]
 
-    assert addresses == {StreamSettings.model_fields[name].default for name in STREAMS}
+    assert addresses == {getattr(DEFAULTS, name) for name in STREAMS}
     assert sorted(used) == [
         ("hushgate:escalations", "send"),
         ("hushgate:escalations", "send"),

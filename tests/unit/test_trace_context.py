@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.samples import NOW
 from worker.model import Event, TraceContext, trace_headers
-from worker.payload import PAYLOAD_BYTES, Arrival, parse
+from worker.payload import Arrival, parse
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 PARENT = f"00-{TRACE}-{SPAN}-01"
@@ -84,7 +84,7 @@ def read(envelope: dict[str, Any], **metadata: Any) -> Event:
     }
     cloud = {"specversion": "1.0", "id": "1", "source": "/shop", "type": "message", "data": body}
     arrival = Arrival(entry_id="1-0", size_bytes=1, received_at=NOW)
-    return parse(orjson.dumps(cloud | envelope), arrival, most_bytes=PAYLOAD_BYTES)
+    return parse(orjson.dumps(cloud | envelope), arrival)
 
 
 def test_attributes_of_a_cloudevent_are_the_context_unless_its_metadata_has_one() -> None:

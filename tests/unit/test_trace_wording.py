@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from db.reviews.rulings import ReviewSource
-from review.decision.trace_wording import review_source
+from review.words.traces import review_source
 
 
 @pytest.mark.parametrize("source", ReviewSource)

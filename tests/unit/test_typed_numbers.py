@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.typed_numbers import typed_number
+from review.typed.numbers import typed_number
 
 
 @pytest.mark.parametrize(

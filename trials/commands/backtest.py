@@ -16,7 +16,7 @@ from cli.exit_codes import ExitCode
 from cli.options import database_url, own_connections
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LoggedAction
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from trials.commands.chosen import SavedViewName, filters_of_view, ids_of_filters
 from trials.commands.shared import (
     CandidateId,

@@ -10,7 +10,7 @@ import typer
 
 from cli.options import database_url, own_connections, read_lists, time_of
 from cli.output import emit, emit_json, fail, print_message, stdout_is_terminal
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from trials.commands.shared import require_used
 from trials.pure.proposals import (
     WANTED,

@@ -15,7 +15,7 @@ from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import fail, print_message, progress_bar
 from cli.output_file import Force, output_file, refuse_existing
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.pool import Pool
 from trials.commands.evaluation_report import junit_xml, print_json, print_report
 from trials.commands.shared import (

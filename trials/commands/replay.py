@@ -19,7 +19,7 @@ from cli.options import database_url, own_connections, settings_of
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from cli.with_filters import WithFilters
 from db.access_log import LogEntry, LoggedAction
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.pool import Pool
 from trials.commands.chosen import SavedViewName, chosen_ids
 from trials.commands.shared import CandidateId, Changes, candidate_of, changes_of, log_shell, with_changes

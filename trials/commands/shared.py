@@ -16,7 +16,7 @@ from cli.exit_codes import ExitCode
 from cli.options import database_url, own_connections
 from cli.output import emit, fail
 from db.access_log import LogEntry, LoggedAction, append_entry
-from db.accounts import is_used
+from db.account_settings.accounts import is_used
 from db.pool import Pool, checkout
 from trials.pure.evaluation.items import GoldenRejected
 from trials.store import golden_sets

@@ -51,6 +51,12 @@ async def _waiting(redis: Redis, stream: str) -> int:
 
 log = structlog.get_logger(__name__)
 
+EVERY_S: Final = 2.0
+"""Between two looks for decisions, in seconds."""
+LATE: Final = timedelta(minutes=5)
+"""Age from which shadows leave decisions out, so that a backlog does not delay the newest decisions."""
+DECISIONS_A_DAY: Final = 50_000
+"""Decisions that all shadows of an account make again in a day (UTC)."""
 RETRY_S: Final = 30.0
 IDLE_ROUNDS: Final = 60
 """Rounds without a decision after which the child is ended."""
@@ -59,15 +65,15 @@ IDLE_ROUNDS: Final = 60
 def shadow_limits(settings: Settings) -> ShadowLimits:
     """The bounds of this deployment."""
     return ShadowLimits(
-        late=timedelta(seconds=settings.shadow_late_s),
-        decisions_a_day=settings.shadow_decisions_a_day,
+        late=LATE,
+        decisions_a_day=DECISIONS_A_DAY,
         usd_a_day=settings.shadow_usd_a_day,
     )
 
 
 async def run_shadows(settings: Settings) -> None:
-    """Look for decisions until cancelled; wait where shadows are off or the login may not run them."""
-    while settings.shadow_every_s:
+    """Look for decisions until cancelled; wait where the login may not run them."""
+    while True:
         try:
             await _watch(settings)
             break
@@ -98,19 +104,19 @@ async def _watch(settings: Settings) -> None:
             loaded=lambda: is_loaded(redis, settings.stream),
         )
         try:
-            await _rounds(runner, child, settings.shadow_every_s)
+            await _rounds(runner, child)
         finally:
             child.close()
 
 
-async def _rounds(runner: ShadowRunner, child: ShadowProcess, every_s: float) -> None:
+async def _rounds(runner: ShadowRunner, child: ShadowProcess) -> None:
     idle = 0
     while True:
         idle = 0 if await runner.round() else idle + 1
         if idle == IDLE_ROUNDS:
             child.close()
         if idle:
-            await asyncio.sleep(every_s)
+            await asyncio.sleep(EVERY_S)
 
 
 BEAT_JOBS: Final = (run_shadows,)

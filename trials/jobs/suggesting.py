@@ -9,7 +9,7 @@ from uuid import UUID
 
 import structlog
 
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.audit.search import TooSlow
 from db.review_store import Store
 from review.http.visit import Site

@@ -13,7 +13,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.account_versions import get_version
+from db.account_settings.account_versions import get_version
 from db.audit.suggestions import shown_decisions
 from db.identifiers import uuid_time_bounds
 from db.reviews import queue_items

@@ -12,15 +12,15 @@ from uuid import UUID
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.reviews import queue_items
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
-from review.dashboard import ranges
-from review.dashboard.ranges import Range
+from review.figures import ranges
+from review.figures.ranges import Range
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from review.typed_numbers import typed_number
+from review.typed.numbers import typed_number
 from trials.pages.plots import reliability_plot
 from trials.pure.proposals import (
     WANTED,

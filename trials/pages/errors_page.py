@@ -16,10 +16,10 @@ from db.reviews import queue_items
 from db.reviews.queues import parse_sample
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
-from review.dashboard import ranges
-from review.dashboard.intervals import interval
-from review.dashboard.ranges import Range
-from review.dashboard.reused import Counted
+from review.charts.intervals import interval
+from review.figures import ranges
+from review.figures.ranges import Range
+from review.figures.reused import Counted
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark

@@ -8,10 +8,10 @@ from typing import Final
 
 from markupsafe import Markup
 
-from review.dashboard.svg import decoration, share, tag
+from review.charts.svg import decoration, share, tag
 from review.languages import gettext as _
 from review.languages import ngettext
-from review.wording import percent
+from review.words.decisions import percent
 from trials.pure.statistics.sequential import Comparison, ComparisonVerdict
 from worker.statistics.reliability import ReliabilityBin
 

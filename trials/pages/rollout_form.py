@@ -10,7 +10,7 @@ from typing import Final
 from review.languages import gettext as _
 from review.languages import mark
 from review.languages.numbers import localized
-from review.typed_numbers import typed_number
+from review.typed.numbers import typed_number
 from trials.pure.rollouts.bounds import MOST_LEAST, SHARES, Bound, BoundKind, Measure
 from trials.pure.rollouts.presets import PRESETS, RolloutPreset, RolloutPresetName
 from trials.pure.statistics.sequential import PLANNED_UNITS

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from review.accounts.account_changes import difference
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit

@@ -9,7 +9,7 @@ from typing import Final
 from review.languages import gettext as _
 from review.languages import mark, ngettext
 from review.languages.numbers import localized, plural_number
-from review.wording import duration_wording, percent, usd
+from review.words.decisions import duration_wording, percent, usd
 from trials.pure.rollouts.bounds import (
     NO_SUMS,
     SHARES,

@@ -19,7 +19,7 @@ from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
-from review.typed_numbers import typed_number
+from review.typed.numbers import typed_number
 from trials.pages.wording import TITLES, setting_titles
 from trials.pure.replay.groups import DIFFERENCES, GroupCount, group_counts
 from trials.store import shadows

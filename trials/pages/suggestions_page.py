@@ -11,7 +11,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.audit.suggestions import shown_decisions
 from db.rows import Row
 from review.access import Right

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from db.account_versions import get_version
+from db.account_settings.account_versions import get_version
 from db.pool import Pool
 from trials.pure.replay.groups import ReplayState
 from trials.store.backtests import Backtest

@@ -14,8 +14,8 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from db.access_log import LogEntry, LoggedAction, append_entry
-from db.account_versions import get_version
-from db.accounts import current_account
+from db.account_settings.account_versions import get_version
+from db.account_settings.accounts import current_account
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout
 from worker.account_settings import RULES, AccountRejected, changed, rule_problems

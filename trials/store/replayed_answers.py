@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import UUID, uuid5
 
 from db.access_log import LogEntry
-from db.accounts import current_account
+from db.account_settings.accounts import current_account
 from db.answers.held import HeldText
 from db.answers.records import AnswerOutcome
 from db.answers.sending import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from db.account_versions import get_version
+from db.account_settings.account_versions import get_version
 from db.pool import Pool
 from trials.pure.replay.deciding import PinnedSettings, Replay, compiled_version, replayed
 from trials.pure.replay.difference import Difference, DifferenceKind, difference, outcome_of

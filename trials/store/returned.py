@@ -1,9 +1,8 @@
-"""Rollouts that left their bounds, and shadows: for alerts, and for the people who lead the account."""
+"""Rollouts that left their bounds, and shadows: for alerts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -14,19 +13,13 @@ from db.webhooks.subscriptions import WebhookEvent
 from trials.store.candidates import Author
 from trials.store.rollouts import GUARD, Rollout
 
-OF_GUARD: Final = f"""
-    FROM rollouts r WHERE r.state = 'returned' AND r.stepped_at >= {{since}}
+WITHIN_AN_HOUR: Final = sa.text(f"""
+    SELECT r.user_id FROM rollouts r
+    WHERE r.state = 'returned' AND r.stepped_at >= now() - interval '1 hour'
         AND EXISTS (SELECT FROM rollout_steps s
                     WHERE s.rollout_id = r.id AND s.kind = 'return' AND s.made_by = '{GUARD}')
-"""
-WITHIN_AN_HOUR: Final = sa.text(
-    "SELECT r.user_id " + OF_GUARD.format(since="now() - interval '1 hour'") + " ORDER BY r.stepped_at"
-)
-COUNT: Final = sa.text(
-    "SELECT count(*) AS number "
-    + OF_GUARD.format(since=":since")
-    + " AND (CAST(:accounts AS text[]) IS NULL OR r.user_id = ANY (CAST(:accounts AS text[])))"
-)
+    ORDER BY r.stepped_at
+""")
 SHADOWS: Final = sa.text("""
     SELECT count(*) FILTER (WHERE state = 'running') AS shadows_running,
         count(*) FILTER (WHERE state = 'failed' AND ended_at > now() - interval '1 day') AS shadows_failed
@@ -40,15 +33,6 @@ async def fleet_figures(connection: Connection) -> Mapping[str, Any]:
     assert shadows is not None  # an aggregate has one row
     returned = tuple(row["user_id"] for row in await all_rows(connection, WITHIN_AN_HOUR))
     return {**shadows, "rollouts_returned": returned}
-
-
-async def digest_counts(
-    connection: Connection, accounts: tuple[str, ...] | None, since: datetime
-) -> Mapping[str, int]:
-    """For digests: rollouts of these accounts that left their bounds since then; None: of every account."""
-    values = {"accounts": None if accounts is None else list(accounts), "since": since}
-    (row,) = await all_rows(connection, COUNT, values)
-    return {"rollouts": int(row["number"])}
 
 
 def returned_event(rollout: Rollout, author: Author) -> WebhookEvent:

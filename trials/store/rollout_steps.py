@@ -14,7 +14,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from db.access_log import append_entry
-from db.accounts import IN_FORCE, SERIALISE, current_account, store_version
+from db.account_settings.accounts import IN_FORCE, SERIALISE, current_account, store_version
 from db.connection import Connection
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout

@@ -13,7 +13,7 @@ import psycopg
 from psycopg.rows import class_row
 
 from db.access_log import LogEntry, append_entry
-from db.accounts import SERIALISE
+from db.account_settings.accounts import SERIALISE
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows
 from trials.store.candidates import REASON_CHARS, Author, TrialRefused, startable_candidate

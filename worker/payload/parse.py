@@ -19,7 +19,7 @@ from worker.payload.json_object import json_kind, json_object, rejected, shown
 from worker.payload.schema import ID_CHARS, EventPayload
 
 PAYLOAD_BYTES: Final = 262_144
-"""Largest payload unless HUSHGATE_PAYLOAD_BYTES names another size."""
+"""Largest payload of an event, in bytes."""
 EARLIEST: Final = datetime(2005, 1, 1, tzinfo=UTC)
 MOST_NOTES: Final = 20
 """Most notes kept of one payload."""
@@ -42,7 +42,7 @@ class Arrival:
     received_at: datetime
 
 
-def parse(payload: bytes, arrival: Arrival, *, most_bytes: int) -> Event:
+def parse(payload: bytes, arrival: Arrival) -> Event:
     """The event in a payload, plain or as CloudEvents 1.0 structured JSON.
 
     Raises:
@@ -50,8 +50,8 @@ def parse(payload: bytes, arrival: Arrival, *, most_bytes: int) -> Event:
     """
     if arrival.size_bytes < 0:
         raise rejected("missing_data", "a stream field named data", "none")
-    if arrival.size_bytes > most_bytes:
-        raise rejected("too_large", f"at most {most_bytes} bytes", f"{arrival.size_bytes} bytes")
+    if arrival.size_bytes > PAYLOAD_BYTES:
+        raise rejected("too_large", f"at most {PAYLOAD_BYTES} bytes", f"{arrival.size_bytes} bytes")
     body = json_object(payload)
     if "specversion" in body:
         body = _unwrapped(body)

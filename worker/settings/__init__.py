@@ -62,6 +62,8 @@ __all__ = [
     "load",
 ]
 
+REQUIRED: Final = ("DATABASE_URL", "REDIS_URL", "OPENAI_API_KEY", "OPENROUTER_API_KEY")
+"""What a worker needs with the default endpoints."""
 FIELDS: Final = dict(
     sorted(
         (
@@ -70,9 +72,9 @@ FIELDS: Final = dict(
             | LoginSettings.model_fields
             | TransparencySettings.model_fields
         ).items(),
-        key=lambda item: not item[1].is_required(),
+        key=lambda item: item[1].alias not in REQUIRED,
     )
 )
-"""Every variable of any command, the required ones first."""
+"""Every variable of any command, ``REQUIRED`` first."""
 ALIASES: Final = {name: str(field.alias) for name, field in FIELDS.items()}
 SECRETS: Final = secret_variables(FIELDS.values())

@@ -33,11 +33,6 @@ class AlertSettings(Environment):
         alias="HUSHGATE_ALERTS_WEBHOOK",
         description="URL to which each alert is posted as JSON, once when it fires and once when it ends.",
     )
-    alerts_sentry: bool = Field(
-        default=False,
-        alias="HUSHGATE_ALERTS_SENTRY",
-        description="True: alerts go to SENTRY_DSN too, with their names only.",
-    )
 
     @field_validator("alerts_every_s")
     @classmethod

@@ -83,28 +83,6 @@ LimitsByKind = Annotated[
 class CallSettings(Environment):
     """How a process protects itself from model servers that fail or hang."""
 
-    breaker_failures: int = Field(
-        default=10,
-        ge=0,
-        le=10_000,
-        alias="HUSHGATE_BREAKER_FAILURES",
-        description="Failures in a row after which an upstream is not called for a while; 0: always called.",
-    )
-    breaker_pause_s: float = Field(
-        default=2.0,
-        gt=0,
-        le=600,
-        alias="HUSHGATE_BREAKER_PAUSE_S",
-        description="Seconds until the first probe of an upstream that failed; doubled after each failed"
-        " probe.",
-    )
-    breaker_longest_pause_s: float = Field(
-        default=10.0,
-        gt=0,
-        le=3600,
-        alias="HUSHGATE_BREAKER_LONGEST_PAUSE_S",
-        description="Longest pause between two probes, in seconds.",
-    )
     concurrent_calls: CallPlaces = Field(
         default={},
         alias="HUSHGATE_CONCURRENT_CALLS",

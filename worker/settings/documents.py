@@ -57,13 +57,6 @@ class EmbeddingSettings(DatabaseSettings):
         alias="HUSHGATE_EMBEDDING_DIMENSIONS",
         description="Length of the vectors to request; 0: as the model has it.",
     )
-    embedding_timeout_s: float = Field(
-        default=5.0,
-        gt=0,
-        le=120,
-        alias="HUSHGATE_EMBEDDING_TIMEOUT_S",
-        description="Limit of embedding one query; after it the search continues by words only.",
-    )
 
 
 class DocumentSettings(EmbeddingSettings):

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, TypeVar
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any, Final, TypeVar
 
+from dotenv import dotenv_values
 from pydantic import Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from worker.errors import ConfigurationError
-from worker.settings.secret_files import SecretFiles, is_secret, secrets_from_files
+from worker.settings.secret_files import SUFFIX, SecretFiles, is_secret, secrets_from_files
 
 HttpUrl = Annotated[str, Field(pattern=r"^https?://\S+$")]
+
+
+PREFIX: Final = "HUSHGATE_"
+NOT_OURS: Final = re.compile(
+    r"HUSHGATE_((REVIEW_|SANDBOX_)?IMAGE|URL|TOKEN|CHROMIUM|PGBOUNCER|PICTURES"
+    r"|(\w+_)?SERVICE_(HOST|PORT\w*)|(\w+_)?PORT_\d+_\w+)"
+)
+"""Variables of Compose files, of clients, of tests, and of Kubernetes for a service named hushgate."""
 
 
 class Environment(BaseSettings):
@@ -46,6 +57,13 @@ class Environment(BaseSettings):
         alias="SENTRY_DSN",
         description="Sentry project for errors; receives no prompts, texts or local variables.",
     )
+    features: str = Field(
+        default="",
+        alias="HUSHGATE_FEATURES",
+        description="Optional features in force, separated by commas: trials, compliance; none: no feature."
+        " Empty: all of them.",
+    )
+    """For `config`; ``features.feature`` reads the variable, before any settings are loaded."""
 
 
 Known = TypeVar("Known", bound=Environment)
@@ -55,22 +73,45 @@ def load(kind: type[Known], environment: Mapping[str, str] | None = None) -> Kno
     """The settings of a class, from the environment and ``.env``, or from the given variables only.
 
     Raises:
-        ConfigurationError: one line for every problem, with variable, expectation and value; for files of
-            secrets before all others.
+        ConfigurationError: one line for every problem, with variable, expectation and value, and for every
+            variable of ours that is unknown; for files of secrets before all others.
     """
+    given = os.environ | dotenv_values(".env") if environment is None else environment
+    lines = list(_unknown_lines(given))
     try:
         if environment is None:
-            return kind()
-        return kind.model_validate({**environment, **secrets_from_files(kind.model_fields, environment)})
+            found = kind()
+        else:
+            found = kind.model_validate({**environment, **secrets_from_files(kind.model_fields, environment)})
     except ValidationError as error:
-        lines = [_problem_line(kind, problem) for problem in error.errors(include_url=False)]
-        # without its cause, which quotes the input: secrets too
-        raise ConfigurationError("\n".join(["the environment is not usable:", *lines])) from None
+        lines += [_problem_line(kind, problem) for problem in error.errors(include_url=False)]
+    else:
+        if not lines:
+            return found
+    # without the validation error as its cause, which quotes the input: secrets too
+    raise ConfigurationError("\n".join(["the environment is not usable:", *lines])) from None
 
 
 def secret_variables(fields: Iterable[FieldInfo]) -> frozenset[str]:
     """The variables of these fields whose values are secret."""
     return frozenset(str(field.alias) for field in fields if is_secret(field))
+
+
+def _unknown_lines(given: Mapping[str, str | None]) -> Iterator[str]:
+    """Variables with our prefix and a value that no settings class has, with the nearest known name."""
+    known = {str(field.alias) for kind in _kinds(Environment) for field in kind.model_fields.values()}
+    for name, value in sorted(given.items()):
+        plain = name.removesuffix(SUFFIX)
+        foreign = NOT_OURS.fullmatch(name) or str(value).startswith(("tcp://", "udp://"))
+        if name.startswith(PREFIX) and value and not foreign and not {name, plain} & known:
+            near = get_close_matches(plain, known, n=1)
+            yield f"  {name}: there is no such variable" + (f"; do you mean {near[0]}?" if near else "")
+
+
+def _kinds(kind: type[Environment]) -> Iterator[type[Environment]]:
+    yield kind
+    for each in kind.__subclasses__():
+        yield from _kinds(each)
 
 
 def _problem_line(kind: type[Environment], problem: Any) -> str:

@@ -11,20 +11,6 @@ from worker.settings.servers import StreamSettings
 class IngestSettings(StreamSettings):
     """Settings of ``POST /api/v1/events``, in the gateway and in the review server."""
 
-    ingest_events: int = Field(
-        default=500,
-        ge=1,
-        le=500,
-        alias="HUSHGATE_INGEST_EVENTS",
-        description="Most events of one HTTP request.",
-    )
-    ingest_bytes: int = Field(
-        default=4_194_304,
-        ge=1024,
-        le=67_108_864,
-        alias="HUSHGATE_INGEST_BYTES",
-        description="Largest body of an HTTP request that publishes events.",
-    )
     ingest_token_rate: float = Field(
         default=200.0,
         ge=0,

@@ -25,19 +25,6 @@ class OutgoingStreamSettings(StreamSettings):
         description="Age in days at which entries of a stream without consumer groups are deleted, read or"
         " not; 0: never, so that a stream which nothing reads fills Redis.",
     )
-    stream_warn_entries: int = Field(
-        default=100_000,
-        ge=1,
-        alias="HUSHGATE_STREAM_WARN_ENTRIES",
-        description="Entries of an outgoing stream above which logs and hushgate doctor warn.",
-    )
-    stream_warn_unread_s: float = Field(
-        default=3_600.0,
-        gt=0,
-        alias="HUSHGATE_STREAM_WARN_UNREAD_S",
-        description="Age of the oldest entry that a consumer group has not acknowledged above which logs and"
-        " hushgate doctor warn.",
-    )
 
 
 class BackupSettings(OutgoingStreamSettings, DatabaseSettings):

@@ -13,7 +13,6 @@ from worker.moderation import CATEGORIES
 from worker.settings.breached_passwords import BreachedPasswords
 from worker.settings.documents import DocumentSettings
 from worker.settings.environment import Environment, HttpUrl
-from worker.settings.mail import MailSettings
 from worker.settings.metrics import MetricsSettings
 from worker.settings.moderation import ModerationSettings
 from worker.settings.retention import key_bytes
@@ -39,25 +38,9 @@ class SiteSettings(Environment):
     )
 
 
-class ReviewSettings(
-    SiteSettings, DocumentSettings, ModerationSettings, WebhookSettings, MailSettings, MetricsSettings
-):
+class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, WebhookSettings, MetricsSettings):
     """Settings of the review pages."""
 
-    review_idle_s: float = Field(
-        default=28_800.0,
-        ge=60,
-        le=604_800,
-        alias="HUSHGATE_REVIEW_IDLE_S",
-        description="Seconds without a page view after which a session ends.",
-    )
-    review_session_s: float = Field(
-        default=86_400.0,
-        ge=60,
-        le=2_592_000,
-        alias="HUSHGATE_REVIEW_SESSION_S",
-        description="Seconds after sign-in at which a session ends.",
-    )
     review_proxies: str = Field(
         default="",
         alias="HUSHGATE_REVIEW_PROXIES",
@@ -91,14 +74,6 @@ class ReviewSettings(
         max_length=60,
         alias="HUSHGATE_REVIEW_OIDC_NAME",
         description="Name of the provider on the sign-in page.",
-    )
-    figures_reuse_s: float = Field(
-        default=60.0,
-        ge=0,
-        le=3600,
-        alias="HUSHGATE_REVIEW_FIGURES_REUSE_S",
-        description="Figures that took more than 0.05 s to count are shown again for so long, with the"
-        " time at which they were counted; 0: every visit counts again. Seconds.",
     )
     passwords_enabled: bool = Field(
         default=True,
@@ -136,22 +111,6 @@ class ReviewSettings(
         default=False,
         alias="HUSHGATE_REVIEW_COVERS_REQUIRED",
         description="True: people may cover more categories than these, but not fewer.",
-    )
-    break_after_min: int = Field(
-        default=0,
-        ge=0,
-        le=480,
-        alias="HUSHGATE_REVIEW_BREAK_AFTER_MIN",
-        description="Minutes of reading decisions after which a page reminds of a break, for everybody who"
-        " chose nothing else; 0: never.",
-    )
-    rotate_after: int = Field(
-        default=0,
-        ge=0,
-        le=200,
-        alias="HUSHGATE_REVIEW_ROTATE_AFTER",
-        description="Items of one category in a row after which a queue deals a reviewer another category"
-        " while one waits; 0: never.",
     )
 
     @field_validator("covers")

@@ -7,7 +7,6 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationInfo
 
-from worker.payload import PAYLOAD_BYTES
 from worker.settings.environment import Environment
 
 SCHEMES: Final = {
@@ -40,13 +39,6 @@ class DatabaseSettings(Environment):
         default=None,
         alias="HUSHGATE_READ_DATABASE_URL",
         description="A streaming replica of DATABASE_URL for lists, figures and exports, see docs/scale.md.",
-    )
-    read_lag_s: float = Field(
-        default=30.0,
-        gt=0,
-        le=86_400,
-        alias="HUSHGATE_READ_LAG_S",
-        description="Seconds that the replica may be behind; otherwise the primary is read.",
     )
 
 
@@ -83,7 +75,10 @@ class RedisPresence(Environment):
 
 
 class StreamSettings(Environment):
-    """Settings of a command that uses Redis only."""
+    """Settings of a command that uses Redis only.
+
+    The outgoing streams stand beside the stream of events: ``shop:events`` has ``shop:replies``.
+    """
 
     redis_url: Annotated[SecretStr, AfterValidator(_checked_url)] = Field(
         alias="REDIS_URL",
@@ -94,7 +89,8 @@ class StreamSettings(Environment):
         default="hushgate:events",
         alias="HUSHGATE_STREAM",
         pattern=r"^[^{}\s]+$",
-        description="Redis stream of events.",
+        description="Redis stream of events; what stands before its last colon begins the names of the"
+        " outgoing streams: hushgate:replies, hushgate:retractions, hushgate:escalations.",
     )
     shards: int | None = Field(
         default=None,
@@ -112,35 +108,21 @@ class StreamSettings(Environment):
         description="Replicas of Redis that must have an event before POST /api/v1/events, hushgate publish"
         " or the Celery task accepts it; 0: a failover may lose the newest events, see docs/recovery.md.",
     )
-    publish_wait_s: float = Field(
-        default=1.0,
-        gt=0,
-        le=4,
-        alias="HUSHGATE_PUBLISH_WAIT_S",
-        description="How long a publisher waits for these replicas before it refuses.",
-    )
-    reply_stream: str = Field(
-        default="hushgate:replies",
-        alias="HUSHGATE_REPLY_STREAM",
-        pattern=r"^[^{}\s]+$",
-        description="Redis stream of replies.",
-    )
-    retraction_stream: str = Field(
-        default="hushgate:retractions",
-        alias="HUSHGATE_RETRACTION_STREAM",
-        pattern=r"^[^{}\s]+$",
-        description="Redis stream of delivered replies that a reviewer removed.",
-    )
-    escalation_stream: str = Field(
-        default="hushgate:escalations",
-        alias="HUSHGATE_ESCALATION_STREAM",
-        pattern=r"^[^{}\s]+$",
-        description="Redis stream of messages that people must answer.",
-    )
-    payload_bytes: int = Field(
-        default=PAYLOAD_BYTES,
-        ge=1024,
-        le=16_777_216,
-        alias="HUSHGATE_PAYLOAD_BYTES",
-        description="Largest payload of an event, in bytes.",
-    )
+
+    @property
+    def reply_stream(self) -> str:
+        """Redis stream of replies."""
+        return self._beside("replies")
+
+    @property
+    def retraction_stream(self) -> str:
+        """Redis stream of delivered replies that a reviewer removed."""
+        return self._beside("retractions")
+
+    @property
+    def escalation_stream(self) -> str:
+        """Redis stream of messages that people must answer."""
+        return self._beside("escalations")
+
+    def _beside(self, name: str) -> str:
+        return f"{self.stream.rpartition(':')[0] or self.stream}:{name}"

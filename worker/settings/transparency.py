@@ -10,16 +10,11 @@ from worker.settings.servers import DatabaseSettings
 class TransparencySettings(DatabaseSettings):
     """Settings of ``hushgate audit-log``; workers need none of them and must not have the key."""
 
-    audit_log_name: str = Field(
-        default="hushgate",
-        pattern=r"^[^+\s]+$",
-        alias="HUSHGATE_AUDIT_LOG_NAME",
-        description="Name of the transparency log in its checkpoints, such as example.org/hushgate.",
-    )
     audit_log_key: SecretStr | None = Field(
         default=None,
         alias="HUSHGATE_AUDIT_LOG_KEY",
-        description="Private key that signs the transparency log; hushgate audit-log key makes one.",
+        description="Name of the transparency log and the private key that signs its checkpoints, as"
+        " `hushgate audit-log key --name example.org/hushgate` prints them.",
     )
     audit_log_verifiers: tuple[str, ...] = Field(
         default=(),

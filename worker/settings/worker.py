@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
@@ -27,6 +27,8 @@ from worker.settings.retention import ErasureSettings, key_bytes
 from worker.settings.shadows import ShadowSettings
 from worker.settings.tracing import TraceSettings
 from worker.settings.webhooks import WebhookSettings
+
+JUDGE_OFF: Final = "off"
 
 
 class Settings(
@@ -97,14 +99,6 @@ class Settings(
         alias="HUSHGATE_IN_FLIGHT",
         description="Events decided at once per process.",
     )
-    read_ahead: int = Field(
-        default=100_000,
-        ge=0,
-        le=10_000_000,
-        alias="HUSHGATE_READ_AHEAD",
-        description="Unfinished events of the fleet up to which workers read ahead of their free places, to"
-        " share them by account; each needs up to 500 bytes of Redis.",
-    )
     heartbeat_ttl_s: float = Field(
         default=10.0,
         ge=1,
@@ -153,13 +147,6 @@ class Settings(
         alias="HUSHGATE_LLM_FIRST_WAIT_S",
         description="Seconds before the second attempt; doubled after each failure.",
     )
-    llm_longest_wait_s: float = Field(
-        default=60.0,
-        ge=0,
-        le=600,
-        alias="HUSHGATE_LLM_LONGEST_WAIT_S",
-        description="Longest Retry-After that is followed, in seconds.",
-    )
     llm_timeout_s: float = Field(
         default=30.0,
         gt=0,
@@ -182,25 +169,13 @@ class Settings(
         description="Context of the smallest language model, in tokens; the oldest lines of a conversation"
         " are left out of a longer prompt.",
     )
-    llm_tool_rounds: int = Field(
-        default=2,
-        ge=0,
-        le=10,
-        alias="HUSHGATE_LLM_TOOL_ROUNDS",
-        description="Most rounds of tool calls for one event.",
-    )
-    judge_enabled: bool = Field(
-        default=True,
-        alias="HUSHGATE_JUDGE_ENABLED",
-        description="Whether a judge reads each draft beside its passages before it is sent. False: drafts"
-        " that are not copied from a passage wait for people (HELD_UNREAD).",
-    )
     judge_model: str = Field(
         default="",
         alias="HUSHGATE_JUDGE_MODEL",
-        description="Language model of the judge; empty: HUSHGATE_LLM_MODEL. It reads each draft once, with"
-        " its passages, and answers in a few hundred tokens, so a small model of the same vendor keeps it"
-        " cheap: openai/gpt-4.1-mini, or openai/gpt-4.1-nano at a quarter of its price.",
+        description="Language model of the judge; empty: HUSHGATE_LLM_MODEL; off: no judge, and drafts that"
+        " are not copied from a passage wait for people (HELD_UNREAD). The judge reads each draft once, with"
+        " its passages, and answers in a few hundred tokens, so a small model of the same vendor is cheap:"
+        " openai/gpt-4.1-mini, or openai/gpt-4.1-nano at a quarter of its price.",
     )
     validators_enabled: bool = Field(
         default=True,
@@ -231,6 +206,11 @@ class Settings(
         description="File that a worker touches every 5 s while it runs, for probes; with .ready at its end a"
         " second one, touched while Redis and Postgres answer. Empty: none.",
     )
+
+    @property
+    def reading_model(self) -> str | None:
+        """The model of the judge; None: no judge reads drafts."""
+        return None if self.judge_model == JUDGE_OFF else self.judge_model or self.llm_model
 
     @field_validator("stream_key")
     @classmethod

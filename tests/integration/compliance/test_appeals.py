@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,10 +21,10 @@ from compliance.appeals.links import signed_token
 from compliance.appeals.settling import settle_outcomes
 from db.people.records import Person, Role
 from db.people.sessions import token_hash
-from db.pool import create_pool
 from db.reviews.rulings import UNDO_WINDOW
 from review.http.visit import SESSION_COOKIE
 from tasks.webhooks.bodies import webhook_schema
+from tests.support.pools import in_pool
 from tests.support.review_world import APPEAL_SECRET, World
 from tests.support.reviewing import Visitor, add_person, site
 
@@ -69,12 +68,11 @@ class Desk:
 
     def settle(self, later: timedelta = UNDO_WINDOW) -> int:
         """What the worker's task does at a later moment."""
-
-        async def run() -> int:
-            async with create_pool(self.url, size=1, application="test", role="hushgate_worker") as source:
-                return await settle_outcomes(source, datetime.now(UTC) + later)
-
-        return asyncio.run(run())
+        return in_pool(
+            self.url,
+            lambda source: settle_outcomes(source, datetime.now(UTC) + later),
+            role="hushgate_worker",
+        )
 
     def events(self, appeal_id: str) -> list[dict[str, Any]]:
         """The bodies of the appeal's outgoing events."""

@@ -320,7 +320,8 @@ def test_leaves_cover_every_column_of_their_tables(url: str) -> None:
 @pytest.fixture
 def shell(url: str, tmp_path: Path) -> Shell:
     """A shell with a key."""
-    return shell_at(tmp_path, DATABASE_URL=url, HUSHGATE_AUDIT_LOG_KEY=new_key())
+    key = f"example.org/log+{new_key()}"
+    return shell_at(tmp_path, DATABASE_URL=url, HUSHGATE_AUDIT_LOG_KEY=key)
 
 
 def script(shell: Shell, name: str, text: str, key: str) -> tuple[int, str]:

@@ -27,8 +27,8 @@ from compliance.audit_log.checkpoints import Signer
 from compliance.audit_log.verifying import Keys, Verification, verify
 from compliance.erasure import receipts
 from compliance.erasure.records import ErasureHeld, ErasureKind, hash_subject
-from db import conservation
 from db.audit.decision_list import read_connection
+from db.health import conservation
 from db.people.records import Role
 from db.pool import AUDIT_ROLE, create_pool
 from db.webhooks import endpoints

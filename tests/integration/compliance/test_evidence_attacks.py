@@ -22,9 +22,9 @@ from compliance.audit_log.checkpoints import Checkpoint, new_key, read_checkpoin
 from compliance.erasure import receipts
 from compliance.erasure.records import Erasure, ErasureKind
 from compliance.tables import ErasurePhase
-from db import logins
-from db.logins import LOGINS, Service
 from db.pool import create_pool
+from db.schema import logins
+from db.schema.logins import LOGINS, Service
 from tasks.retention.sweep import sweep
 from tests.support import erasing
 from tests.support.audit_log import (

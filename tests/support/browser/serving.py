@@ -8,9 +8,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from cli.deployment.loopback import free_address, status
 from tests.support.running import eventually
+
+FRESH_FIGURES: Final = """
+from cli.main import main
+from review.figures import reused
+
+reused.REUSE_S = 0.0
+main()
+"""
+"""The command line, with figures that are counted for each request."""
 
 
 @contextmanager
@@ -18,10 +28,9 @@ def serving(database_url: str, redis_url: str, log: Path, **environment: str) ->
     """Serve the pages of a database; the address they are at. ``environment`` adds to their settings."""
     url = free_address()
     known = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "HUSHGATE_REVIEW_URL": url}
-    known["HUSHGATE_REVIEW_FIGURES_REUSE_S"] = "0"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "cli", "review"],
+            [sys.executable, "-c", FRESH_FIGURES, "review"],
             env=os.environ | known | environment,
             stdout=output,
             stderr=output,

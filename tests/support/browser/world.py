@@ -11,7 +11,7 @@ from typing import Any, Final
 from psycopg.types.json import Jsonb
 
 from cli.demo import events, sample_reviewers, seed
-from db import accounts
+from db.account_settings import accounts
 from db.people.records import Person, Role
 from db.pool import create_pool
 from db.review_store import Store

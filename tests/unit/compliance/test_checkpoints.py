@@ -6,7 +6,13 @@ import base64
 
 import pytest
 
-from compliance.audit_log.checkpoints import Checkpoint, CheckpointRejected, read_checkpoint, signer_of
+from compliance.audit_log.checkpoints import (
+    Checkpoint,
+    CheckpointRejected,
+    read_checkpoint,
+    signer_in,
+    signer_of,
+)
 from worker.errors import ConfigurationError
 
 KEY = base64.b64encode(bytes(range(32))).decode()
@@ -51,6 +57,20 @@ def test_anything_else_is_refused(text: str, key: str) -> None:
     """A changed size, another key, another name, no signature, no text."""
     with pytest.raises(CheckpointRejected):
         read_checkpoint(text, key)
+
+
+def test_the_setting_has_the_name_of_the_log_and_the_key() -> None:
+    """A key may have plus signs too; a name has none."""
+    signer = signer_in(f"example.org/log+{KEY}")
+
+    assert (signer.name, signer.verifier_key()) == ("example.org/log", SIGNER.verifier_key())
+
+
+@pytest.mark.parametrize("setting", ["", "log", "+", "log+", f"+{'x' * 44}", "a log+x"])
+def test_a_setting_without_name_or_key_is_refused(setting: str) -> None:
+    """The message says how to make one, and never quotes the value."""
+    with pytest.raises(ConfigurationError, match=r"HUSHGATE_AUDIT_LOG_KEY: expected name\+key"):
+        signer_in(setting)
 
 
 @pytest.mark.parametrize("key", ["", "short", base64.b64encode(b"x" * 31).decode(), "ä" * 44])

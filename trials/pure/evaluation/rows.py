@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 from trials.pure.evaluation.items import Expected, GoldenContent, GoldenItem, GoldenLabel, GoldenRejected
 from worker.errors import PayloadRejected
 from worker.model import Event, Message, MessageRole, Passage
-from worker.payload import ID_CHARS, PAYLOAD_BYTES, Arrival, expectation, got_value, parse
+from worker.payload import ID_CHARS, Arrival, expectation, got_value, parse
 from worker.payload.schema import Identifier
 from worker.reasons import Reason
 
@@ -153,7 +153,7 @@ def _event(row: GoldenRow, row_id: str, user_id: str, now: datetime) -> Event:
     payload = orjson.dumps(body)
     arrival = Arrival(entry_id="0-0", size_bytes=len(payload), received_at=now)
     try:
-        event = parse(payload, arrival, most_bytes=PAYLOAD_BYTES)
+        event = parse(payload, arrival)
     except PayloadRejected as error:
         raise GoldenRejected(f"{error.field}: expected {error.expected}, got {error.got}") from None
     return event

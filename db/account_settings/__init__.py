@@ -1,0 +1,1 @@
+"""Settings of accounts: the newest row, earlier versions, and compiled rules."""

@@ -1,0 +1,1 @@
+"""Whether the database is well: conservation, fitness, a probe, and its clock."""

@@ -1,0 +1,1 @@
+"""The stored history of conversations, and who answers in them."""

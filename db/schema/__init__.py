@@ -1,0 +1,1 @@
+"""The schema: its baseline and migrations, logins and their rights."""

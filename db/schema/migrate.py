@@ -1,0 +1,145 @@
+"""Create a database or migrate it to the newest revision, and read its revision."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from typing import Any, Final
+
+import psycopg
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from psycopg.errors import LockNotAvailable
+from sqlalchemy.exc import OperationalError
+
+from db.schema import baseline
+from db.sessions.driver import driver_url
+from db.sessions.pooler import BACKEND
+from worker.errors import ConfigurationError
+
+LOCK: Final = 0x48555348  # "HUSH": one migration at a time per database
+LOCK_WAIT: Final = "1s"
+"""How long a migration waits for the lock of a table; who comes after it waits as long."""
+TRIES: Final = 60
+PAUSE_S: Final = 2.0
+
+
+def engine(url: str) -> sa.Engine:
+    """A synchronous engine, because Alembic supports no other."""
+    return sa.create_engine(
+        driver_url(url),
+        poolclass=sa.NullPool,
+        isolation_level="READ COMMITTED",
+        connect_args={"connect_timeout": 10},
+    )
+
+
+def upgrade(url: str) -> tuple[str | None, str]:
+    """Create an empty database or apply missing migrations; the revisions before and after.
+
+    Each migration is one transaction. A migration that cannot lock a table is tried again for some minutes.
+
+    Raises:
+        ConfigurationError: the database is newer, is behind a pooler, or a transaction keeps a table locked.
+        psycopg.Error: Postgres is unreachable, or refused a statement.
+    """
+    try:
+        return _upgrade(url)
+    except sa.exc.DBAPIError as error:
+        if not isinstance(error.orig, psycopg.Error):
+            raise
+        raise error.orig from error
+
+
+def _upgrade(url: str) -> tuple[str | None, str]:
+    with engine(url).connect() as connection:
+        driver: Any = connection.connection.driver_connection
+        if connection.scalar(sa.text(BACKEND)) != driver.info.backend_pid:
+            raise ConfigurationError("DATABASE_URL: migrations need Postgres itself, got a pooler in between")
+        connection.execute(sa.text("SELECT pg_advisory_lock(:lock)"), {"lock": LOCK})
+        connection.commit()
+        before = current(connection)
+        connection.commit()
+        with _short_waits(connection):
+            _apply(connection)
+        connection.execute(sa.text("SELECT pg_advisory_unlock(:lock)"), {"lock": LOCK})
+    return before, head()
+
+
+def _apply(connection: sa.Connection) -> None:
+    for left in reversed(range(TRIES)):
+        try:
+            empty = current(connection) is None
+            connection.rollback()  # else Alembic takes part in our transaction, with all migrations at once
+            if empty:
+                _create(connection)
+            command.upgrade(_config(connection), "head")
+        except CommandError as error:
+            raise ConfigurationError(
+                f"migrations: {error}; is the database newer than this release?"
+            ) from error
+        except OperationalError as error:
+            connection.rollback()
+            if not isinstance(error.orig, LockNotAvailable):
+                raise
+            if not left:
+                raise ConfigurationError(
+                    "migrations: a long transaction keeps a table locked; end it (pg_stat_activity) and"
+                    " migrate again, what was applied stays"
+                ) from error
+            time.sleep(PAUSE_S)
+        else:
+            connection.commit()
+            return
+
+
+def _create(connection: sa.Connection) -> None:
+    """Make a new database, which has the newest revision at once."""
+    with connection.begin():
+        MigrationContext.configure(connection).stamp(_scripts(), "head")
+        baseline.create(connection)
+
+
+@contextmanager
+def _short_waits(connection: sa.Connection) -> Iterator[None]:
+    """Limit how long transactions wait for locks; not CREATE INDEX CONCURRENTLY, which blocks none."""
+
+    def limit(begun: sa.Connection) -> None:
+        driver: Any = begun.connection.driver_connection
+        if not driver.autocommit:
+            begun.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_WAIT}'")
+
+    sa.event.listen(connection, "begin", limit)
+    try:
+        yield
+    finally:
+        sa.event.remove(connection, "begin", limit)
+
+
+def current(connection: sa.Connection) -> str | None:
+    """The revision of a database; None when it is empty."""
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def head() -> str:
+    """The newest revision of this release."""
+    revision = _scripts().get_current_head()
+    assert revision is not None  # the folder is part of the package
+    return revision
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config(None))
+
+
+def _config(connection: sa.Connection | None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(resources.files("db") / "migrations"))
+    config.attributes["connection"] = connection
+    return config

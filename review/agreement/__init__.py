@@ -1,0 +1,1 @@
+"""Agreement of people with rules, reasons and each other."""

@@ -1,1 +1,0 @@
-"""What protects the people who read: covers of the organisation, and reminders of a break."""

@@ -1,1 +1,0 @@
-"""The summary that a person gets by mail or webhook: counts and links, no texts of customers."""

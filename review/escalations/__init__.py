@@ -1,0 +1,1 @@
+"""Messages that wait for a person, and the forms that answer them."""

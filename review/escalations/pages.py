@@ -1,0 +1,130 @@
+"""The form under a decision that sends a person's answer, and the list of what waits for one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response
+
+from db.access_log import LoggedAction
+from db.answers import waiting
+from db.answers.held import HeldText
+from db.answers.sending import AnswerConflict, MessageGone
+from db.answers.waiting import WaitingItem
+from review.access import Right
+from review.answers.answerable import AnswerAction, AnswerRejected, DraftTooOld, GivenAnswer
+from review.answers.checks import ModerationAway
+from review.answers.sending import send_answer
+from review.decision import page
+from review.http.numbers import whole_number
+from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+from review.words.states import TO_APPROVE
+from worker.errors import RejectedError
+from worker.reasons import HELD
+
+MOST: Final = 500
+
+
+async def list_waiting(visit: Visit) -> Response:
+    """What waits for an answer, by queue, the oldest first."""
+    accounts = visit.accounts(Right.REVIEW)
+    async with visit.store.single() as connection:
+        found = await waiting.list_waiting(connection, accounts, now=visit.now, limit=MOST)
+    await visit.log(LoggedAction.LIST, detail={"waiting": len(found)})
+    queues = [(name, tuple(items)) for name, items in groupby(sorted(found, key=_queue), key=_queue)]
+    return visit.render("answers/waiting.html", queues=queues, count=len(found), most=MOST)
+
+
+def _queue(item: WaitingItem) -> str:
+    """The heading under which an item waits; sorting by it keeps the order in time."""
+    if item.reason_code in HELD and not item.queue:
+        return TO_APPROVE
+    return item.queue or "Escalations"
+
+
+async def submit_answer(visit: Visit) -> Response:
+    """Send a person's answer, then show the decision with it."""
+    row = await page.load_row(visit)
+    visit.require(Right.REVIEW, row["user_id"])
+    given = None
+    try:
+        given = parse_answer_form(visit)
+        await send_answer(visit, row, given)
+    except AnswerConflict as conflict:
+        return await _show_conflict(visit, conflict)
+    except MessageGone as gone:
+        return await _show_again(visit, str(gone), status=410)
+    except DraftTooOld as old:
+        return await _show_again(visit, str(old), status=409)
+    except ModerationAway as away:
+        return await _show_again(visit, str(away), status=503, given=given)
+    except RejectedError as rejected:
+        return await _show_again(visit, str(rejected), status=400)
+    return visit.redirect("decision", "answered=1#answer", decision_id=row["id"])
+
+
+def parse_answer_form(visit: Visit) -> GivenAnswer:
+    """The fields of the form.
+
+    Raises:
+        AnswerRejected: one of them is not from the page.
+    """
+    action = visit.field("action")
+    if action not in set(AnswerAction):
+        text = _("action: expected one of %(known)s, got “%(got)s”")
+        raise AnswerRejected(text % {"known": ", ".join(AnswerAction), "got": action[:40]})
+    seen = visit.field("seen")
+    return GivenAnswer(
+        action=AnswerAction(action),
+        answer_id=parse_id("answer", visit.field("answer")),
+        held_id=whole_number(visit.field("draft")),
+        text=visit.field("text"),
+        seen=parse_id("seen", seen) if seen else None,
+        release=visit.field("release") == "on",
+    )
+
+
+def parse_id(name: str, text: str) -> UUID:
+    """A UUID from a form.
+
+    Raises:
+        AnswerRejected: the text is none.
+    """
+    try:
+        return UUID(text)
+    except ValueError as error:
+        expected = _("%(field)s: expected an id from the page, got “%(got)s”; reload it")
+        raise AnswerRejected(expected % {"field": name, "got": text[:40]}) from error
+
+
+async def _show_again(
+    visit: Visit, problem: str, *, status: int, given: GivenAnswer | None = None
+) -> Response:
+    """The page with what was not sent and why; its id is kept where the outcome of the first form counts."""
+    values = await page.load_page(visit, LoggedAction.REVEAL)
+    if values["answering"] is None:
+        raise Refused(status, "Not sent", problem)
+    panel = replace(values["answering"], typed=visit.field("text"), problem=f"{_('Not sent.')} {problem}")
+    if given is not None:
+        panel = replace(panel, answer_id=given.answer_id)
+    return visit.render("decision/page.html", status=status, **(values | {"answering": panel}))
+
+
+async def _show_conflict(visit: Visit, conflict: AnswerConflict) -> Response:
+    """Both texts: the stored answer and the person's own, which was not sent."""
+    try:
+        values = await page.load_page(visit, LoggedAction.REVEAL)
+    except Refused as gone:
+        text = f"It was erased. Nothing was sent. Your text was:\n\n{visit.field('text')}"
+        raise Refused(410, "The decision is gone", text) from gone
+    mine = visit.field("text").strip() or _approved_text(visit, values["answering"].held.texts)
+    return visit.render("answers/conflict.html", status=409, **values, stored=conflict.answers[-1], mine=mine)
+
+
+def _approved_text(visit: Visit, texts: tuple[HeldText, ...]) -> str:
+    wanted = whole_number(visit.field("draft"))
+    return next((each.text for each in texts if each.held_id == wanted), "")

@@ -1,0 +1,78 @@
+"""The start page, the health check and CSP reports."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import structlog
+from starlette.responses import PlainTextResponse, Response
+
+from db import jobs
+from db.access_log import LoggedAction
+from db.collaboration import assignments
+from db.figures import dashboard
+from db.reviews import queue_items
+from review.access import Right
+from review.auth.notices import load_notices
+from review.dashboard.dashboard_page import figure_filter, range_log_detail
+from review.dashboard.dashboard_view import compare_figures
+from review.dashboard.tiles import decision_tiles
+from review.figures import ranges
+from review.first_run.checklist import load_checklist
+from review.first_run.sample_page import load_samples
+from review.http.visit import Visit
+from review.lists.views_page import load_visible_views
+from review.owner.home_page import owned_account
+from review.queues.queue_loads import load_open_queues
+
+log = structlog.get_logger(__name__)
+
+MAX_FIGURES: Final = 6
+"""Number of the dashboard's decision tiles shown."""
+MAX_JOBS: Final = 5
+
+
+async def show_home(visit: Visit) -> Response:
+    """The start page: first steps, waiting items, own jobs and the figures of the last 24 hours."""
+    if (owned := owned_account(visit.person)) is not None:
+        return visit.redirect("owner_home", account=owned)
+    chosen, person_id = ranges.parse_range({}, visit.now), visit.person.person_id
+    found = await visit.store.read_lists(
+        lambda replica: dashboard.load_totals(replica, figure_filter(visit, chosen), now=visit.now)
+    )
+    async with visit.store.reading() as connection:
+        own: dict[str, Any] = {
+            "jobs": await jobs.list_jobs(connection, person_id, limit=MAX_JOBS),
+            "views": await load_visible_views(visit, connection),
+            "notices": await load_notices(visit, connection),
+            "steps": await load_checklist(visit, connection),
+            "samples": await load_samples(visit, connection),
+            "assigned": 0,
+        }
+        if visit.may(Right.REVIEW):
+            accounts, now = visit.accounts(Right.REVIEW), visit.now
+            own["assigned"] = await assignments.count_own(connection, person_id, accounts)
+            own["queues"] = await load_open_queues(visit, connection)
+            own["held"] = await queue_items.items_held_by(connection, person_id, accounts=accounts, now=now)
+    compared = compare_figures(found)
+    await visit.log(LoggedAction.FIGURES, detail=range_log_detail(chosen))
+    return visit.render(
+        "home.html",
+        tiles=decision_tiles(compared)[:MAX_FIGURES],
+        compared=compared.before is not None,
+        missing=found.missing,
+        link=lambda tile: tile.link(chosen, {}),
+        **own,
+    )
+
+
+async def show_health(_: Visit) -> Response:
+    """The health check: the server answers; it does not check Postgres."""
+    return PlainTextResponse("ok\n")
+
+
+async def csp_report(visit: Visit) -> Response:
+    """Counts a browser's report of a CSP violation: a defect of a page, or an attack."""
+    if reports := visit.site.csp_reports.count_report(visit.now):
+        log.warning("csp_violation", reports=reports)
+    return Response(status_code=204)

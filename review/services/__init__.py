@@ -1,0 +1,1 @@
+"""Services that the pages call: the identity provider, and models and events of the first run."""

@@ -1,0 +1,1 @@
+"""Values that people type: numbers, times and durations."""

@@ -1,0 +1,1 @@
+"""Codes, states and numbers of the product in the reader's words: one module a topic."""

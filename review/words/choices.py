@@ -1,0 +1,32 @@
+"""The values of filters that are chosen from a list, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from db.figures.figure_sql import RunEvent
+from review.languages import gettext, mark
+from review.words import decisions, states
+
+RUN_EVENTS: Final[Mapping[str, str]] = {
+    RunEvent.RETRIED: mark("a call was retried"),
+    RunEvent.RECHECKED: mark("the draft was rechecked"),
+    RunEvent.IMPROVED: mark("the recheck improved the draft"),
+}
+"""Total over ``RunEvent``."""
+YES_OR_NO: Final[Mapping[str, str]] = {"yes": mark("yes"), "no": mark("no")}
+WORDINGS: Final[Mapping[str, Callable[[str], str]]] = {
+    "decision": decisions.decision_label,
+    "review": states.review_state,
+    "scope": states.scope_name,
+    "tier": decisions.tier_wording,
+    "ran": lambda choice: gettext(RUN_EVENTS.get(choice, choice)),
+    "degraded": lambda choice: gettext(YES_OR_NO.get(choice, choice)),
+}
+"""How the choices of a filter are shown, by its name."""
+
+
+def choice_label(choice: str, field: str) -> str:
+    """A choice of a filter in words; a value that is none unchanged."""
+    return WORDINGS[field](choice.lower()) if field in WORDINGS else choice

@@ -1,0 +1,150 @@
+"""States, kinds and roles in words; addresses, files and the JSON API keep the codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from db.jobs import JobKind, JobState
+from review.languages import gettext, mark
+from worker.model import EventType, Scope
+
+DELIVERY_STATES: Final[Mapping[str, str]] = {
+    "waiting": mark("waiting"),
+    "succeeded": mark("succeeded"),
+    "failed": mark("failed"),
+    "cancelled": mark("cancelled"),
+}
+EVENT_TYPES: Final[Mapping[str, str]] = {
+    EventType.MESSAGE: mark("message of an author"),
+    EventType.AGENT_MESSAGE: mark("message of the team"),
+    EventType.MESSAGE_EDITED: mark("edit of a message"),
+    EventType.MESSAGE_DELETED: mark("deletion of a message"),
+}
+"""Total; snapshots and files keep the codes."""
+OWNER_CAUSES: Final[Mapping[str, str]] = {
+    "escalation": mark("escalation"),
+    "agent_message": mark("message of a person"),
+    "command": mark("taken by a person"),
+    "release": mark("released to the AI"),
+}
+"""Why the owner of a conversation changed; total over ``db.history.conversation_owners.OwnerCause``."""
+CLOSING_CAUSES: Final[Mapping[str, str]] = {
+    "released": mark("released to the AI"),
+    "answered": mark("answered by a person"),
+    "idle": mark("the idle time of people ended"),
+    "reviewed": mark("overturned in a review"),
+    "replaced": mark("a later escalation took its place"),
+    "message_deleted": mark("the author deleted the message"),
+}
+"""Why an escalation was closed; total over ``db.escalations.closing.ClosingCause``."""
+CANCEL_REASONS: Final[Mapping[str | None, str]] = {
+    None: mark("Cancelled by a reviewer before delivery"),
+    "too_late": mark("Held back because it was too late"),
+    "taken_over": mark("Discarded because people took the conversation"),
+    "message_deleted": mark("Discarded because the author deleted the message"),
+    "message_flagged": mark("Discarded because the author's edit of the message was flagged"),
+}
+"""Why a reply was cancelled, by ``outbox.cancel_reason``."""
+ANSWER_OUTCOMES: Final[Mapping[str, str]] = {
+    "unchanged": mark("Approved"),
+    "edited": mark("Edited and sent"),
+    "replaced": mark("Replaced by an own answer"),
+    "written": mark("Answered"),
+    "dismissed": mark("Closed without an answer"),
+}
+HELD_KINDS: Final[Mapping[str, str]] = {
+    "reply": mark("Reply of the AI, not sent"),
+    "draft": mark("Draft of the AI, not sent"),
+    "recheck": mark("The other draft of the recheck"),
+}
+SCOPES: Final[Mapping[str, str]] = {Scope.CHAT: mark("chat"), Scope.COMMENT: mark("comment")}
+"""Total over ``Scope``."""
+JOB_KINDS: Final[Mapping[JobKind, str]] = {
+    JobKind.EXPORT: mark("Export"),
+    JobKind.BULK_REVIEW: mark("Bulk review"),
+    JobKind.BULK_UNDO: mark("Undo of a bulk review"),
+}
+"""Total."""
+JOB_STATES: Final[Mapping[JobState, str]] = {
+    JobState.QUEUED: mark("queued"),
+    JobState.RUNNING: mark("running"),
+    JobState.DONE: mark("done"),
+    JobState.FAILED: mark("failed"),
+    JobState.CANCELLED: mark("cancelled"),
+}
+"""Total."""
+REVIEW_STATES: Final[Mapping[str, str]] = {
+    "open": mark("open"),
+    "reviewed": mark("reviewed"),
+    "agree": mark("agreed"),
+    "overturn": mark("overturned"),
+    "unsure": mark("unsure"),
+    "disputed": mark("disputed"),
+}
+"""What reviewers said of a decision; total over ``db.audit.filters.ReviewFilter``."""
+TO_APPROVE: Final = mark("Replies to approve")
+FIRST_QUEUES: Final = frozenset(
+    {mark("Escalations"), mark("Second readings"), mark("Silent ignores, a sample"), TO_APPROVE}
+)
+"""Names that Hushgate gives to queues; people give all others."""
+
+
+def delivery_state(state: str) -> str:
+    """What became of a delivery; a state of another release as stored."""
+    return gettext(DELIVERY_STATES[state]) if state in DELIVERY_STATES else state.replace("_", " ")
+
+
+def event_type_wording(name: str) -> str:
+    """What happened, in words; a type of another release unchanged."""
+    return gettext(EVENT_TYPES.get(name, name))
+
+
+def owner_cause(cause: str) -> str:
+    """Why the owner of a conversation changed, in words; a cause of another release unchanged."""
+    return gettext(OWNER_CAUSES.get(cause, cause))
+
+
+def closing_wording(cause: str) -> str:
+    """Why an escalation was closed."""
+    return gettext(CLOSING_CAUSES.get(cause, cause))
+
+
+def cancel_wording(reason: str | None) -> str:
+    """Why a reply was cancelled; None: a reviewer withdrew it."""
+    return gettext(CANCEL_REASONS.get(reason, str(reason)))
+
+
+def answer_outcome(outcome: str) -> str:
+    """What a person did with a message, as stored."""
+    return gettext(ANSWER_OUTCOMES.get(outcome, outcome))
+
+
+def held_kind(kind: str) -> str:
+    """What a text that was not sent is, as stored."""
+    return gettext(HELD_KINDS.get(kind, kind))
+
+
+def scope_name(scope: str) -> str:
+    """Where a message was written."""
+    return gettext(SCOPES.get(scope, scope))
+
+
+def job_kind(kind: JobKind) -> str:
+    """What a job does."""
+    return gettext(JOB_KINDS[kind])
+
+
+def job_state(state: JobState) -> str:
+    """How far a job is."""
+    return gettext(JOB_STATES[state])
+
+
+def review_state(state: str) -> str:
+    """What reviewers said of a decision."""
+    return gettext(REVIEW_STATES.get(state, state))
+
+
+def queue_name(name: str) -> str:
+    """A queue's name: as stored, unless Hushgate gave it."""
+    return gettext(name) if name in FIRST_QUEUES else name
