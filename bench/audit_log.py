@@ -21,7 +21,7 @@ from cli.stack import Stack
 from compliance.audit_log.appending import append_new
 from compliance.audit_log.checkpoints import new_key, signer_of
 from compliance.audit_log.verifying import Keys, verify
-from db import decisions
+from db.commits.record import record_decision
 from db.identifiers import EPOCH
 from db.pool import create_pool
 from db.schema import migrate
@@ -50,7 +50,7 @@ async def measure(url: str, rows: int) -> dict[str, float]:
     async with create_pool(url, size=1, application="bench", role=None) as source:
         started = time.perf_counter()
         for _ in range(YARDSTICK):
-            await decisions.record_decision(source, decided())
+            await record_decision(source, decided())
         commit_ms = (time.perf_counter() - started) / YARDSTICK * 1000
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(COPIES, (rows // YARDSTICK + 1, rows - YARDSTICK))

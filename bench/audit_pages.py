@@ -34,6 +34,7 @@ SAMPLES: Final[Mapping[frozenset[str], str]] = {
     frozenset({"account", "conversation_ref"}): RECENT,
     frozenset({"account", "conversation"}): RECENT,
     frozenset({"decision_id"}): BUSY,
+    frozenset({"decision_id", "names"}): f"SELECT *, 'collaboration,neighbours,leads' AS names FROM ({BUSY})",
     frozenset({"account", "document"}): f"""
         SELECT user_id AS account, id AS document FROM documents WHERE {IN} LIMIT %(most)s""",
     frozenset({"account", "version"}): f"SELECT account, 2 AS version FROM ({ACCOUNT})",
@@ -79,7 +80,7 @@ QUERIES: Final[Mapping[str, tuple[str, ...]]] = {
     "figure_svg": ("",),
 }
 """Queries of a page, by name of its route; each is measured on its own."""
-PARTS: Final = frozenset({"decision_search"})
+PARTS: Final = frozenset({"decision_search", "decision_panels", "decisions_count"})
 """Routes that answer with a part of a page, as htmx asks."""
 NOT_MEASURED: Final[Mapping[str, str]] = {
     "health": "no page",

@@ -56,7 +56,7 @@ class Mutation:
     options: tuple[str, ...] = FEW_FAULTS
 
 
-STORE: Final = "self.persistence.stored(lambda: decisions.record_decision(self.pool, decision))"
+STORE: Final = "self.persistence.outlasting_outages(lambda: record_decision(self.pool, decision))"
 RECORDED: Final = f"        recorded = await {STORE}\n"
 RECORD: Final = f"{RECORDED}        if recorded is Recorded.OVERTAKEN:"
 MUTATIONS: Final = (
@@ -119,7 +119,8 @@ MUTATIONS: Final = (
     Mutation(
         law=Law.UNAPPROVED,
         file="worker/pipeline.py",
-        right="return guards.rule_hit(run, text, REPLY) or await guards.moderation_hit(run, text, REPLY)",
+        right="return guards.rule_ending(run, text, REPLY) or"
+        " await guards.moderation_ending(run, text, REPLY)",
         wrong="return None",
     ),
     Mutation(

@@ -723,7 +723,11 @@ def changed(current: Account, changes: Mapping[str, Any]) -> Account:
 def rule_problems(account: Account, recent: Sequence[str] = ()) -> tuple[RuleProblem, ...]:
     """The errors and warnings of an account's rules, tested on its recent messages; errors first."""
     return validate_rules(
-        account.flagged_keywords, account.flagged_phrases, allow=account.allowed, recent_messages=recent
+        account.flagged_keywords,
+        account.flagged_phrases,
+        allow=account.allowed,
+        recent_messages=recent,
+        level=account.rule_level,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from worker.assessment import query_language, text_in_language
+from worker.assessment import text_for_author
 from worker.business_hours import in_business_hours
 from worker.endings import Ending
 from worker.model import (
@@ -143,9 +143,4 @@ def _queue_keys(event: Event, ending: Ending) -> Iterator[str]:
 def _handoff_text(event: Event, account: Account, *, in_hours: bool) -> str | None:
     """The account's text in the author's language, else in English, else any; None when it has none."""
     texts = account.handoff_texts if in_hours else account.handoff_texts_closed or account.handoff_texts
-    if len(texts) <= 1:
-        return text_in_language(texts, None)
-    language = query_language(
-        event.text, published=event.language, configured=account.languages or tuple(texts)
-    )
-    return text_in_language(texts, language)
+    return text_for_author(texts, event.text, published=event.language, languages=account.languages)

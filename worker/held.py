@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from worker.assessment import cited_sources, query_language, text_in_language
+from worker.assessment import cited_sources, text_for_author
 from worker.endings import Candidate, Ending, silent_ending
 from worker.model import Account, BudgetAction, BudgetReached, Decision, HeldDraft, HeldKind, ReplyMode
 from worker.reasons import Reason
@@ -107,8 +107,4 @@ def _held(kind: HeldKind, text: str, draft: Candidate | None, rests_on: Candidat
 
 def disclosure_for(account: Account, message: str, language: str | None) -> str | None:
     """The account's text on AI for a person's approval of a model's text; in the author's language."""
-    texts = account.disclosure_texts
-    if len(texts) <= 1:
-        return text_in_language(texts, None)
-    configured = account.languages or tuple(texts)
-    return text_in_language(texts, query_language(message, published=language, configured=configured))
+    return text_for_author(account.disclosure_texts, message, published=language, languages=account.languages)

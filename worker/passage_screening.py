@@ -9,7 +9,7 @@ from typing import Final
 from worker.injections import INJECTION_CHECK, find_injection
 from worker.model import Account, Passage, ScreenedPassage, Stage
 from worker.rules import CompiledRules
-from worker.rules.screening import rule_findings
+from worker.rules.findings import rule_findings
 
 HASH_CHARS: Final = 16
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from worker import contract, held
+from worker import conversation_endings, held
 from worker.assessment import initial_search, recheck_search, texts_read_once
 from worker.cancellation import all_of
+from worker.concluding import decision_of
 from worker.endings import MESSAGE, REPLY, Candidate, Ending, silent_ending
 from worker.escalation import decision_kind
 from worker.masking import account_masker
 from worker.model import Action, Decision, DecisionKind, EventType, Message
 from worker.ports import Ports
 from worker.reasons import Reason
-from worker.steps import context, drafting, guards, second_draft, several, suggesting, trust
+from worker.steps import assessing, context, drafting, guards, second_draft, several, suggesting
 from worker.steps.run import EventCase, Run
 from worker.trace import EventTrace
 
@@ -40,66 +41,69 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
     trace = EventTrace(
         event=case.event, account=case.account, clock=ports.clock, conversation=case.conversation
     )
-    settled = contract.earlier_ending(case.event, case.conversation)
+    settled = conversation_endings.earlier_ending(case.event, case.conversation)
     if settled is not None and settled.reason_code is not Reason.MESSAGE_REPEATED:
-        return trace.decision(settled)
-    if settled is None and (typed := contract.typed_ending(case.event)) is not None:
+        return decision_of(trace, settled)
+    if settled is None and (typed := conversation_endings.typed_ending(case.event)) is not None:
         is_kept = case.event.type is EventType.AGENT_MESSAGE and not case.conversation.deleted
-        return trace.decision(typed, remember=is_kept)
+        return decision_of(trace, typed, remember=is_kept)
     masker = account_masker(case.account)
     run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy), masker=masker)
     if settled is not None:  # the text may be another one, of a publisher that knows no edits
-        return trace.decision(guards.rule_hit(run, case.event.text, MESSAGE) or settled)
+        return decision_of(trace, guards.rule_ending(run, case.event.text, MESSAGE) or settled)
     blocked = await _blocked(run)
     if blocked is not None:
         remember = blocked.reason_code in REMEMBERED and bool(case.event.text)
-        return trace.decision(blocked, masked=masker.counts, remember=remember)
+        return decision_of(trace, blocked, masked=masker.counts, remember=remember)
     with texts_read_once():
-        ending = contract.edited_ending(case.event) or await _answer(run)
+        ending = conversation_endings.edited_ending(case.event) or await _answer(run)
     ending = held.for_approval(await suggesting.with_questions(run, ending), case.account, case.budget)
     remember = not ending.quarantine and case.event.type is EventType.MESSAGE
-    return trace.decision(ending, masked=masker.counts, remember=remember)
+    return decision_of(trace, ending, masked=masker.counts, remember=remember)
 
 
 async def _blocked(run: Run) -> Ending | None:
     """The ending of an event that no model is asked about."""
     text, edited = run.case.event.text, run.case.event.type is EventType.MESSAGE_EDITED
-    closed = guards.scope_closed(run)
+    closed = guards.scope_ending(run)
     if closed is not None and not edited:
         return closed
     unmoderated = closed is not None and closed.reason_code not in STILL_MODERATED
     return (
-        guards.rule_hit(run, text, MESSAGE)
-        or contract.owned_ending(run.case.event, run.case.conversation)
+        guards.rule_ending(run, text, MESSAGE)
+        or conversation_endings.owned_ending(run.case.event, run.case.conversation)
         or run.case.shed
-        or (None if unmoderated else await guards.moderation_hit(run, text, MESSAGE))
-        or (None if edited else await guards.attachment_unseen(run))
-        or (None if edited else await guards.merged(run) or guards.too_late(run))
+        or (None if unmoderated else await guards.moderation_ending(run, text, MESSAGE))
+        or (None if edited else await guards.unseen_attachment_ending(run))
+        or (None if edited else await guards.merged_ending(run) or guards.too_late_ending(run))
     )
 
 
 async def _answer(run: Run) -> Ending:
     """From a clean message to an ending."""
     history = await context.history(run)
-    if run.case.policy.gate and (ended := contract.acknowledged_ending(run.case.event, history)) is not None:
+    if (
+        run.case.policy.gate
+        and (ended := conversation_endings.acknowledged_ending(run.case.event, history)) is not None
+    ):
         return ended
-    if (looped := guards.looped(run, history)) is not None:
+    if (looped := guards.looped_ending(run, history)) is not None:
         return await _unless_overtaken(run, looped)
     candidate = await context.retrieve_first(run, Candidate(), history)
-    if (refused := trust.refused_early(run, candidate, history)) is not None:
+    if (refused := assessing.refused_early(run, candidate, history)) is not None:
         return await _unless_overtaken(run, refused)
     draft = await _drafted(run, context.with_right_labels(run, candidate), history)
     if isinstance(draft, Ending):
         return await _unless_overtaken(run, draft)
-    candidate = await trust.assessed(run, draft, history)
+    candidate = await assessing.assessed(run, draft, history)
     if candidate.assessed.action is Action.RECHECK:
         candidate = await _rechecked(run, candidate, history)
     if second_draft.is_needed(run, candidate):
         candidate = await _drafted_again(run, candidate, history)
-    ending = trust.ending(run, candidate)
+    ending = assessing.ending(run, candidate)
     if (blocked := await _part_blocked(run, ending)) is not None:
         return await _unless_overtaken(run, replace(blocked, candidate=candidate))
-    late = guards.too_late(run) or await guards.overtaken(run)
+    late = guards.too_late_ending(run) or await guards.overtaken_ending(run)
     return replace(late, candidate=candidate) if late else ending
 
 
@@ -112,7 +116,7 @@ async def _part_blocked(run: Run, ending: Ending) -> Ending | None:
 
 async def _reply_blocked(run: Run, text: str) -> Ending | None:
     """The ending when the guards of the reply do not let a text pass."""
-    return guards.rule_hit(run, text, REPLY) or await guards.moderation_hit(run, text, REPLY)
+    return guards.rule_ending(run, text, REPLY) or await guards.moderation_ending(run, text, REPLY)
 
 
 async def _unless_overtaken(run: Run, ending: Ending) -> Ending:
@@ -121,7 +125,7 @@ async def _unless_overtaken(run: Run, ending: Ending) -> Ending:
     hands_over = decision_kind(case.event, case.account, case.conversation, ending) is DecisionKind.ESCALATE
     if ending.quarantine or not (ending.reply is not None or hands_over):
         return ending
-    late = await guards.overtaken(run)
+    late = await guards.overtaken_ending(run)
     return replace(late, candidate=ending.candidate) if late else ending
 
 
@@ -155,8 +159,8 @@ async def _rechecked(run: Run, before: Candidate, history: tuple[Message, ...]) 
     candidate = Candidate(search_failure=before.search_failure)
     candidate = await context.retrieve(run, run.case.event.text, candidate)
     draft = await _clean_draft(run, candidate, history)
-    after = None if isinstance(draft, Ending) else await trust.assessed(run, draft, history, rechecks=1)
-    return trust.better(before, after)
+    after = None if isinstance(draft, Ending) else await assessing.assessed(run, draft, history, rechecks=1)
+    return assessing.better(before, after)
 
 
 async def _drafted_again(run: Run, first: Candidate, history: tuple[Message, ...]) -> Candidate:
@@ -164,5 +168,5 @@ async def _drafted_again(run: Run, first: Candidate, history: tuple[Message, ...
     if (other := second_draft.other_run(run)) is None:
         return second_draft.better(run, first, None)
     draft = await _clean_draft(other, second_draft.before_draft(first), history)
-    second = None if isinstance(draft, Ending) else await trust.assessed(other, draft, history)
+    second = None if isinstance(draft, Ending) else await assessing.assessed(other, draft, history)
     return second_draft.better(run, first, second)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
 
-from worker import contract, held, scope
-from worker.assessment import cited_sources
-from worker.endings import Ending
-from worker.escalation import decision_kind, escalation_for
 from worker.model import (
     AI_ONLY,
     Account,
@@ -20,7 +15,6 @@ from worker.model import (
     CallPurpose,
     Completion,
     ConversationState,
-    Decision,
     Event,
     Finding,
     Json,
@@ -30,12 +24,9 @@ from worker.model import (
     StageOutcome,
     StageRecord,
     Tokens,
-    TraceContext,
-    Usage,
     WriterSign,
 )
 from worker.ports import Clock
-from worker.reasons import Reason
 
 log = structlog.get_logger(__name__)
 
@@ -84,7 +75,10 @@ class RunningStage:
 
 @dataclass(slots=True)
 class EventTrace:
-    """Collects the record of one event; local to one call of the pipeline. Steps only append."""
+    """Collects the record of one event; local to one call of the pipeline.
+
+    Steps append records, and set ``degraded``, ``unchecked_images`` and ``sign``.
+    """
 
     event: Event
     account: Account
@@ -188,68 +182,3 @@ class EventTrace:
         self.tokens += tokens
         self.usage[purpose, model] = self.usage.get((purpose, model), Tokens()) + tokens
         self.tokens_by_purpose[purpose] = self.tokens_by_purpose.get(purpose, Tokens()) + tokens
-
-    def decision(
-        self, ending: Ending, *, masked: Mapping[str, int] | None = None, remember: bool = False
-    ) -> Decision:
-        """The decision with everything recorded so far."""
-        now, candidate = self.clock.now(), ending.candidate
-        replied = ending.reason_code in (Reason.REPLIED, Reason.PARTIAL_REPLY)
-        kind = decision_kind(self.event, self.account, self.conversation, ending)
-        return Decision(
-            decision_id=self.clock.new_id(now),
-            decided_at=now,
-            event=self.event,
-            kind=kind,
-            reason_code=ending.reason_code,
-            reason=ending.reason,
-            confidence=ending.confidence,
-            rules_version=self.account.version,
-            matched_rule=ending.matched_rule,
-            reply=ending.reply,
-            draft=candidate.text if replied else None,
-            sources=cited_sources(candidate.text, candidate.passages) if replied else (),
-            disclosure=ending.disclosure,
-            send_before=scope.last_moment(self.event, self.account),
-            degraded=ending.degraded or self.degraded,
-            remember=remember,
-            sign=self.sign,
-            quarantine=ending.quarantine,
-            rejected_draft=(candidate.reply or None) if ending.quarantine else None,
-            findings=tuple(self.findings),
-            stages=tuple(self.stages),
-            attempts=tuple(self.attempts),
-            passages=candidate.passages,
-            assessment=candidate.assessment,
-            rechecked=candidate.rechecked,
-            confidence_log=tuple(self.confidence_log),
-            tokens=self.tokens,
-            models=self.models | ({"completion": candidate.model} if candidate.model else {}),
-            tokens_by_model=dict(self.tokens_by_model),
-            tokens_by_purpose=dict(self.tokens_by_purpose),
-            usage=tuple(
-                Usage(purpose=purpose, model=model, tokens=tokens)
-                for (purpose, model), tokens in self.usage.items()
-            ),
-            prompt_hash=candidate.prompt_hash,
-            answered_event=ending.answered_event,
-            changes=self.conversation.changes,
-            retract_reply=self.account.retract_deleted,
-            held=held.held_drafts(ending),
-            held_until=held.held_until(self.account, now),
-            sealed_until=held.sealed_until(self.account, now),
-            people_until=contract.people_until(
-                self.event,
-                self.account,
-                kind,
-                now,
-                repeated=ending.reason_code is Reason.MESSAGE_REPEATED,
-            ),
-            escalation=escalation_for(self.event, self.account, kind, ending, now),
-            masked=masked or {},
-            screened=tuple(self.screened),
-            calls=tuple(self.calls),
-            trace=TraceContext.of(self.event.metadata),
-            began_s=self.began_s,
-            ended_s=self.clock.monotonic(),
-        )

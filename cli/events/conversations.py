@@ -22,7 +22,7 @@ from db.history import conversation_owners
 from db.history.conversation_owners import ConversationIds, OwnerCause, OwnerRecord, Takeover
 from db.pool import Pool
 from review.words.decisions import RECHECK_MARK, tier_wording
-from worker.contract import idle_end
+from worker.conversation_endings import idle_end
 from worker.model import Tier
 
 app = typer.Typer(

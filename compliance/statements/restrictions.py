@@ -93,9 +93,6 @@ def _message(row: dict[str, Any]) -> RestrictedMessage:
     )
 
 
-def _written_on(stored: str | None, decided_on: date) -> date:
-    """When the message was written; without a time that can be read, the decision's own day."""
-    try:
-        return min(decided_on, datetime.fromisoformat(stored or "").astimezone(UTC).date())
-    except ValueError:
-        return decided_on
+def _written_on(stored: str, decided_on: date) -> date:
+    """When the message was written, not after its decision."""
+    return min(decided_on, datetime.fromisoformat(stored).astimezone(UTC).date())

@@ -32,7 +32,7 @@ from worker.model import (
 log = structlog.get_logger(__name__)
 
 STRICT_FAILURE: Final = FailurePolicy.HOLD
-STRICT: Final[Mapping[str, StrEnum]] = {
+FALLBACKS: Final[Mapping[str, StrEnum]] = {
     "rule_level": Level.DEFAULT,
     "stale_reply": StaleReply.DISCARD,
     "shedding": Shedding.OLDEST_FIRST,
@@ -41,7 +41,10 @@ STRICT: Final[Mapping[str, StrEnum]] = {
     "moderation_failure": STRICT_FAILURE,
     "moderation_combination": Combination.ANY,
 }
-"""Setting -> its value where the stored one is of a newer release, so that a rollback loses no event."""
+"""Setting -> its value where the stored one is of a newer release, so that a rollback loses no event.
+
+The cautious value, except for ``rule_level``: strict rules would stop messages that the account lets pass.
+"""
 Choice = TypeVar("Choice", bound=StrEnum)
 
 SETTABLE: Final = tuple(field.name for field in fields(Account) if field.name != "version")
@@ -110,11 +113,11 @@ def account_from_row(row: dict[str, Any]) -> Account:
 
 
 def closed_sets(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a row with a closed set of values; one of a newer release becomes the strict one."""
+    """The settings of a row with a closed set of values; an unknown one becomes that of ``FALLBACKS``."""
     found = {}
-    for name, strict in STRICT.items():
+    for name, fallback in FALLBACKS.items():
         if name in row:
-            found[name] = _known(type(strict), row[name]) or strict
+            found[name] = _known(type(fallback), row[name]) or fallback
             if found[name] != row[name]:
                 user_id, used = row.get("user_id"), found[name]
                 log.warning("setting_of_newer_release", setting=name, user_id=user_id, used=used)

@@ -1,1 +1,1 @@
-"""The commits of several events in one statement."""
+"""The one commit of an event, alone or with others."""

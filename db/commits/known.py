@@ -1,4 +1,7 @@
-"""What is stored of an event before its turn: its outcome, and who owns its conversation."""
+"""What is stored of an event before its turn: its outcome, and who owns its conversation.
+
+A further entry of a decided event is stored as a duplicate.
+"""
 
 from __future__ import annotations
 
@@ -57,6 +60,7 @@ class Recorded(StrEnum):
     """What a commit found.
 
     Attributes:
+        NEW: the decision was stored now.
         ALREADY: this entry has a decision.
         DUPLICATE: another entry of the event has a decision.
         BURIED: this entry is a dead letter.
@@ -85,10 +89,13 @@ class StoredEvent:
     edited_text: str | None = None
 
 
-async def load_event(source: Pool, event: Event, now: datetime) -> StoredEvent:
-    """The stored outcome of an event and the owner of its conversation, in one query.
+async def seen_event(source: Pool, event: Event, now: datetime) -> StoredEvent:
+    """Look an event up at its turn: its stored outcome and the owner of its conversation, in one query.
 
-    A further entry of the same event is recorded as a duplicate.
+    Writes a row of ``duplicates`` when another entry of the event has a decision.
+
+    Raises:
+        StorageUnavailable: the outcome is unknown; safe to repeat.
     """
     known = await ask(source, KNOWN_EVENTS, event)
     state = conversation_state(known.people_until, known.changes, now)
@@ -161,6 +168,6 @@ async def decided_events(
         return frozenset(row[0] for row in await cursor.fetchall())
 
 
-async def find_outcome(source: Pool, event: Event) -> Recorded | None:
-    """The stored outcome of an event, or None; see ``load_event``."""
-    return (await load_event(source, event, event.received_at)).outcome
+async def note_outcome(source: Pool, event: Event) -> Recorded | None:
+    """The stored outcome of an event, or None; stores a duplicate as ``seen_event`` does."""
+    return (await seen_event(source, event, event.received_at)).outcome

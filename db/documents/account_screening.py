@@ -12,7 +12,7 @@ from worker.documents.model import Chunk
 from worker.masking import account_masker
 from worker.model import Account
 from worker.passage_screening import passage_flags
-from worker.rules import CompiledRules, compile_rules
+from worker.rules import CompiledRules, compile_account_rules, compile_rules
 
 NO_RULES: Final = compile_rules((), (), version=0)
 
@@ -38,7 +38,9 @@ class AccountScreening:
         account = await self._account(user_id)
         if user_id not in self._rules:
             tested = account.rules_on_passages
-            self._rules[user_id] = await asyncio.to_thread(_compiled, account) if tested else NO_RULES
+            self._rules[user_id] = (
+                await asyncio.to_thread(compile_account_rules, account) if tested else NO_RULES
+            )
         rules = self._rules[user_id]
         return await asyncio.to_thread(
             lambda: tuple(passage_flags(chunk.title, chunk.text, account, rules) for chunk in chunks)
@@ -48,13 +50,3 @@ class AccountScreening:
         if user_id not in self._accounts:
             self._accounts[user_id] = await current_account(self._source, user_id)
         return self._accounts[user_id]
-
-
-def _compiled(account: Account) -> CompiledRules:
-    return compile_rules(
-        account.flagged_keywords,
-        account.flagged_phrases,
-        allow=account.allowed,
-        version=account.version,
-        level=account.rule_level,
-    )

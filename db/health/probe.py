@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import psycopg
 
+from db.commits.record import rehearse
 from db.connection import Connection
-from db.decisions import rehearse
 from db.identifiers import uuid_at
 from db.pool import WORKER_ROLE, prepare, unavailable
 from worker.model import Decision, DecisionKind, Event, Scope

@@ -21,7 +21,7 @@ from db.retention import tables as retention_tables  # noqa: F401  # likewise
 from db.webhooks import tables as webhook_tables  # noqa: F401  # likewise
 from features.feature import parts
 
-FEATURE_TABLES: Final = parts("tables")
+parts("tables")  # the features add their tables to metadata
 FEATURE_FILES: Final[tuple[Path, ...]] = tuple(
     file for folder in parts("sql") for file in sorted(folder.glob("*.sql"))
 )

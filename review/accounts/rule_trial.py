@@ -9,16 +9,24 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from review.content_covers import cover_reason
 from review.http.visit import Refused
 from worker.model import Account
-from worker.rules import CompiledRules, Hit, Level, RuleProblem, compile_rules, validate_rules
+from worker.rules import (
+    CompiledRules,
+    Hit,
+    Level,
+    RuleProblem,
+    RuleSettings,
+    compile_rules,
+    rule_settings,
+    validate_rules,
+)
 
 Value = TypeVar("Value")
-Rules: TypeAlias = tuple[str, ...]
 TEXT_CHARS: Final = 10_000
 RECENT: Final = 1_000
 EXAMPLES: Final = 8
@@ -73,15 +81,15 @@ class Trial:
 
 async def problems_of(account: Account, recent: Sequence[str]) -> tuple[RuleProblem, ...]:
     """The errors and warnings of the rules, the same as on the command line."""
-    return await _threaded(lambda: _problems(*_rules_of(account), tuple(recent)))
+    return await _threaded(lambda: _problems(rule_settings(account), tuple(recent)))
 
 
-async def try_text(account: Account, text: str, level: Level) -> TextTrial:
-    """The matches of the rules in a text."""
+async def try_text(account: Account, text: str) -> TextTrial:
+    """The matches of the rules in a text, at the level of the account."""
 
     def run() -> TextTrial:
-        hits = _compiled(*_rules_of(account), level).match(text)
-        return TextTrial(pieces=hit_runs(text, hits), hits=hits, level=level)
+        hits = _compiled(rule_settings(account)).match(text)
+        return TextTrial(pieces=hit_runs(text, hits), hits=hits, level=account.rule_level)
 
     return await _threaded(run)
 
@@ -90,13 +98,13 @@ async def try_messages(
     account: Account, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]
 ) -> Trial:
     """The matches of the rules in recent messages."""
-    rules = _rules_of(account)
-    return await _threaded(lambda: _trial(_compiled(*rules, Level.DEFAULT), decisions, covered))
+    settings = rule_settings(account)
+    return await _threaded(lambda: _trial(_compiled(settings), decisions, covered))
 
 
 async def compiled_rules(account: Account) -> CompiledRules:
     """The rules of an account, ready to test a text."""
-    return await _threaded(lambda: _compiled(*_rules_of(account), Level.DEFAULT))
+    return await _threaded(lambda: _compiled(rule_settings(account)))
 
 
 def hit_runs(text: str, hits: Sequence[Hit]) -> tuple[HitRun, ...]:
@@ -118,20 +126,16 @@ async def _threaded(work: Callable[[], Value]) -> Value:
         raise Refused(503, "Too busy", message) from error
 
 
-def _rules_of(account: Account) -> tuple[Rules, Rules, Rules]:
-    return account.flagged_keywords, account.flagged_phrases, account.allowed
-
-
 @lru_cache(maxsize=4)
-def _compiled(keywords: Rules, phrases: Rules, allow: Rules, level: Level) -> CompiledRules:
+def _compiled(settings: RuleSettings) -> CompiledRules:
+    keywords, phrases, allow, level = settings
     return compile_rules(keywords, phrases, allow=allow, version=0, level=level)
 
 
 @lru_cache(maxsize=4)  # used when saving, and by the page that follows
-def _problems(
-    keywords: Rules, phrases: Rules, allow: Rules, recent: tuple[str, ...]
-) -> tuple[RuleProblem, ...]:
-    return validate_rules(keywords, phrases, allow=allow, recent_messages=recent)
+def _problems(settings: RuleSettings, recent: tuple[str, ...]) -> tuple[RuleProblem, ...]:
+    keywords, phrases, allow, level = settings
+    return validate_rules(keywords, phrases, allow=allow, recent_messages=recent, level=level)
 
 
 def _trial(rules: CompiledRules, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]) -> Trial:

@@ -72,7 +72,6 @@ async def check_rules(visit: Visit) -> Response:
 async def test_text(visit: Visit) -> Response:
     """The matches in a text of the rules as typed or of a stored version."""
     text = visit.field("text")[:TEXT_CHARS]
-    level = Level.STRICT if visit.form.get("level") == Level.STRICT else Level.DEFAULT
     stored, draft = await version_in_force(visit), RuleEdit.read(visit.form)
     shown, account = stored, stored.account
     typed = visit.may(Right.EDIT_RULES, account.user_id) and visit.form.get("of") == "typed"
@@ -84,7 +83,9 @@ async def test_text(visit: Visit) -> Response:
             account = replace(changed(account, draft.changes(account)), version=0)
         except AccountRejected as error:
             raise Refused(422, "These rules cannot be tried", str(error)[:1000]) from error
-    text_trial = await rule_trial.try_text(account, text, level)
+    if (level := visit.form.get("level")) in set(Level):
+        account = replace(account, rule_level=Level(level))
+    text_trial = await rule_trial.try_text(account, text)
     if visit.partial:
         return visit.render("rule_hits.html", text_trial=text_trial, typed=typed, version=account.version)
     draft_shown = draft if typed else None

@@ -15,14 +15,14 @@ from worker.adapters import openai_client, openai_http
 from worker.adapters.chat_classifier import ChatClassifier
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
+from worker.answer_check import AnswerPorts, CheckedAnswer, check_answer
 from worker.assessment import parse_policy
 from worker.endings import Ending
-from worker.errors import HushgateError, PolicyRejected
+from worker.errors import HushgateError
 from worker.model import OPENAI_MODERATION, Account, Event
 from worker.moderation import panel
 from worker.reasons import Reason
 from worker.settings import ModerationSettings, ReviewSettings
-from worker.steps.answers import AnswerPorts, CheckedAnswer, check_answer
 from worker.steps.run import EventCase
 
 PATIENCE_S: Final = 25.0
@@ -59,10 +59,7 @@ async def check_text(settings: ReviewSettings, account: Account, event: Event, t
     """
     if _lacks_key(settings, account):
         raise ModerationAway(_(NO_KEY))
-    try:
-        policy = parse_policy(dict(account.assessment_policy))
-    except PolicyRejected:
-        policy = parse_policy({})  # only drafts of the model are assessed
+    policy = parse_policy({})  # only drafts of the model are assessed
     case = EventCase(event=event, account=account, rules=await compiled_rules(account), policy=policy)
     async with _moderation_ports(settings) as ports:
         try:

@@ -17,12 +17,12 @@ from review.answers.answerable import AnswerRejected, GivenAnswer, ResolvedAnswe
 from review.answers.checks import check_text
 from review.http.visit import Visit
 from review.languages import gettext as _
-from worker.contract import idle_end
+from worker.answer_check import CheckedAnswer
+from worker.conversation_endings import idle_end
 from worker.held import disclosure_for
 from worker.model import Account, Event, Scope
 from worker.reasons import HELD
 from worker.snapshot import Snapshot
-from worker.steps.answers import CheckedAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from db.history import conversation_owners
 from db.history.conversation_owners import ConversationIds, OwnerCause, Takeover
 from review.access import Right
 from review.http.visit import Refused, Visit
-from worker.contract import idle_end
+from worker.conversation_endings import idle_end
 from worker.payload import ID_CHARS, is_account_name
 
 MOST: Final = 500

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from db import dead_letters, decisions
-from db.commits.known import Recorded, load_event
+from db import dead_letters
+from db.commits.known import Recorded, seen_event
+from db.commits.record import record_decision
 from db.dead_letters import DeadLetter
 from db.pool import Pool
 from tasks.entries.deciding import Decider
@@ -19,7 +20,7 @@ from tasks.entries.received import Accepted, Rejected, edited_first, letter_of, 
 from tasks.entries.rulebooks import Rulebooks
 from tasks.lanes.stream import EntryGrant
 from tasks.limits.spending import Spending
-from worker import contract
+from worker import conversation_endings
 from worker.model import Decision, Event
 
 LAST_RUNS: Final = 2
@@ -55,13 +56,13 @@ class EntryHandler:
         if grant.starts > self.max_starts and not await self._has_last_run(grant):
             await self._bury_poison(grant, f"handed out {grant.starts} times without an outcome")
             return
-        while failure := await self.persistence.failure(grant.entry_id, lambda: self._run(grant)):
+        while failure := await self.persistence.run_until_failure(grant.entry_id, lambda: self._run(grant)):
             if not await self.persistence.gate.outlast(failure.kind):
                 await self._bury_poison(grant, failure.what)
                 return
 
     async def _run(self, grant: EntryGrant) -> None:
-        await self.persistence.stored(self.refresh_clock)
+        await self.persistence.outlasting_outages(self.refresh_clock)
         match self._received(grant):
             case Accepted(event=event):
                 await self._decide(event, grant.starts)
@@ -70,16 +71,16 @@ class EntryHandler:
 
     async def _decide(self, event: Event, starts: int) -> None:
         """Decide an event that has no outcome yet, store the decision, then call what follows it."""
-        stored = self.persistence.stored
-        known = await stored(lambda: load_event(self.pool, event, self.now()))
+        outlasting = self.persistence.outlasting_outages
+        known = await outlasting(lambda: seen_event(self.pool, event, self.now()))
         if known.outcome is not None:
             self._seen(event, known.outcome)
             return
-        live = await stored(lambda: self.rulebooks.get(event.user_id))
+        live = await outlasting(lambda: self.rulebooks.get(event.user_id))
         book = live.for_event(event, known.conversation)
-        budget = await stored(lambda: self.spending.budget(book.account))
+        budget = await outlasting(lambda: self.spending.budget(book.account))
         case = book.case(edited_first(event, known), known.conversation, budget)
-        decision = await stored(lambda: self.decider.decide(case))
+        decision = await outlasting(lambda: self.decider.decide(case))
         decision, recorded = await self._record(replace(decision, candidate_id=book.candidate_id))
         if recorded is Recorded.BURIED:  # by another run of this entry, so this run has no outcome
             self._seen(event, recorded)
@@ -90,10 +91,10 @@ class EntryHandler:
 
     async def _record(self, decision: Decision) -> tuple[Decision, Recorded]:
         """The decision as it was stored: without its reply where people took the conversation meanwhile."""
-        recorded = await self.persistence.stored(lambda: decisions.record_decision(self.pool, decision))
+        recorded = await self.persistence.outlasting_outages(lambda: record_decision(self.pool, decision))
         if recorded is Recorded.OVERTAKEN:
-            decision = contract.without_reply(decision)
-            recorded = await self.persistence.stored(lambda: decisions.record_decision(self.pool, decision))
+            decision = conversation_endings.without_reply(decision)
+            recorded = await self.persistence.outlasting_outages(lambda: record_decision(self.pool, decision))
         return decision, recorded
 
     async def _has_last_run(self, grant: EntryGrant) -> bool:
@@ -112,9 +113,11 @@ class EntryHandler:
         """Store a dead letter; that of an event only when no other run stored an outcome meanwhile."""
         ended = Recorded.BURIED
         if event is None:
-            await self.persistence.stored(lambda: dead_letters.store_letter(self.pool, letter))
+            await self.persistence.outlasting_outages(lambda: dead_letters.store_letter(self.pool, letter))
         else:
-            ended = await self.persistence.stored(lambda: dead_letters.bury_event(self.pool, letter, event))
+            ended = await self.persistence.outlasting_outages(
+                lambda: dead_letters.bury_event(self.pool, letter, event)
+            )
         if event is not None and ended is not Recorded.BURIED:
             self._seen(event, ended)
             return

@@ -40,8 +40,8 @@ class Persistence:
     gate: Gate
     clock: Clock
 
-    async def failure(self, entry_id: str, run: Callable[[], Awaitable[None]]) -> Failure | None:
-        """Why a run of an entry failed, or None after its success; a bug is retried before it counts."""
+    async def run_until_failure(self, entry_id: str, run: Callable[[], Awaitable[None]]) -> Failure | None:
+        """Run an entry: why it failed, or None after its success; a bug is retried before it counts."""
         for failures in range(1, FAILURES_BEFORE_POISON + 1):
             try:
                 await run()
@@ -59,7 +59,7 @@ class Persistence:
                 return None
         return Failure(kind=kind, what=f"{kind} in each of {FAILURES_BEFORE_POISON} runs")
 
-    async def stored(self, call: Callable[[], Awaitable[Value]]) -> Value:
+    async def outlasting_outages(self, call: Callable[[], Awaitable[Value]]) -> Value:
         """The value of a call that needs Postgres; waits without limit while Postgres is down.
 
         Raises:

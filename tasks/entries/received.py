@@ -7,11 +7,10 @@ from datetime import datetime
 
 from db.commits.known import StoredEvent
 from db.dead_letters import DeadLetter
+from tasks.lanes.entry_events import event_of
 from tasks.lanes.stream import EntryGrant
-from tasks.shards.lanes import require_place
 from worker.errors import PayloadRejected
 from worker.model import Event, EventType
-from worker.payload import arrival_of, parse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +29,10 @@ class Rejected:
 
 def received(grant: EntryGrant, now: datetime) -> Accepted | Rejected:
     """What an entry is."""
-    arrival = arrival_of(grant.entry_id, grant.size_bytes, now)
     try:
-        event = parse(grant.payload, arrival)
-        require_place(event)
+        return Accepted(event=event_of(grant, now))
     except PayloadRejected as why:
         return Rejected(letter=letter_of(grant, why, now))
-    return Accepted(event=event)
 
 
 def letter_of(grant: EntryGrant, why: PayloadRejected, now: datetime) -> DeadLetter:

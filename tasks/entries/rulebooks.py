@@ -14,12 +14,12 @@ import structlog
 
 from worker.account_settings import AccountRejected, changed
 from worker.arms import RunningRollout
-from worker.assessment import Delivery, Policy, parse_delivery, parse_policy
+from worker.assessment import Delivery, Policy, usable_policy
 from worker.assessment.policies.designs import NO_DEFAULTS
 from worker.cancellation import cancel_all
-from worker.errors import PolicyRejected, RuleRejected, StorageUnavailable
+from worker.errors import RuleRejected, StorageUnavailable
 from worker.model import Account, BudgetReached, ConversationState, Event, Json, Owner
-from worker.rules import CompiledRules, compile_rules
+from worker.rules import CompiledRules, compile_account_rules, rule_settings
 from worker.steps.run import EventCase
 
 log = structlog.get_logger(__name__)
@@ -207,7 +207,7 @@ class Rulebooks:
     async def _newest(self, book: Rulebook) -> Rulebook:
         """The newest version; a switch-off is in use before its changed rules are compiled."""
         account = await self._load(book.account.user_id)
-        if not book.rules_pending and _rules_of(account) == _rules_of(book.account):
+        if not book.rules_pending and rule_settings(account) == rule_settings(book.account):
             return self._book(account, book.rules.at_version(account.version))
         if not account.ai_control_enabled:
             switched_off = self._book(account, book.rules.at_version(account.version))
@@ -250,43 +250,31 @@ class Rulebooks:
         except AccountRejected as error:  # stored by another release
             log.warning("rollout_unusable", user_id=rollout.user_id, problems=len(error.problems))
             return replace(live, rollout=rollout, trial=None)
-        book = self._book(account, await asyncio.to_thread(_compile, account))
+        book = self._book(account, await asyncio.to_thread(compile_account_rules, account))
         return replace(live, rollout=rollout, trial=replace(book, candidate_id=rollout.candidate_id))
 
     def _book(self, account: Account, rules: CompiledRules) -> Rulebook:
         user_id = account.user_id
         for problem in rules.problems:
             log.warning("rule_disabled", user_id=user_id, version=account.version, problem=problem.code)
-        policy, delivery = _policy(account, self._policy_defaults)
+        policy, delivery, problems = usable_policy(account.assessment_policy, self._policy_defaults)
+        if problems:
+            log.warning("policy_unusable", user_id=user_id, version=account.version, problems=len(problems))
         return Rulebook(account=account, rules=rules, policy=policy, delivery=delivery)
 
     async def _rules(self, account: Account) -> CompiledRules:
         """The compiled set; a large one comes from the shared store, or is compiled and stored there."""
         if self._compiled is None or _rule_count(account) < LARGE_SET:
-            return await asyncio.to_thread(_compile, account)
+            return await asyncio.to_thread(compile_account_rules, account)
         data = await self._compiled.stored(account.user_id, account.version)
         if data is not None:
             try:
                 return await asyncio.to_thread(CompiledRules.from_bytes, data)
             except RuleRejected:
                 log.warning("compiled_rules_damaged", user_id=account.user_id, version=account.version)
-        rules = await asyncio.to_thread(_compile, account)
+        rules = await asyncio.to_thread(compile_account_rules, account)
         await self._compiled.keep(account.user_id, account.version, rules.to_bytes())
         return rules
-
-
-def _compile(account: Account) -> CompiledRules:
-    return compile_rules(
-        account.flagged_keywords,
-        account.flagged_phrases,
-        allow=account.allowed,
-        version=account.version,
-        level=account.rule_level,
-    )
-
-
-def _rules_of(account: Account) -> tuple[object, ...]:
-    return account.flagged_keywords, account.flagged_phrases, account.allowed, account.rule_level
 
 
 def _rule_count(account: Account) -> int:
@@ -302,15 +290,3 @@ def _size(future: asyncio.Future[Rulebook]) -> int:
 
 def _is_ready(future: asyncio.Future[Rulebook]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
-
-
-def _policy(account: Account, defaults: Mapping[str, Mapping[str, Json]]) -> tuple[Policy, Delivery]:
-    """The account's assessment policy; the default, and a warning, when the stored one is invalid."""
-    stored = dict(account.assessment_policy)
-    try:
-        return parse_policy(stored, defaults), parse_delivery(stored)
-    except PolicyRejected as error:
-        log.warning(
-            "policy_unusable", user_id=account.user_id, version=account.version, problems=len(error.problems)
-        )
-        return parse_policy({}), Delivery()

@@ -18,8 +18,6 @@ log = structlog.get_logger(__name__)
 
 KEPT_S: Final = 86_400
 """The longest age that is known; a missing key has this age."""
-LATE_S: Final = 60.0
-"""Beat sends a task every 10 s."""
 SEEN_S: Final = 30
 REACH_S: Final = 5.0
 SIGN: Final = """#!lua flags=allow-oom

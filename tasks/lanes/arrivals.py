@@ -11,19 +11,19 @@ from redis.exceptions import RedisError
 
 from db.commits.known import decided_events
 from db.pool import Pool
-from tasks.lanes.stream import Lanes, NewerEntry, lane_of
+from tasks.lanes.entry_events import event_of
+from tasks.lanes.stream import Lanes, WaitingEntry, lane_of
 from tasks.shards.lanes import ShardedLanes
 from worker.errors import PayloadRejected
 from worker.grouping import GroupedCall, ask
 from worker.model import Event, NewerEvent
-from worker.payload import arrival_of, parse
 
 log = structlog.get_logger(__name__)
 
 
 async def _newer(
     lanes: Lanes | ShardedLanes, asked: Sequence[tuple[str, str]]
-) -> list[tuple[NewerEntry, ...]]:
+) -> list[tuple[WaitingEntry, ...]]:
     return await lanes.newer_of_several(asked)
 
 
@@ -69,10 +69,9 @@ class LaneArrivals:
         decided = await decided_events(self._pool, event.user_id, event.conversation_id, found)
         return tuple(each for each in found if each.event_id not in decided)
 
-    def _newer(self, entry: NewerEntry) -> NewerEvent | None:
-        arrival = arrival_of(entry.entry_id, entry.size_bytes, self._now())
+    def _newer(self, entry: WaitingEntry) -> NewerEvent | None:
         try:
-            event = parse(entry.payload, arrival)
+            event = event_of(entry, self._now())
         except PayloadRejected:
             return None
         return NewerEvent(

@@ -13,7 +13,7 @@ from tasks.fairness.admission import Admission
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
 from tasks.fairness.watch import EntryWatch
 from tasks.lanes.finisher import Finisher
-from tasks.lanes.stream import AgentEntry, EntryGrant, Lanes, ReadResult
+from tasks.lanes.stream import EntryGrant, Lanes, ReadResult, WaitingEntry
 from tasks.lanes.upkeep import EngineLimits, LaneUpkeep
 from worker.cancellation import cancel_all
 from worker.places import Places
@@ -49,7 +49,7 @@ class Engine:
         handle: Handler,
         limits: EngineLimits,
         may_admit: Callable[[], bool] = lambda: True,
-        agent_wrote: Callable[[AgentEntry], None] = lambda _: None,
+        agent_wrote: Callable[[WaitingEntry], None] = lambda _: None,
         *,
         places: Places | None = None,
         admission: Admission | None = None,

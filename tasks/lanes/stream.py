@@ -1,4 +1,4 @@
-"""The lanes: every Redis call of the hot path, each one atomic Lua script."""
+"""The lanes of a stream, each operation one atomic Lua script."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from tasks.shards.layout import lane_of
 
 __all__ = [
     "GROUP",
-    "AgentEntry",
     "EntryGrant",
     "FinishRequest",
     "Lanes",
-    "NewerEntry",
+    "WaitingEntry",
     "backlog",
     "connect",
     "lane_of",
@@ -55,8 +54,8 @@ class EntryGrant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentEntry:
-    """A person's message, not validated, that waits behind another entry; ``payload`` as in a grant."""
+class WaitingEntry:
+    """An entry that waits behind another one, not validated; ``payload`` may be cut, as in a grant."""
 
     entry_id: str
     size_bytes: int
@@ -70,7 +69,7 @@ class ReadResult:
     grants: tuple[EntryGrant, ...]
     entries_read: int
     last_id: str
-    agents: tuple[AgentEntry, ...] = ()
+    agents: tuple[WaitingEntry, ...] = ()
     accounts: tuple[str, ...] = ()
 
     @property
@@ -80,15 +79,6 @@ class ReadResult:
         A stream without any entry yet has the id ``0-0``.
         """
         return bool(self.last_id)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewerEntry:
-    """An entry that waits behind another one; ``payload`` is cut where ``size_bytes`` is larger."""
-
-    entry_id: str
-    size_bytes: int
-    payload: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +109,6 @@ class Lanes:
         worker: unique per process start, without spaces.
         keep_bytes: how much of a payload is granted; larger ones become dead letters.
         mark: end of every entry id that leaves this object, so that ids are unique over all shards.
-        key: where the entries are now; another one than ``stream`` for a shard that only drains.
     """
 
     def __init__(
@@ -130,10 +119,9 @@ class Lanes:
         worker: str,
         keep_bytes: int,
         mark: str = "",
-        key: str | None = None,
     ) -> None:
         self.redis = redis
-        self.stream = key or stream
+        self.stream = stream
         self.mark = mark
         self.worker = worker
         self.keep_bytes = keep_bytes
@@ -166,22 +154,17 @@ class Lanes:
             grants=tuple(map(self._grant, rows)),
             entries_read=int(entries_read),
             last_id=last.decode(),
-            agents=tuple(map(self._agent, agents)),
+            agents=tuple(map(self._waiting, agents)),
             accounts=tuple(account.decode() for account in accounts),
         )
 
-    async def newer(self, entry_id: str, lane: str) -> tuple[NewerEntry, ...]:
-        """The entries that wait behind one in its lane, oldest first; fewer when they are large."""
-        (found,) = await self.newer_of_several([(entry_id, lane)])
-        return found
-
-    async def newer_of_several(self, asked: Sequence[tuple[str, str]]) -> list[tuple[NewerEntry, ...]]:
-        """``newer`` for several entries with their lanes, in one round trip."""
+    async def newer_of_several(self, asked: Sequence[tuple[str, str]]) -> list[tuple[WaitingEntry, ...]]:
+        """For each entry and its lane, the entries behind it, oldest first; fewer when they are large."""
         try:
             replies = await self._newer_of_all(asked, "EVALSHA", self._newer.sha)
         except NoScriptError:
             replies = await self._newer_of_all(asked, "EVAL", self._newer.text)
-        return [tuple(map(self._newer_entry, rows)) for rows in replies]
+        return [tuple(map(self._waiting, rows)) for rows in replies]
 
     async def _newer_of_all(self, asked: Sequence[tuple[str, str]], command: str, script: str) -> list[Any]:
         pipe = self.redis.pipeline(transaction=False)
@@ -271,10 +254,6 @@ class Lanes:
             payload=payload,
         )
 
-    def _newer_entry(self, row: Sequence[Any]) -> NewerEntry:
+    def _waiting(self, row: Sequence[Any]) -> WaitingEntry:
         entry_id, size, payload = row
-        return NewerEntry(entry_id=self._marked(entry_id), size_bytes=int(size), payload=payload)
-
-    def _agent(self, row: Sequence[Any]) -> AgentEntry:
-        entry_id, size, payload = row
-        return AgentEntry(entry_id=self._marked(entry_id), size_bytes=int(size), payload=payload)
+        return WaitingEntry(entry_id=self._marked(entry_id), size_bytes=int(size), payload=payload)

@@ -11,12 +11,12 @@ from db.commits.known import decided_events
 from db.history.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.pool import Pool
 from tasks.entries.rulebooks import Rulebooks
-from tasks.lanes.stream import AgentEntry
+from tasks.lanes.entry_events import event_of
+from tasks.lanes.stream import WaitingEntry
 from tasks.process import telemetry
-from worker.contract import people_until
+from worker.conversation_endings import people_until
 from worker.errors import PayloadRejected, StorageUnavailable
 from worker.model import DecisionKind
-from worker.payload import arrival_of, parse
 from worker.supervisor import Supervisor
 
 log = structlog.get_logger(__name__)
@@ -51,11 +51,11 @@ class EarlyTakeovers:
         self._refresh_clock = refresh_clock
         self._work = work
 
-    def start(self, entry: AgentEntry) -> None:
+    def start(self, entry: WaitingEntry) -> None:
         """Take the conversation in the background."""
         self._work.start("early_takeover", self.take(entry), entry_id=entry.entry_id)
 
-    async def take(self, entry: AgentEntry) -> None:
+    async def take(self, entry: WaitingEntry) -> None:
         """Take the conversation of a person's message, once."""
         try:
             await self._refresh_clock()
@@ -67,12 +67,11 @@ class EarlyTakeovers:
             log.exception("takeover_failed", entry_id=entry.entry_id, exc_info=error)
             telemetry.report(error)
 
-    async def _takeover(self, entry: AgentEntry) -> Takeover | None:
+    async def _takeover(self, entry: WaitingEntry) -> Takeover | None:
         """None for a dead letter, a repetition of a decided event, and a message of long ago."""
         now = self._now()
-        arrival = arrival_of(entry.entry_id, entry.size_bytes, now)
         try:
-            event = parse(entry.payload, arrival)
+            event = event_of(entry, now)
         except PayloadRejected:
             return None
         book = await self._rulebooks.get(event.user_id)

@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 
 from redis.asyncio import Redis
 
-from tasks.lanes.stream import Lanes, NewerEntry
+from tasks.lanes.stream import Lanes, WaitingEntry
 from tasks.shards.agreement import AGREE, agreement
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import LuaScript, close
-from tasks.shards.layout import Shard, ShardLayout, layout_of, require, shard_number
+from tasks.shards.layout import Shard, ShardLayout, layout_of, require
 from worker.cancellation import all_of
-from worker.errors import PayloadRejected
-from worker.model import Event
 
 
 class ShardedLanes:
@@ -83,12 +81,8 @@ class ShardedLanes:
         """``Lanes.begin_run`` of the entry's shard."""
         return await self._by_mark(entry_id).begin_run(entry_id)
 
-    async def newer(self, entry_id: str, lane: str) -> tuple[NewerEntry, ...]:
-        """``Lanes.newer`` of the entry's shard."""
-        return await self._by_mark(entry_id).newer(entry_id, lane)
-
-    async def newer_of_several(self, asked: Sequence[tuple[str, str]]) -> list[tuple[NewerEntry, ...]]:
-        """``newer`` for several entries with their lanes, in one round trip for each shard."""
+    async def newer_of_several(self, asked: Sequence[tuple[str, str]]) -> list[tuple[WaitingEntry, ...]]:
+        """``Lanes.newer_of_several`` in one round trip for each shard."""
         shards: dict[str, list[tuple[str, str]]] = {}
         for each in asked:
             shards.setdefault(each[0].partition("@")[2], []).append(each)
@@ -104,23 +98,3 @@ class ShardedLanes:
     def _by_mark(self, entry_id: str) -> Lanes:
         _, at, mark = entry_id.partition("@")
         return self._lanes[at + mark]
-
-
-def require_place(event: Event) -> None:
-    """Refuse an event in another shard than its conversation's: its order is not known there.
-
-    Raises:
-        PayloadRejected: the publisher routed it wrongly.
-    """
-    mark = event.entry_id.partition("@")[2]
-    if not mark:
-        return
-    number, _, of = mark.partition("/")
-    right = shard_number(event.user_id, event.conversation_id, int(of))
-    if right != int(number):
-        raise PayloadRejected(
-            code="wrong_shard",
-            field="conversation_id",
-            expected=f"an event of shard {number} of {of}",
-            got=f"one of shard {right}; see Shards in docs/scale.md",
-        )

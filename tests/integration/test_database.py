@@ -19,12 +19,12 @@ from psycopg.rows import dict_row
 
 from cli.stack import Stack
 from compliance import tables as compliance_tables  # noqa: F401
-from db import decisions
 from db.account_settings import accounts
 from db.audit.decision_list import read_connection
 from db.collaboration import tables as collaboration_tables  # noqa: F401
 from db.columns import metadata
 from db.commits.known import Recorded
+from db.commits.record import record_decision
 from db.figures import tables  # noqa: F401
 from db.health import conservation
 from db.history.conversations import PostgresConversations
@@ -239,8 +239,8 @@ def test_the_worker_s_role_can_do_its_work(database_url: str, owner: Rows) -> No
     sealed = decision(reason_code=Reason.FLAGGED_RULE, quarantine=True, rejected_draft="No.")
 
     async def work(source: Pool) -> tuple[Message, ...]:
-        assert await decisions.record_decision(source, told) is Recorded.NEW
-        assert await decisions.record_decision(source, sealed) is Recorded.NEW
+        assert await record_decision(source, told) is Recorded.NEW
+        assert await record_decision(source, sealed) is Recorded.NEW
         await upkeep.ensure_partitions(source, NOW.date())
         await sweep(source, keeping(), NOW)
         await accounts.current_account(source, "acme")
@@ -268,7 +268,7 @@ def test_even_the_owner_cannot_rewrite_by_accident(
     database_url: str, owner: Rows, table: str, statement: str
 ) -> None:
     """The message says what to do instead."""
-    as_worker(database_url, lambda source: decisions.record_decision(source, decision()))
+    as_worker(database_url, lambda source: record_decision(source, decision()))
     owner.execute("INSERT INTO ai_rules (user_id) VALUES ('append')")
     with pytest.raises(psycopg.errors.RaiseException, match="append-only") as caught:
         owner.execute(statement.format(table))
@@ -279,7 +279,7 @@ def test_even_the_owner_cannot_rewrite_by_accident(
 def test_erasing_on_request_needs_a_word(database_url: str, owner: Rows) -> None:
     """Inside one transaction of the owner, and no longer."""
     gone = decision()
-    as_worker(database_url, lambda source: decisions.record_decision(source, gone))
+    as_worker(database_url, lambda source: record_decision(source, gone))
     with owner.transaction():
         owner.execute("SET LOCAL hushgate.erasing = on")
         erased = owner.execute("DELETE FROM ai_decisions WHERE id = %s", (gone.decision_id,)).rowcount
@@ -313,7 +313,7 @@ def test_a_decision_of_a_far_month_makes_its_partition(database_url: str, owner:
     """Beat may have been stopped; the audit must still accept decisions."""
     at = datetime.fromisoformat(month)
     far = decision(at=at)
-    recorded = as_worker(database_url, lambda source: decisions.record_decision(source, far))
+    recorded = as_worker(database_url, lambda source: record_decision(source, far))
     row = owner.execute(
         "SELECT tableoid::regclass::text AS place FROM ai_decisions WHERE id = %s", (far.decision_id,)
     )
@@ -325,7 +325,7 @@ def test_a_decision_of_a_far_month_makes_its_partition(database_url: str, owner:
 def test_a_value_no_partition_can_mend_rises(database_url: str) -> None:
     """It is a bug, not a missing month, and nothing of it is stored."""
     with pytest.raises(psycopg.errors.CheckViolation):
-        as_worker(database_url, lambda source: decisions.record_decision(source, decision(confidence=1.5)))
+        as_worker(database_url, lambda source: record_decision(source, decision(confidence=1.5)))
 
 
 def test_one_event_is_recorded_once(database_url: str, owner: Rows) -> None:
@@ -335,7 +335,7 @@ def test_one_event_is_recorded_once(database_url: str, owner: Rows) -> None:
     other = decision(event=event(event_id=first.event.event_id, entry_id="999-9"))
 
     async def work(source: Pool) -> list[Recorded]:
-        return [await decisions.record_decision(source, each) for each in (first, same, other)]
+        return [await record_decision(source, each) for each in (first, same, other)]
 
     ends = as_worker(database_url, work)
     noted = owner.execute("SELECT event_id FROM duplicates WHERE entry_id = '999-9'").fetchone()
@@ -360,7 +360,7 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
 
     async def work(source: Pool) -> dict[str, int]:
         for each in made:
-            await decisions.record_decision(source, each)
+            await record_decision(source, each)
         return await sweep(source, keeping(HUSHGATE_KEEP_KEYS_DAYS=1, HUSHGATE_KEEP_DECISIONS_MONTHS=5), NOW)
 
     async def balance() -> conservation.Balance:
@@ -427,7 +427,7 @@ def test_a_month_goes_only_when_it_is_over(
     """A partition is dropped whole, so all of it must be past its time."""
     as_worker(
         database_url,
-        lambda source: decisions.record_decision(source, decision(at=datetime(2025, 5, 9, tzinfo=UTC))),
+        lambda source: record_decision(source, decision(at=datetime(2025, 5, 9, tzinfo=UTC))),
     )
     owner.execute("SELECT hushgate_drop_partitions(%s)", (before,))
     still = {name.removeprefix("ai_decisions_") for name in partitions(owner)}

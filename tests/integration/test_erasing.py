@@ -10,9 +10,9 @@ from uuid import UUID
 
 import psycopg
 
-from db import decisions
 from db.access_log import LogEntry, LoggedAction
 from db.answers.sending import store_answer
+from db.commits.record import record_decision
 from db.pool import WORKER_ROLE, create_pool
 from tests.support.decided import answer_to, new_event, reply_to
 from worker.model import Decision, DecisionKind, Escalation, HeldDraft, HeldKind
@@ -62,7 +62,7 @@ async def test_erasing_a_decision_deletes_every_copy_of_its_texts(database_url: 
         create_pool(database_url, size=1, application="test", role="hushgate_reviewer") as people,
     ):
         for each in (other, made):
-            await decisions.record_decision(source, each)
+            await record_decision(source, each)
             logged = LogEntry(action=LoggedAction.ANSWER, person="kim")
             await store_answer(people, answer_to(each, TEXT, each.decided_at), each.decided_at, logged=logged)
     with psycopg.connect(database_url, autocommit=True) as owner:

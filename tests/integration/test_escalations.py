@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from redis.asyncio import Redis
 
-from db import decisions
 from db.commits.known import Recorded
+from db.commits.record import record_decision
 from db.escalations.closing import (
     Closing,
     ClosingCause,
@@ -115,8 +115,8 @@ def rows(database_url: str, query: str, *values: object) -> list[tuple[Any, ...]
 async def test_an_escalation_is_opened_in_the_commit_and_sent_once(source: Pool, redis: Redis) -> None:
     """The entry is valid, names draft, passages and page, and a repeated commit or look adds none."""
     made = escalated(notice=NOTICE)
-    assert await decisions.record_decision(source, made) is Recorded.NEW
-    assert await decisions.record_decision(source, made) is Recorded.ALREADY
+    assert await record_decision(source, made) is Recorded.NEW
+    assert await record_decision(source, made) is Recorded.ALREADY
     await relay(source, redis).drain()
     (entry,) = await drained(source, redis, made)
     data = entry["data"]
@@ -138,7 +138,7 @@ async def test_an_escalation_is_opened_in_the_commit_and_sent_once(source: Pool,
 async def test_without_an_address_of_the_pages_an_entry_has_no_link(source: Pool, redis: Redis) -> None:
     """The relay adds the link, so stored events do not depend on the deployment."""
     made = escalated()
-    await decisions.record_decision(source, made)
+    await record_decision(source, made)
     await relay(source, redis, pages=None).drain()
     (entry,) = await drained(source, redis, made)
 
@@ -151,7 +151,7 @@ async def test_an_escalation_is_closed_once_with_its_cause(
 ) -> None:
     """A release, a person's message, an answer, the end of the idle time or a later escalation."""
     made = escalated()
-    await decisions.record_decision(source, made)
+    await record_decision(source, made)
     later = made.decided_at + 2 * HOUR
     match cause:
         case "released":
@@ -160,8 +160,8 @@ async def test_an_escalation_is_closed_once_with_its_cause(
             assert not await release_conversation(source, ids(made), released_by="else", now=soon)
             expected = ("released", "kim@example.org")
         case "answered_in_channel":
-            await decisions.record_decision(source, agent_message(made, later))
-            await decisions.record_decision(source, agent_message(made, later + HOUR))
+            await record_decision(source, agent_message(made, later))
+            await record_decision(source, agent_message(made, later + HOUR))
             expected = ("answered", "ann")
         case "answered_on_page":
             async with Store(database_url, size=1) as store, store.writing() as connection:
@@ -174,7 +174,7 @@ async def test_an_escalation_is_closed_once_with_its_cause(
             await asyncio.gather(*(close_due_escalations(source, later) for _ in range(4)))
             expected = ("idle", "")
         case _:
-            await decisions.record_decision(source, escalated(made.event.conversation_id))
+            await record_decision(source, escalated(made.event.conversation_id))
             expected = ("replaced", "")
     found = [each for each in await drained(source, redis, made) if "cause" in each["data"]]
 
@@ -188,7 +188,7 @@ async def test_an_idle_end_is_dated_to_the_end_of_the_idle_time(
 ) -> None:
     """The sweep comes later than the moment that it reports."""
     made = escalated()
-    await decisions.record_decision(source, made)
+    await record_decision(source, made)
     await close_due_escalations(source, made.decided_at + 3 * HOUR)
     stored = "SELECT closed_at FROM escalations WHERE decision_id = %s"
 
@@ -198,7 +198,7 @@ async def test_an_idle_end_is_dated_to_the_end_of_the_idle_time(
 async def test_a_takeover_leaves_an_escalation_open(source: Pool, database_url: str) -> None:
     """A person who takes the conversation has not answered yet."""
     made = escalated()
-    await decisions.record_decision(source, made)
+    await record_decision(source, made)
     await take_conversation(source, takeover(made.event), CLOCK.now())
     stored = "SELECT cause FROM escalations WHERE decision_id = %s"
 
@@ -217,8 +217,8 @@ async def test_the_text_at_a_handoff_leaves_once_and_enters_the_history(
 ) -> None:
     """It announces the takeover of its own commit, which does not cancel it; no model wrote it."""
     made = escalated(notice=NOTICE)
-    await decisions.record_decision(source, made)
-    await decisions.record_decision(source, made)
+    await record_decision(source, made)
+    await record_decision(source, made)
     await sent_texts(source, redis, made)
     (sent,) = await sent_texts(source, redis, made)
     history = "SELECT role, text FROM messages WHERE conversation_id = %s ORDER BY created_at, id"
@@ -240,7 +240,7 @@ async def test_a_text_at_a_handoff_that_is_not_true_any_more_is_not_sent(
         await take_conversation(source, takeover(made.event), CLOCK.now() - timedelta(minutes=1))
     if change == "late":
         made = replace(made, send_before=made.decided_at - timedelta(seconds=1))
-    await decisions.record_decision(source, made)
+    await record_decision(source, made)
     match change:
         case "taken":
             await take_conversation(source, takeover(made.event), CLOCK.now())
@@ -258,7 +258,7 @@ async def test_a_relay_that_died_after_sending_sends_nothing_twice(
 ) -> None:
     """The mark in Redis tells the next relay, which records what the first could not."""
     made = escalated()
-    await decisions.record_decision(source, made)
+    await record_decision(source, made)
     await relay(source, redis).drain()
     with psycopg.connect(database_url, autocommit=True) as owner:
         owner.execute(

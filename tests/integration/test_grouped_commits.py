@@ -13,9 +13,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from db import dead_letters, decisions
+from db import dead_letters
 from db.commits.commit_sql import KEY, commit_statement
 from db.commits.known import Recorded
+from db.commits.record import record_decision
 from db.commits.rows import PARAMETER, TYPES
 from db.costs.ledger import LEDGER
 from db.dead_letters import DeadLetter
@@ -112,7 +113,7 @@ async def prepared(source: Pool, made: Sequence[Decision], rng: random.Random) -
         elif state < 0.35 and "\x00" not in event.text:
             before = replace(event, entry_id=f"{event.entry_id}{rng.choice(('', 'y'))}")
             new_id = CLOCK.new_id(each.decided_at)
-            await decisions.record_decision(source, replace(each, event=before, decision_id=new_id))
+            await record_decision(source, replace(each, event=before, decision_id=new_id))
 
 
 def taken(event: Event) -> Takeover:
@@ -129,7 +130,7 @@ def letter(event: Event) -> DeadLetter:
 async def outcome(source: Pool, each: Decision) -> Outcome:
     """How a commit ended."""
     try:
-        return await decisions.record_decision(source, each)
+        return await record_decision(source, each)
     except (psycopg.Error, ValueError) as error:
         return type(error)
 

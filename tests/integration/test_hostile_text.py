@@ -59,6 +59,11 @@ CORPUS = (
     "<div hx-get=//evil.example hx-trigger=load data-hx-on:load=alert(1)>",
     "<style>@import '//evil.example'</style>",
 )
+MOST = dict.fromkeys(("matched_rule", "finding rule", "keyword", "phrase", "allowed", "figure note"), 80) | {
+    "golden set": 40,
+    "golden row": 80,
+}
+"""Characters of the texts of fields with a limit."""
 UNSEEN = {
     "event_id",
     "evidence",
@@ -88,8 +93,7 @@ class Hostile:
     def __call__(self, field: str) -> str:
         """The next text, for this field."""
         number = next(self._numbers)
-        short = field in {"matched_rule", "finding rule", "keyword", "phrase", "allowed", "figure note"}
-        text = CORPUS[number % len(CORPUS)][: 80 if short else None]
+        text = CORPUS[number % len(CORPUS)][: MOST.get(field)]
         marked = f"{MARK}{field}{text}"
         self.given.setdefault(field, set()).add(marked)
         return marked

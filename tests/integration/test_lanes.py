@@ -22,6 +22,7 @@ from tasks.lanes.stream import (
     EntryGrant,
     FinishRequest,
     Lanes,
+    WaitingEntry,
     backlog,
     connect,
 )
@@ -46,6 +47,12 @@ def worker(redis: Redis) -> NewWorker:
         return lanes
 
     return make
+
+
+async def newer(lanes: Lanes, entry_id: str, lane: str) -> tuple[WaitingEntry, ...]:
+    """The entries that wait behind one."""
+    (found,) = await lanes.newer_of_several([(entry_id, lane)])
+    return found
 
 
 def event(conversation: str, number: int = 1, **more: Any) -> dict[str, Any]:
@@ -876,15 +883,15 @@ async def test_newer_entries_are_those_behind_one_in_its_lane(redis: Redis, work
     lanes = await worker("a")
     ids = await publish(redis, *(event("c", number) for number in range(3)), event("another"))
     (grant, other) = (await lanes.read(10)).grants
-    found = await lanes.newer(grant.entry_id, grant.lane)
-    again = await lanes.newer(grant.entry_id, grant.lane)
+    found = await newer(lanes, grant.entry_id, grant.lane)
+    again = await newer(lanes, grant.entry_id, grant.lane)
 
     assert [each.entry_id for each in found] == ids[1:3]
     assert [json.loads(each.payload)["message_id"] for each in found] == ["m1", "m2"]
     assert all(each.size_bytes == len(each.payload) for each in found)
     assert again == found
-    assert await lanes.newer(other.entry_id, other.lane) == ()
-    assert await lanes.newer(ids[2], grant.lane) == ()
+    assert await newer(lanes, other.entry_id, other.lane) == ()
+    assert await newer(lanes, ids[2], grant.lane) == ()
     following = await finish(lanes, grant)
     assert following is not None
     assert following.entry_id == ids[1]
@@ -896,7 +903,7 @@ async def test_newer_entries_are_bounded_in_number_and_size(redis: Redis, worker
     half = event("c", text="x" * (KEEP_BYTES // 2))
     ids = await publish(redis, event("c"), *(half for _ in range(3)), event("d"), *[event("d")] * 150)
     grants = {grant.entry_id: grant for grant in (await lanes.read(500)).grants}
-    large, many = [await lanes.newer(entry_id, grants[entry_id].lane) for entry_id in (ids[0], ids[4])]
+    large, many = [await newer(lanes, entry_id, grants[entry_id].lane) for entry_id in (ids[0], ids[4])]
 
     assert [each.entry_id for each in large] == ids[1:2]
     assert len(many) == KEEP_BYTES // many[0].size_bytes
@@ -909,7 +916,7 @@ async def test_a_newer_entry_that_another_client_deleted_is_left_out(redis: Redi
     (grant,) = (await lanes.read(10)).grants
     await redis.xdel(STREAM, ids[1])
 
-    assert [each.entry_id for each in await lanes.newer(grant.entry_id, grant.lane)] == ids[2:]
+    assert [each.entry_id for each in await newer(lanes, grant.entry_id, grant.lane)] == ids[2:]
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ import psycopg
 import pytest
 from redis.asyncio import Redis
 
-from db import decisions
-from db.commits.known import Recorded, load_event
+from db.commits.known import Recorded, seen_event
+from db.commits.record import record_decision
 from db.history.conversation_owners import (
     ConversationIds,
     OwnerCause,
@@ -26,7 +26,7 @@ from db.pool import Pool
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
 from tests.support.decided import CLOCK, new_event, reply_to, takeover
-from worker import contract
+from worker import conversation_endings
 from worker.cancellation import cancel_all
 from worker.model import Decision, Event
 
@@ -49,17 +49,17 @@ def ids(of: Event) -> ConversationIds:
 async def decide(source: Pool, asked: Event, at: Callable[[str], Awaitable[None]]) -> str:
     """What ``tasks.entries.handler`` does with an event; the reason code of its decision."""
     await at("before_turn")
-    stored = await load_event(source, asked, CLOCK.now())
+    stored = await seen_event(source, asked, CLOCK.now())
     await at("at_turn")
     decision = replied(asked, stored.conversation.changes)
-    if owned := contract.owned_ending(asked, stored.conversation):
+    if owned := conversation_endings.owned_ending(asked, stored.conversation):
         return owned.reason_code.value
     await at("before_commit")
     await at("with_commit")
-    recorded = await decisions.record_decision(source, decision)
+    recorded = await record_decision(source, decision)
     if recorded is Recorded.OVERTAKEN:
-        decision = contract.without_reply(decision)
-        assert await decisions.record_decision(source, decision) is Recorded.NEW
+        decision = conversation_endings.without_reply(decision)
+        assert await record_decision(source, decision) is Recorded.NEW
     await at("after_commit")
     await at("with_delivery")
     return str(decision.reason_code)
@@ -125,12 +125,12 @@ async def test_no_reply_is_delivered_after_a_takeover(source: Pool, redis: Redis
 async def test_a_reply_made_before_a_takeover_and_its_release_is_not_sent(source: Pool) -> None:
     """People answered meanwhile: the reply rests on a conversation that has moved on."""
     asked = new_event()
-    stored = await load_event(source, asked, CLOCK.now())
+    stored = await seen_event(source, asked, CLOCK.now())
     await take_conversation(source, takeover(asked), CLOCK.now())
     released = [
         await release_conversation(source, ids(asked), released_by="ann", now=CLOCK.now()) for _ in range(2)
     ]
-    recorded = await decisions.record_decision(source, replied(asked, stored.conversation.changes))
+    recorded = await record_decision(source, replied(asked, stored.conversation.changes))
 
     assert released == [True, False]
     assert recorded is Recorded.OVERTAKEN
@@ -144,7 +144,7 @@ async def test_an_agents_message_takes_a_conversation_once(source: Pool, shard: 
     await take_conversation(source, early, CLOCK.now())
     await release_conversation(source, ids(asked), released_by="bo", now=CLOCK.now())
     await take_conversation(source, early, CLOCK.now())
-    stored = await load_event(source, asked, CLOCK.now())
+    stored = await seen_event(source, asked, CLOCK.now())
 
     assert (stored.conversation.owner, stored.conversation.changes) == ("ai", 2)
 

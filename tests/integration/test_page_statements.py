@@ -29,9 +29,8 @@ MENTIONED = """
 """
 TOPICS = """
     SELECT reason, topics FROM (
-        SELECT id, created_at, reason_code AS reason, coalesce(
-                   snapshot_json #> '{assessment,learning_suggestions}',
-                   snapshot_json #> '{assessment,diagnostics,learning_suggestions}') AS topics
+        SELECT id, created_at, reason_code AS reason,
+               snapshot_json #> '{assessment,learning_suggestions}' AS topics
         FROM ai_decisions WHERE user_id = ANY(%(accounts)s) AND created_at >= %(since)s
     ) AS found
     WHERE jsonb_typeof(topics) = 'array' AND topics <> '[]' AND reason IN ('REPLIED', 'NO_EVIDENCE')

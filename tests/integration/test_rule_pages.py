@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -162,6 +163,19 @@ def test_the_test_box_shows_rule_place_and_kind_of_each_match(editor: Visitor, a
     assert "<sup>2</sup>" not in found.text
     assert "masked letters (masked)" in strict.text
     assert "No rule matches" in stored.text
+
+
+def test_the_test_box_begins_with_the_level_of_the_account(
+    database_url: str, editor: Visitor, account: str
+) -> None:
+    """Also where the form names no level."""
+    store(database_url, account, flagged_keywords=("fucker",), rule_level="strict")
+    page = editor.get(rules(account))
+    found = editor.post(rules(account, "/test"), version="1", of="stored", text="you f*cker")
+
+    assert re.search(r'value="strict"[^>]* checked', page.text)
+    assert not re.search(r'value="default"[^>]* checked', page.text)
+    assert "masked letters (masked)" in found.text
 
 
 def test_a_viewer_reads_and_tests_rules_without_changing_them(

@@ -107,8 +107,8 @@ def test_a_fault_of_ours_is_a_page_of_ours(
     assert "<h1>Internal error</h1>" in answers[0].text
     assert answers[1].json()["title"] == "Internal error"
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    assert any(line.get("exception") == "IntegrityError" and line["frames"] for line in lines)
-    assert all(b"IntegrityError" in body for body in bodies)
+    assert any(line.get("exception") == "CheckViolation" and line["frames"] for line in lines)
+    assert all(b"CheckViolation" in body for body in bodies)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import pytest
 from redis.asyncio import Redis
 
 from cli.doctor.rights import session_settings
-from db import decisions, outbox
+from db import outbox
+from db.commits.record import record_decision
 from db.connection import Connection
 from db.history.conversation_owners import take_conversation
 from db.outgoing.locked_batch import begun
@@ -70,7 +71,7 @@ async def test_a_takeover_after_the_relay_began_is_seen(
     now = CLOCK.now()
     asked = event(event_id="asked", conversation_id="raced", created_at=now, received_at=now)
     async with create_pool(service_url, size=2, application="test") as source:
-        await decisions.record_decision(source, reply_to(asked))
+        await record_decision(source, reply_to(asked))
 
         async def begun_before_takeover(connection: Connection, lock: str) -> bool:
             has_lock = await begun(connection, lock)

@@ -15,8 +15,9 @@ import psycopg
 import pytest
 from redis.asyncio import Redis
 
-from db import decisions, outbox
-from db.commits.known import Recorded, find_outcome
+from db import outbox
+from db.commits.known import Recorded, note_outcome
+from db.commits.record import record_decision
 from db.outbox import WaitingReply
 from db.pool import Pool, create_pool
 from db.reviews import remedies
@@ -70,7 +71,7 @@ async def test_a_commit_whose_answer_was_lost_may_be_repeated(source: Pool, data
     """The same entry again changes nothing, even when another run decided differently."""
     first = decision()
     again = replace(first, decision_id=CLOCK.new_id(CLOCK.now()), reply="another reply")
-    outcomes = [await decisions.record_decision(source, each) for each in (first, first, again)]
+    outcomes = [await record_decision(source, each) for each in (first, first, again)]
 
     assert outcomes == [Recorded.NEW, Recorded.ALREADY, Recorded.ALREADY]
     assert [rows(database_url, table, first.event.event_id) for table in ("ai_decisions", "outbox")] == [1, 1]
@@ -80,10 +81,31 @@ async def test_two_runs_of_one_entry_commit_once(source: Pool, database_url: str
     """A revived worker and its heir race; one of them wins."""
     first = decision()
     rival = replace(first, decision_id=CLOCK.new_id(CLOCK.now()))
-    outcomes = await asyncio.gather(*(decisions.record_decision(source, each) for each in (first, rival)))
+    outcomes = await asyncio.gather(*(record_decision(source, each) for each in (first, rival)))
 
     assert sorted(outcomes) == [Recorded.ALREADY, Recorded.NEW]
     assert rows(database_url, "ai_decisions", first.event.event_id) == 1
+
+
+async def test_a_commit_that_stores_nothing_without_a_reason_is_an_error(
+    source: Pool, database_url: str
+) -> None:
+    """An event may not look decided while nothing is stored of it."""
+    waiting = decision(reply=None)
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute(
+            "CREATE FUNCTION refuse_key() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'"
+        )
+        owner.execute(
+            "CREATE TRIGGER refuse BEFORE INSERT ON event_keys FOR EACH ROW EXECUTE FUNCTION refuse_key()"
+        )
+        try:
+            with pytest.raises(RuntimeError, match="stored nothing and the event has no outcome"):
+                await record_decision(source, waiting)
+        finally:
+            owner.execute("DROP FUNCTION refuse_key CASCADE")
+
+    assert await record_decision(source, waiting) is Recorded.NEW
 
 
 async def test_a_further_entry_of_the_same_event_is_noted_and_changes_nothing(
@@ -93,10 +115,10 @@ async def test_a_further_entry_of_the_same_event_is_noted_and_changes_nothing(
     first = decision()
     event = replace(first.event, entry_id=f"{first.event.entry_id}1")
     repeated = replace(first, event=event, decision_id=CLOCK.new_id(CLOCK.now()))
-    await decisions.record_decision(source, first)
+    await record_decision(source, first)
     outcomes = [
-        await decisions.record_decision(source, repeated),
-        await find_outcome(source, event),
+        await record_decision(source, repeated),
+        await note_outcome(source, event),
     ]
 
     assert outcomes == [Recorded.DUPLICATE, Recorded.DUPLICATE]
@@ -108,7 +130,7 @@ async def test_the_audit_has_the_first_500_characters_of_a_message(source: Pool,
     """Silent Guardrails: a longer text is cut, in code points and not in bytes."""
     first = decision()
     text = "\N{PERSON WITH FOLDED HANDS}" * 499 + "ab"
-    await decisions.record_decision(source, replace(first, event=replace(first.event, text=text)))
+    await record_decision(source, replace(first, event=replace(first.event, text=text)))
     with psycopg.connect(database_url) as connection:
         query = "SELECT message_text FROM ai_decisions WHERE id = %s"
         found = connection.execute(query, (first.decision_id,)).fetchone()
@@ -120,10 +142,7 @@ async def test_a_month_without_partition_gets_one(source: Pool, database_url: st
     """Neither a sleeping beat nor a long outage loses a decision."""
     late = decision(at=datetime(2031, 3, 31, 23, 59, 59, 999_999, tzinfo=UTC))
     outcomes = await asyncio.gather(
-        *(
-            decisions.record_decision(source, each)
-            for each in (late, decision(at=late.decided_at + timedelta(days=70)))
-        )
+        *(record_decision(source, each) for each in (late, decision(at=late.decided_at + timedelta(days=70))))
     )
 
     assert outcomes == [Recorded.NEW, Recorded.NEW]
@@ -139,17 +158,17 @@ async def test_a_right_that_is_missing_is_an_outage_and_no_fault_of_the_event(
         owner.execute("REVOKE INSERT ON ai_decisions FROM hushgate_worker")
         try:
             with pytest.raises(StorageUnavailable, match="permission denied"):
-                await decisions.record_decision(source, waiting)
+                await record_decision(source, waiting)
         finally:
             owner.execute("GRANT INSERT ON ai_decisions TO hushgate_worker")
 
-    assert await decisions.record_decision(source, waiting) is Recorded.NEW
+    assert await record_decision(source, waiting) is Recorded.NEW
 
 
 async def test_more_callers_than_connections_only_wait(source: Pool) -> None:
     """A full pool is no outage."""
     fresh = [decision(reply=None) for _ in range(200)]
-    outcomes = await asyncio.gather(*(decisions.record_decision(source, each) for each in fresh))
+    outcomes = await asyncio.gather(*(record_decision(source, each) for each in fresh))
 
     assert set(outcomes) == {Recorded.NEW}
 
@@ -162,7 +181,7 @@ async def test_rival_relays_send_every_reply_once_and_in_order(source: Pool, red
     for _ in range(30):
         approved = decision()
         expected.append(approved.event.event_id)
-        await decisions.record_decision(source, approved)
+        await record_decision(source, approved)
     await asyncio.gather(*(relay(source, redis).drain() for _ in range(3)))
 
     assert await sent(redis) == expected
@@ -175,7 +194,7 @@ async def test_a_relay_that_dies_before_it_can_say_so_sends_nothing_twice(
     await relay(source, redis).drain()
     await redis.delete(REPLIES)
     approved = decision()
-    await decisions.record_decision(source, approved)
+    await record_decision(source, approved)
     dying = relay(source, redis)
     with monkeypatch.context() as patch:
         patch.setattr(
@@ -195,7 +214,7 @@ async def test_a_reply_goes_out_with_its_sources(source: Pool, redis: Redis) -> 
     """The stream's readers get the text without marks and the passages that it rests on."""
     cited = Source(number=2, passage_id="7#3", title="Opening hours")
     marked = replace(decision(reply="At nine."), draft="At nine [2].", sources=(cited,))
-    await decisions.record_decision(source, marked)
+    await record_decision(source, marked)
     await relay(source, redis).drain()
     entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", await redis.xrange(REPLIES))
     bodies = [json.loads(fields[b"data"]) for _, fields in entries]
@@ -216,7 +235,7 @@ async def test_a_reply_that_waited_too_long_is_held_back(
     late = replace(decision(), send_before=CLOCK.now() - timedelta(seconds=1))
     fresh = replace(decision(), send_before=CLOCK.now() + timedelta(hours=1))
     for each in (late, fresh):
-        await decisions.record_decision(source, each)
+        await record_decision(source, each)
     await relay(source, redis).drain()
     lines = "SELECT role FROM messages WHERE decision_id = %s ORDER BY id"
     with psycopg.connect(database_url) as connection:
@@ -284,12 +303,12 @@ async def test_a_frozen_relay_stops_no_other_and_sends_nothing_when_it_wakes_up(
     await relay(source, redis).drain()
     await redis.delete(REPLIES)
     first, second = decision(), decision()
-    await decisions.record_decision(source, first)
+    await record_decision(source, first)
     async with freezer(redis_url) as (freezing, behind):
         freezing.at = str(first.decision_id).encode()
         frozen = asyncio.create_task(relay(source, behind).deliver_batch())
         await freezing.frozen.wait()
-        await decisions.record_decision(source, second)
+        await record_decision(source, second)
         async with asyncio.timeout(outbox.HOLD_S + 10):  # two seconds, and the rest for a busy machine
             await relay(source, redis).drain()
         expected = [first.event.event_id, second.event.event_id]
@@ -325,7 +344,7 @@ async def test_a_relay_that_looks_while_another_one_acts_changes_nothing(
 ) -> None:
     """It looks and locks in one round trip: without the lock it must cancel and read nothing."""
     late = replace(decision(), send_before=CLOCK.now() - timedelta(seconds=1))
-    await decisions.record_decision(source, late)
+    await record_decision(source, late)
     query = "SELECT cancelled_at IS NOT NULL FROM outbox WHERE decision_id = %s"
     async with outbox.waiting_replies(source, 200, CLOCK.now() - timedelta(days=1), none_sent) as first:
         async with outbox.waiting_replies(source, 200, CLOCK.now(), none_sent) as second:
@@ -362,7 +381,7 @@ async def test_a_review_server_that_freezes_while_it_holds_the_relays_does_not_s
     await relay(source, redis).drain()
     await redis.delete(REPLIES)
     approved = decision()
-    await decisions.record_decision(source, approved)
+    await record_decision(source, approved)
     with closing(psycopg.connect(database_url)) as frozen:
         frozen.execute(str(remedies.BLOCK_RELAYS).encode())
         async with asyncio.timeout(outbox.HOLD_S + 10):

@@ -12,8 +12,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from db import decisions
 from db.audit.suggestions import topic_key
+from db.commits.record import record_decision
 from db.people.records import Role
 from review.accounts import suggestions_page
 from tests.support.pools import in_pool
@@ -60,7 +60,7 @@ def decided(url: str, account: str, topics: tuple[str, ...], text: str = "Do you
         "assessment": assessment(action=Action.SILENCE, learning_suggestions=topics),
     }  # fmt: skip
     made = Decision(**values | changes)
-    in_pool(url, lambda source: decisions.record_decision(source, made), role=None)
+    in_pool(url, lambda source: record_decision(source, made), role=None)
     return made.decision_id
 
 

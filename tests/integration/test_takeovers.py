@@ -15,10 +15,11 @@ import structlog
 from db.history.conversation_owners import ConversationIds, OwnerCause, load_owner
 from db.pool import Pool, checkout
 from tasks.entries.rulebooks import Rulebooks
-from tasks.lanes.stream import AgentEntry
+from tasks.lanes.stream import WaitingEntry
 from tasks.lanes.takeovers import EarlyTakeovers
+from tasks.shards.layout import shard_number
 from tests.support.samples import NOW, account, event
-from worker.contract import FOR_EVER
+from worker.conversation_endings import FOR_EVER
 from worker.errors import StorageUnavailable
 from worker.model import Account, Owner
 from worker.supervisor import Supervisor
@@ -27,7 +28,7 @@ NUMBERS = count(1)
 DOWN = StorageUnavailable("no answer", kind="ConnectionFailed")
 
 
-def message(**changes: Any) -> AgentEntry:
+def message(**changes: Any) -> WaitingEntry:
     """A person's message in a conversation of its own."""
     number = next(NUMBERS)
     body = {
@@ -42,10 +43,10 @@ def message(**changes: Any) -> AgentEntry:
         "created_at": NOW.isoformat(),
     } | changes
     payload = json.dumps(body).encode()
-    return AgentEntry(entry_id=f"{number}-0", size_bytes=len(payload), payload=payload)
+    return WaitingEntry(entry_id=f"{number}-0", size_bytes=len(payload), payload=payload)
 
 
-def ids(entry: AgentEntry) -> ConversationIds:
+def ids(entry: WaitingEntry) -> ConversationIds:
     """The conversation of a message."""
     body = json.loads(entry.payload)
     return ConversationIds(user_id=body["user_id"], conversation_id=body["conversation_id"])
@@ -146,6 +147,17 @@ async def test_what_becomes_no_message_of_now_takes_nothing(source: Pool, change
     await early(source, account()).take(entry)
 
     assert await load_owner(source, ids(entry)) is None
+
+
+@pytest.mark.parametrize(("of", "taken"), [(1, True), (2, False)])
+async def test_a_message_in_the_wrong_shard_takes_nothing(source: Pool, of: int, *, taken: bool) -> None:
+    """The entry becomes a dead letter, also where people's messages are read before their turn."""
+    entry = message()
+    mine = shard_number("acme", ids(entry).conversation_id, of)
+    entry = replace(entry, entry_id=f"{entry.entry_id}@{(mine + 1) % of}/{of}")
+    await early(source, account()).take(entry)
+
+    assert (await load_owner(source, ids(entry)) is not None) == taken
 
 
 async def test_a_decided_message_that_is_published_again_takes_nothing(source: Pool) -> None:

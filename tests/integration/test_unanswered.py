@@ -11,10 +11,10 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from db import decisions
 from db.access_log import LogEntry, LoggedAction
 from db.answers.sending import store_answer
 from db.answers.waiting import LISTED_FOR, list_waiting
+from db.commits.record import record_decision
 from db.escalations.closing import close_due_escalations
 from db.history.conversation_owners import release_conversation
 from db.pool import Pool, checkout, create_pool
@@ -80,9 +80,9 @@ async def test_a_dismissal_closes_the_escalation_of_its_own_message_only(
     """Another message of the conversation still waits."""
     wanted = escalated()
     silent = replace(wanted, kind=DecisionKind.IGNORE, escalation=None, people_until=None)
-    await decisions.record_decision(source, silent)
+    await record_decision(source, silent)
     wanted = escalated(wanted.event.conversation_id)
-    await decisions.record_decision(source, wanted)
+    await record_decision(source, wanted)
     await answer(people, silent, CLOCK.now(), text=None)
     before = await waiting(people, wanted)
     await answer(people, wanted, CLOCK.now(), text=None)
@@ -99,9 +99,9 @@ async def test_an_answer_leaves_a_later_escalation_open(
     """Unless the conversation is given back to the AI with it."""
     earlier = escalated()
     silent = replace(earlier, kind=DecisionKind.IGNORE, escalation=None, people_until=None)
-    await decisions.record_decision(source, silent)
+    await record_decision(source, silent)
     later = escalated(earlier.event.conversation_id)
-    await decisions.record_decision(source, later)
+    await record_decision(source, later)
     await answer(people, silent, CLOCK.now(), release=release)
 
     assert rows(database_url, CAUSES, later.event.conversation_id) == expected
@@ -113,7 +113,7 @@ async def test_an_answer_that_does_not_stand_is_listed_again(
 ) -> None:
     """It was not delivered in time, or a reviewer took it back; the next answer ends that."""
     made = escalated()
-    await decisions.record_decision(source, made)
+    await record_decision(source, made)
     answer_id = await answer(people, made, CLOCK.now())
     answered = await waiting(people, made)
     if cancelled == "too_late":
@@ -126,7 +126,7 @@ async def test_an_answer_that_does_not_stand_is_listed_again(
                 now(), now() FROM outbox WHERE decision_id = %s"""
     rows(database_url, change, answer_id)
     again = await waiting(people, made)
-    await decisions.record_decision(source, agent_message(made, CLOCK.now()))
+    await record_decision(source, agent_message(made, CLOCK.now()))
 
     assert (answered, again) == ([], [made.decision_id])
     assert await waiting(people, made) == []
@@ -138,16 +138,16 @@ async def test_an_escalation_without_an_answer_waits_after_the_idle_time(
 ) -> None:
     """Until a person answers or dismisses it, writes in the conversation, or the author deletes it."""
     made = escalated()
-    await decisions.record_decision(source, made)
+    await record_decision(source, made)
     later = made.decided_at + 14 * HOUR
     await close_due_escalations(source, later)
     match ended:
         case "answered" | "dismissed":
             await answer(people, made, later, text="Hello" if ended == "answered" else None)
         case "written":
-            await decisions.record_decision(source, agent_message(made, later))
+            await record_decision(source, agent_message(made, later))
         case "deleted":
-            await decisions.record_decision(source, deletion(made, later))
+            await record_decision(source, deletion(made, later))
         case "old":
             later += LISTED_FOR
     expected = [made.decision_id] if ended == "waits" else []
@@ -158,7 +158,7 @@ async def test_an_escalation_without_an_answer_waits_after_the_idle_time(
 async def test_a_released_escalation_does_not_wait(source: Pool, people: Pool) -> None:
     """A person decided that the AI answers."""
     made = escalated()
-    await decisions.record_decision(source, made)
+    await record_decision(source, made)
     await release_conversation(source, ids(made), released_by="kim", now=made.decided_at + SECOND)
 
     assert await waiting(people, made) == []
@@ -170,13 +170,13 @@ async def test_a_follow_up_after_an_answer_opens_an_escalation_again(
     """Once, in the queue of the one before, with an event for stream and webhooks; an answer closes it."""
     made = escalated()
     now = made.decided_at
-    await decisions.record_decision(source, made)
+    await record_decision(source, made)
     while_open = follow_up(made, now + SECOND)
-    await decisions.record_decision(source, while_open)
+    await record_decision(source, while_open)
     await answer(people, made, now + 2 * SECOND)
     first, second = (follow_up(made, now + each * SECOND) for each in (3, 4))
-    await decisions.record_decision(source, first)
-    await decisions.record_decision(source, second)
+    await record_decision(source, first)
+    await record_decision(source, second)
     listed = await waiting(people, made)
     opened = "SELECT body ->> 'queue' FROM outgoing_events WHERE key = %s AND type = 'escalation.opened'"
     events = [rows(database_url, opened, str(each.decision_id)) for each in (while_open, first, second)]
@@ -195,15 +195,15 @@ async def test_a_follow_up_waits_where_people_work_on_the_pages(
     """The inbox of a channel shows it to those who write there; a conversation of the AI needs none."""
     made = escalated()
     now = made.decided_at
-    await decisions.record_decision(source, made)
-    await decisions.record_decision(source, agent_message(made, now + SECOND))
+    await record_decision(source, made)
+    await record_decision(source, agent_message(made, now + SECOND))
     at = now + 4 * SECOND
     if people_work == "on_the_pages_again":
         await answer(people, made, now + 2 * SECOND)
     if people_work == "no_more":
         await answer(people, made, now + 2 * SECOND, release=True)
     asked = follow_up(made, at)
-    await decisions.record_decision(source, asked)
+    await record_decision(source, asked)
     expected = [asked.decision_id] if people_work == "on_the_pages_again" else []
 
     assert await waiting(people, made) == expected

@@ -12,7 +12,7 @@ import pytest
 from psycopg.rows import dict_row
 from redis.asyncio import Redis
 
-from db import decisions
+from db.commits.record import record_decision
 from db.history.conversation_owners import take_conversation
 from db.pool import Pool, create_pool
 from tasks.sending.relay import Relay
@@ -20,7 +20,7 @@ from tasks.sending.replies import REPLY_ROWS
 from tests.support.decided import CLOCK, new_event, reply_to, silence_on, takeover
 from tests.support.relays import send_and_die
 from tests.support.webhooks import add_endpoint
-from worker import contract
+from worker import conversation_endings
 from worker.model import Decision, EventType
 from worker.reasons import Reason
 
@@ -30,7 +30,7 @@ REPLIES = "test:replies"
 async def approved(source: Pool, **changes: Any) -> Decision:
     """A stored reply that waits for delivery."""
     made = reply_to(new_event(), **changes)
-    await decisions.record_decision(source, made)
+    await record_decision(source, made)
     return made
 
 
@@ -39,13 +39,13 @@ async def delete_message(source: Pool, answered: Decision) -> Decision:
     name = f"{answered.event.event_id}-deleted"
     gone = replace(answered.event, event_id=name, entry_id=name, type=EventType.MESSAGE_DELETED)
     deletion = silence_on(gone, Reason.MESSAGE_DELETED, retract_reply=True)
-    await decisions.record_decision(source, deletion)
+    await record_decision(source, deletion)
     return deletion
 
 
 async def take(source: Pool, of: Decision) -> None:
     """A colleague takes the conversation of a decision."""
-    taken = takeover(of.event, people_until=CLOCK.now() + contract.FOR_EVER)
+    taken = takeover(of.event, people_until=CLOCK.now() + conversation_endings.FOR_EVER)
     await take_conversation(source, taken, CLOCK.now())
 
 

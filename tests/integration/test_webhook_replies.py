@@ -16,7 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from redis.asyncio import Redis
 
-from db import decisions
+from db.commits.record import record_decision
 from db.history.conversation_owners import (
     ConversationIds,
     release_conversation,
@@ -73,7 +73,7 @@ class Setting:
     async def deliver(self, **changes: Any) -> Decision:
         """A reply that was put on the reply stream."""
         made = self.decision(**changes)
-        await decisions.record_decision(self.source, made)
+        await record_decision(self.source, made)
         await self._relay.deliver_batch()
         return made
 
@@ -88,7 +88,7 @@ class Setting:
             conversation_id=made.event.conversation_id,
             message_id=made.event.message_id,
         )
-        await decisions.record_decision(self.source, replace(silent, event=changed))
+        await record_decision(self.source, replace(silent, event=changed))
 
     def ids(self, made: Decision) -> ConversationIds:
         """The conversation of a decision."""
@@ -361,7 +361,7 @@ async def test_the_opening_of_a_deleted_messages_escalation_is_not_sent(
         people_until=setting.clock.now() + timedelta(hours=1),
         escalation=Escalation(),
     )
-    await decisions.record_decision(setting.source, handed)
+    await record_decision(setting.source, handed)
     setting.receiver.status = 500
     first = await setting.send()
     setting.clock.pass_by(60)
@@ -400,8 +400,8 @@ async def test_changes_are_sent_where_subscribed(setting: Setting, database_url:
         people_until=setting.clock.now() + timedelta(hours=1),
         escalation=Escalation(handoff_text="A colleague will answer here."),
     )
-    await decisions.record_decision(setting.source, handed)
-    await decisions.record_decision(setting.source, handed)
+    await record_decision(setting.source, handed)
+    await record_decision(setting.source, handed)
     await setting._relay.deliver_batch()
     await setting.take(handed)  # people own it already
     opened = sorted(await setting.send())
@@ -429,7 +429,7 @@ async def test_changes_are_sent_where_subscribed(setting: Setting, database_url:
 async def test_a_relay_that_is_repeated_stores_one_event(setting: Setting) -> None:
     """The stream's mark and the event's key are the same: a reply has one event."""
     made = setting.decision()
-    await decisions.record_decision(setting.source, made)
+    await record_decision(setting.source, made)
     await asyncio.gather(*(setting._relay.deliver_batch() for _ in range(4)))
     await setting._relay.drain()
 

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from db import decisions
+from db.commits.record import record_decision
 from db.history.conversations import PostgresConversations
 from db.identifiers import uuid_at
 from db.pool import create_pool
@@ -73,7 +73,7 @@ def record(url: str, *made: Decision) -> None:
     async def run() -> None:
         async with create_pool(url, size=1, application="test") as source:
             for each in made:
-                await decisions.record_decision(source, each)
+                await record_decision(source, each)
 
     asyncio.run(run())
 

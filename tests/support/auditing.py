@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from db import decisions
+from db.commits.record import record_decision
 from db.identifiers import uuid_at
 from db.pool import create_pool
 from tests.support.samples import event
@@ -65,7 +65,7 @@ def store(url: str, made: Sequence[Decision]) -> None:
     async def commit() -> None:
         async with create_pool(url, size=2, application="test") as source:
             for each in made:
-                await decisions.record_decision(source, each)
+                await record_decision(source, each)
 
     asyncio.run(commit())
 

@@ -20,7 +20,7 @@ from redis import Redis
 
 from cli.events import repair
 from cli.stack import Stack
-from db import decisions
+from db.commits.record import record_decision
 from db.history.conversation_owners import ConversationIds, release_conversation
 from db.pool import create_pool
 from db.repair.model import Breach, FoundBreach
@@ -133,7 +133,7 @@ def record(world: World, **changes: Any) -> Decision:
         "reply": "a reply", "remember": True,
     }  # fmt: skip
     made = Decision(**values | changes)
-    in_pool(world.url, lambda source: decisions.record_decision(source, made))
+    in_pool(world.url, lambda source: record_decision(source, made))
     return made
 
 

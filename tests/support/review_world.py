@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 from uuid_utils.compat import uuid7
 
 from compliance.appeals.links import signed_token
-from db import decisions
+from db.commits.record import record_decision
 from db.people.sessions import token_hash
 from db.pool import create_pool
 from review.decision.panels import PANELS
@@ -367,7 +367,7 @@ def _identifier(at: datetime) -> UUID:
 
 async def _record(url: str, made: Decision) -> None:
     async with create_pool(url, size=1, application="test", role=None) as source:
-        await decisions.record_decision(source, made)
+        await record_decision(source, made)
 
 
 def job(world: World, person_id: UUID) -> UUID:

@@ -13,9 +13,9 @@ import psycopg
 from psycopg.rows import dict_row
 from redis.asyncio import Redis
 
-from db import decisions
 from db.access_log import LogEntry, LoggedAction
 from db.answers.sending import store_answer
+from db.commits.record import record_decision
 from db.pool import WORKER_ROLE, Pool, create_pool
 from db.review_store import REVIEWER_ROLE
 from tasks.lanes.stream import connect
@@ -53,7 +53,7 @@ class Shop:
             held_until=now + HOUR,
             people_until=now + HOUR,
         )
-        await decisions.record_decision(self.workers, made)
+        await record_decision(self.workers, made)
         return made
 
     async def delete(
@@ -65,7 +65,7 @@ class Shop:
             made.event, event_id=f"gone-{number}", entry_id=f"{number}-1", type=EventType.MESSAGE_DELETED
         )
         deletion = silence_on(gone, Reason.MESSAGE_DELETED, now, retract_reply=retract)
-        await decisions.record_decision(self.workers, deletion)
+        await record_decision(self.workers, deletion)
         return deletion
 
     async def answer(self, made: Decision, text: str | None = "Your order left on Monday.") -> UUID:

@@ -12,7 +12,7 @@ from worker.endings import Candidate, Ending, silent_ending
 from worker.held import for_approval, held_drafts
 from worker.model import Account, Action, HeldKind, ReplyMode
 from worker.reasons import Reason
-from worker.steps.trust import better
+from worker.steps.assessing import better
 
 DRAFT = Candidate(text="Nine [1].", passages=(passage(),), assessment=assessment(confidence=0.7))
 UNSURE = replace(DRAFT, text="Perhaps ten.", assessment=assessment(confidence=0.2))

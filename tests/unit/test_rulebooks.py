@@ -17,8 +17,8 @@ from worker.assessment import default_policy
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
 from worker.model import Account, Stage
-from worker.rules import CompiledRules
-from worker.rules.screening import rule_findings
+from worker.rules import CompiledRules, compile_account_rules
+from worker.rules.findings import rule_findings
 
 
 class Store:
@@ -211,13 +211,13 @@ async def test_a_switch_off_waits_for_no_compilation(
     store: Store, refreshing: Rulebooks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An account that is switched off with new rules is off before they are compiled, and has them later."""
-    compiled, original = threading.Event(), accounts._compile
+    compiled, original = threading.Event(), compile_account_rules
 
     def slow(changed: Account) -> CompiledRules:
         compiled.wait(5)
         return original(changed)
 
-    monkeypatch.setattr(accounts, "_compile", slow)
+    monkeypatch.setattr(accounts, "compile_account_rules", slow)
     store.accounts["shop"] = account(
         user_id="shop", version=4, ai_control_enabled=False, flagged_keywords=("scam",)
     )

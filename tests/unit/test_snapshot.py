@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.support.fakes import FakeClock
 from tests.support.samples import account, assessment, event, passage
 from worker import endings
+from worker.concluding import decision_of
 from worker.endings import Candidate
 from worker.model import (
     Assessment,
@@ -175,7 +176,9 @@ def stored() -> dict[str, Any]:
     run.confidence_log.append({"score": 0.4})
     ending = endings.blocked_ending(Reason.FLAGGED_RULE, FINDING)
     run.screened.append(SCREENED)
-    decision = run.decision(replace(ending, candidate=candidate, answered_event="e2"), masked={"email": 2})
+    decision = decision_of(
+        run, replace(ending, candidate=candidate, answered_event="e2"), masked={"email": 2}
+    )
     decision = replace(decision, costs=PriceTable().lines(decision.usage, decision.decided_at.date()))
     kept: dict[str, Any] = orjson.loads(orjson.dumps(snapshot_json(decision)))
     return kept

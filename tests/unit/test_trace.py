@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 from tests.support.fakes import FakeClock
 from tests.support.samples import NOW, account, assessment, event, passage
 from worker import endings
+from worker.concluding import decision_of
 from worker.endings import Candidate, Ending
 from worker.model import (
     AttemptOutcome,
@@ -88,7 +89,7 @@ def test_tokens_add_up_and_the_last_model_is_named() -> None:
         run.completed(
             "completion", Completion(text="x", model=f"m{number}", tokens=Tokens(prompt=5, completion=2))
         )
-    decision = run.decision(ENDING)
+    decision = decision_of(run, ENDING)
 
     assert (decision.tokens, decision.models) == (Tokens(prompt=15, completion=6), {"completion": "m2"})
     assert decision.tokens_by_model == {
@@ -107,7 +108,7 @@ def test_tokens_add_up_and_the_last_model_is_named() -> None:
 )
 def test_only_a_quarantined_draft_is_kept(ending: Ending, text: str, rejected: str | None) -> None:
     """A draft that was merely not sent is not sealed."""
-    decision = trace().decision(replace(ending, candidate=Candidate(text=text)))
+    decision = decision_of(trace(), replace(ending, candidate=Candidate(text=text)))
 
     assert (decision.rejected_draft, decision.draft) == (rejected, None)
 
@@ -122,7 +123,7 @@ def test_a_snapshot_holds_what_a_reviewer_needs() -> None:
         rechecked=(0.5, None),
     )
     ending = replace(endings.blocked_ending(Reason.FLAGGED_RULE, FINDING), candidate=candidate)
-    kept = snapshot_json(run.decision(ending))
+    kept = snapshot_json(decision_of(run, ending))
 
     assert kept["findings"][0]["span"] == [2, 6]
     assert kept["passages"] == [
@@ -136,7 +137,7 @@ def test_a_snapshot_holds_what_a_reviewer_needs() -> None:
 @pytest.mark.parametrize("reason", list(Reason))
 def test_every_reason_has_a_snapshot(reason: Reason) -> None:
     """The snapshot has the error class, or null where the ending is no error."""
-    kept = snapshot_json(trace().decision(endings.silent_ending(reason, "x")))
+    kept = snapshot_json(decision_of(trace(), endings.silent_ending(reason, "x")))
 
     assert kept["error_class"] in {"GUARDRAIL_PRE_BLOCKED", "GUARDRAIL_POST_BLOCKED", "LLM_ERROR", None}
 
@@ -160,7 +161,7 @@ def test_a_snapshot_survives_json(
     candidate = Candidate(assessment=assessment(confidence=score, diagnostics={"any": evidence}))
     with run.stage(Stage.SCOPE) as note:
         note.detail["any"] = detail
-    kept = snapshot_json(run.decision(replace(ENDING, candidate=candidate)))
+    kept = snapshot_json(decision_of(run, replace(ENDING, candidate=candidate)))
     read = orjson.loads(orjson.dumps(kept))
     infinite = {float("inf"), float("-inf")}
 

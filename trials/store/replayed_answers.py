@@ -31,8 +31,7 @@ from worker.assessment.policies.reply_metadata import text_metadata
 from worker.model import Account, Decision, HeldKind
 from worker.reasons import Reason
 from worker.reply_sentences import supported_sentences
-from worker.rules.compiled import CompiledRules
-from worker.rules.compiler import compile_rules
+from worker.rules import CompiledRules, compile_account_rules
 from worker.scope import closed_ending
 
 NAMESPACE: Final = UUID("6f2c5a6e-3c8f-5d0f-9a2e-5b1c0d7e4a11")
@@ -128,10 +127,7 @@ class ReplayDelivery:
     async def _compiled(self, account: Account) -> CompiledRules:
         version, rules = self._rules.get(account.user_id, (None, None))
         if rules is None or version != account.version:
-            rules = await asyncio.to_thread(
-                compile_rules, account.flagged_keywords, account.flagged_phrases,
-                allow=account.allowed, version=account.version,
-            )  # fmt: skip
+            rules = await asyncio.to_thread(compile_account_rules, account)
             self._rules[account.user_id] = (account.version, rules)
         return rules
 

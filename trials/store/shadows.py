@@ -65,7 +65,7 @@ class Shadow:
     Attributes:
         usd_a_day: for answers that recordings lack, a day in UTC; 0: nothing is asked.
         reached_at: time of the last decision that it has looked at; ``reached_id`` is its id.
-        counts: group -> decisions; see ``trials.pure.replay.groups``.
+        counts: group -> decisions; see ``trials.jobs.batch``.
         day: of ``day_decisions`` and ``day_usd``.
         ended_why: why it was stopped or switched off.
     """

@@ -35,6 +35,7 @@ from worker.assessment.policies.designs import (
     parse_delivery,
     parse_policy,
     recheck_search,
+    usable_policy,
 )
 from worker.assessment.policies.guardrail import with_recheck
 from worker.assessment.policies.outcomes import (
@@ -55,7 +56,7 @@ from worker.assessment.reading.asking import DraftReading, Judge, Wanted, read_d
 from worker.assessment.reading.model import ReadingOutcome, ReadingRequest
 from worker.assessment.text.citation_removal import cited_sources, delivered_text
 from worker.assessment.text.citations import without_citations
-from worker.assessment.text.language import query_language, text_in_language
+from worker.assessment.text.language import text_for_author
 from worker.assessment.text.once import texts_read_once
 from worker.assessment.text.words import encodable_text
 from worker.assessment.values import (
@@ -104,12 +105,12 @@ __all__ = [
     "needs_no_answer",
     "parse_delivery",
     "parse_policy",
-    "query_language",
     "recheck_search",
     "supported_part",
-    "text_in_language",
+    "text_for_author",
     "texts_read_once",
     "thresholds_of",
+    "usable_policy",
     "wanted_readings",
     "with_recheck",
     "with_suggestions",

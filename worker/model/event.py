@@ -43,8 +43,8 @@ class Event:
         entry_id: id of the stream entry that carried it, such as ``1763761234567-0``.
         user_id: the account whose inbox it is.
         author_id: who wrote it.
-        text: 1 to ``worker.payload.TEXT_CHARS`` characters, no NUL; may be empty for a deletion, and with an
-            attachment.
+        text: 1 to ``worker.payload.schema.TEXT_CHARS`` characters, no NUL; may be empty for a deletion,
+            and with an attachment.
         created_at: when the author wrote it, UTC.
         received_at: when the entry reached Redis, UTC; a hold counts from here.
         language: BCP 47 tag as the publisher gave it, or None.

@@ -14,7 +14,6 @@ from worker.ports import ModelLimits, RetryPolicy
 
 FORM: Final = 1
 """Number of the stored form; a later form is not read."""
-DEFAULT_MODEL_PORT: Final = "model"
 
 
 class Port(StrEnum):
@@ -32,10 +31,6 @@ class Port(StrEnum):
     def named(self, name: str) -> str:
         """The port of one of several models or classifiers."""
         return f"{self}:{name}"
-
-
-PAID: Final = frozenset({Port.MODERATOR, Port.CLASSIFIER, Port.MODEL, Port.JUDGE})
-"""Ports behind which a model answers."""
 
 
 class RecordedOutcome(StrEnum):
@@ -131,12 +126,3 @@ class Recording:
     release: str = __version__
     shed: tuple[str, ...] = ()
     form: int = FORM
-
-    def tokens_of(self, port: str) -> tuple[int, int]:
-        """Tokens of prompts and completions that a port's answers cost."""
-        found = [each.value.tokens for each in self.answers if each.port == port and _has_tokens(each)]
-        return sum(each.prompt for each in found), sum(each.completion for each in found)
-
-
-def _has_tokens(answer: RecordedAnswer) -> bool:
-    return answer.outcome is RecordedOutcome.VALUE and hasattr(answer.value, "tokens")

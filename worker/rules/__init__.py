@@ -4,6 +4,7 @@ Flow: the text is folded and the automaton finds candidates (``folding``) -> eac
 the original: letters and gaps, word edges, context (``matching``) -> a hit.
 """
 
+from worker.rules.account_rules import RuleSettings, compile_account_rules, rule_settings
 from worker.rules.compiled import CompiledRules
 from worker.rules.compiler import compile_rules
 from worker.rules.model import Hit, Level, MatchMethod, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
@@ -19,8 +20,11 @@ __all__ = [
     "Rule",
     "RuleKind",
     "RuleProblem",
+    "RuleSettings",
     "Switch",
+    "compile_account_rules",
     "compile_rules",
     "parse_rule",
+    "rule_settings",
     "validate_rules",
 ]

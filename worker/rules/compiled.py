@@ -54,9 +54,10 @@ class CompiledParts:
     """The parts of a compiled set, as the compiler lays them out.
 
     Attributes:
-        written: every valid rule as written, with its kind; a rule's number is its index here.
+        written: every valid rule once, with its kind; an allowed text has the switch ``allow``. A rule's
+            number is its index here.
         forms: for each form of the automaton the numbers of its rules.
-        automaton: the serialised automaton; patterns past ``len(forms)`` are runs of three letters.
+        automaton: the serialised automaton; patterns past ``len(forms)`` are a letter three times.
         reach: folded characters around stretched letters that are read again with them.
         literals: numbers of rules without letters (emoji), found without folding.
         regexes: numbers of ``/regex/`` rules.

@@ -33,13 +33,14 @@ def compile_rules(
     """
     written = [(rule, RuleKind.KEYWORD) for rule in keywords]
     written += [(rule, RuleKind.PHRASE) for rule in phrases]
-    written += [(_as_allowed(rule), RuleKind.PHRASE) for rule in allow]
+    written += [(as_allowed(rule), RuleKind.PHRASE) for rule in allow]
     problems: list[RuleProblem] = []
     rules = list(_working(dict.fromkeys(written), problems))
     return CompiledRules(_parts(rules), version=version, level=level, problems=tuple(problems))
 
 
-def _as_allowed(rule: str) -> str:
+def as_allowed(rule: str) -> str:
+    """An allowed text as the rule that cancels hits, with the switch ``allow``."""
     body = rule.rstrip()
     if body.endswith("}") and "{" in body:
         return body if Switch.ALLOW in body[body.rindex("{") :] else f"{body[:-1]}, {Switch.ALLOW}}}"

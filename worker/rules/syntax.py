@@ -125,7 +125,8 @@ def _fuzzy_rule(written: str, body: str, kind: RuleKind, switches: frozenset[Swi
     """The rule of ``~word``.
 
     Raises:
-        RuleRejected: it is not one word of 5 to 40 letters in a script with spaces between words.
+        RuleRejected: it is not one word of ``MIN_FUZZY`` to ``MAX_FUZZY`` letters, in a script that separates
+            words by spaces.
     """
     if refused := sorted(switches - FUZZY_SWITCHES):
         allowed = ", ".join(sorted(FUZZY_SWITCHES))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from worker.errors import RuleRejected
-from worker.rules.compiler import MAX_FUZZY_RULES, compile_rules
+from worker.rules.compiler import MAX_FUZZY_RULES, as_allowed, compile_rules
 from worker.rules.folding.fold import Fold, base_letter, script_code
 from worker.rules.folding.forms import folded_words
 from worker.rules.folding.units import is_spaceless
@@ -47,10 +47,10 @@ def validate_rules(
     """All problems of the set, errors first, each with its rule."""
     problems: list[RuleProblem] = []
     written = [(rule, RuleKind.KEYWORD) for rule in keywords]
-    written += [(rule, RuleKind.PHRASE) for rule in (*phrases, *allow)]
-    if len(written) > MAX_RULES:
-        problems.append(_error("*", "too_many", f"expected at most {MAX_RULES} rules, got {len(written)}"))
-    rules = list(_parsed(written, problems))
+    written += [(rule, RuleKind.PHRASE) for rule in phrases]
+    if (total := len(written) + len(allow)) > MAX_RULES:
+        problems.append(_error("*", "too_many", f"expected at most {MAX_RULES} rules, got {total}"))
+    rules = list(_parsed(written, allow, problems))
     problems += _regex_problems([each for each in rules if each[1].kind is RuleKind.REGEX])
     plain = [each for each in rules if each[1].kind is not RuleKind.REGEX]
     for number, rule in plain:
@@ -78,13 +78,16 @@ _warning = partial(_problem, ProblemLevel.WARNING)
 
 
 def _parsed(
-    written: Iterable[tuple[str, RuleKind]], problems: list[RuleProblem]
+    written: Sequence[tuple[str, RuleKind]], allow: Sequence[str], problems: list[RuleProblem]
 ) -> Iterator[tuple[int, Rule]]:
-    for number, (text, kind) in enumerate(written):
+    """The rules that parse, numbered, the allowed texts last; the others become problems."""
+    texts = [(text, text, kind) for text, kind in written]
+    texts += [(text, as_allowed(text), RuleKind.PHRASE) for text in allow]
+    for number, (text, rule, kind) in enumerate(texts):
         try:
-            yield number, parse_rule(text, kind)
+            yield number, replace(parse_rule(rule, kind), written=text)
         except RuleRejected as error:
-            problems.append(_error(error.rule, "broken", error.reason, number))
+            problems.append(_error(text, "broken", error.reason, number))
 
 
 def _regex_problems(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:

@@ -1,10 +1,13 @@
-"""The guards of message and reply: scope, rules, moderation."""
+"""The guards of message and reply: scope, age, newer events, attachments, loops, rules, moderation.
+
+Each returns the ending of an event that it stops, else None.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from worker import attachments, contract, endings, loops, moderation, scope
+from worker import attachments, conversation_endings, endings, loops, moderation, scope
 from worker.displayed import revealed_text
 from worker.endings import (
     MESSAGE,
@@ -26,14 +29,14 @@ from worker.model import (
 )
 from worker.moderation import ModeratorResult
 from worker.reasons import Reason
-from worker.rules.screening import rule_findings
+from worker.rules.findings import rule_findings
 from worker.steps import moderators
 from worker.steps.moderators import is_limited, is_unreadable
 from worker.steps.run import GuardedRun, Run
 from worker.trace import StageNote
 
 
-def scope_closed(run: Run) -> Ending | None:
+def scope_ending(run: Run) -> Ending | None:
     """The ending when the account's settings or the event's age exclude an answer."""
     with run.trace.stage(Stage.SCOPE) as note:
         ending = scope.closed_ending(run.case.event, run.case.account, run.ports.clock.now())
@@ -42,20 +45,20 @@ def scope_closed(run: Run) -> Ending | None:
     return ending
 
 
-def too_late(run: Run) -> Ending | None:
+def too_late_ending(run: Run) -> Ending | None:
     """The ending when the message became too old during a hold or while the answer was made."""
     return scope.late_ending(run.case.event, run.case.account, run.ports.clock.now())
 
 
-async def overtaken(run: Run) -> Ending | None:
+async def overtaken_ending(run: Run) -> Ending | None:
     """The ending when events came while the answer was made that forbid it."""
     if run.ports.arrivals is None:
         return None
     newer = await run.ports.arrivals.newer(run.case.event)
-    return contract.overtaken_ending(run.case.event, newer, run.case.account)
+    return conversation_endings.overtaken_ending(run.case.event, newer, run.case.account)
 
 
-async def merged(run: Run) -> Ending | None:
+async def merged_ending(run: Run) -> Ending | None:
     """The ending of a message whose author wrote again within the account's window; waits for that.
 
     A message that is older than the window, as in a backlog, does not wait.
@@ -63,23 +66,23 @@ async def merged(run: Run) -> Ending | None:
     event, account, clock = run.case.event, run.case.account, run.ports.clock
     if run.ports.arrivals is None or not account.burst_window_s:
         return None
-    ending = contract.merged_ending(event, await run.ports.arrivals.newer(event), account)
-    wait_s = contract.burst_wait_s(event, account, clock.now())
+    ending = conversation_endings.merged_ending(event, await run.ports.arrivals.newer(event), account)
+    wait_s = conversation_endings.burst_wait_s(event, account, clock.now())
     if ending is not None or not wait_s:
         return ending
     await clock.sleep(wait_s)
-    return contract.merged_ending(event, await run.ports.arrivals.newer(event), account)
+    return conversation_endings.merged_ending(event, await run.ports.arrivals.newer(event), account)
 
 
-async def attachment_unseen(run: Run) -> Ending | None:
+async def unseen_attachment_ending(run: Run) -> Ending | None:
     """The ending of a message that only a person who sees its attachments can answer."""
     ending = attachments.handed_over_ending(run.case.event, run.trace.unchecked_images)
     if ending is None:
         return None
-    return too_late(run) or await overtaken(run) or ending
+    return too_late_ending(run) or await overtaken_ending(run) or ending
 
 
-def looped(run: Run, history: Sequence[Message]) -> Ending | None:
+def looped_ending(run: Run, history: Sequence[Message]) -> Ending | None:
     """The ending of a message that an automatic replier wrote as an answer to the AI."""
     event, account = run.case.event, run.case.account
     run.trace.sign = loops.sign_of(event, history)
@@ -89,7 +92,7 @@ def looped(run: Run, history: Sequence[Message]) -> Ending | None:
     return ending
 
 
-def rule_hit(run: GuardedRun, text: str, subject: GuardedText) -> Ending | None:
+def rule_ending(run: GuardedRun, text: str, subject: GuardedText) -> Ending | None:
     """The ending when one of the account's rules matches."""
     if subject is REPLY and not run.case.account.rules_on_reply:
         return None
@@ -103,7 +106,7 @@ def rule_hit(run: GuardedRun, text: str, subject: GuardedText) -> Ending | None:
     return endings.blocked_ending(subject.rule, found[0])
 
 
-async def moderation_hit(run: GuardedRun, text: str, subject: GuardedText) -> Ending | None:
+async def moderation_ending(run: GuardedRun, text: str, subject: GuardedText) -> Ending | None:
     """The ending when the account's moderators block a text, or give no result and it may not pass."""
     choices = _switched_on(run)
     if not choices:
@@ -120,7 +123,9 @@ async def moderation_hit(run: GuardedRun, text: str, subject: GuardedText) -> En
             note.detail["decided_by"] = blocking.choice.name
         if blocking.finding is None:
             note.outcome = StageOutcome.FAILED
-            return _late_after_hold(run, subject, blocking) or _unmoderated(run, subject, blocking)
+            return _late_after_hold_ending(run, subject, blocking) or _unmoderated_ending(
+                run, subject, blocking
+            )
         note.outcome = StageOutcome.FLAGGED
         note.detail["matched_rule"] = blocking.finding.matched_rule
     others = (each.finding for each in given if each.finding and each is not blocking)
@@ -160,7 +165,7 @@ def _note_results(
         ]
 
 
-def _late_after_hold(run: GuardedRun, subject: GuardedText, result: ModeratorResult) -> Ending | None:
+def _late_after_hold_ending(run: GuardedRun, subject: GuardedText, result: ModeratorResult) -> Ending | None:
     """The ending of a message whose hold ended because it is too old for a reply."""
     event, account = run.case.event, run.case.account
     policy = result.choice.failure or account.moderation_failure
@@ -169,7 +174,7 @@ def _late_after_hold(run: GuardedRun, subject: GuardedText, result: ModeratorRes
     return scope.late_ending(event, account, run.ports.clock.now())
 
 
-def _unmoderated(run: GuardedRun, subject: GuardedText, result: ModeratorResult) -> Ending:
+def _unmoderated_ending(run: GuardedRun, subject: GuardedText, result: ModeratorResult) -> Ending:
     """The ending without a result where the text may not pass without one."""
     error = result.error
     sentence = f"{result.choice.name}: {error}" if run.case.account.moderators else str(error)

@@ -57,7 +57,7 @@ class Run:
 
 
 class ModerationPorts(Protocol):
-    """The ports that rules and moderation need, of ``Ports`` or of ``worker.steps.answers``."""
+    """The ports that rules and moderation need, of ``Ports`` or of ``worker.answer_check``."""
 
     @property
     def clock(self) -> Clock:

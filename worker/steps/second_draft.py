@@ -19,7 +19,7 @@ def is_needed(run: Run, first: Candidate) -> bool:
         return False
     if first.assessed.action is Action.HOLD:  # no judge has read it, and none would read another one
         return False
-    return first.assessed.confidence < rule.below and guards.too_late(run) is None
+    return first.assessed.confidence < rule.below and guards.too_late_ending(run) is None
 
 
 def other_run(run: Run) -> Run | None:

@@ -12,8 +12,8 @@ from worker.endings import Candidate, Ending
 from worker.model import Passage
 from worker.reasons import Reason
 from worker.steps import context
+from worker.steps.assessing import text_of
 from worker.steps.run import Run
-from worker.steps.trust import text_for_author
 
 MOST: Final = 3
 SEARCH: Final = SearchBounds(documents=10, min_similarity=0.0)
@@ -41,7 +41,7 @@ async def with_questions(run: Run, ending: Ending) -> Ending:
     shown = [each for each in headings(found.passages) if not run.case.rules.match(each)][:MOST]
     if not shown:
         return ending
-    intro = text_for_author(run, delivery.suggestion_texts) or ""
+    intro = text_of(run, delivery.suggestion_texts) or ""
     lines = "\n".join(f"- {each}" for each in shown)
     look = replace(look, diagnostics={**look.diagnostics, "suggested_questions": list(shown)})
     candidate = replace(ending.candidate, assessment=look)

@@ -2,7 +2,7 @@
 -- A lane is released as well when its place is due to another account, or to an older entry of its own.
 -- ARGV[3] entry id, ARGV[4] lane, ARGV[5] ownership as granted, ARGV[6] bytes of payload granted,
 -- ARGV[7] '1' to keep the lane, '0' to release it.
--- Returns {grants} with at most one grant. Safe to repeat: the same ownership gets the same head again.
+-- Returns a list of at most one grant. Safe to repeat: while the ownership lasts, it gets the lane's head again.
 local id, lane, ownership, keep_bytes = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
 local grants = {}
 

@@ -175,7 +175,7 @@ local function body_of(data, lane_bytes)
   return body
 end
 
--- The event's type as worker/payload.py reads it.
+-- The event's type as worker/payload/parse.py reads it.
 local function type_of(body)
   local kind = type(body.type) == 'string' and body.type or 'message'
   if kind == 'message' and body.role == 'agent' then return 'agent_message' end

@@ -91,6 +91,14 @@ def test_good_rules_have_no_problems() -> None:
     assert problems == ()
 
 
+def test_a_keyword_does_not_shadow_the_text_that_it_may_not_stop() -> None:
+    """An allowed text is an exception, not another rule; a problem names it as the person wrote it."""
+    problems = validate_rules(["ass*", "~assistant"], allow=["assistant", "/(/"])
+    found = [(each.rule, each.code, each.number) for each in problems if each.code != "fuzzy_reach"]
+
+    assert found == [("/(/", "bad_regex", 3), ("~assistant", "shadowed", 1)]
+
+
 def test_circled_number_beside_letters_is_matched_without_an_error() -> None:
     """A character that folds to two digits once broke the comparison."""
     rules = compile_rules(["it", "tip", "st"], version=1)

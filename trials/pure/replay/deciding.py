@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from trials.pure.replay.player import Player
-from worker import contract
-from worker.assessment import Delivery, Policy, parse_delivery, parse_policy
+from worker import conversation_endings
+from worker.assessment import Delivery, Policy, usable_policy
 from worker.endings import Ending, silent_ending
-from worker.errors import PolicyRejected
 from worker.model import Account, Decision, Json
 from worker.pipeline import decide
 from worker.ports import Ports
 from worker.reasons import Reason
 from worker.recordings.recording import AnswerMissing, Recording
-from worker.rules import CompiledRules, compile_rules
+from worker.rules import CompiledRules, compile_account_rules
 from worker.steps.run import EventCase
 
 
@@ -51,25 +50,10 @@ def compiled_version(
     rules: CompiledRules | None = None,
 ) -> PinnedSettings:
     """The version as workers compile it; ``rules`` are its compiled rules, if there are some already."""
-    policy, delivery = usable_policy(account, policy_defaults)
+    policy, delivery, _ = usable_policy(account.assessment_policy, policy_defaults)
     if rules is None:
-        rules = compile_rules(
-            account.flagged_keywords,
-            account.flagged_phrases,
-            allow=account.allowed,
-            version=account.version,
-            level=account.rule_level,
-        )
+        rules = compile_account_rules(account)
     return PinnedSettings(account=account, rules=rules, policy=policy, delivery=delivery)
-
-
-def usable_policy(account: Account, defaults: Mapping[str, Mapping[str, Json]]) -> tuple[Policy, Delivery]:
-    """The account's assessment policy; the default when the stored one is invalid."""
-    stored = dict(account.assessment_policy)
-    try:
-        return parse_policy(stored, defaults), parse_delivery(stored)
-    except PolicyRejected:
-        return parse_policy({}), Delivery()
 
 
 async def replayed(
@@ -102,7 +86,7 @@ async def replayed(
     finally:
         await player.close()
     if overtaken and decision.reply is not None:
-        decision = contract.without_reply(decision)
+        decision = conversation_endings.without_reply(decision)
     return Replay(decision=replace(decision, recording=None), asked=tuple(player.asked))
 
 

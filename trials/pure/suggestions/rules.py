@@ -17,7 +17,7 @@ from trials.pure.suggestions.model import (
 )
 from trials.pure.suggestions.words import word_runs
 from worker.model import Account
-from worker.rules import RuleKind, compile_rules
+from worker.rules import RuleKind, compile_account_rules
 from worker.statistics.shares import Observation, Share, weighted_share, wilson
 
 LEAST_OVERTURNED: Final = 3
@@ -180,10 +180,14 @@ def _tried(
 ) -> NarrowedRule:
     """What the changed rules do with the messages, by the matcher that decides."""
     after = edited_settings(account, rule_edits(label, action, added))
-    lists = {name: after.get(name, getattr(account, name)) for name in (*LISTS.values(), "allowed")}
-    rules = compile_rules(
-        lists["flagged_keywords"], lists["flagged_phrases"], allow=lists["allowed"], version=0
+    lists = {name: tuple(after.get(name, getattr(account, name))) for name in (*LISTS.values(), "allowed")}
+    changed = replace(
+        account,
+        flagged_keywords=lists["flagged_keywords"],
+        flagged_phrases=lists["flagged_phrases"],
+        allowed=lists["allowed"],
     )
+    rules = compile_account_rules(changed)
     free = [each for each in messages if not rules.match(each.text)]
     return NarrowedRule(
         action=action,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
@@ -23,7 +23,7 @@ from worker.assessment.text.words import (
     word_tokens,
 )
 from worker.model import Account
-from worker.rules import CompiledRules, compile_rules
+from worker.rules import CompiledRules, compile_account_rules
 
 LONGEST: Final = 4
 """Words of the longest run."""
@@ -118,7 +118,7 @@ def word_suggestions(
         missed: messages whose replies people overturned.
         sent: other messages with a reply, reviewed or not.
     """
-    rules = compile_rules(account.flagged_keywords, account.flagged_phrases, allow=account.allowed, version=0)
+    rules = compile_account_rules(account)
     open_messages = [each for each in missed if not rules.match(each.text)]
     words = {each.decision_id: telling_words(each.text) for each in (*open_messages, *sent)}
     scores = log_odds(
@@ -183,7 +183,7 @@ def _worth_trying(scores: Iterable[WordScore]) -> list[WordScore]:
 
 def _one_rule(account: Account, word: str) -> CompiledRules:
     keywords, phrases = ((), (word,)) if " " in word else ((word,), ())
-    return compile_rules(keywords, phrases, allow=account.allowed, version=0)
+    return compile_account_rules(replace(account, flagged_keywords=keywords, flagged_phrases=phrases))
 
 
 def _edit(word: str) -> SettingEdit:

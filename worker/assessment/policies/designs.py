@@ -127,6 +127,20 @@ def parse_delivery(data: Json) -> Delivery:
         raise PolicyRejected(_problems(error)) from error
 
 
+def usable_policy(
+    data: Mapping[str, Json], deployment: Mapping[str, Mapping[str, Json]]
+) -> tuple[Policy, Delivery, tuple[str, ...]]:
+    """Policy and delivery of an account; the default ones, with the problems, when the stored one is invalid.
+
+    ``deployment`` as of :func:`parse_policy`.
+    """
+    stored = dict(data)
+    try:
+        return parse_policy(stored, deployment), parse_delivery(stored), ()
+    except PolicyRejected as error:
+        return parse_policy({}), Delivery(), tuple(error.problems)
+
+
 def parse_policy(data: Json, deployment: Mapping[str, Mapping[str, Json]] = NO_DEFAULTS) -> Policy:
     """An account's policy from ``{"name": "guardrail", "highThreshold": 0.9}``; absent fields keep defaults.
 

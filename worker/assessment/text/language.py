@@ -139,3 +139,17 @@ def query_language(query: str, *, published: str | None, configured: Sequence[st
 def text_in_language(texts: Mapping[str, str], language: str | None) -> str | None:
     """The text in a language, else the English one, else any, else None."""
     return texts.get(language or "en") or texts.get("en") or next(iter(texts.values()), None)
+
+
+def text_for_author(
+    texts: Mapping[str, str], message: str, *, published: str | None, languages: Sequence[str]
+) -> str | None:
+    """The text in the language of a message's author, else the English one, else any; None without a text.
+
+    ``published``: the language of the message as its publisher gave it. ``languages``: codes that the account
+    answers in; empty: those of the texts.
+    """
+    if len(texts) <= 1:
+        return text_in_language(texts, None)
+    language = query_language(message, published=published, configured=languages or tuple(texts))
+    return text_in_language(texts, language)

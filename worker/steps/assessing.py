@@ -21,9 +21,8 @@ from worker.assessment import (
     early_refusal,
     in_test_mode,
     log_entry,
-    query_language,
     supported_part,
-    text_in_language,
+    text_for_author,
     thresholds_of,
     with_recheck,
     with_suggestions,
@@ -144,23 +143,17 @@ def _texts(run: Run, candidate: Candidate) -> AccountTexts:
         language: text for language, texts in delivery.confidence_texts.items() if (text := texts.get(tier))
     }
     return AccountTexts(
-        disclosure=text_for_author(run, run.case.account.disclosure_texts),
-        fallback=None if sent else text_for_author(run, run.case.account.fallback_texts),
-        missing=text_for_author(run, delivery.missing_texts) if candidate.part else None,
-        confidence=text_for_author(run, by_tier) if with_confidence else None,
+        disclosure=text_of(run, run.case.account.disclosure_texts),
+        fallback=None if sent else text_of(run, run.case.account.fallback_texts),
+        missing=text_of(run, delivery.missing_texts) if candidate.part else None,
+        confidence=text_of(run, by_tier) if with_confidence else None,
     )
 
 
-def text_for_author(run: Run, texts: Mapping[str, str]) -> str | None:
-    """The text in the author's language, else in English, else any."""
-    if len(texts) <= 1:
-        return text_in_language(texts, None)
-    language = query_language(
-        run.case.event.text,
-        published=run.case.event.language,
-        configured=run.case.account.languages or tuple(texts),
-    )
-    return text_in_language(texts, language)
+def text_of(run: Run, texts: Mapping[str, str]) -> str | None:
+    """The text in the language of the event's author; None without a text."""
+    event = run.case.event
+    return text_for_author(texts, event.text, published=event.language, languages=run.case.account.languages)
 
 
 def better(before: Candidate, after: Candidate | None) -> Candidate:

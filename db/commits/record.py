@@ -1,4 +1,4 @@
-"""The one commit of an event: decision, history and outbox row in one statement."""
+"""The commit of a decision, its history and its outbox row: once per event, in one statement."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 import psycopg
 
 from db.commits.commit_sql import KEY, KEY_OF_BURIED, TOGETHER, change_of, commit_statement, is_flagged_edit
-from db.commits.known import Recorded, load_event
+from db.commits.known import Recorded, StoredEvent, seen_event
 from db.commits.rows import CommitRow, commit_row, rows_json
 from db.commits.values import commit_values
 from db.connection import Connection
@@ -31,22 +31,39 @@ READ: Final = """
 async def record_decision(source: Pool, decision: Decision) -> Recorded:
     """Commit decision, history, owner and outbox row in one transaction, once per event.
 
+    Returns:
+        ``NEW`` when it was stored; the outcome that was stored before; ``OVERTAKEN`` when nothing was stored,
+        because the conversation's owner changed and the decision has a reply.
+
     Raises:
         StorageUnavailable: the outcome is unknown; safe to repeat.
+        RuntimeError: nothing was stored and no reason is stored either.
     """
     values = commit_values(decision)
     if await _first_commit(source, decision, values):
         return Recorded.NEW
-    found = await load_event(source, decision.event, decision.decided_at)
+    found = await seen_event(source, decision.event, decision.decided_at)
     if found.outcome is not None:
         return found.outcome
     if await _committed(source, decision, KEY_OF_BURIED, values):
         return Recorded.NEW
-    found = await load_event(source, decision.event, decision.decided_at)
+    found = await seen_event(source, decision.event, decision.decided_at)
     if found.outcome is not None:
         return found.outcome
     moved = found.conversation.owner is Owner.PEOPLE or found.conversation.changes != decision.changes
-    return Recorded.OVERTAKEN if decision.reply is not None and moved else Recorded.ALREADY
+    if decision.reply is not None and moved:
+        return Recorded.OVERTAKEN
+    raise RuntimeError(_unexplained(decision, found))
+
+
+def _unexplained(decision: Decision, found: StoredEvent) -> str:
+    """The state in which a commit stored nothing, without an outcome or a change of owner."""
+    state, reply = found.conversation, "a reply" if decision.reply is not None else "no reply"
+    return (
+        f"entry {decision.event.entry_id}: the commit stored nothing and the event has no outcome;"
+        f" the decision has {reply} and rests on change {decision.changes},"
+        f" stored: {state.changes}, owner {state.owner}"
+    )
 
 
 async def _first_commit(source: Pool, decision: Decision, values: dict[str, Any]) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.decided import reply_to
 from tests.support.samples import NOW, account, event
-from worker import contract
+from worker import conversation_endings
 from worker.model import (
     AI_ONLY,
     ConversationState,
@@ -53,7 +53,7 @@ def code(ending: Any) -> Reason | None:
 )
 def test_only_what_an_author_wrote_is_tested_by_guards(kind: EventType, expected: Reason | None) -> None:
     """A deletion holds no text, and the team's own words are not judged."""
-    assert code(contract.typed_ending(event(type=kind))) == expected
+    assert code(conversation_endings.typed_ending(event(type=kind))) == expected
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_while_people_own_the_conversation_no_model_is_called(
     kind: EventType, state: ConversationState, expected: Reason | None
 ) -> None:
     """An edit keeps its own reason, by which the history follows it."""
-    assert code(contract.owned_ending(event(type=kind), state)) == expected
+    assert code(conversation_endings.owned_ending(event(type=kind), state)) == expected
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_came_while_a_reply_was_made(
 ) -> None:
     """People and deletions always discard it, a further message only where the account wants that."""
     found = [
-        code(contract.overtaken_ending(event(), waiting, account(stale_reply=policy)))
+        code(conversation_endings.overtaken_ending(event(), waiting, account(stale_reply=policy)))
         for policy in (StaleReply.DISCARD, StaleReply.SEND)
     ]
 
@@ -122,7 +122,7 @@ def test_a_message_is_merged_into_its_authors_next_one(
     waiting: tuple[NewerEvent, ...], expected: Reason | None
 ) -> None:
     """The next one that will be answered, when it came within the window."""
-    ending = contract.merged_ending(event(), waiting, account(burst_window_s=WINDOW_S))
+    ending = conversation_endings.merged_ending(event(), waiting, account(burst_window_s=WINDOW_S))
 
     assert code(ending) == expected
     if expected is Reason.BURST_MERGED:
@@ -145,7 +145,9 @@ def test_a_message_waits_for_what_is_left_of_the_window(
     window_s: float, age_s: float, expected: float
 ) -> None:
     """Never longer than the window, even when the clock of Redis is ahead."""
-    left = contract.burst_wait_s(event(), account(burst_window_s=window_s), NOW + timedelta(seconds=age_s))
+    left = conversation_endings.burst_wait_s(
+        event(), account(burst_window_s=window_s), NOW + timedelta(seconds=age_s)
+    )
 
     assert left == expected
 
@@ -157,7 +159,7 @@ def test_a_message_waits_for_what_is_left_of_the_window(
         (EventType.MESSAGE, DecisionKind.IGNORE, 60.0, None),
         (EventType.MESSAGE, DecisionKind.ESCALATE, 60.0, NOW + timedelta(seconds=60)),
         (EventType.AGENT_MESSAGE, DecisionKind.IGNORE, 60.0, NOW + timedelta(seconds=60)),
-        (EventType.AGENT_MESSAGE, DecisionKind.IGNORE, 0.0, NOW + contract.FOR_EVER),
+        (EventType.AGENT_MESSAGE, DecisionKind.IGNORE, 0.0, NOW + conversation_endings.FOR_EVER),
         (EventType.MESSAGE_DELETED, DecisionKind.IGNORE, 60.0, None),
     ],
 )
@@ -167,7 +169,7 @@ def test_escalations_and_messages_of_people_hand_the_conversation_over(
     """Until the idle time is over; 0 means until a release."""
     owner = account(people_idle_s=idle_s)
 
-    assert contract.people_until(event(type=kind), owner, decided, NOW) == expected
+    assert conversation_endings.people_until(event(type=kind), owner, decided, NOW) == expected
 
 
 @pytest.mark.parametrize(
@@ -183,13 +185,15 @@ def test_the_idle_time_of_an_escalation_begins_in_business_hours(
     """The sample's now is a Saturday; a person who writes is there."""
     owner = account(people_idle_s=60.0, business_hours={"mon": "09:00-17:00"})
 
-    assert contract.people_until(event(type=kind), owner, decided, NOW) == begins + timedelta(seconds=60)
+    assert conversation_endings.people_until(event(type=kind), owner, decided, NOW) == begins + timedelta(
+        seconds=60
+    )
 
 
 def test_a_decision_whose_reply_came_too_late_keeps_everything_else() -> None:
     """Its cost and its history line stay; reply, draft and sources go."""
     before = reply_to(event(), NOW, draft="From nine to six [1].", changes=2)
-    after = contract.without_reply(before)
+    after = conversation_endings.without_reply(before)
 
     assert (after.kind, after.reason_code) == (DecisionKind.IGNORE, Reason.TAKEN_OVER)
     assert (after.reply, after.draft, after.sources) == (None, None, ())

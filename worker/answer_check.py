@@ -58,7 +58,7 @@ async def check_answer(text: str, case: EventCase, ports: AnswerPorts) -> Checke
     trace = EventTrace(event=case.event, account=case.account, clock=ports.clock)
     run = AnswerRun(case=case, ports=ports, trace=trace, masker=account_masker(case.account))
     run.masker.mask(case.event.text)
-    blocked = guards.rule_hit(run, text, REPLY) or await guards.moderation_hit(run, text, REPLY)
+    blocked = guards.rule_ending(run, text, REPLY) or await guards.moderation_ending(run, text, REPLY)
     return CheckedAnswer(blocked=blocked, trace=trace)
 
 

@@ -1,0 +1,98 @@
+"""The decision of an event: its ending with everything that its trace recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from worker import conversation_endings, held, scope
+from worker.assessment import cited_sources
+from worker.endings import Ending
+from worker.escalation import decision_kind, escalation_for
+from worker.model import Decision, TraceContext, Usage
+from worker.reasons import Reason
+from worker.trace import EventTrace
+
+
+def decision_of(
+    trace: EventTrace, ending: Ending, *, masked: Mapping[str, int] | None = None, remember: bool = False
+) -> Decision:
+    """The decision with everything recorded so far.
+
+    ``masked``: how many values of each kind vendors got placeholders for; ``remember``: whether message and
+    reply enter the stored history.
+    """
+    decision = _with_records(_with_draft(_concluded(trace, ending), ending), trace)
+    return replace(decision, masked=masked or {}, remember=remember, ended_s=trace.clock.monotonic())
+
+
+def _concluded(trace: EventTrace, ending: Ending) -> Decision:
+    """What the ending and the account's settings decide."""
+    event, account, now = trace.event, trace.account, trace.clock.now()
+    kind = decision_kind(event, account, trace.conversation, ending)
+    is_repeated = ending.reason_code is Reason.MESSAGE_REPEATED
+    return Decision(
+        decision_id=trace.clock.new_id(now),
+        decided_at=now,
+        event=event,
+        kind=kind,
+        reason_code=ending.reason_code,
+        reason=ending.reason,
+        confidence=ending.confidence,
+        rules_version=account.version,
+        matched_rule=ending.matched_rule,
+        reply=ending.reply,
+        disclosure=ending.disclosure,
+        send_before=scope.last_moment(event, account),
+        degraded=ending.degraded or trace.degraded,
+        quarantine=ending.quarantine,
+        answered_event=ending.answered_event,
+        changes=trace.conversation.changes,
+        retract_reply=account.retract_deleted,
+        held=held.held_drafts(ending),
+        held_until=held.held_until(account, now),
+        sealed_until=held.sealed_until(account, now),
+        people_until=conversation_endings.people_until(event, account, kind, now, repeated=is_repeated),
+        escalation=escalation_for(event, account, kind, ending, now),
+        trace=TraceContext.of(event.metadata),
+    )
+
+
+def _with_draft(decision: Decision, ending: Ending) -> Decision:
+    """The decision with the candidate that it rests on."""
+    candidate = ending.candidate
+    is_sent = ending.reason_code in held.OF_THE_DRAFT
+    return replace(
+        decision,
+        draft=candidate.text if is_sent else None,
+        sources=cited_sources(candidate.text, candidate.passages) if is_sent else (),
+        rejected_draft=(candidate.reply or None) if ending.quarantine else None,
+        passages=candidate.passages,
+        assessment=candidate.assessment,
+        rechecked=candidate.rechecked,
+        models={"completion": candidate.model} if candidate.model else {},
+        prompt_hash=candidate.prompt_hash,
+    )
+
+
+def _with_records(decision: Decision, trace: EventTrace) -> Decision:
+    """The decision with stages, attempts, findings and costs."""
+    usage = (
+        Usage(purpose=purpose, model=model, tokens=tokens) for (purpose, model), tokens in trace.usage.items()
+    )
+    return replace(
+        decision,
+        sign=trace.sign,
+        findings=tuple(trace.findings),
+        stages=tuple(trace.stages),
+        attempts=tuple(trace.attempts),
+        confidence_log=tuple(trace.confidence_log),
+        tokens=trace.tokens,
+        models={**trace.models, **decision.models},
+        tokens_by_model=dict(trace.tokens_by_model),
+        tokens_by_purpose=dict(trace.tokens_by_purpose),
+        usage=tuple(usage),
+        screened=tuple(trace.screened),
+        calls=tuple(trace.calls),
+        began_s=trace.began_s,
+    )
