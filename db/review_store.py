@@ -78,7 +78,7 @@ class Store:
 
     @asynccontextmanager
     async def single(self) -> AsyncIterator[Connection]:
-        """A connection in autocommit mode, for callers that need one statement."""
+        """A connection in autocommit mode: each statement sees its own moment."""
         async with self._primary.connected() as connection:
             yield connection
 

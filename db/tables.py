@@ -481,7 +481,7 @@ NOT_ERASED: Final = "NOT snapshot_json ? 'erased'"
 HIGH_SCORE_PATH: Final = "$.stages[*].detail.highest.keyvalue() ? (@.value.score >= 0.5).key"
 HIGH_SCORE_CATEGORIES: Final[sa.Label[Any]] = sa.func.jsonb_path_query_array(
     ai_decisions.c.snapshot_json, sa.cast(HIGH_SCORE_PATH, JSONPATH)
-).label("hot_categories")
+).label("high_score_categories")
 """The moderation categories with a high score, for ``review.content_covers``: 0.5 is its ``SCORE_FROM``."""
 
 recordings: Final = table(

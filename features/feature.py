@@ -27,30 +27,47 @@ ALWAYS: Final = frozenset({"tables", "sql", "retention", "undone"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """One feature. Each hook names an object as ``module:attribute``; an empty name adds nothing there."""
+    """One feature. Each hook names an object as ``module:attribute``; an empty name adds nothing there.
+
+    ``async (a, b) -> c`` is an async function; ``Connection``, ``Pool``, ``Visit`` and ``Panel`` are those of
+    ``db.connection``, ``db.pool``, ``review.http.visit`` and ``review.panels``.
+    """
 
     name: str
     tables: str = ""  # module that adds its tables to the metadata
-    sql: str = ""  # folder with the functions that ``db.schema.baseline`` creates, one file per topic
-    retention: str = ""  # Sequence[db.retention.kept.TableRetention]: how long its tables are kept
-    undone: str = ""  # async function of (connection, review id), in the transaction that withdraws a review
+    sql: str = ""  # Path of the folder with SQL that db.schema.baseline runs, a file per topic
+    retention: str = ""  # Sequence[db.retention.kept.TableRetention]
+    undone: str = (
+        ""  # async (Connection, review_id: UUID) -> None, in the transaction that withdraws a review
+    )
     pages: str = ""  # Sequence[review.http.page_routes.PageRoute]: pages and API, each with its right
-    templates: str = ""  # folder of the templates of its pages and panels
-    template_filters: str = ""  # Mapping of name to function
+    templates: str = ""  # Path of the folder with the templates of its pages and panels
+    template_filters: str = ""  # Mapping[str, Callable]: functions by their name in templates
     navigation: str = ""  # Sequence[review.shell.links.NavigationLink]
-    menu: str = ""  # Sequence[review.shell.menu.MenuEntry]: tabs of an account, buttons of a decision
-    panels: str = ""  # Mapping of place (decision, subject, change, document ...) to async functions
+    menu: str = ""  # Sequence[review.shell.menu.MenuEntry]: links on pages of accounts and decisions
+    panels: str = ""
+    """Mapping[place, Sequence of async functions], each called in the page's request:
+
+    - decision, decision_review: (Connection, review.decision.panels.PanelSubject) -> Panel
+    - subject: (Visit, db.collaboration.subjects.Subject) -> Panel
+    - change: (Visit, Account with the change) -> Panel
+    - document: (Visit, account: str) -> the prefilled fields of the form, by name; empty for none
+    """
     filters: str = ""  # Sequence[review.lists.filter_parsers.FilterField]: of lists, exports, API, commands
-    background: str = ""  # Sequence of endless functions of the site, which the review server supervises
-    beat_jobs: str = ""  # Sequence of endless functions of the settings, which beat supervises
+    background: str = ""  # Sequence of async (review.http.visit.Site) -> None, endless, in the review server
+    beat_jobs: str = ""  # Sequence of async (worker.settings.Settings) -> None, endless, in beat
     tasks: str = ""  # module of Celery tasks
-    schedule: str = ""  # Mapping for Celery beat
+    schedule: str = ""  # Mapping[name, entry] of Celery's beat_schedule
     commands: str = ""  # Mapping of "command" or "group command" to its place, as in cli.main.COMMANDS
-    groups: str = ""  # Mapping of a group of commands to its help
-    on_settings: str = ""  # statement run in the transaction that stores an account's settings
-    arms: str = ""  # async function of (pool, accounts): the settings tried on a share of conversations
-    fleet_figures: str = ""  # async function of a connection: further fields of StoredFigures
-    outgoing: str = ""  # Mapping of outgoing event types to their schemas
+    groups: str = ""  # Mapping[str, str]: the help of each group of commands
+    on_settings: str = ""
+    """SQL with ``user_id``, ``made_by`` and ``version``, run after each new version of an account's settings,
+    in the transaction that stores the version."""
+    arms: str = ""
+    """async (Pool, user_ids: Collection[str]) -> Mapping[user_id, worker.arms.RunningRollout], in workers;
+    the first feature with this hook counts."""
+    fleet_figures: str = ""  # async (Connection) -> Mapping: further fields of db.fleet.figures.StoredFigures
+    outgoing: str = ""  # Mapping[event type, type[pydantic.BaseModel]]: bodies of outgoing events
 
 
 def declared() -> Sequence[Feature]:

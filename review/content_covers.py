@@ -58,7 +58,7 @@ def cover_reason(
 
     Args:
         chosen: keys of ``CATEGORIES``; one includes its subcategories, ``hate`` also ``hate/threatening``.
-        row: a decision with ``matched_rule``; without a snapshot also ``hot_categories``, see
+        row: a decision with ``matched_rule``; without a snapshot also ``high_score_categories``, see
             ``db.tables.HIGH_SCORE_CATEGORIES``.
         snapshot: of the same decision.
     """
@@ -74,7 +74,7 @@ def decision_categories(row: Mapping[str, Any], snapshot: Snapshot) -> frozenset
     found = {rule for rule in rules if rule and not rule.startswith(OWN_RULE)}
     for stage in snapshot.stages:
         found |= {category for category, each in stage.highest.items() if each.score >= SCORE_FROM}
-    found |= set(row.get("hot_categories") or ())
+    found |= set(row.get("high_score_categories") or ())
     stopped = {RULE} if any(rule.startswith(OWN_RULE) for rule in rules) else set()
     return frozenset(stopped | {_known(category) for category in found})
 

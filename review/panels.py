@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,8 +25,10 @@ class Panel:
     detail: dict[str, int] = field(default_factory=dict)
 
 
-async def load_panels(place: str, *subject: Any, **options: Any) -> Panel:
-    """The panels of a place, joined in the order of the features."""
-    found = [await panel(*subject, **options) for panel in panels(place)]
-    detail = {name: number for each in found for name, number in each.detail.items()}
-    return Panel(html=Markup("").join(each.html for each in found), detail=detail)
+async def load_panels(place: str, *subject: Any) -> Panel:
+    """The panels of a place, joined in the order of the features; numbers of one name are added."""
+    found = [await panel(*subject) for panel in panels(place)]
+    detail = Counter[str]()
+    for each in found:
+        detail.update(each.detail)
+    return Panel(html=Markup("").join(each.html for each in found), detail=dict(detail))

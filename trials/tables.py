@@ -76,6 +76,7 @@ rollout_steps: Final = table(
     required("kind", sa.Text, comment="start, share, return or finish"),
     required("share", DOUBLE_PRECISION, comment="0..1, from then on"),
     *required_texts("made_by", "reason"),
+    required("automatic", sa.Boolean, server_default=sa.false(), comment="a worker took it"),
     required("made_at", Timestamp, server_default=NOW),
     sa.Column("version", sa.Integer, comment="of ai_rules that the step stored, or that ended the rollout"),
     sa.Column(

@@ -2,8 +2,8 @@
 
 A conversation's place is a number from 0 to 9999: the first four bytes of the SHA-256 of the rollout's id, a
 colon and the conversation's id in UTF-8, modulo 10,000. The candidate decides the places below its share, so
-a larger share keeps every conversation that the candidate had. ``trials.store.rollouts.PLACE`` is the
-same in SQL.
+a larger share keeps every conversation that the candidate had. ``hushgate_rollout_place`` in
+``trials/sql`` is the same in SQL.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ RECENT: Final = """
 """
 RECENT_ROWS: Final = """
     SELECT id, message_text, matched_rule,
-           jsonb_path_query_array(snapshot_json, %s::jsonpath) AS hot_categories
+           jsonb_path_query_array(snapshot_json, %s::jsonpath) AS high_score_categories
     FROM ai_decisions WHERE user_id = %s ORDER BY created_at DESC, id DESC LIMIT %s
 """
 SERIALISE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('ai_rules:' || %s, 0))"

@@ -211,7 +211,7 @@ async def high_scores(connection: Connection, rows: Sequence[SearchRow]) -> dict
         ),
     )
     found = await connection.execute(query)
-    return {row.id: row.hot_categories for row in found}
+    return {row.id: row.high_score_categories for row in found}
 
 
 def _page(

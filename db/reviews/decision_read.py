@@ -1,4 +1,4 @@
-"""One decision as every page and program reads it first: one statement, for one person."""
+"""One decision as every page and program reads it first, for one person."""
 
 from __future__ import annotations
 

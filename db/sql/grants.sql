@@ -91,9 +91,9 @@ REVOKE ALL ON FUNCTION hushgate_add_stream_counts, hushgate_added, hushgate_appe
     hushgate_payload_names, hushgate_preview_erasure, hushgate_query_finds, hushgate_query_names,
     hushgate_query_reaches, hushgate_remove_sample, hushgate_request_erasure, hushgate_retention_due,
     hushgate_retention_limit, hushgate_retention_tables, hushgate_return_rollout, hushgate_rollout_figures,
-    hushgate_rotate_secret, hushgate_sign_erasure, hushgate_sole_customer, hushgate_store_event,
-    hushgate_store_preview, hushgate_stream_counts, hushgate_sweep_rows, hushgate_take_over_key,
-    hushgate_telling_words, hushgate_tombstone, hushgate_url_decoded, hushgate_utc_text, hushgate_uuid_time,
+    hushgate_rollout_place, hushgate_rotate_secret, hushgate_sign_erasure, hushgate_sole_customer,
+    hushgate_store_event, hushgate_store_preview, hushgate_stream_counts, hushgate_sweep_rows,
+    hushgate_take_over_key, hushgate_telling_words, hushgate_tombstone, hushgate_url_decoded, hushgate_utc_text, hushgate_uuid_time,
     hushgate_without FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION hushgate_forget_dropped, hushgate_lock_log TO hushgate_audit;
 GRANT EXECUTE ON FUNCTION hushgate_cancel_erasure, hushgate_confirm_erasure, hushgate_drop_letters,

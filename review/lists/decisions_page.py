@@ -123,7 +123,7 @@ async def _load_values(visit: Visit, query: ListQuery, cursor: str | None, *, li
         marks = await load_list_marks(connection, page.rows, visit.person.person_id, views_on=accounts)
         samples = None if page.rows or visit.partial else await load_samples(visit, connection)
     covers = {
-        row["id"]: cover_reason(visit.person.covered, {**row, "hot_categories": scores.get(row["id"])})
+        row["id"]: cover_reason(visit.person.covered, {**row, "high_score_categories": scores.get(row["id"])})
         for row in page.rows
     }
     return {

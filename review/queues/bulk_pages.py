@@ -196,5 +196,6 @@ async def _covers(
     rows = tuple(each.row for each in tried)
     scores = await decision_list.high_scores(connection, rows)
     return {
-        row["id"]: cover_reason(covered, {**row, "hot_categories": scores.get(row["id"])}) for row in rows
+        row["id"]: cover_reason(covered, {**row, "high_score_categories": scores.get(row["id"])})
+        for row in rows
     }

@@ -10,10 +10,11 @@ from review.access import Right
 
 
 class MenuPlace(StrEnum):
-    """Where a link stands."""
+    """Where a link stands; links beside a decision's candidate lead to pages of its account."""
 
     ACCOUNT = "account"
     DECISION = "decision"
+    DECISION_CANDIDATE = "decision_candidate"
     DECISION_REVIEW = "decision_review"
 
 

@@ -114,7 +114,7 @@ async def _load_history(
         replies=await decision_list.load_replies(connection, page.rows),
         reviews=await subject_figures.list_standing_reviews(connection, shown),
         covers={
-            row["id"]: cover_reason(covered, {**row, "hot_categories": scores.get(row["id"])})
+            row["id"]: cover_reason(covered, {**row, "high_score_categories": scores.get(row["id"])})
             for row in page.rows
         },
     )

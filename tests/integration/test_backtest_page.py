@@ -22,8 +22,9 @@ from tests.support.reviewing import Visitor, add_person, site
 from tests.support.running import Running
 from trials.jobs.backtest_job import run_backtest
 from trials.pure.replay.groups import ReplayState
-from trials.store.backtest_examples import changed_settings, examples_with
+from trials.store.backtest_examples import examples_with
 from trials.store.backtests import Backtest, begin_backtest, get_backtest
+from trials.store.candidates import changed_account
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
@@ -295,7 +296,7 @@ def test_examples_take_no_longer_than_allowed(engine: Running) -> None:
         async with create_pool(engine.url, size=1, application="test", role=None) as source:
             found = await get_backtest(source, backtest_id)
             assert found is not None
-            account = await changed_settings(source, user_id, 1, CHANGE)
+            account = await changed_account(source, user_id, 1, CHANGE)
             made = await examples_with(source, found, account, most_s=most_s)
             return [(each.message, each.state, each.after) for each in made]
 

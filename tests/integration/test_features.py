@@ -11,9 +11,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
+from db.people.records import Role
 from features.feature import FEATURES, NONE, VARIABLE, Feature, declared, parts
+from tests.support.review_world import World, candidate
+from tests.support.reviewing import add_person
 from tests.support.terminal import Shell
 from worker.errors import ConfigurationError
 
@@ -47,6 +51,16 @@ print(json.dumps({
     "modules": {name: sum(each.split(".")[0] == name for each in sys.modules) for name in FEATURES},
 }))
 """
+VISITED = """
+import json, sys
+from types import SimpleNamespace
+from tests.support.reviewing import site
+url, login, *paths = sys.argv[1:]
+with site(url) as visitors:
+    lead = visitors()
+    lead.sign_in(SimpleNamespace(login=login))
+    print(json.dumps({path: lead.get(path).status_code for path in paths}))
+"""
 SERVERS = {
     "DATABASE_URL": "postgresql://localhost/unused",
     "REDIS_URL": "redis://localhost:6379/0",
@@ -72,6 +86,9 @@ OF_TRIALS = {
     "supervised": {"run_suggesting", "run_shadows"},
 }
 OF_FEATURES = {"compliance": OF_COMPLIANCE, "trials": OF_TRIALS}
+ACCOUNT_PAGES = (
+    "settings", "rules", "rules/history", "home", "sentences", "documents", "suggestions", "limits",
+)  # fmt: skip
 STAYS = {
     "compliance": {"appeals", "legal_holds", "erasures", "audit_log_leaves"},
     "trials": {"candidates", "backtests", "shadows", "rollouts", "golden_sets", "learning_suggestions"},
@@ -80,9 +97,16 @@ STAYS = {
 
 def listed(environment: Mapping[str, str], cwd: Path | None = None) -> dict[str, Any]:
     """What a new process with this environment has."""
+    return printed(LISTED, environment=environment, cwd=cwd)
+
+
+def printed(
+    code: str, *arguments: str, environment: Mapping[str, str], cwd: Path | None = None
+) -> dict[str, Any]:
+    """The JSON that a new process with this environment prints last."""
     inherited = {name: value for name, value in os.environ.items() if name != VARIABLE}
     done = subprocess.run(
-        [sys.executable, "-c", LISTED],
+        [sys.executable, "-c", code, *arguments],
         env={**inherited, "PYTHONPATH": os.pathsep.join(sys.path), **SERVERS, **environment},
         cwd=cwd,
         check=True,
@@ -110,6 +134,27 @@ def test_a_feature_can_be_switched_off(feature: str) -> None:
     assert not any(names & set(found[kind]) for kind, names in OF_FEATURES[feature].items())
     assert set(found["tables"]) & set(found["kept"]) >= STAYS[feature]
     assert found["modules"][feature] <= 8, "only what declares it, its tables and their retention is imported"
+
+
+@pytest.mark.parametrize("named", [*FEATURES, NONE])
+def test_the_pages_of_the_core_need_no_feature(named: str, database_url: str) -> None:
+    """A lead opens each of them, also of a decision that a candidate made, with one feature or none."""
+    with World(database_url, f"shop-{named}") as world:
+        decision, account = world.decision.decision_id, f"/accounts/{world.account}"
+        tried = candidate(world, world.person())
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("SET session_replication_role = replica")  # decisions are append-only
+        owner.execute("UPDATE ai_decisions SET candidate_id = %s WHERE id = %s", (tried, decision))
+    lead = add_person(database_url, Role.LEAD, Role.ACCOUNT_ADMIN)
+    paths = [
+        "/", "/decisions", f"/decisions/{decision}", f"/decisions/{decision}/similar", "/conversations",
+        "/dashboard", "/agreement", "/queues", "/escalations", "/inbox", "/views", "/jobs", "/bulk",
+        "/profile", "/accounts", *(f"{account}/{page}" for page in ACCOUNT_PAGES),
+    ]  # fmt: skip
+
+    found = printed(VISITED, database_url, lead.login, *paths, environment={VARIABLE: named})
+
+    assert found == dict.fromkeys(paths, 200)
 
 
 def test_an_unknown_feature_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

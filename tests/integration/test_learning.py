@@ -30,6 +30,7 @@ from trials.store.candidates import (
     SettingsCandidate,
     add_candidate,
     candidate_account,
+    changed_account,
 )
 from trials.store.recordings import load_decisions
 from trials.store.replaying import Replayer
@@ -149,6 +150,22 @@ def effect(page: str) -> str:
     found = LexborHTMLParser(page).css_first("#effect")
     assert found is not None, page
     return " ".join(found.text().split())
+
+
+def test_changes_on_a_version_that_is_not_stored_are_refused(engine: Running) -> None:
+    """Never tried on settings that nobody has; version 0 is an account without settings."""
+    changes = {"prompt": "Be brief."}
+
+    async def run(source: Pool) -> tuple[str, str]:
+        unset = await changed_account(source, "no-settings", 0, changes)
+        with pytest.raises(AccountRejected) as refused:
+            await changed_account(source, "no-settings", 3, changes)
+        return unset.prompt, str(refused.value)
+
+    assert with_pool(engine, run) == (
+        "Be brief.",
+        "base_version: expected a stored version of the settings, got 3",
+    )
 
 
 def test_what_cannot_be_replayed_is_said(engine: Running) -> None:

@@ -132,6 +132,7 @@ def test_a_saved_view_names_the_decisions(engine: Running, shell: Shell) -> None
 
     assert [UUID(each["id"]) for each in made.rows] == [chat["id"]], made.err
     assert tried.rows[0]["decisions"] == 1, tried.err
+    assert not {"backtest_id", "since", "until"} & set(tried.rows[0]), "it is not stored and has no range"
     assert [each["group"] for each in tried.rows[0]["groups"]] == ["newly_stopped"]
     assert engine.rows("SELECT id FROM backtests WHERE user_id = %s", shop) == []
     assert (several.code, "got 2" in several.err) == (2, True)

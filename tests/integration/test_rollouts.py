@@ -34,7 +34,7 @@ from trials.store.candidates import (
     add_candidate,
     withdraw_candidate,
 )
-from trials.store.rollouts import PLACE, Plan, Rollout, load_figures
+from trials.store.rollouts import Plan, Rollout, load_figures
 from worker.account_settings import changed
 from worker.arms import place_of, places_of
 from worker.model import Account
@@ -127,7 +127,7 @@ def test_a_bad_candidate_is_returned_and_no_event_is_lost(engine: Running) -> No
     assert (returned, state(url, rollout)) == (1, "returned")
     assert [row["candidate_id"] for row in after] == [None] * 3
     steps = call(url, lambda source: rollouts.list_steps(source, rollout.rollout_id))
-    assert [(each.kind, each.made_by) for each in steps] == [("start", "kim"), ("return", "guardrail")]
+    assert [(each.kind, each.automatic) for each in steps] == [("start", False), ("return", True)]
     assert steps[1].reason.startswith("blocks<=+0.1: expected at most")
     assert replay_differs(engine, [row["id"] for row in rows.values()]) == {}
 
@@ -233,12 +233,30 @@ def test_a_rollout_whose_candidate_was_withdrawn_is_returned(database_url: str, 
     assert call(url, lambda source: accounts.current_account(source, shop)).version == found.base_version
 
 
+def test_a_person_of_any_login_returns_a_rollout_as_a_person(database_url: str) -> None:
+    """With a line of the access log, and no alert, also with the name of the worker's guard."""
+    url, shop = database_url, shop_at(database_url)
+    rollout = started(url, candidate(url, shop, {"prompt": "Be brief."}).candidate_id, 0.1, "blocks<=0.5")
+    by = Author(made_by="guardrail", reason="no need", now=datetime.now(UTC))
+    call(url, lambda source: rollout_steps.return_rollout(source, rollout.rollout_id, by))
+    steps = call(url, lambda source: rollouts.list_steps(source, rollout.rollout_id))
+    with psycopg.connect(url, row_factory=dict_row) as database:
+        lines = database.execute(
+            "SELECT detail ->> 'step' AS step FROM access_log WHERE user_id = %s AND person = 'guardrail'",
+            (shop,),
+        ).fetchall()
+        alerts = database.execute("SELECT FROM outgoing_events WHERE user_id = %s", (shop,)).fetchall()
+
+    assert (steps[-1].kind, steps[-1].automatic) == ("return", False)
+    assert [each["step"] for each in lines] == ["return"]
+    assert not alerts
+
+
 def test_the_place_of_a_conversation_is_the_same_in_sql(database_url: str) -> None:
     """Also of ids beyond ASCII."""
     rollout = UUID("01a20047-0dfa-71d7-8e88-c1d4329d1fb5")
     names = ["c", "Gespräch", "会話", "🎈 and more", *map(str, range(200))]
-    query = f"SELECT {PLACE.format(rollout='%s::uuid', conversation='name')} AS place"
-    query += " FROM unnest(%s::text[]) name"
+    query = "SELECT hushgate_rollout_place(%s, name) AS place FROM unnest(%s::text[]) name"
     with psycopg.connect(database_url, row_factory=dict_row) as database:
         rows = database.execute(query, (rollout, names)).fetchall()
     found = [row["place"] for row in rows]

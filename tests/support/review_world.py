@@ -868,8 +868,16 @@ GOLDEN_ARM: Final = {
 """The figures of a model as they are stored, as far as pages show them."""
 _OF_ARM: Final = {"units": 200, "size": 200.0, "crossed": 20.0, "size_squared": 200.0, "counted": 200}
 ROLLOUT_FIGURES: Final = {
-    "live": {"measures": {"blocks": _OF_ARM | {"hits": 20.0, "hits_squared": 20.0}}},
-    "candidate": {"measures": {"blocks": _OF_ARM | {"hits": 60.0, "hits_squared": 60.0, "crossed": 60.0}}},
+    "live": {
+        "p95_ms": 0.0,
+        "left_out": 0,
+        "measures": {"blocks": _OF_ARM | {"hits": 20.0, "hits_squared": 20.0}},
+    },
+    "candidate": {
+        "p95_ms": 0.0,
+        "left_out": 0,
+        "measures": {"blocks": _OF_ARM | {"hits": 60.0, "hits_squared": 60.0, "crossed": 60.0}},
+    },
 }
 """Of both arms as they are stored: a tenth and three tenths of the decisions were blocked."""
 MENTION: Final = """

@@ -48,10 +48,13 @@ def test_a_text_is_covered_by_what_it_was_flagged_for_or_scored_high_in(
 
 def test_a_list_without_snapshots_covers_the_same() -> None:
     """The database names the categories there."""
-    listed = {"matched_rule": None, "hot_categories": ["violence"]}
+    listed = {"matched_rule": None, "high_score_categories": ["violence"]}
 
     assert content_covers.cover_reason(("violence",), listed) == ("violence",)
-    assert content_covers.cover_reason(("violence",), {"matched_rule": None, "hot_categories": None}) == ()
+    assert (
+        content_covers.cover_reason(("violence",), {"matched_rule": None, "high_score_categories": None})
+        == ()
+    )
 
 
 def test_a_rejected_draft_covers_its_decision() -> None:

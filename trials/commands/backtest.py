@@ -81,7 +81,7 @@ def backtest(
         again = "begins again" if ids is not None else "continues"
         print_message(f"interrupted; the same command {again}", style="dim")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
-    _print(found, examples, EXAMPLE_COLUMNS if not texts else TEXT_COLUMNS)
+    _print(found, examples, EXAMPLE_COLUMNS if not texts else TEXT_COLUMNS, chosen=ids is not None)
 
 
 async def _run(
@@ -109,16 +109,16 @@ async def _run(
         values: dict[str, Any] = {
             "base_version": version,
             "changes": asked,
-            "since": now - timedelta(days=days),
-            "until": now,
             "created_by": login(),
         }
-        begun = (
-            await begin_backtest(source, user_id, **values)
-            if ids is None
-            else backtest_of_ids(user_id, ids, **values)
-        )
-        detail = {"backtest": str(begun.backtest_id), "decisions": begun.total}
+        if ids is None:
+            begun = await begin_backtest(
+                source, user_id, since=now - timedelta(days=days), until=now, **values
+            )
+        else:
+            begun = backtest_of_ids(user_id, ids, now=now, **values)
+        stored_as = {"backtest": str(begun.backtest_id)} if ids is None else {}
+        detail = {**stored_as, "decisions": begun.total}
         await log_shell(source, LoggedAction.REVEAL, user_id, detail)
         with progress_bar() as bar:
             task = bar.add_task("deciding again", total=begun.total, completed=begun.done)
@@ -137,13 +137,16 @@ async def _run(
         return found, [asdict(each) for each in await load_examples(source, found)]
 
 
-def _print(found: Backtest, examples: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+def _print(
+    found: Backtest, examples: Sequence[Mapping[str, Any]], columns: Sequence[str], *, chosen: bool
+) -> None:
+    """A backtest of ``chosen`` decisions is not stored and has no range."""
     counts = found.counts
     rows = [_row(each) for each in group_counts(counts, found.done)]
     more = {"waits": counts.get("waits", 0), "usd": counts.get("usd", 0.0)}
     if not stdout_is_terminal():
-        emit_json({"backtest_id": found.backtest_id, "since": found.since, "until": found.until,
-                   "decisions": found.done, "groups": rows, **more,
+        stored = {"backtest_id": found.backtest_id, "since": found.since, "until": found.until}
+        emit_json({**({} if chosen else stored), "decisions": found.done, "groups": rows, **more,
                    "examples": list(examples)})  # fmt: skip
         return
     screen.print(table(rows, COLUMNS))

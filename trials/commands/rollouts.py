@@ -34,7 +34,7 @@ app = typer.Typer(
 COLUMNS: Final = (
     "rollout_id", "user_id", "candidate_id", "state", "share", "stepped_at", "bounds", "least", "metric",
 )  # fmt: skip
-STEP_COLUMNS: Final = ("made_at", "kind", "share", "made_by", "reason", "version")
+STEP_COLUMNS: Final = ("made_at", "kind", "share", "made_by", "automatic", "reason", "version")
 ARM_COLUMNS: Final = ("measure", "live", "candidate", "live_decisions", "candidate_decisions")
 RolloutId = Annotated[UUID, typer.Argument(help="The id of the rollout.")]
 StepReason = Annotated[str, typer.Option("--reason", help="Why; stored with the step.")]

@@ -1,1 +1,1 @@
-"""Beat, background and Celery jobs of trials, and what they run in processes of their own."""
+"""Work of trials outside a request: background jobs, a Celery task, batches in processes of their own."""

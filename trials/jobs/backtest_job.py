@@ -70,23 +70,22 @@ def backtest_of_ids(
     *,
     base_version: int,
     changes: Mapping[str, Any],
-    since: datetime,
-    until: datetime,
+    now: datetime,
     created_by: str,
 ) -> Backtest:
-    """A backtest of chosen decisions of an account; it is not stored."""
+    """A backtest of chosen decisions of an account: it is not stored, and has no range."""
     return Backtest(
-        backtest_id=uuid_at(until),
+        backtest_id=uuid_at(now),
         user_id=user_id,
         base_version=base_version,
         changes=changes,
-        since=since,
-        until=until,
+        since=now,
+        until=now,
         total=len(ids),
         done=0,
         position=None,
         created_by=created_by,
-        created_at=until,
+        created_at=now,
     )
 
 

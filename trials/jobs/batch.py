@@ -13,7 +13,7 @@ from uuid import UUID
 from db.pool import create_pool
 from trials.jobs.live import cost_of, live_ports
 from trials.pure.replay.groups import FOUND, ReplayState
-from trials.store.backtest_examples import changed_settings
+from trials.store.candidates import changed_account
 from trials.store.findings import TrialFinding
 from trials.store.recordings import load_decisions
 from trials.store.replaying import CandidateUnusable, ReplayedDecision, Replayer
@@ -86,7 +86,7 @@ async def _decide(work: TrialBatch) -> BatchFound:
             live = await stack.enter_async_context(live_ports(work.settings, source))
         replayer = Replayer(source=source, changes=work.changes)
         if work.base_version is not None:
-            account = await changed_settings(source, work.user_id, work.base_version, work.changes)
+            account = await changed_account(source, work.user_id, work.base_version, work.changes)
             replayer = Replayer(source=source, candidates={work.user_id: account})
         for stored in await load_decisions(source, work.ids, light=True):
             replayer.live = live if usd < work.usd else None

@@ -14,9 +14,9 @@ from redis.exceptions import RedisError
 
 from db.pool import Pool
 from tasks.maintenance import runtime_of
-from trials.store.candidates import REASON_CHARS, Author, TrialRefused
-from trials.store.rollout_steps import check_rollout, return_rollout
-from trials.store.rollouts import GUARD, Rollout, list_running
+from trials.store.candidates import TrialRefused
+from trials.store.rollout_steps import check_rollout, return_automatically
+from trials.store.rollouts import Rollout, list_running
 
 log = structlog.get_logger(__name__)
 SPARED: Final = 20.0
@@ -65,9 +65,8 @@ async def watch_rollouts(pool: Pool, now: datetime, rests: CheckRests | None = N
             if rests:
                 await rests.begin(rollout, time.monotonic() - began)
             continue
-        author = Author(made_by=GUARD, reason="; ".join(broken)[:REASON_CHARS], now=now)
         try:
-            await return_rollout(pool, rollout.rollout_id, author)
+            await return_automatically(pool, rollout.rollout_id, broken, now)
         except TrialRefused:
             continue  # a person ended it meanwhile
         log.warning("rollout_returned", user_id=rollout.user_id, rollout_id=str(rollout.rollout_id))

@@ -13,7 +13,6 @@ from uuid import UUID
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.account_settings.account_versions import get_version
 from db.audit.suggestions import shown_decisions
 from db.identifiers import uuid_time_bounds
 from db.reviews import queue_items
@@ -27,7 +26,7 @@ from review.languages import gettext as _
 from trials.pages.wording import MEANINGS, NOT_MADE, TITLES, setting_titles, shown_counts
 from trials.store.backtest_examples import BacktestExample, examples_with
 from trials.store.backtests import Backtest, get_backtest
-from trials.store.candidates import checked_account
+from trials.store.candidates import base_account, checked_account
 from worker.account_settings import AccountRejected
 from worker.model import Account
 
@@ -135,13 +134,11 @@ async def _page(visit: Visit, found: Backtest, *, revealed: UUID | None = None) 
 
 async def tried_settings(visit: Visit, found: Backtest) -> TriedSettings:
     """The settings of a backtest as this release has them."""
-    base = Account(user_id=found.user_id, version=0)
-    if found.base_version:
-        version = await get_version(visit.store.pool, found.user_id, found.base_version)
-        if version is None:
-            problem = _("Version %(version)s of the settings, which the changes were made from, is gone.")
-            return TriedSettings(problem=problem % {"version": found.base_version})
-        base = version.account
+    try:
+        base = await base_account(visit.store.pool, found.user_id, found.base_version)
+    except AccountRejected:
+        problem = _("Version %(version)s of the settings, which the changes were made from, is gone.")
+        return TriedSettings(problem=problem % {"version": found.base_version})
     try:
         async with asyncio.timeout(PATIENCE_S):
             account = await asyncio.to_thread(checked_account, base, found.changes)

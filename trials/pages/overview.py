@@ -17,13 +17,16 @@ from trials.pages import rollout_wording
 from trials.pages.golden_sets import load_golden
 from trials.pages.shadows import load_shadows
 from trials.pages.suggestions_page import load_suggested
-from trials.pages.wording import GROUPS, setting_titles
+from trials.pages.wording import TITLES, setting_titles
+from trials.pure.replay.difference import DifferenceKind
+from trials.pure.replay.groups import ReplayState
 from trials.store import rollouts
 from trials.store.backtests import Backtest, list_backtests
 from trials.store.candidates import get_candidate, list_candidates, withdraw_candidate
-from trials.store.rollouts import GUARD
 
 PartLoader: TypeAlias = Callable[[Visit, str], Awaitable[Mapping[str, Any]]]
+USUAL: Final = {*DifferenceKind, ReplayState.NEEDS_ANSWERS, ReplayState.NOT_RECORDED, ReplayState.ERASED}
+"""Groups that the table of backtests has also without decisions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +39,7 @@ class LearnPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownBacktest:
-    """A backtest with the titles of its settings and its counts in the order of ``GROUPS``."""
+    """A backtest with the titles of its settings and its counts, of the groups in the table's order."""
 
     backtest: Backtest
     settings: tuple[str, ...]
@@ -46,13 +49,14 @@ class ShownBacktest:
 async def load_backtests(visit: Visit, account: str) -> Mapping[str, Any]:
     """The newest backtests."""
     found = await list_backtests(visit.store.pool, account)
+    groups = [each for each in TITLES if each in USUAL or any(tried.counts.get(each) for tried in found)]
     return {
-        "groups": tuple(GROUPS.values()),
+        "groups": tuple(TITLES[each] for each in groups),
         "backtests": tuple(
             ShownBacktest(
                 backtest=each,
                 settings=setting_titles(each.changes),
-                counts=tuple(int(each.counts.get(group, 0)) for group in GROUPS),
+                counts=tuple(int(each.counts.get(group, 0)) for group in groups),
             )
             for each in found
         ),
@@ -67,7 +71,6 @@ async def load_rollouts(visit: Visit, account: str) -> Mapping[str, Any]:
         "states": rollout_wording.STATES,
         "badges": rollout_wording.STATE_BADGES,
         "kinds": rollout_wording.STEPS,
-        "guard": GUARD,
         "rollouts": [(each, next(reversed(steps[each.rollout_id]), None)) for each in found],
     }
 

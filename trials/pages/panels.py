@@ -12,7 +12,7 @@ from review.http.visit import Visit
 from review.panels import Panel
 from trials.pages.change_preview import preview_change
 from trials.pages.suggestions_page import missing_document
-from trials.pages.wording import GROUPS
+from trials.pages.wording import TITLES
 from trials.store.golden_sets import set_names
 from trials.store.shadow_results import findings_of_decision
 from worker.model import Account
@@ -27,7 +27,7 @@ async def shadows_panel(connection: Connection, subject: PanelSubject) -> Panel:
         found = tuple(replace(each, reply=None) for each in found)
     replies = sum(each.reply is not None for each in found)
     html = subject.visit.fragment(
-        "learn/_decision_shadows.html", account=subject.row["user_id"], found=found, groups=GROUPS
+        "learn/_decision_shadows.html", account=subject.row["user_id"], found=found, groups=TITLES
     )
     return Panel(html=html, detail={"shadow_replies": replies} if replies else {})
 

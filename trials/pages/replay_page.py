@@ -11,7 +11,7 @@ from db.access_log import LoggedAction
 from review.access import Right
 from review.decision import page
 from review.http.visit import Refused, Visit
-from trials.pages.wording import GROUPS, NOT_MADE
+from trials.pages.wording import NOT_MADE, TITLES
 from trials.pure.replay.difference import outcome_of, unequal_fields
 from trials.store.candidates import SettingsCandidate, candidate_account, list_candidates
 from trials.store.recordings import load_decisions
@@ -41,7 +41,7 @@ async def show_replay(visit: Visit) -> Response:
         unequal=unequal_fields(made.stored.outcome, after) if after else (),
         chosen=chosen,
         candidates=candidates,
-        group_names=GROUPS,
+        group_names=TITLES,
         states=NOT_MADE,
     )
 

@@ -21,7 +21,6 @@ from trials.pure.rollouts.bounds import Measure, RolloutFigures
 from trials.store.candidates import REASON_CHARS, Author, TrialRefused, get_candidate
 from trials.store.rollout_steps import finish_rollout, return_rollout, step_rollout
 from trials.store.rollouts import (
-    GUARD,
     Rollout,
     RolloutState,
     RolloutStep,
@@ -61,7 +60,6 @@ async def show_rollout(visit: Visit) -> Response:
         plot=difference_plot(result.comparison) if result and result.interval else "",
         lines=measure_lines(rollout, figures) if figures else (),
         steps=[(each, _result(rollout, each.figures), broken_lines(rollout, each.figures)) for each in steps],
-        guard=GUARD,
         words=rollout_wording,
         done=DONE.get(visit.request.query_params.get("done", ""), ""),
         running=rollout.state == RolloutState.RUNNING,

@@ -7,29 +7,26 @@ from typing import Any, Final
 
 from review.languages import mark
 from trials.pure.replay.difference import DifferenceKind
-from trials.pure.replay.groups import FOUND, GroupCount, ReplayState, group_counts
+from trials.pure.replay.groups import FOUND, GroupCount, ReplayState, SkippedGroup, group_counts
 from trials.store.backtests import Backtest
 from worker.account_settings import SETTINGS
 
-GROUPS: Final[Mapping[str, str]] = {
+TITLES: Final[Mapping[str, str]] = {
     DifferenceKind.NEWLY_STOPPED: mark("Newly stopped"),
     DifferenceKind.NEWLY_RELEASED: mark("Newly released"),
     DifferenceKind.OTHER_REPLY: mark("Other reply"),
     DifferenceKind.OTHER_ENDING: mark("Other reason"),
     DifferenceKind.UNCHANGED: mark("Unchanged"),
-    "needs_answers": mark("Needs the model"),
-    "not_recorded": mark("Not recorded"),
-    "erased": mark("Erased"),
+    ReplayState.NEEDS_ANSWERS: mark("Needs the model"),
+    ReplayState.NOT_RECORDED: mark("Not recorded"),
+    ReplayState.ERASED: mark("Erased"),
+    SkippedGroup.DROPPED: mark("Left out: too old"),
+    SkippedGroup.OVER_BUDGET: mark("Left out: the day’s number is used up"),
+    ReplayState.UNREADABLE: mark("Recording cannot be read"),
+    ReplayState.NO_SETTINGS: mark("Settings no longer stored"),
+    ReplayState.FAILED: mark("Cannot be made again"),
 }
-"""The groups of decisions that were made again, in their order."""
-LEFT_OUT: Final[Mapping[str, str]] = {
-    "dropped": mark("Left out: too old"),
-    "over_budget": mark("Left out: the day’s number is used up"),
-    "unreadable": mark("Recording cannot be read"),
-    "no_settings": mark("Settings no longer stored"),
-    "failed": mark("Cannot be made again"),
-}
-"""Further groups of a shadow."""
+"""Total over the groups; the differences first, as tables show them."""
 NOT_MADE: Final[Mapping[str, str]] = {
     ReplayState.ERASED: mark("The author's data was erased."),
     ReplayState.NOT_RECORDED: mark("The decision has no recording, or not any more."),
@@ -46,7 +43,6 @@ def setting_titles(changes: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(SETTINGS[name].title if name in SETTINGS else name for name in changes)
 
 
-TITLES: Final = {**GROUPS, **LEFT_OUT}
 MEANINGS: Final[Mapping[str, str]] = {
     **NOT_MADE,
     DifferenceKind.NEWLY_STOPPED: mark("Got a reply, and would get none."),

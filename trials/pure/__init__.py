@@ -1,1 +1,1 @@
-"""What trials compute: values in, values out."""
+"""What trials compute, without servers: values in, values out. Adapters call it with stored rows."""

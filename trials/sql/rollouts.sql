@@ -1,4 +1,4 @@
--- Figures of rollouts, and their return.
+-- Places of conversations in rollouts, figures of rollouts, and their return.
 
 CREATE OR REPLACE FUNCTION hushgate_return_rollout(
     rollout uuid, why text, measured jsonb, moment timestamptz) RETURNS boolean
@@ -8,10 +8,16 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    INSERT INTO rollout_steps (rollout_id, kind, share, made_by, reason, made_at, figures)
-        VALUES (rollout, 'return', 0, 'guardrail', why, moment, measured);
+    INSERT INTO rollout_steps (rollout_id, kind, share, made_by, automatic, reason, made_at, figures)
+        VALUES (rollout, 'return', 0, 'guardrail', true, why, moment, measured);
     RETURN true;
 END $$;
+
+CREATE OR REPLACE FUNCTION hushgate_rollout_place(rollout uuid, conversation text) RETURNS bigint
+LANGUAGE sql STABLE AS $$
+    SELECT mod(('x' || left(encode(sha256(convert_to(rollout::text || ':' || conversation, 'UTF8')), 'hex'), 8))
+        ::bit(32)::bigint, 10000)
+$$;
 
 CREATE OR REPLACE FUNCTION hushgate_rollout_figures(
     rollout uuid, moment timestamptz, blocked_codes text[], people_codes text[]) RETURNS TABLE(
@@ -41,9 +47,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_
         WHERE r.id = rollout AND d.created_at >= r.stepped_at AND d.created_at < moment
             AND d.reason_code <> ALL(people_codes)
             AND (d.candidate_id = r.candidate_id OR d.candidate_id IS NULL
-                AND mod(('x' || left(encode(sha256(convert_to(
-                    r.id::text || ':' || d.conversation_id, 'UTF8')), 'hex'), 8))::bit(32)::bigint, 10000)
-                    >= round(r.share * 10000))
+                AND hushgate_rollout_place(r.id, d.conversation_id) >= round(r.share * 10000))
     ), units AS (
         SELECT tried, count(*) AS n, sum(escalated) AS escalated, sum(blocked) AS blocked, sum(ms) AS ms,
                sum(usd) AS usd, coalesce(sum(weight), 0) AS weight, coalesce(sum(weight ^ 2), 0) AS squares,

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-from db.account_settings.account_versions import get_version
 from db.pool import Pool
 from trials.pure.replay.groups import ReplayState
 from trials.store.backtests import Backtest
+from trials.store.candidates import changed_account
 from trials.store.recordings import StoredDecision, load_decisions
 from trials.store.replaying import ReplayedDecision, Replayer
-from worker.account_settings import changed
 from worker.model import Account
 from worker.recordings.recording import RecordingUnreadable
 from worker.recordings.stored import decoded
@@ -50,20 +47,15 @@ class BacktestExample:
     state: ReplayState | None
 
 
-async def changed_settings(
-    source: Pool, user_id: str, base_version: int, changes: Mapping[str, Any]
-) -> Account:
-    """The settings that a backtest tries."""
-    base = await get_version(source, user_id, base_version)
-    return changed(base.account if base else Account(user_id=user_id, version=0), dict(changes))
-
-
 async def load_examples(source: Pool, found: Backtest) -> tuple[BacktestExample, ...]:
     """The examples of a backtest with their texts, in its order; those that are deleted are left out.
 
     Recordings are sealed: the caller logs who reads.
+
+    Raises:
+        AccountRejected: as ``changed_account``.
     """
-    account = await changed_settings(source, found.user_id, found.base_version, found.changes)
+    account = await changed_account(source, found.user_id, found.base_version, found.changes)
     return await examples_with(source, found, account)
 
 

@@ -189,15 +189,34 @@ async def withdraw_candidate(
     return found
 
 
-async def candidate_account(source: Pool, candidate: SettingsCandidate) -> Account:
-    """The account as the candidate wants it: its changes on the version that they were made from.
+async def changed_account(
+    source: Pool, user_id: str, base_version: int, changes: Mapping[str, Any]
+) -> Account:
+    """The account with changes on the version that they were made from.
 
     Raises:
-        AccountRejected: this release cannot use the changes any more.
+        AccountRejected: this release cannot use the changes any more, or the version is not stored.
     """
-    base = await get_version(source, candidate.user_id, candidate.base_version)
-    account = base.account if base else Account(user_id=candidate.user_id, version=candidate.base_version)
-    return changed(account, candidate.changes)
+    return changed(await base_account(source, user_id, base_version), changes)
+
+
+async def base_account(source: Pool, user_id: str, version: int) -> Account:
+    """The account of a stored version; version 0 is an account without settings.
+
+    Raises:
+        AccountRejected: the version is not stored.
+    """
+    if not version:
+        return Account(user_id=user_id, version=0)
+    found = await get_version(source, user_id, version)
+    if found is None:
+        raise AccountRejected([("base_version", f"expected a stored version of the settings, got {version}")])
+    return found.account
+
+
+async def candidate_account(source: Pool, candidate: SettingsCandidate) -> Account:
+    """The account as the candidate wants it; see ``changed_account``."""
+    return await changed_account(source, candidate.user_id, candidate.base_version, candidate.changes)
 
 
 async def _one(source: Pool, statement: str, values: tuple[Any, ...]) -> SettingsCandidate | None:

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from db.account_settings.account_versions import get_version
 from db.pool import Pool
 from trials.pure.replay.deciding import PinnedSettings, Replay, compiled_version, replayed
 from trials.pure.replay.difference import Difference, DifferenceKind, difference, outcome_of
 from trials.pure.replay.groups import ReplayState
 from trials.pure.replay.shortcut import is_unchanged
-from trials.store.candidates import candidate_account, get_candidate
+from trials.store.candidates import base_account, candidate_account, get_candidate
 from trials.store.recordings import StoredDecision
 from worker import __version__
 from worker.account_settings import AccountRejected, changed
@@ -140,13 +139,12 @@ class Replayer:
         key = (stored.user_id, version, stored.candidate_id)
         if key not in self._accounts:
             tried = stored.candidate_id and await get_candidate(self.source, stored.candidate_id)
-            if tried:
-                with suppress(AccountRejected):
-                    self._accounts[key] = await candidate_account(self.source, tried)
-            elif not version:
-                self._accounts[key] = Account(user_id=stored.user_id, version=0)
-            elif found := await get_version(self.source, stored.user_id, version):
-                self._accounts[key] = found.account
+            with suppress(AccountRejected):
+                self._accounts[key] = (
+                    await candidate_account(self.source, tried)
+                    if tried
+                    else await base_account(self.source, stored.user_id, version)
+                )
         return self._accounts.setdefault(key, None)
 
     def _changed(self, account: Account) -> Account:

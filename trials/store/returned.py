@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -10,14 +11,13 @@ import sqlalchemy as sa
 from db.connection import Connection
 from db.rows import all_rows, first_row
 from db.webhooks.subscriptions import WebhookEvent
-from trials.store.candidates import Author
-from trials.store.rollouts import GUARD, Rollout
+from trials.store.rollouts import Rollout
 
-WITHIN_AN_HOUR: Final = sa.text(f"""
+WITHIN_AN_HOUR: Final = sa.text("""
     SELECT r.user_id FROM rollouts r
     WHERE r.state = 'returned' AND r.stepped_at >= now() - interval '1 hour'
         AND EXISTS (SELECT FROM rollout_steps s
-                    WHERE s.rollout_id = r.id AND s.kind = 'return' AND s.made_by = '{GUARD}')
+                    WHERE s.rollout_id = r.id AND s.kind = 'return' AND s.automatic)
     ORDER BY r.stepped_at
 """)
 SHADOWS: Final = sa.text("""
@@ -35,7 +35,7 @@ async def fleet_figures(connection: Connection) -> Mapping[str, Any]:
     return {**shadows, "rollouts_returned": returned}
 
 
-def returned_event(rollout: Rollout, author: Author) -> WebhookEvent:
+def returned_event(rollout: Rollout, reason: str, now: datetime) -> WebhookEvent:
     """The event of an automatic return; its fields are those of ``tasks.webhooks.bodies``."""
     rollout_id = str(rollout.rollout_id)
     return WebhookEvent(
@@ -46,8 +46,8 @@ def returned_event(rollout: Rollout, author: Author) -> WebhookEvent:
             "user_id": rollout.user_id,
             "rollout_id": rollout_id,
             "candidate_id": str(rollout.candidate_id),
-            "reason": author.reason,
-            "returned_at": author.now.isoformat(),
+            "reason": reason,
+            "returned_at": now.isoformat(),
         },
-        created_at=author.now,
+        created_at=now,
     )

@@ -5,6 +5,7 @@ A step is one transaction, under the lock of the account's settings.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -25,7 +26,6 @@ from trials.store.returned import returned_event
 from trials.store.rollouts import (
     COLUMNS,
     GET,
-    GUARD,
     Plan,
     Rollout,
     RolloutState,
@@ -108,7 +108,7 @@ async def step_rollout(source: Pool, rollout_id: UUID, share: float, author: Aut
 
 
 async def return_rollout(source: Pool, rollout_id: UUID, author: Author) -> Rollout:
-    """End a rollout: the settings in force decide every conversation again.
+    """End a rollout, as a person decided: the settings in force decide every conversation again.
 
     Raises:
         TrialRefused: it does not run.
@@ -116,25 +116,30 @@ async def return_rollout(source: Pool, rollout_id: UUID, author: Author) -> Roll
     author.check_reason()
     figures = await load_figures(source, rollout_id, author.now)
     async with checkout(source) as connection, connection.transaction():
-        if author.made_by == GUARD:
-            return await _return_automatically(connection, rollout_id, author, figures)
         ended = await _change(connection, rollout_id, RolloutState.RETURNED, None, author.now)
         await _note(connection, ended, StepKind.RETURN, 0.0, author, figures=figures)
     return ended
 
 
-async def _return_automatically(
-    connection: Connection, rollout_id: UUID, author: Author, figures: RolloutFigures
+async def return_automatically(
+    source: Pool, rollout_id: UUID, broken: Sequence[str], now: datetime
 ) -> Rollout:
-    """The only step that a worker's login may take."""
-    values = (rollout_id, author.reason, Jsonb(figures_json(figures)), author.now)
-    found = await (await connection.execute(RETURN, values)).fetchone()
-    if found is None or not found[0]:
-        raise _not_running(rollout_id)
-    cursor = connection.cursor(row_factory=class_row(Rollout))
-    ended = await (await cursor.execute(GET, (rollout_id,))).fetchone()
-    assert ended is not None  # the function has just changed it
-    await store_events(connection, WebhookType.ROLLOUT_RETURNED, [returned_event(ended, author)])
+    """End a rollout for what ``check_rollout`` found; the only step that a worker's login may take.
+
+    Raises:
+        TrialRefused: it does not run.
+    """
+    reason = _reason(broken)
+    figures = await load_figures(source, rollout_id, now)
+    values = (rollout_id, reason, Jsonb(figures_json(figures)), now)
+    async with checkout(source) as connection, connection.transaction():
+        found = await (await connection.execute(RETURN, values)).fetchone()
+        if found is None or not found[0]:
+            raise _not_running(rollout_id)
+        cursor = connection.cursor(row_factory=class_row(Rollout))
+        ended = await (await cursor.execute(GET, (rollout_id,))).fetchone()
+        assert ended is not None  # the function has just changed it
+        await store_events(connection, WebhookType.ROLLOUT_RETURNED, [returned_event(ended, reason, now)])
     return ended
 
 
@@ -143,6 +148,7 @@ async def finish_rollout(source: Pool, rollout_id: UUID, author: Author) -> int:
 
     Raises:
         TrialRefused: it does not run, or a bound is broken: then it is returned.
+        AccountRejected: the candidate cannot be used with the settings in force.
     """
     rollout = await _stepping(source, rollout_id, author)
     candidate = await get_candidate(source, rollout.candidate_id)
@@ -151,6 +157,7 @@ async def finish_rollout(source: Pool, rollout_id: UUID, author: Author) -> int:
     figures = await load_figures(source, rollout_id, author.now)
     async with checkout(source) as connection, connection.transaction():
         await _lock(connection, rollout.user_id, rollout.base_version)
+        # first, as storing other settings returns the rollouts that still run
         ended = await _change(connection, rollout_id, RolloutState.FINISHED, 1.0, author.now)
         version = await store_version(connection, account, changed_by=author.made_by)
         await _note(connection, ended, StepKind.FINISH, 1.0, author, version=version, figures=figures)
@@ -180,10 +187,13 @@ async def _stepping(source: Pool, rollout_id: UUID, author: Author) -> Rollout:
     if rollout is None or rollout.state != RolloutState.RUNNING:
         raise _not_running(rollout_id)
     if broken := await check_rollout(source, rollout, author.now):
-        reason = "; ".join(broken)[:REASON_CHARS]
-        await return_rollout(source, rollout_id, Author(made_by=GUARD, reason=reason, now=author.now))
-        raise TrialRefused(f"rollout: it was returned instead of the step: {reason}")
+        await return_automatically(source, rollout_id, broken, author.now)
+        raise TrialRefused(f"rollout: it was returned instead of the step: {_reason(broken)}")
     return rollout
+
+
+def _reason(broken: Sequence[str]) -> str:
+    return "; ".join(broken)[:REASON_CHARS]
 
 
 def _not_running(rollout_id: UUID) -> TrialRefused:

@@ -19,11 +19,8 @@ from trials.pure.rollouts.bounds import (
     parse_figures,
 )
 from trials.pure.statistics.sequential import PLANNED_UNITS, ClusterSums
-from worker.arms import PLACES, RunningRollout
+from worker.arms import RunningRollout
 from worker.reasons import Reason, ReasonFamily
-
-GUARD: Final = "guardrail"
-"""The author of an automatic return."""
 
 
 class RolloutState(StrEnum):
@@ -70,6 +67,7 @@ class RolloutStep:
     """A step with its author and reason.
 
     Attributes:
+        automatic: a worker took it, as the rollout had to be returned.
         version: of the settings that the step stored, or that ended the rollout.
         figures: of both arms from the step before to this one; None where they were not measured.
     """
@@ -77,6 +75,7 @@ class RolloutStep:
     kind: str
     share: float
     made_by: str
+    automatic: bool
     reason: str
     made_at: datetime
     version: int | None
@@ -103,10 +102,6 @@ class Plan:
 BLOCKED: Final = [str(each) for each in Reason if each.spec.family is ReasonFamily.BLOCKED]
 BY_PEOPLE: Final = [str(each) for each in Reason if each.spec.family is ReasonFamily.PEOPLE]
 """Decisions about conversations that people own: no arm's."""
-PLACE: Final = f"""mod(('x' || left(encode(sha256(
-        convert_to({{rollout}}::text || ':' || {{conversation}}, 'UTF8')), 'hex'), 8))::bit(32)::bigint,
-        {PLACES})"""
-"""``worker.arms.place_of`` in SQL."""
 FIGURES: Final = """
     SELECT * FROM hushgate_rollout_figures(%(id)s, %(now)s, %(blocked)s::text[], %(people)s::text[])
 """
@@ -149,7 +144,7 @@ GET: Final = f"SELECT {COLUMNS} FROM rollouts WHERE id = %s"
 LIST: Final = f"SELECT {COLUMNS} FROM rollouts WHERE user_id = %s ORDER BY id DESC LIMIT %s"
 ALL_RUNNING: Final = f"SELECT {COLUMNS} FROM rollouts WHERE state = 'running' ORDER BY user_id"
 STEPS: Final = """
-    SELECT kind, share, made_by, reason, made_at, version, figures FROM rollout_steps
+    SELECT kind, share, made_by, automatic, reason, made_at, version, figures FROM rollout_steps
     WHERE rollout_id = %s ORDER BY id
 """
 RUNNING: Final = """

@@ -112,11 +112,11 @@ WITH_ROLLOUT: Final = """
             'blocks', 2000, now())
         RETURNING id
     )
-    INSERT INTO rollout_steps (rollout_id, kind, share, made_by, reason, figures, made_at)
-    SELECT id, 'start', 0.1, 'ada', 'No customer should be answered on casino advertisements.', NULL::jsonb,
-        now() - interval '2 hours' FROM made
+    INSERT INTO rollout_steps (rollout_id, kind, share, made_by, automatic, reason, figures, made_at)
+    SELECT id, 'start', 0.1, 'ada', false, 'No customer should be answered on casino advertisements.',
+        NULL::jsonb, now() - interval '2 hours' FROM made
     UNION ALL
-    SELECT id, 'return', 0, 'guardrail',
+    SELECT id, 'return', 0, 'guardrail', true,
         'blocks<=+0.05: expected at most 0.15, got 0.3 in 200 decisions; the live settings have 0.1',
         %(figures)s, now() FROM made
 """

@@ -172,8 +172,8 @@ def figures_json(figures: RolloutFigures) -> dict[str, Any]:
 
 
 def parse_figures(stored: Mapping[str, Any]) -> RolloutFigures:
-    """The figures that :func:`figures_json` wrote; measures of another release are left out."""
-    return RolloutFigures(live=_arm(stored.get("live", {})), candidate=_arm(stored.get("candidate", {})))
+    """The figures that :func:`figures_json` wrote."""
+    return RolloutFigures(live=_arm(stored["live"]), candidate=_arm(stored["candidate"]))
 
 
 def _arm_json(arm: ArmFigures) -> dict[str, Any]:
@@ -188,17 +188,16 @@ def _arm_json(arm: ArmFigures) -> dict[str, Any]:
 
 
 def _arm(stored: Mapping[str, Any]) -> ArmFigures:
-    found = {Measure(name): each for name, each in stored.get("measures", {}).items() if name in set(Measure)}
+    measures = {Measure(name): each for name, each in stored["measures"].items()}
     return ArmFigures(
-        sums={measure: _sums(each) for measure, each in found.items()},
-        p95_ms=float(stored.get("p95_ms", 0.0)),
-        effective={measure: float(each.get("counted", 0.0)) for measure, each in found.items()},
-        left_out=int(stored.get("left_out", 0)),
+        sums={
+            measure: ClusterSums(**{name: each[name] for name in asdict(NO_SUMS)})
+            for measure, each in measures.items()
+        },
+        p95_ms=stored["p95_ms"],
+        effective={measure: each["counted"] for measure, each in measures.items()},
+        left_out=stored["left_out"],
     )
-
-
-def _sums(stored: Mapping[str, Any]) -> ClusterSums:
-    return ClusterSums(**{name: stored.get(name, zero) for name, zero in asdict(NO_SUMS).items()})
 
 
 SHARES: Final = frozenset({Measure.OVERTURNS, Measure.ESCALATIONS, Measure.BLOCKS})
