@@ -134,7 +134,7 @@ def test_only_the_migration_reads_the_owners_login() -> None:
     assert read == {
         "hushgate-beat": ["worker", "review"],
         "hushgate-exporter": ["review"],
-        "hushgate-gateway": ["review"],
+        "hushgate-gateway": ["gateway"],
         "hushgate-migrate": ["owner"],
         "hushgate-review": ["review"],
         "hushgate-worker@": ["worker"],
