@@ -91,6 +91,7 @@ class Camera:
         answer = page.goto(path)
         assert answer is not None
         assert answer.status == 200, (path, answer.status)
+        page.wait_for_load_state("networkidle")  # panels load on their own
         page.add_style_tag(content=MASKED + style)
         return page
 

@@ -41,6 +41,7 @@ SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
     "document": lambda desk, _: _first(desk, "SELECT id FROM documents WHERE user_id = %s", SHOP),
     "erasure_id": lambda desk, _: _erasure(desk),
     "job_id": lambda desk, who: _exported(desk, who),  # noqa: PLW0108  # defined below
+    "names": lambda _desk, _who: "collaboration,neighbours",
     "person_id": lambda desk, _: desk.world.people["viewer"].person_id,
     "queue_id": lambda desk, _: _first(desk, "SELECT id FROM queues WHERE closed_at IS NULL"),
     "token": lambda desk, _: _invited(desk),
