@@ -109,6 +109,10 @@ class AccountRejected(RejectedError):
         self.problems = tuple(problems)
         super().__init__("\n".join(f"{place}: {what}" for place, what in self.problems))
 
+    def __reduce__(self) -> tuple[type[AccountRejected], tuple[tuple[tuple[str, str], ...]]]:
+        """Child processes of a backtest hand it to their parent."""
+        return type(self), (self.problems,)
+
 
 class AccountSettings(BaseModel):
     """The settings of an account; names and order as in ``worker.model.Account``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -213,3 +214,11 @@ def test_every_policy_is_explained_on_the_form() -> None:
 def test_the_page_of_settings_is_current() -> None:
     """`make schema` writes docs/settings.md."""
     assert (ROOT / "docs" / "settings.md").read_text() == settings_reference.as_markdown()
+
+
+def test_a_refusal_of_settings_crosses_processes() -> None:
+    """A child process of a backtest may raise it."""
+    refused = AccountRejected([("hold_max_s", "expected a number, got 'x'")])
+    found = pickle.loads(pickle.dumps(refused))
+
+    assert (found.problems, str(found)) == (refused.problems, str(refused))
