@@ -78,6 +78,8 @@
   const field = document.querySelector("[data-search]"), list = document.getElementById("search-suggestions");
   if (!field || !list) return;
   const links = () => [...list.querySelectorAll("a")];
+  // htmx starts in a task of its own, after this script: what was typed until then is asked for now.
+  setTimeout(() => { if (field.value !== field.defaultValue) field.dispatchEvent(new Event("input", { bubbles: true })); });
 
   field.parentElement.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

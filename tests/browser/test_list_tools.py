@@ -52,6 +52,20 @@ def test_the_search_suggests_filters(desk: Desk) -> None:
     expect(page.get_by_label("Filters in use")).to_contain_text(f"Account: {CHANNEL}")
 
 
+LATE = "const soon = setTimeout; window.setTimeout = (run, ms = 0, ...more) => soon(run, ms + 800, ...more);"
+"""Timers of a busy machine: htmx starts in one."""
+
+
+def test_what_is_typed_before_the_scripts_are_ready_finds_filters_too(desk: Desk) -> None:
+    """On a slow machine people type before htmx listens."""
+    page = desk.sit("lead", viewport={"width": 1200, "height": 800})
+    page.add_init_script(LATE)
+    page.goto("/decisions?since=all")
+    page.locator("[data-search]").first.press_sequentially(CHANNEL[:5])
+
+    expect(page.locator("#search-suggestions a").first).to_contain_text(CHANNEL)
+
+
 def test_columns_and_order_are_kept_for_the_person(desk: Desk) -> None:
     """They are the same in another browser; the head of the column turns the order."""
     page = desk.sit("second reviewer")
