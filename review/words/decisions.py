@@ -73,6 +73,7 @@ DRAFT_PROBLEMS: Final[Mapping[str, str]] = {
     "empty_reply": mark("it was empty"),
     "citations_only": mark("it held nothing but citations"),
     "no_words": mark("it held no words"),
+    "repeats_message": mark("it only repeats the message"),
     "refusal": mark("it only says that it has no answer"),
     "context_too_large": mark("its passages were too long to check"),
     "judge_off": mark("the judge is switched off"),

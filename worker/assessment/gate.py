@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from worker.assessment.non_answers import is_non_answer
 from worker.assessment.text.acknowledgements import is_acknowledgement, waits_for_answer
-from worker.assessment.text.citations import has_citations_only, states_something
+from worker.assessment.text.citations import has_citations_only, states_something, without_citations
 from worker.assessment.text.quantities import stated_numbers
 from worker.assessment.text.small_talk import all_small_talk, is_small_talk
 from worker.assessment.text.wordlists import folded_text, list_pattern
@@ -35,6 +35,11 @@ _FREE = re.compile(r"(?<!feel )\bfree\b")
 _FEW_WORDS_AROUND = 6
 """Most words beside the question whether a person writes; a longer message asks for something else too."""
 
+_FEWEST_REPEATED = 4
+"""Words from which a draft that stands in the message is no answer: "On Friday?" may ask back."""
+
+_QUESTION_MARKS = ("?", "？", "؟")
+
 _FEW_WORDS = 45
 """Most words of a hand-off or a clarifying question; a longer text also says something else."""
 
@@ -45,6 +50,8 @@ def unusable_reason(case: DraftCase) -> UnusableReason | None:
         return UnusableReason.EMPTY_REPLY
     if not states_something(case.draft):
         return UnusableReason.CITATIONS_ONLY if has_citations_only(case.draft) else UnusableReason.NO_WORDS
+    if _repeats_message(case):
+        return UnusableReason.REPEATS_MESSAGE
     if sum(len(passage.text) for passage in case.evidence.passages) > MAX_CONTEXT_CHARS:
         return UnusableReason.CONTEXT_TOO_LARGE
     return None
@@ -76,10 +83,37 @@ def needs_no_evidence(query: str) -> bool:
 
 def unchecked_kind(case: DraftCase) -> ReplyKind | None:
     """The kind of a draft that states no fact, so that no policy checks it; None for any other."""
-    if _asks_who_writes(case.query) and _is_disclosure(case.draft):
+    still_waits = _message_waits(case.evidence.history)
+    if not still_waits and _asks_who_writes(case.query) and _is_disclosure(case.draft):
         return ReplyKind.DISCLOSURE
     kind = reply_kind(without_names(case.draft) if needs_no_evidence(case.query) else case.draft)
+    if still_waits and kind is not ReplyKind.CLARIFYING_QUESTION:
+        return None
     return kind if kind in NEED_NO_CHECK else None
+
+
+def _message_waits(history: Sequence[Message]) -> bool:
+    """Whether an earlier message of an author has no answer yet and asks for one.
+
+    "Thank you!" a second after a question is answered together with it: "You are welcome" would lose it.
+    """
+    said = (line for line in reversed(history) if not _is_passed_over(line))
+    last = next(said, None)
+    if last is None or last.role is not MessageRole.USER:
+        return False
+    return reply_kind(last.text) not in (ReplyKind.GREETING, ReplyKind.THANKS)
+
+
+def _repeats_message(case: DraftCase) -> bool:
+    """Whether a draft only says the author's message again, or a question of it."""
+    draft = without_citations(case.draft).rstrip()
+    said = word_tokens(folded_text(draft))
+    asked = word_tokens(folded_text(case.query))
+    if len(said) < _FEWEST_REPEATED:
+        return False
+    starts = range(len(asked) - len(said) + 1)
+    part = any(asked[start : start + len(said)] == said for start in starts)
+    return part and (said == asked or draft.endswith(_QUESTION_MARKS))
 
 
 def _asks_who_writes(query: str) -> bool:

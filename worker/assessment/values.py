@@ -22,6 +22,7 @@ class UnusableReason(StrEnum):
     EMPTY_REPLY = "empty_reply"
     CITATIONS_ONLY = "citations_only"
     NO_WORDS = "no_words"
+    REPEATS_MESSAGE = "repeats_message"
     CONTEXT_TOO_LARGE = "context_too_large"
 
 

@@ -6,13 +6,13 @@ import pytest
 
 from tests.unit.assessment.samples import assessed
 from worker.assessment import Evidence, default_policy, early_refusal
-from worker.assessment.gate import reply_kind
+from worker.assessment.gate import reply_kind, unchecked_kind, unusable_reason
 from worker.assessment.policies.calibrated import CalibratedPolicy
 from worker.assessment.policies.designs import DESIGNS
 from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
-from worker.assessment.values import ReplyKind
-from worker.model import Action
+from worker.assessment.values import DraftCase, ReplyKind, UnusableReason
+from worker.model import Action, Message, MessageRole
 
 NOTHING_STORED = Evidence(documents_stored=False)
 
@@ -92,6 +92,59 @@ def test_the_gate_lets_small_talk_pass_without_evidence() -> None:
     found = assessed("Hello! How can I help you today?", CalibratedPolicy(), Evidence())
 
     assert (found.action, found.category) == (Action.SEND, "greeting")
+
+
+WAITING = "Can I return goods after 20 days?"
+
+
+@pytest.mark.parametrize(
+    ("history", "draft", "category"),
+    [
+        ([WAITING], "You are welcome!", None),
+        ([WAITING], "Hello! How can I help you?", None),
+        ([WAITING, "ok"], "You are welcome!", None),
+        ([WAITING], "Which order do you mean?", "clarifying_question"),
+        (["Hi there"], "You are welcome!", "thanks"),
+        ([], "You are welcome!", "thanks"),
+    ],
+)
+def test_a_courtesy_does_not_answer_a_message_that_waits(
+    history: list[str], draft: str, category: str | None
+) -> None:
+    """A question and a quick "Thank you!" are answered together: the judge reads what was written."""
+    lines = tuple(Message(role=MessageRole.USER, text=text) for text in history)
+    case = DraftCase(query="Thank you!", evidence=Evidence(history=lines), draft=draft)
+
+    assert unchecked_kind(case) == category
+
+
+def test_a_courtesy_after_an_answered_question_passes() -> None:
+    """The question does not wait any more."""
+    lines = (
+        Message(role=MessageRole.USER, text=WAITING),
+        Message(role=MessageRole.ASSISTANT, text="Yes, within 30 days."),
+    )
+    case = DraftCase(query="Thank you!", evidence=Evidence(history=lines), draft="You are welcome!")
+
+    assert unchecked_kind(case) == "thanks"
+
+
+@pytest.mark.parametrize(
+    ("query", "draft", "repeats"),
+    [
+        ("How do I wash a wool blanket?", "How do I wash a wool blanket?", True),
+        ("Hi! How do I wash a wool blanket?", "How do I wash a wool blanket? [1]", True),
+        ("I found out this song now", "I found out this song now", True),
+        ("Is the shop open on Monday?", "The shop is open on Monday.", False),
+        ("Do you ship to Norway?", "To Norway?", False),
+        ("Hello there!", "Hello there!", False),
+    ],
+)
+def test_a_draft_that_only_repeats_the_message_is_no_answer(query: str, draft: str, repeats: bool) -> None:
+    """Whatever a judge says of it: a heading of a FAQ page would support it."""
+    case = DraftCase(query=query, evidence=Evidence(), draft=draft)
+
+    assert (unusable_reason(case) is UnusableReason.REPEATS_MESSAGE) is repeats
 
 
 def test_moderation_comes_before_the_gate() -> None:
