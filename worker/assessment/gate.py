@@ -35,6 +35,12 @@ _FREE = re.compile(r"(?<!feel )\bfree\b")
 _FEW_WORDS_AROUND = 6
 """Most words beside the question whether a person writes; a longer message asks for something else too."""
 
+_NAME_WORDS = 2
+"""Most words of a clause beside a disclosure that may be a name, or the yes before it."""
+
+_CLAUSE_END = re.compile(r"[,;:()–—，；：、]|\s-\s")
+_SIGNS = " \t.!?。！？…'’*"
+
 _FEW_WORDS = 45
 """Most words of a hand-off or a clarifying question; a longer text also says something else."""
 
@@ -95,7 +101,26 @@ def _is_disclosure(text: str) -> bool:
     said = [part for part in parts if not (is_small_talk(part) or _is_offer(part))]
     short = all(len(word_tokens(part)) <= _FEW_WORDS_AROUND * 3 for part in said)
     plain = not stated_numbers(text) and not list_pattern("claims").search(folded_text(text))
-    return bool(said) and short and plain and all(list_pattern("bot_answers").search(each) for each in said)
+    return bool(said) and short and plain and all(map(_names_a_machine, said))
+
+
+def _names_a_machine(sentence: str) -> bool:
+    """Whether a folded sentence says that a machine writes, without a denial or another statement."""
+    clauses = [each.strip(_SIGNS) for each in _CLAUSE_END.split(list_pattern("joining").sub(",", sentence))]
+    answers = list_pattern("bot_answers")
+    named = [answers.sub(" ", each) for each in clauses if answers.search(each)]
+    others = [each for each in clauses if not answers.search(each)]
+    return bool(named) and not any(map(_denies, named)) and all(map(_states_little, others))
+
+
+def _states_little(clause: str) -> bool:
+    """Whether a clause beside a disclosure is a name, a courtesy, or denies something ("not a person")."""
+    count = len(word_tokens(clause))
+    return count <= _NAME_WORDS or is_small_talk(clause) or (_denies(clause) and count <= _FEW_WORDS_AROUND)
+
+
+def _denies(clause: str) -> bool:
+    return list_pattern("negating").search(clause) is not None
 
 
 def _is_offer(part: str) -> bool:
