@@ -11,6 +11,7 @@ from typing import Final
 
 from worker.assessment.reading.cldr_names import date_names
 from worker.assessment.reading.numbers import DAY_MINUTES, figures
+from worker.assessment.reading.units import unit_beside
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, list_pattern, one_of, ordered_list_words
 
@@ -96,10 +97,17 @@ def counted_years(text: str) -> frozenset[str]:
 
 
 @once
-def counted_ordinals(text: str) -> frozenset[str]:
-    """The numbers of the ordinals of a text from the third on; "first" and "second" do not only count."""
-    found = (_ordinals()[each[0]] for each in list_pattern("ordinals").finditer(folded_text(text)))
-    return frozenset(str(number) for number in found if number >= 3)
+def counted_ordinals(text: str) -> frozenset[tuple[str, str]]:
+    """The numbers of the ordinals of a text from the third on, each with its unit.
+
+    "First" and "second" do not only count. The third floor is no price of three euros.
+    """
+    folded = folded_text(text)
+    found = (
+        (_ordinals()[each[0]], unit_beside(folded, each.start(), each.end()))
+        for each in list_pattern("ordinals").finditer(folded)
+    )
+    return frozenset((str(number), unit) for number, unit in found if number >= 3)
 
 
 @cache
