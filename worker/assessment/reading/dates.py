@@ -11,6 +11,7 @@ from typing import Final
 
 from worker.assessment.reading.cldr_names import date_names
 from worker.assessment.reading.numbers import DAY_MINUTES, figures
+from worker.assessment.reading.short_days import days_between, short_days
 from worker.assessment.reading.units import unit_beside
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, list_pattern, one_of, ordered_list_words
@@ -35,7 +36,7 @@ def named_dates(text: str) -> frozenset[str]:
     dates = {name for _, _, name in found}
     for (_, end, first), (start, _, last) in pairwise(found):
         if _RANGE.fullmatch(folded[end:start]) and first.startswith("day") and last.startswith("day"):
-            dates |= _between(int(first[3:]), int(last[3:]))
+            dates |= days_between(int(first[3:]), int(last[3:]))
     return frozenset(dates)
 
 
@@ -134,8 +135,8 @@ def _calendar_days(text: str) -> set[date]:
 
 @once
 def covered_dates(text: str) -> frozenset[str]:
-    """The dates that a text speaks of, with those that "weekdays", "weekend" and "daily" include."""
-    dates = set(named_dates(text))
+    """The dates that a text speaks of, also abbreviated, with those of "weekdays", "weekend" and "daily"."""
+    dates = set(named_dates(text)) | short_days(text)
     folded = folded_text(text)
     for name, covered in (
         ("working_days", WORKING_DAYS),
@@ -150,11 +151,6 @@ def covered_dates(text: str) -> frozenset[str]:
 _RANGE: Final = re.compile(
     r"s?\.?\s*(?:-|–|—|to|until|till|through|thru|bis|à|au|a|al|hasta|até|tot|do|đến|到|至|から|〜|~|부터)\s*(?:the\s)?"
 )
-
-
-def _between(first: int, last: int) -> set[str]:
-    """The days of a range, over the end of the week if need be."""
-    return {f"day{day % 7}" for day in range(first, last + 1 if last >= first else last + 8)}
 
 
 @cache
