@@ -28,16 +28,29 @@ def named_dates(text: str) -> frozenset[str]:
     """The days and months of a text, as ``day0`` (Monday) and ``month1`` (January); ranges are filled."""
     folded = folded_text(text)
     pattern, names = _names()
-    found = [
-        (match.start(), match.end(), names[match[0]])
-        for match in pattern.finditer(folded)
-        if match[0] not in AMBIGUOUS or _is_month(folded, match)
+    matches = list(pattern.finditer(folded))
+    ends = [
+        _RANGE.fullmatch(folded, one.end(), other.start()) is not None for one, other in pairwise(matches)
     ]
-    dates = {name for _, _, name in found}
-    for (_, end, first), (start, _, last) in pairwise(found):
-        if _RANGE.fullmatch(folded[end:start]) and first.startswith("day") and last.startswith("day"):
-            dates |= days_between(int(first[3:]), int(last[3:]))
+    sure = [
+        beside or before or each[0] not in AMBIGUOUS or _is_month(folded, each)
+        for each, beside, before in zip(matches, (*ends, False), (False, *ends), strict=False)
+    ]
+    dates = {names[each[0]] for each, is_name in zip(matches, sure, strict=True) if is_name}
+    for (one, other), in_range in zip(pairwise(matches), ends, strict=True):
+        if in_range:
+            dates |= _between(names[one[0]], names[other[0]])
     return frozenset(dates)
+
+
+def _between(first: str, last: str) -> set[str]:
+    """The days or the months of a range, over the end of the week or the year if need be."""
+    if first.startswith("day") and last.startswith("day"):
+        return days_between(int(first[3:]), int(last[3:]))
+    if first.startswith("month") and last.startswith("month"):
+        count = (int(last[5:]) - int(first[5:])) % 12
+        return {f"month{(int(first[5:]) - 1 + step) % 12 + 1}" for step in range(count + 1)}
+    return set()
 
 
 def missing_dates(sentence: str, *, draft: str, quoted: str, ground: str, asked: str) -> list[str]:
@@ -160,6 +173,7 @@ def _names() -> tuple[re.Pattern[str], Mapping[str, str]]:
     for word, name in date_names().items():
         names.setdefault(folded_text(word), name)
     names = {word: name for word, name in names.items() if len(word) > 2}
+    names |= {f"thứ {day + 2}": f"day{day}" for day in range(6)}  # Vietnamese days in digits
     plurals = {
         f"{word}s": name
         for word, name in names.items()

@@ -24,6 +24,8 @@ _CLOCK: Final = re.compile(
     r"(?:\s?(?P<after>[0-5]?\d)(?:分|분)?|(?P<thirty>半|반))?)?",
     re.IGNORECASE,
 )
+_VIETNAMESE_DAY: Final = re.compile(r"\bthứ (?:[2-7]|hai|ba|tư|năm|sáu|bảy)\b")
+"""A day of the week or an ordinal; neither is an amount."""
 _HOURS: Final = re.compile(r"h\b|giờ|heure")
 """Words of a time of day that also count hours."""
 _FOREIGN_DIGIT: Final = re.compile(r"(?![0-9])\d")
@@ -85,7 +87,7 @@ def figures(text: str) -> Figures:
     """The numbers and times of day of a text; a time is no number."""
     sure: set[int] = set()
     possible: set[int] = set()
-    folded = _plain_digits(folded_text(text))
+    folded = _VIETNAMESE_DAY.sub(" ", _plain_digits(folded_text(text)))
     plain = _CLOCK.sub(lambda found: _without_time(found, sure, possible), folded)
     places = [(each.start(), each.end(), _digit_readings(each[0])) for each in _NUMBER.finditer(plain)]
     places += [(start, end, frozenset({value})) for start, end, value in _spelled_places(plain)]
