@@ -15,14 +15,22 @@ LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "zh", 
 def main() -> None:
     """Write the file."""
     dates: dict[str, str] = {}
+    short_days: dict[str, str] = {}
     for locale in map(Locale.parse, LANGUAGES):
         for width in ("stand-alone", "format"):
             for number, word in locale.days[width]["wide"].items():
                 dates.setdefault(word, f"day{number}")
             for number, word in locale.months[width]["wide"].items():
                 dates.setdefault(word, f"month{number}")
+        for number, word in locale.days["format"]["abbreviated"].items():
+            short_days.setdefault(word.rstrip("."), f"day{number}")
+    short_days |= {
+        word: f"day{number}" for number, word in Locale.parse("vi").days["format"]["short"].items()
+    }
     languages = sorted(Locale.parse("en").languages.values())
-    text = json.dumps({"dates": dates, "languages": languages}, ensure_ascii=False, indent=0)
+    text = json.dumps(
+        {"dates": dates, "short_days": short_days, "languages": languages}, ensure_ascii=False, indent=0
+    )
     TARGET.write_text(text + "\n", encoding="utf-8")
 
 

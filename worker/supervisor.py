@@ -38,9 +38,9 @@ class Supervisor:
         """Run a job until it succeeds once; after a bug it starts again."""
         self._start(self._repeated(name, job))
 
-    def start(self, name: str, work: Coroutine[Any, Any, None], **ids: object) -> None:
+    def start(self, name: str, job: Callable[[], Awaitable[None]], **ids: object) -> None:
         """Run one piece of work, which is not repeated; ``ids`` are logged with a bug."""
-        self._start(self._succeeds(name, lambda: work, **ids))
+        self._start(self._succeeds(name, job, **ids))
 
     async def close(self) -> None:
         """End all of it."""

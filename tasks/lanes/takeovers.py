@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
 
 import structlog
 
@@ -53,7 +54,7 @@ class EarlyTakeovers:
 
     def start(self, entry: WaitingEntry) -> None:
         """Take the conversation in the background."""
-        self._work.start("early_takeover", self.take(entry), entry_id=entry.entry_id)
+        self._work.start("early_takeover", partial(self.take, entry), entry_id=entry.entry_id)
 
     async def take(self, entry: WaitingEntry) -> None:
         """Take the conversation of a person's message, once."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -103,7 +104,7 @@ class FleetLimits:
     def _share(self, account: str, seconds: float) -> None:
         if seconds < SHORTEST_SHARED_S:
             return
-        self._work.start("share_pause", self._write_pause(account, seconds), account=account)
+        self._work.start("share_pause", partial(self._write_pause, account, seconds), account=account)
 
     async def _write_pause(self, account: str, seconds: float) -> None:
         try:

@@ -6,11 +6,13 @@ from typing import Any, Final
 
 from redis import Redis
 
-from tasks.shards.clients import LuaScript, ScriptWords
-from tasks.shards.layout import ShardLayout, layout_key, layout_of, require
+from tasks.shards.clients import LuaScript, ScriptWords, is_cluster_client
+from tasks.shards.layout import Shard, ShardLayout, layout_key, layout_of, require
 from worker.errors import ConfigurationError
 
 MOST_SHARDS: Final = 1024
+WAIT_MS: Final = 1000
+"""For a replica to have a seal; publishers wait meanwhile."""
 NOTICE: Final = "no stream: events are in several shards, see docs/scale.md"
 """Value of a key where a stream was: XADD answers WRONGTYPE there, so that the publisher keeps the event."""
 
@@ -32,12 +34,14 @@ return ARGV[1]
 """
 SEAL: Final = """#!lua flags=allow-oom
 -- KEYS[1] stream, KEYS[2] its key from now on; ARGV[1] notice, ARGV[2] 'count': only count. Answers how many
--- entries it has. An empty stream is sealed: nothing can be added to it, and its counters are kept.
-if redis.call('TYPE', KEYS[1]).ok == 'string' then return 0 end
-local left = redis.call('XLEN', KEYS[1])
-if left > 0 or ARGV[2] then return left end
-if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('RENAME', KEYS[1], KEYS[2]) end
-redis.call('SET', KEYS[1], ARGV[1])
+-- entries it has. An empty stream is sealed: nothing can be added to it, and its counters are kept. A seal is
+-- written again, so that WAIT counts the replicas that have it.
+if redis.call('TYPE', KEYS[1]).ok ~= 'string' then
+  local left = redis.call('XLEN', KEYS[1])
+  if left > 0 or ARGV[2] then return left end
+  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('RENAME', KEYS[1], KEYS[2]) end
+end
+if not ARGV[2] then redis.call('SET', KEYS[1], ARGV[1]) end
 return 0
 """
 SWITCH: Final = """#!lua flags=allow-oom
@@ -77,19 +81,37 @@ def double(redis: Redis, stream: str) -> tuple[ShardLayout, int]:
     The order of conversations holds, as every event of the earlier shards is decided. Publishers that come
     between the first seal and the switch wait for it. Safe to repeat after a failure.
 
+    The switch is made when a replica has each seal: after a failover that lost a seal, a publisher with the
+    old number would add events that no worker reads.
+
     Raises:
-        ConfigurationError: there would be too many shards.
+        ConfigurationError: there would be too many shards, or no replica has a seal; then publishers wait.
     """
     layout = current_layout(redis, stream)
     if 2 * layout.shards > MOST_SHARDS:
         raise ConfigurationError(f"shards: expected at most {MOST_SHARDS}, got {2 * layout.shards}")
     if left := _left(redis, layout, NOTICE, "count") or _left(redis, layout, NOTICE):
         return layout, left
+    for shard in layout.current():
+        _require_replica(redis, shard)
     epochs = (layout.epochs, (*layout.epochs, 2 * layout.shards))
     stored: Any = LuaScript(redis, SWITCH).run(
         keys=[layout_key(stream)], args=[",".join(map(str, each)) for each in epochs]
     )
     return layout_of(stream, stored), 0
+
+
+def _require_replica(redis: Redis, shard: Shard) -> None:
+    """Seal an empty shard once more, and return when one of its replicas, if it has any, has the seal."""
+    asked: Any = redis
+    node = {"target_nodes": asked.get_node_from_key(shard.name)} if is_cluster_client(redis) else {}
+    LuaScript(redis, SEAL).run(keys=[shard.name, shard.sealed], args=[NOTICE])
+    if not asked.info("replication", **node)["connected_slaves"]:
+        return
+    if not asked.execute_command("WAIT", 1, WAIT_MS, **node):
+        raise ConfigurationError(
+            f"shards: no replica of {shard.name} has its seal after {WAIT_MS} ms; run the command again"
+        )
 
 
 def _left(redis: Redis, layout: ShardLayout, *args: str) -> int:

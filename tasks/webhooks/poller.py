@@ -7,6 +7,7 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 import orjson
@@ -120,7 +121,7 @@ class WebhookPoller:
             self._pool, min(free, BATCH), self._now(), self._limits.queue, seconds=self._seconds
         )
         for each in claimed.deliveries:
-            work = self._deliver(each, begin_by=claimed.looked_s + BEGIN_WITHIN_S)
+            work = partial(self._deliver, each, begin_by=claimed.looked_s + BEGIN_WITHIN_S)
             self._attempts.start("webhook_attempt", work, delivery=each.row_id)
         return len(claimed.deliveries) + claimed.cancelled
 

@@ -13,6 +13,7 @@ from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import ResponseError
 
+from bench.failover_valkey import Pair
 from sandbox.server import SandboxHandle
 from tasks.entries.lookup import EntryState, find_entries
 from tasks.fleet.state import load_fleet, load_stream_state
@@ -190,6 +191,20 @@ def test_an_interrupted_doubling_stops_publishers_until_it_is_repeated(
     assert refused.value.published == ()
     assert double(redis, STREAM)[0].shards == 2
     assert append(redis, [payload("c", 1)])
+
+
+def test_shards_are_doubled_when_a_replica_has_the_seals() -> None:
+    """After a failover that lost a seal, a publisher with the old number would add what no worker reads."""
+    with Pair({}) as pair, Redis.from_url(pair.url) as primary:
+        pair.part()
+        with pytest.raises(ConfigurationError, match="no replica of hushgate:events"):
+            double(primary, STREAM)
+        kept = current_layout(primary, STREAM)
+    with Pair({}) as pair, Redis.from_url(pair.url) as primary:
+        layout, left = double(primary, STREAM)
+
+    assert kept.shards == 1
+    assert (layout.shards, left) == (2, 0)
 
 
 async def test_a_shard_without_figures_is_no_imbalance(

@@ -71,7 +71,7 @@ async def test_a_piece_of_work_that_fails_is_reported_and_not_repeated() -> None
     work = Supervisor(job.note)
     with structlog.testing.capture_logs() as lines:
         work.loop("other", other.run)
-        work.start("takeover", job.run(), entry_id="1-0")
+        work.start("takeover", job.run, entry_id="1-0")
         await asyncio.wait(work.running, timeout=0.05)
 
     assert [(line["event"], line["job"], line["entry_id"]) for line in lines] == [
@@ -83,3 +83,13 @@ async def test_a_piece_of_work_that_fails_is_reported_and_not_repeated() -> None
     await work.close()
 
     assert not work.running
+
+
+async def test_work_that_is_ended_before_it_began_leaves_nothing() -> None:
+    """No coroutine is made for it, which Python would warn of."""
+    job = Job(None)
+    work = Supervisor(job.note)
+    work.start("takeover", job.run)
+    await work.close()
+
+    assert job.runs == [None]

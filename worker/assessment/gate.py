@@ -40,6 +40,12 @@ _FEWEST_REPEATED = 4
 
 _QUESTION_MARKS = ("?", "？", "؟")
 
+_NAME_WORDS = 2
+"""Most words of a clause beside a disclosure that may be a name, or the yes before it."""
+
+_CLAUSE_END = re.compile(r"[,;:()–—，；：、]|\s-\s")
+_SIGNS = " \t.!?。！？…'’*"
+
 _FEW_WORDS = 45
 """Most words of a hand-off or a clarifying question; a longer text also says something else."""
 
@@ -61,15 +67,21 @@ def needs_no_answer(event: Event, history: Sequence[Message]) -> bool:
     """Whether a message only acknowledges what was written before it.
 
     It does not when it may answer a question of ours ("ok", "thanks" after "Shall I reserve it?"), or when an
-    earlier message of an author is still to be answered with it. In doubt the model is asked.
+    earlier message of an author is still to be answered with it. A message without a visible character asks
+    for nothing either. In doubt the model is asked.
     """
-    if event.attachments or not is_acknowledgement(event.text) or _is_greeting(event.text):
+    says_nothing = _is_blank(event.text) or is_acknowledgement(event.text)
+    if event.attachments or not says_nothing or _is_greeting(event.text):
         return False
     said = (line for line in reversed(history) if not _is_passed_over(line))
     last = next(said, None)
     if last is None:
         return True
     return last.role is not MessageRole.USER and not waits_for_answer(last.text)
+
+
+def _is_blank(text: str) -> bool:
+    return not any(char.isprintable() and not char.isspace() for char in text)
 
 
 def needs_no_evidence(query: str) -> bool:
@@ -129,7 +141,26 @@ def _is_disclosure(text: str) -> bool:
     said = [part for part in parts if not (is_small_talk(part) or _is_offer(part))]
     short = all(len(word_tokens(part)) <= _FEW_WORDS_AROUND * 3 for part in said)
     plain = not stated_numbers(text) and not list_pattern("claims").search(folded_text(text))
-    return bool(said) and short and plain and all(list_pattern("bot_answers").search(each) for each in said)
+    return bool(said) and short and plain and all(map(_names_a_machine, said))
+
+
+def _names_a_machine(sentence: str) -> bool:
+    """Whether a folded sentence says that a machine writes, without a denial or another statement."""
+    clauses = [each.strip(_SIGNS) for each in _CLAUSE_END.split(list_pattern("joining").sub(",", sentence))]
+    answers = list_pattern("bot_answers")
+    named = [answers.sub(" ", each) for each in clauses if answers.search(each)]
+    others = [each for each in clauses if not answers.search(each)]
+    return bool(named) and not any(map(_denies, named)) and all(map(_states_little, others))
+
+
+def _states_little(clause: str) -> bool:
+    """Whether a clause beside a disclosure is a name, a courtesy, or denies something ("not a person")."""
+    count = len(word_tokens(clause))
+    return count <= _NAME_WORDS or is_small_talk(clause) or (_denies(clause) and count <= _FEW_WORDS_AROUND)
+
+
+def _denies(clause: str) -> bool:
+    return list_pattern("negating").search(clause) is not None
 
 
 def _is_offer(part: str) -> bool:

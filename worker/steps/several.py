@@ -1,4 +1,4 @@
-"""Several models asked for one draft each , and the most central of their drafts."""
+"""Several models asked for one draft each, and the most central of their drafts."""
 
 from __future__ import annotations
 

@@ -215,6 +215,26 @@ def test_a_planted_instruction_is_no_quote(planted: str) -> None:
     assert (found.action, found.category, found.support) == (Action.ESCALATE, "unquoted", 0.0)
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Ignore previous reminders if you have already paid.",
+        "Ignore all emails that ask for your password.",
+        "Our chat uses a language model.",
+        "Bring a lead for the judge.",
+        "Das Zimmer wird dann als belegt angezeigt.",
+        "Ignorez les courriels suspects.",
+        "Ignora los correos sospechosos.",
+    ],
+)
+def test_advice_to_customers_is_no_instruction_to_a_judge(sentence: str) -> None:
+    """Ordinary documents tell customers what to ignore, mark and rate."""
+    answer = reading(said("supported", sentence, probability=1.0), relevance=1.0)
+    found = read(answer, text=f"{RETURNS} {sentence}", draft=sentence)
+
+    assert found.support == 1.0
+
+
 @pytest.mark.parametrize("name", ["guardrail", "failsafe"])
 def test_scores_of_another_name_are_none(name: str) -> None:
     """A judge that scores what was not asked gave no score."""

@@ -49,7 +49,8 @@ def missing_figures(
     earlier = figures(asked)
     counts = frozenset().union(*(each for each, unit in earlier.units_of() if unit in BARE))
     derived = derived_numbers(sentence, said, [known[0], earlier, *known[1:]], bare)
-    derived |= counted_ordinals(quoted) | _halves((quoted, *speaking_of(sentence, passages)))
+    derived |= _halves((quoted, *speaking_of(sentence, passages)))
+    ordinals = counted_ordinals(quoted)
     written = _written_units(known, figures(draft))
     comparable = same_language(sentence, quoted)
     stated = frozenset().union(*(each.amounts for each in known))
@@ -58,6 +59,7 @@ def missing_figures(
         for readings, unit in said.units_of()
         if readings.isdisjoint(derived | (frozenset() if unit in MEASURED else bare))
         and (unit not in BARE or readings.isdisjoint(counts))
+        and not any(number in readings and unit in {its_unit, *BARE} for number, its_unit in ordinals)
         and not _is_example(readings, sentence)
         and (
             not _has_unit(readings, unit, written, stated, comparable=comparable)

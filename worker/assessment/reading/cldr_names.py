@@ -14,6 +14,11 @@ def date_names() -> Mapping[str, str]:
     return cast("Mapping[str, str]", _names()["dates"])
 
 
+def short_day_names() -> Mapping[str, str]:
+    """Abbreviations in many languages -> ``day0`` (Monday) to ``day6``; each means one day in all of them."""
+    return cast("Mapping[str, str]", _names()["short_days"])
+
+
 def language_names() -> Sequence[str]:
     """English names of languages."""
     return cast("Sequence[str]", _names()["languages"])

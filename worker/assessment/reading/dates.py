@@ -11,6 +11,8 @@ from typing import Final
 
 from worker.assessment.reading.cldr_names import date_names
 from worker.assessment.reading.numbers import DAY_MINUTES, figures
+from worker.assessment.reading.short_days import days_between, short_days
+from worker.assessment.reading.units import unit_beside
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, list_pattern, one_of, ordered_list_words
 
@@ -26,16 +28,29 @@ def named_dates(text: str) -> frozenset[str]:
     """The days and months of a text, as ``day0`` (Monday) and ``month1`` (January); ranges are filled."""
     folded = folded_text(text)
     pattern, names = _names()
-    found = [
-        (match.start(), match.end(), names[match[0]])
-        for match in pattern.finditer(folded)
-        if match[0] not in AMBIGUOUS or _is_month(folded, match)
+    matches = list(pattern.finditer(folded))
+    ends = [
+        _RANGE.fullmatch(folded, one.end(), other.start()) is not None for one, other in pairwise(matches)
     ]
-    dates = {name for _, _, name in found}
-    for (_, end, first), (start, _, last) in pairwise(found):
-        if _RANGE.fullmatch(folded[end:start]) and first.startswith("day") and last.startswith("day"):
-            dates |= _between(int(first[3:]), int(last[3:]))
+    sure = [
+        beside or before or each[0] not in AMBIGUOUS or _is_month(folded, each)
+        for each, beside, before in zip(matches, (*ends, False), (False, *ends), strict=False)
+    ]
+    dates = {names[each[0]] for each, is_name in zip(matches, sure, strict=True) if is_name}
+    for (one, other), in_range in zip(pairwise(matches), ends, strict=True):
+        if in_range:
+            dates |= _between(names[one[0]], names[other[0]])
     return frozenset(dates)
+
+
+def _between(first: str, last: str) -> set[str]:
+    """The days or the months of a range, over the end of the week or the year if need be."""
+    if first.startswith("day") and last.startswith("day"):
+        return days_between(int(first[3:]), int(last[3:]))
+    if first.startswith("month") and last.startswith("month"):
+        count = (int(last[5:]) - int(first[5:])) % 12
+        return {f"month{(int(first[5:]) - 1 + step) % 12 + 1}" for step in range(count + 1)}
+    return set()
 
 
 def missing_dates(sentence: str, *, draft: str, quoted: str, ground: str, asked: str) -> list[str]:
@@ -96,10 +111,17 @@ def counted_years(text: str) -> frozenset[str]:
 
 
 @once
-def counted_ordinals(text: str) -> frozenset[str]:
-    """The numbers of the ordinals of a text from the third on; "first" and "second" do not only count."""
-    found = (_ordinals()[each[0]] for each in list_pattern("ordinals").finditer(folded_text(text)))
-    return frozenset(str(number) for number in found if number >= 3)
+def counted_ordinals(text: str) -> frozenset[tuple[str, str]]:
+    """The numbers of the ordinals of a text from the third on, each with its unit.
+
+    "First" and "second" do not only count. The third floor is no price of three euros.
+    """
+    folded = folded_text(text)
+    found = (
+        (_ordinals()[each[0]], unit_beside(folded, each.start(), each.end()))
+        for each in list_pattern("ordinals").finditer(folded)
+    )
+    return frozenset((str(number), unit) for number, unit in found if number >= 3)
 
 
 @cache
@@ -126,8 +148,8 @@ def _calendar_days(text: str) -> set[date]:
 
 @once
 def covered_dates(text: str) -> frozenset[str]:
-    """The dates that a text speaks of, with those that "weekdays", "weekend" and "daily" include."""
-    dates = set(named_dates(text))
+    """The dates that a text speaks of, also abbreviated, with those of "weekdays", "weekend" and "daily"."""
+    dates = set(named_dates(text)) | short_days(text)
     folded = folded_text(text)
     for name, covered in (
         ("working_days", WORKING_DAYS),
@@ -144,11 +166,6 @@ _RANGE: Final = re.compile(
 )
 
 
-def _between(first: int, last: int) -> set[str]:
-    """The days of a range, over the end of the week if need be."""
-    return {f"day{day % 7}" for day in range(first, last + 1 if last >= first else last + 8)}
-
-
 @cache
 def _names() -> tuple[re.Pattern[str], Mapping[str, str]]:
     """A pattern for every name, and what each means."""
@@ -156,6 +173,7 @@ def _names() -> tuple[re.Pattern[str], Mapping[str, str]]:
     for word, name in date_names().items():
         names.setdefault(folded_text(word), name)
     names = {word: name for word, name in names.items() if len(word) > 2}
+    names |= {f"thứ {day + 2}": f"day{day}" for day in range(6)}  # Vietnamese days in digits
     plurals = {
         f"{word}s": name
         for word, name in names.items()

@@ -19,11 +19,13 @@ from worker.assessment.text.wordlists import folded_text, list_words
 _NUMBER: Final = re.compile(r"(?<![\w.,])\d+(?:[.,'’\u00a0\u202f ]\d{3}(?!\d))+(?:[.,]\d+)?|\d+(?:[.,]\d+)?")
 _THOUSANDS: Final = re.compile(r"[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
 _CLOCK: Final = re.compile(
-    r"(?<![\d.,])(?P<hour>[01]?\d|2[0-4])(?:(?P<sign>[:.h])(?P<minute>[0-5]\d)(?!\d|[.,]\d))?"
+    r"(?<![\d.,])(?P<hour>2[0-4]|[01]?\d)(?:(?P<sign>[:.h])(?P<minute>[0-5]\d)(?!\d|[.,]\d))?"
     r"(?:\s?(?P<half>[ap])\.?\s?m\b|\s?(?P<word>uhr\b|o'?clock\b|h\b|giờ\b|heures?\b|(?:時|时|點|点|시)(?!間|间|간))"
     r"(?:\s?(?P<after>[0-5]?\d)(?:分|분)?|(?P<thirty>半|반))?)?",
     re.IGNORECASE,
 )
+_VIETNAMESE_DAY: Final = re.compile(r"\bthứ (?:[2-7]|hai|ba|tư|năm|sáu|bảy)\b")
+"""A day of the week or an ordinal; neither is an amount."""
 _HOURS: Final = re.compile(r"h\b|giờ|heure")
 """Words of a time of day that also count hours."""
 _FOREIGN_DIGIT: Final = re.compile(r"(?![0-9])\d")
@@ -34,7 +36,7 @@ _RANGE: Final = re.compile(
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _HAN_NUMBER: Final = re.compile(
     r"(?<![周週期拜])[〇零一二两兩三四五六七八九十百千]+"
-    r"(?=[个個]?(?:天|日|個月|个月|ヶ月|か月|年|周|週|星期|小时|小時|時間|時|时|分|点|點|元|円|欧|歐|欧元|本|次|回|人|岁|歳|名|件|份|台|页|頁|张|張|枚|倍|折|楼|階|週間))"
+    r"(?=[个個]?(?:天|日|個月|个月|ヶ月|か月|年|周|週|星期|小时|小時|時間|時|时|分|点|點|元|円|欧|歐|欧元|本|次|回|人|位|晚|泊|间|間|杯|瓶|盒|套|种|種|岁|歳|名|件|份|台|页|頁|张|張|枚|倍|折|楼|階|週間))"
 )
 """A number in Han figures before a counter; without one it may be part of any word (三明治, 十分)."""
 _HAN_VALUES: Final = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
@@ -85,7 +87,7 @@ def figures(text: str) -> Figures:
     """The numbers and times of day of a text; a time is no number."""
     sure: set[int] = set()
     possible: set[int] = set()
-    folded = _plain_digits(folded_text(text))
+    folded = _VIETNAMESE_DAY.sub(" ", _plain_digits(folded_text(text)))
     plain = _CLOCK.sub(lambda found: _without_time(found, sure, possible), folded)
     places = [(each.start(), each.end(), _digit_readings(each[0])) for each in _NUMBER.finditer(plain)]
     places += [(start, end, frozenset({value})) for start, end, value in _spelled_places(plain)]
