@@ -111,6 +111,8 @@ class Connection(psycopg.AsyncConnection[TupleRow]):
         cursor = await super().execute(text, values)
         if self._pipeline is not None:
             await cursor._fetch_pipeline()  # noqa: SLF001  # whether there are rows is not known before
+            if cursor.pgresult is None:  # psycopg has raised the error of an earlier statement elsewhere
+                raise psycopg.errors.PipelineAborted("an earlier statement of the round failed")
         if cursor.description is None:
             return Rows((), [], cursor.rowcount)
         rows = await cursor.fetchall()
@@ -130,10 +132,10 @@ class Reads:
         return task
 
     async def ended(self) -> None:
-        """Wait for every read; raise what the first failed one raised."""
+        """Wait for every read; raise the error that ended the round, else that of the first failed read."""
         found = await asyncio.gather(*self._tasks, return_exceptions=True)
         errors = [each for each in found if isinstance(each, BaseException)]
-        errors.sort(key=lambda error: isinstance(error, psycopg.errors.PipelineAborted))
+        errors.sort(key=_has_no_result)
         if errors:
             raise errors[0]
 
@@ -175,6 +177,12 @@ def compiled(statement: sa.Executable, values: Mapping[str, Any] | None = None) 
         names.get(name, name): processors[name](value) if name in processors else value
         for name, value in found.items()
     }
+
+
+def _has_no_result(error: BaseException) -> bool:
+    """Whether an error only says that an earlier statement of the round failed."""
+    kinds = (psycopg.errors.PipelineAborted, psycopg.ProgrammingError)
+    return isinstance(error, kinds) and error.sqlstate is None
 
 
 @lru_cache(maxsize=KEPT)

@@ -46,6 +46,7 @@ def build_gateway(settings: GatewaySettings) -> Starlette:
         settings=settings,
         store=Store(settings.database_url.get_secret_value(), role=GATEWAY_ROLE),
         token_owner=get_token_owner,
+        takes_sessions=False,
         templates=Templates(),
         requests=PlacesByKey(AT_ONCE, most_waiting=WAITING),
     )

@@ -207,7 +207,8 @@ async def _identify(visit: Visit, page: PageRoute) -> None:
         return
     if page.api and request.method in UNSAFE:
         raise api_tokens.TOKEN_FIRST  # a form of another site would carry the cookie
-    if (token := request.cookies.get(SESSION_COOKIE)) is not None:
+    token = request.cookies.get(SESSION_COOKIE) if visit.site.takes_sessions else None
+    if token is not None:
         visit.someone = await _session_person(visit, token)
     visit.token = token if visit.someone and token else request.cookies.get(FORM_COOKIE) or new_token()
 

@@ -64,11 +64,14 @@ GRANT SELECT (id, user_id, url, description, types, state, disabled_reason, secr
     failures, failing_since, failed_at, paused_until, created_by, created_at) ON webhook_endpoints TO
     hushgate_reviewer;
 
--- The gateway: whose API token it is and what it allows, no password hash and no key of a second factor.
+-- The gateway: whose API token it is and what it allows, no password hash and no key of a second factor. It
+-- appends refusals to the access log.
 GRANT SELECT (id, person_id, token_hash, scopes, used_at, expires_at, revoked_at) ON api_tokens TO
     hushgate_gateway;
 GRANT UPDATE (used_at) ON api_tokens TO hushgate_gateway;
 GRANT SELECT ON token_owners TO hushgate_gateway;
+GRANT INSERT (person_id, person, action, user_id, decision_id, detail, address) ON access_log TO
+    hushgate_gateway;
 
 -- The transparency log.
 GRANT SELECT ON ai_decisions, audit_log_removals, decision_reviews, erasures, retention_limits TO

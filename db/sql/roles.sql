@@ -1,4 +1,4 @@
--- Roles of the services, and what PUBLIC may not do. Logins are members of a role: db/logins.py.
+-- Roles of the services, and what PUBLIC may not do. Logins are members of a role: db/schema/logins.py.
 
 DO $$
 DECLARE

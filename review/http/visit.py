@@ -108,6 +108,8 @@ class Site:
     """Called with a bug in a background task; the program that serves the pages counts and reports it."""
     token_owner: Callable[[Connection, UUID], Awaitable[Person | None]] = get_person
     """Reads the person of an API token."""
+    takes_sessions: bool = True
+    """False: API tokens alone identify people; the login of the process may not read sessions."""
     undeclared_proxy: UndeclaredProxy = field(default_factory=lambda: UndeclaredProxy(""))
     rates: LocalRates = field(default_factory=LocalRates)
     """Requests of pages without a session."""

@@ -322,7 +322,7 @@ def test_a_decision_of_a_far_month_makes_its_partition(database_url: str, owner:
     assert row.fetchone() == {"place": f"ai_decisions_{at:%Y_%m}"}
 
 
-def test_a_value_no_partition_can_mend_rises(database_url: str) -> None:
+def test_a_value_that_no_partition_takes_is_an_error(database_url: str) -> None:
     """It is a bug, not a missing month, and nothing of it is stored."""
     with pytest.raises(psycopg.errors.CheckViolation):
         as_worker(database_url, lambda source: record_decision(source, decision(confidence=1.5)))

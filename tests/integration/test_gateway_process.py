@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
+import psycopg
 import pytest
 from redis import Redis
 from typer.testing import CliRunner
@@ -23,10 +24,16 @@ from cli.deployment.loopback import free_address, status
 from cli.exit_codes import ExitCode
 from cli.main import command_line
 from db.people.api_tokens import TokenScope
+from db.schema import logins
+from db.schema.logins import LOGINS, Service, url_of
 from sandbox.server import SandboxHandle
 from tests.support.publishing import Publisher, gateway_at, new_event, on_stream, token
 from tests.support.running import Running, eventually, running
 
+REFUSALS = """
+    SELECT l.action, l.detail FROM access_log l JOIN api_tokens t USING (person_id) WHERE t.prefix = %s
+"""
+USED = "SELECT used_at IS NOT NULL FROM api_tokens WHERE prefix = ANY(%s)"
 UNLIMITED = {"HUSHGATE_INGEST_TOKEN_RATE": "0", "HUSHGATE_INGEST_ACCOUNT_RATE": "0"}
 
 
@@ -106,6 +113,34 @@ def refuses(url: str) -> bool:
     except OSError:
         return True
     return False
+
+
+def test_the_login_of_the_gateway_has_all_rights_that_a_gateway_needs(
+    database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    """It is ready, publishes, notes the use of a token, and logs a refusal in the access log."""
+    url = url_of(database_url, LOGINS[Service.GATEWAY], _gateway_password(database_url))
+    right, wrong = token(database_url, TokenScope.PUBLISH), token(database_url, TokenScope.READ)
+    with (
+        serving(url, redis_url, tmp_path / "log") as (address, _),
+        httpx2.Client(base_url=address, trust_env=False) as client,
+    ):
+        answers = [
+            client.post("/api/v1/events", json=new_event(), headers={"Authorization": f"Bearer {key}"})
+            for key in (right, wrong)
+        ]
+    with psycopg.connect(database_url) as owner:
+        refusals = owner.execute(REFUSALS, (wrong[:9],)).fetchall()
+        used = owner.execute(USED, ([right[:9], wrong[:9]],)).fetchall()
+
+    assert [each.status_code for each in answers] == [202, 403]
+    assert refusals == [("refused", {"page": "api_events", "title": "Not allowed"})]
+    assert used == [(True,), (True,)]
+
+
+def _gateway_password(url: str) -> str:
+    logins.ensure(url, {Service.GATEWAY: "gateway-secret"})
+    return "gateway-secret"
 
 
 def test_a_stopped_gateway_finishes_its_requests(database_url: str, redis_url: str, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from db.people.records import Role
 from gateway import intake
 from gateway.intake import Intake, redis_full
 from review.app import build_app
+from review.http.visit import SESSION_COOKIE
 from tests.support.publishing import Publisher, gateway_at, new_event, on_stream, token
 from worker.errors import StreamFull
 from worker.settings import GatewaySettings
@@ -297,6 +298,14 @@ def test_without_postgres_no_token_can_be_checked(redis_url: str) -> None:
         answer = Publisher(client, "hg_any").post(new_event())
 
     assert answer.status_code == 503
+
+
+def test_the_gateway_ignores_the_session_of_a_browser(gateway: TestClient) -> None:
+    """Browsers send the cookie of the review pages to every port of a host."""
+    cookie = {"Cookie": f"{SESSION_COOKIE}=of-the-review-pages"}
+    answers = [gateway.get(path, headers=cookie) for path in ("/healthz", "/readyz", "/api/v1/openapi.json")]
+
+    assert [each.status_code for each in answers] == [200, 200, 401]
 
 
 def test_the_gateway_serves_nothing_else(gateway: TestClient, database_url: str) -> None:

@@ -189,6 +189,8 @@ def test_a_worker_that_logs_in_as_the_owner_says_so(
         "UPDATE api_tokens SET scopes = '{publish}'",
         "INSERT INTO person_roles (person_id, user_id, role) VALUES (gen_random_uuid(), '*', 'owner')",
         "SELECT id FROM ai_decisions",
+        "SELECT person FROM access_log",
+        "INSERT INTO access_log (at, action, person) VALUES ('2000-01-01', 'read', 'another')",
     ],
 )
 def test_a_stolen_gateway_login_reads_whose_a_token_is_and_no_more(database_url: str, statement: str) -> None:
