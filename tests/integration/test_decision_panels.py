@@ -105,13 +105,20 @@ def test_a_panel_that_does_not_exist_is_refused(world: World, client: Callable[.
     assert stranger.get(f"{path}/trials").status_code == 404
 
 
-def test_a_panel_is_logged_when_it_shows_texts_that_were_not_sent(
-    world: World, client: Callable[..., TestClient]
-) -> None:
-    """The page's line stands for the others."""
+def test_the_line_of_the_page_stands_for_its_panels(world: World, client: Callable[..., TestClient]) -> None:
+    """A browser loads them right after the page."""
     person = world.person((EVERY_ACCOUNT, "reviewer"))
     reader, decision = client(person=person), world.decision.decision_id
     reader.get(f"/decisions/{decision}")
     reader.get(f"/decisions/{decision}/panels/neighbours,collaboration,delivery")
+
+    assert world.one(READ, decision, person) == 1
+
+
+def test_panels_without_their_page_are_logged(world: World, client: Callable[..., TestClient]) -> None:
+    """The conversation cannot be read without a line in the access log."""
+    person = world.person((EVERY_ACCOUNT, "reviewer"))
+    reader, decision = client(person=person), world.decision.decision_id
+    reader.get(f"/decisions/{decision}/panels/neighbours")
 
     assert world.one(READ, decision, person) == 1
