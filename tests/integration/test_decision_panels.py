@@ -15,7 +15,7 @@ from db.people.records import EVERY_ACCOUNT, Role
 from review.decision.panels import PANELS
 from review.http.visit import SESSION_COOKIE
 from review.languages.choice import ZONE_COOKIE
-from tests.support.review_world import World
+from tests.support.review_world import World, comment, item
 from tests.support.reviewing import site
 
 SLOT = re.compile(r'<(?:div|span) class="slot" id="slot-(\w+)"[^>]*>')
@@ -93,6 +93,26 @@ def test_covered_texts_are_in_no_panel(world: World, client: Callable[..., TestC
     panels = slots(reader.get(f"{path}/panels/{','.join(PANELS)}").text)
 
     assert set(panels) == {"people", "comments"}
+
+
+def test_a_blind_reader_gets_nothing_of_others_in_a_panel(
+    database_url: str, client: Callable[..., TestClient]
+) -> None:
+    """Neither comments, assignment, known answer nor shadows, while the person holds the decision."""
+    with World(database_url, "blind-shop") as world:
+        other, lead = world.person(), world.person((EVERY_ACCOUNT, "reviewer"), (EVERY_ACCOUNT, "lead"))
+        comment(world, other)
+        world.shadowed()
+        path = f"/decisions/{world.decision.decision_id}/panels/{','.join(PANELS)}?from=since%3Dall"
+        seen = slots(client(person=lead).get(path).text)
+        item(world, lead)
+        blind = slots(client(person=lead).get(path).text)
+
+    assert "somecomment" in seen["comments"]
+    assert "shadow-heading" in seen["features"]
+    assert set(seen) - set(blind) >= {"leads", "features"}
+    assert set(blind) <= {"people", "comments", "before", "after", "position"}
+    assert not any("somecomment" in text or "Kim" in text for text in blind.values())
 
 
 def test_a_panel_that_does_not_exist_is_refused(world: World, client: Callable[..., TestClient]) -> None:
