@@ -85,12 +85,12 @@ def command_line(names: Iterable[str] | None = None) -> typer.Typer:
     )
     known, groups = commands(), dict[str, typer.Typer]()
     for name in known if names is None else names:
-        group, _, own = name.rpartition(" ")
+        group = name.rpartition(" ")[0]
         if group and group not in groups:
             groups[group] = typer.Typer(no_args_is_help=True, help=merged("groups")[group])
             line.add_typer(groups[group], name=group)
         context = PASSTHROUGH if name in CELERY else None
-        add_command(groups[group] if group else line, own, known[name], context_settings=context)
+        add_command(groups[group] if group else line, name, known[name], context_settings=context)
     line.callback()(_root)
     return line
 

@@ -22,7 +22,11 @@ def add_command(
     *,
     context_settings: dict[Any, Any] | None = None,
 ) -> None:
-    """Add the command or group at ``place`` (``module:attribute``) to a command line."""
+    """Add the command or group at ``place`` (``module:attribute``) to a command line or group.
+
+    ``name`` is whole, such as ``trials replay``: messages name the command as people write it.
+    """
+    own = name.rpartition(" ")[2]
     module, _, attribute = place.partition(":")
     command: Any
     try:
@@ -33,12 +37,12 @@ def add_command(
             raise
         command, context_settings = _refusing(missing), PASSTHROUGH
     if isinstance(command, typer.Typer):
-        line.add_typer(command, name=name)
+        line.add_typer(command, name=own)
     elif isinstance(command, WithFilters):
         kind: type[TyperCommand] = import_module("cli.decisions.filter_options").FilteredCommand
-        line.command(name, cls=kind)(command.run)
+        line.command(own, cls=kind)(command.run)
     else:
-        line.command(name, context_settings=context_settings)(command)
+        line.command(own, context_settings=context_settings)(command)
 
 
 def _refusing(missing: ConfigurationError) -> Any:

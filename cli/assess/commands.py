@@ -61,7 +61,7 @@ REPORT_COLUMNS = (
 )  # fmt: skip
 
 
-add_command(app, "conversations", "cli.assess.conversations:conversations")
+add_command(app, "assess conversations", "cli.assess.conversations:conversations")
 app.command("metrics")(metrics.metrics)
 app.command("suggestions")(suggestions.suggestions)
 

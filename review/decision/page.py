@@ -113,7 +113,8 @@ async def show_panels(visit: Visit) -> Response:
         subject = _subject(visit, await read_decision_of_path(visit, connection))
         wanted = [name for name in wanted_panels(subject) if name in names]
         loaded = await load_named_panels(connection, subject, wanted)
-        if detail := log_detail(loaded):
+        detail = log_detail(loaded)
+        if _due(subject) or detail:  # soon after the page, its line stands for texts that were sent
             await _log(connection, LoggedAction.READ, subject, detail)
     slots = [slot for name in wanted for slot in PANELS[name].slots]
     return visit.render("decision/panels.html", slots=slots, **_shared(subject) | loaded)
@@ -131,6 +132,7 @@ async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -
         loaded = await load_named_panels(connection, subject, wanted) if whole else {}
         answering = values["answering"]
         drafts = {"drafts": len(answering.held.texts)} if answering and answering.held.texts else {}
+        _due(subject)  # the panels that follow need no line of their own
         await _log(connection, action, subject, drafts | log_detail(loaded))
     return {
         **NOTHING_LOADED,
@@ -219,6 +221,12 @@ async def _log(
     await subject.visit.log(
         action, user_id=row["user_id"], decision_id=row["id"], detail=detail or None, connection=connection
     )
+
+
+def _due(subject: PanelSubject) -> bool:
+    """Whether the person's last logged reading of the decision is longer ago; notes this one."""
+    visit = subject.visit
+    return visit.site.followed.due(visit.person.person_id, f"decision {subject.row['id']}", visit.now)
 
 
 async def load_row(visit: Visit) -> DecisionRow:

@@ -1,4 +1,4 @@
-"""What is logged at most once a minute: refreshes of a followed list, and CSP reports of browsers."""
+"""What is logged at most once a minute: parts and refreshes of pages, and CSP reports of browsers."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from uuid import UUID
 
 LOG_INTERVAL: Final = timedelta(minutes=1)
 MAX_LISTS: Final = 10_000
-"""Followed lists remembered; beyond this number all are dropped, and each is logged once more."""
+"""Readings remembered; beyond this number all are dropped, and each is logged once more."""
 
 
 @dataclass(slots=True, kw_only=True)
 class FollowLog:
-    """When each person's followed list was last logged, by the query of its URL."""
+    """When each person's reading was last logged, by the query of a list or the name of a page."""
 
     logged_at: dict[tuple[UUID, str], datetime] = field(default_factory=dict)
 
     def due(self, person_id: UUID, query: str, now: datetime) -> bool:
-        """Whether a refresh must be logged; if so, it is stored as logged."""
+        """Whether a reading must be logged; if so, it is stored as logged."""
         last = self.logged_at.get((person_id, query))
         if last is not None and now - last < LOG_INTERVAL:
             return False

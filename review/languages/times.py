@@ -54,12 +54,6 @@ def clock_time_element(moment: datetime | None) -> Markup:
     return NO_TIME if moment is None else _element(moment, relative=False)
 
 
-def plain_time(moment: datetime) -> str:
-    """The short time in the reader's zone, with the zone's name, for texts without elements."""
-    seen_by = reader.get()
-    return f"{_short(moment, seen_by)} {_zone_name(moment, seen_by)}"
-
-
 def _element(moment: datetime, *, relative: bool) -> Markup:
     at, seen_by = moment.astimezone(UTC), reader.get()
     shown = _relative(at, seen_by) if relative else ""

@@ -31,8 +31,8 @@
     if (open) show(document.querySelector("[data-row][aria-current=true]") || document.querySelector("[data-row]"));
   }
 
-  for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
-    document.addEventListener(failure, (event) => { if (event.detail.target === pane) shown = ""; });
+  for (const failure of ["htmx:response:error", "htmx:error"]) {
+    document.addEventListener(failure, (event) => { if (event.detail.ctx?.target === pane) shown = ""; });
   }
   button.hidden = !wide.matches;
   wide.addEventListener("change", () => { button.hidden = !wide.matches; set(localStorage.getItem(KEPT) === "on"); });

@@ -62,3 +62,20 @@ def test_decisions_are_read_beside_the_list(desk: Desk) -> None:
     expect(pane).to_be_hidden()
     page.keyboard.press("o")
     page.wait_for_url(f"**{wanted.partition('?')[0]}*")
+
+
+def test_a_preview_that_failed_is_loaded_again(desk: Desk) -> None:
+    """Opening the pane again asks again, for the same decision."""
+    page = opened(desk, 1440, 900)
+    wanted = page.locator("[data-row] [data-open]").first.get_attribute("href")
+    assert wanted is not None
+    path, pane = wanted.partition("?")[0], page.locator("#preview")
+    desk.expect(503)
+    page.route(f"**{path}*", lambda route: route.fulfill(status=503), times=1)
+    with page.expect_response(f"**{path}*"):
+        page.keyboard.press("p")
+    expect(pane).to_be_empty()
+    page.keyboard.press("p")
+    page.keyboard.press("p")
+
+    expect(pane.locator("h1")).to_be_visible()

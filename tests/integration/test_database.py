@@ -235,11 +235,11 @@ def test_the_worker_s_role_may_not_touch_a_partition_by_its_name(worker: Rows, o
 
 def test_the_worker_s_role_can_do_its_work(database_url: str, owner: Rows) -> None:
     """Record with history, reply and quarantine, read back the history, sweep and make partitions."""
-    told = decision(kind=DecisionKind.RESPOND, reason_code=Reason.REPLIED, reply="Nine.", remember=True)
+    answered = decision(kind=DecisionKind.RESPOND, reason_code=Reason.REPLIED, reply="Nine.", remember=True)
     sealed = decision(reason_code=Reason.FLAGGED_RULE, quarantine=True, rejected_draft="No.")
 
     async def work(source: Pool) -> tuple[Message, ...]:
-        assert await record_decision(source, told) is Recorded.NEW
+        assert await record_decision(source, answered) is Recorded.NEW
         assert await record_decision(source, sealed) is Recorded.NEW
         await upkeep.ensure_partitions(source, NOW.date())
         await sweep(source, keeping(), NOW)
@@ -253,7 +253,7 @@ def test_the_worker_s_role_can_do_its_work(database_url: str, owner: Rows) -> No
     )
 
     assert history[-2:] == (
-        Message(role=MessageRole.USER, text=told.event.text),
+        Message(role=MessageRole.USER, text=answered.event.text),
         Message(role=MessageRole.ASSISTANT, text="Nine."),
     )
     assert {(row["role"], row["text"]) for row in kept} == {

@@ -15,7 +15,7 @@ from db.people.records import EVERY_ACCOUNT, Role
 from review.decision.panels import PANELS
 from review.http.visit import SESSION_COOKIE
 from review.languages.choice import ZONE_COOKIE
-from tests.support.review_world import World
+from tests.support.review_world import World, comment, item
 from tests.support.reviewing import site
 
 SLOT = re.compile(r'<(?:div|span) class="slot" id="slot-(\w+)"[^>]*>')
@@ -95,6 +95,26 @@ def test_covered_texts_are_in_no_panel(world: World, client: Callable[..., TestC
     assert set(panels) == {"people", "comments"}
 
 
+def test_a_blind_reader_gets_nothing_of_others_in_a_panel(
+    database_url: str, client: Callable[..., TestClient]
+) -> None:
+    """Neither comments, assignment, known answer nor shadows, while the person holds the decision."""
+    with World(database_url, "blind-shop") as world:
+        other, lead = world.person(), world.person((EVERY_ACCOUNT, "reviewer"), (EVERY_ACCOUNT, "lead"))
+        comment(world, other)
+        world.shadowed()
+        path = f"/decisions/{world.decision.decision_id}/panels/{','.join(PANELS)}?from=since%3Dall"
+        seen = slots(client(person=lead).get(path).text)
+        item(world, lead)
+        blind = slots(client(person=lead).get(path).text)
+
+    assert "somecomment" in seen["comments"]
+    assert "shadow-heading" in seen["features"]
+    assert set(seen) - set(blind) >= {"leads", "features"}
+    assert set(blind) <= {"people", "comments", "before", "after", "position"}
+    assert not any("somecomment" in text or "Kim" in text for text in blind.values())
+
+
 def test_a_panel_that_does_not_exist_is_refused(world: World, client: Callable[..., TestClient]) -> None:
     """As is one of a decision that the person may not see."""
     path = f"/decisions/{world.decision.decision_id}/panels"
@@ -105,13 +125,20 @@ def test_a_panel_that_does_not_exist_is_refused(world: World, client: Callable[.
     assert stranger.get(f"{path}/trials").status_code == 404
 
 
-def test_a_panel_is_logged_when_it_shows_texts_that_were_not_sent(
-    world: World, client: Callable[..., TestClient]
-) -> None:
-    """The page's line stands for the others."""
+def test_the_line_of_the_page_stands_for_its_panels(world: World, client: Callable[..., TestClient]) -> None:
+    """A browser loads them right after the page."""
     person = world.person((EVERY_ACCOUNT, "reviewer"))
     reader, decision = client(person=person), world.decision.decision_id
     reader.get(f"/decisions/{decision}")
     reader.get(f"/decisions/{decision}/panels/neighbours,collaboration,delivery")
+
+    assert world.one(READ, decision, person) == 1
+
+
+def test_panels_without_their_page_are_logged(world: World, client: Callable[..., TestClient]) -> None:
+    """The conversation cannot be read without a line in the access log."""
+    person = world.person((EVERY_ACCOUNT, "reviewer"))
+    reader, decision = client(person=person), world.decision.decision_id
+    reader.get(f"/decisions/{decision}/panels/neighbours")
 
     assert world.one(READ, decision, person) == 1

@@ -189,9 +189,9 @@ async def test_a_reader_sees_the_accounts_that_are_theirs(url: str, source: Pool
         mine = await ask(source, now, accounts=("acme", "other"))
         theirs = await ask(source, now, accounts=("acme", "other"), account="third")
         every = await ask(source, now)
-        nobody = await ask(source, now, accounts=())
+        no_account = await ask(source, now, accounts=())
         assert sum(events(mine.counts, "reason_code").values()) == 2
-        assert theirs.counts == theirs.spreads == nobody.counts == nobody.spreads == ()
+        assert theirs.counts == theirs.spreads == no_account.counts == no_account.spreads == ()
         assert sum(events(every.counts, "reason_code").values()) == 4
         await fill(source, now)
     async with source.connection() as connection:

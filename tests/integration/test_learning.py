@@ -153,7 +153,7 @@ def effect(page: str) -> str:
 
 
 def test_changes_on_a_version_that_is_not_stored_are_refused(engine: Running) -> None:
-    """Never tried on settings that nobody has; version 0 is an account without settings."""
+    """Never tried on settings that no account has; version 0 is an account without settings."""
     changes = {"prompt": "Be brief."}
 
     async def run(source: Pool) -> tuple[str, str]:

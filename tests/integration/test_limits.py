@@ -264,14 +264,14 @@ def test_an_account_beyond_its_limit_waits_and_then_is_answered(engine: Running,
     free_s = time.monotonic() - started
     rows = [engine.decided(limited, each) for each in events]
     took_s = time.monotonic() - started
-    (told,) = shell_of(engine, tmp_path).run("limits", "--account", limited).rows
+    (reported,) = shell_of(engine, tmp_path).run("limits", "--account", limited).rows
 
     assert {row["reason_code"] for row in rows} == {"REPLIED"}
     assert took_s >= 1.0
     assert free_s < took_s
-    assert (told["limit"], told["most"]) == ("requests_per_min", 60)
-    assert burst(60) <= told["used"] <= 2 * (burst(60) + 2)  # a draft and its reading for each
-    assert told["lasts_s"] > 0
+    assert (reported["limit"], reported["most"]) == ("requests_per_min", 60)
+    assert burst(60) <= reported["used"] <= 2 * (burst(60) + 2)  # a draft and its reading for each
+    assert reported["lasts_s"] > 0
 
 
 def test_no_event_waits_for_a_limit_beyond_its_deadline(engine: Running) -> None:
@@ -320,7 +320,7 @@ def test_a_fleet_keeps_the_limit_of_an_upstream(
         rows = [one.decided(user_id, each) for each in events]
         took_s = time.monotonic() - started
         shell = shell_of(one, tmp_path)
-        (told,) = eventually(
+        (reported,) = eventually(
             lambda: [
                 row
                 for row in shell.run("limits").rows
@@ -331,6 +331,6 @@ def test_a_fleet_keeps_the_limit_of_an_upstream(
 
     assert {row["reason_code"] for row in rows} == {"REPLIED"}
     assert took_s >= 2 * 60 / 240 * 0.9
-    assert told["upstreams"] == "judge, model"
-    assert 0 < told["left"] < 240
-    assert told["lasts_s"] > 0
+    assert reported["upstreams"] == "judge, model"
+    assert 0 < reported["left"] < 240
+    assert reported["lasts_s"] > 0

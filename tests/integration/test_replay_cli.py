@@ -108,7 +108,7 @@ def test_filters_without_a_decision_are_no_error_and_a_misspelt_account_is(
 ) -> None:
     """An account without decisions that match is fine; one of which nothing is stored is named."""
     shop = engine.account(documents=HOURS)
-    known = shell.run("trials", "replay", "--account", shop, "--author", "nobody")
+    known = shell.run("trials", "replay", "--account", shop, "--author", "unknown")
     misspelt = shell.run("trials", "replay", "--account", f"{shop}x")
 
     assert (known.code, known.out, known.err.strip()) == (0, "", "no decision")

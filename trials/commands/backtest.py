@@ -25,13 +25,12 @@ from trials.commands.shared import (
     log_shell,
     own_candidate,
     require_used,
-    with_changes,
 )
 from trials.jobs.backtest_job import backtest_of_ids, run_backtest
 from trials.pure.replay.groups import GroupCount, group_counts
 from trials.store.backtest_examples import load_examples
 from trials.store.backtests import Backtest, begin_backtest
-from trials.store.candidates import candidate_account
+from trials.store.candidates import candidate_account, checked_account
 
 DAYS: Final = 7.0
 COLUMNS: Final = ("group", "decisions", "share", "reviewed", "overturned")
@@ -105,7 +104,7 @@ async def _run(
             await candidate_account(source, stored)
             asked, version = stored.changes, stored.base_version
         else:
-            with_changes(await current_account(source, user_id), asked)
+            checked_account(await current_account(source, user_id), asked)
         values: dict[str, Any] = {
             "base_version": version,
             "changes": asked,

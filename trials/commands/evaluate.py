@@ -25,12 +25,11 @@ from trials.commands.shared import (
     log_reading,
     own_candidate,
     run,
-    with_changes,
 )
 from trials.jobs.evaluation import EvaluatedArm, EvaluationArm, EvaluationMoney, estimated_usd, evaluate_arm
 from trials.pure.evaluation.figures import EvaluationBound, bounds_of
 from trials.pure.evaluation.items import GoldenItem, GoldenRejected
-from trials.store.candidates import candidate_account
+from trials.store.candidates import candidate_account, checked_account
 from trials.store.golden_records import GoldenSet, store_run
 from trials.store.golden_sets import load_items
 from worker.settings import Settings
@@ -180,7 +179,7 @@ async def _arms(source: Pool, request: EvaluationRequest) -> tuple[EvaluationArm
         account = await candidate_account(source, stored)
         details = {"settings": "candidate", "candidate_id": str(stored.candidate_id)}
     elif request.changes:
-        account = with_changes(account, request.changes)
+        account = checked_account(account, request.changes)
         details["settings"] += " with " + ", ".join(sorted(request.changes))
     account = replace(account, user_id=request.account)
     return tuple(

@@ -22,11 +22,11 @@ from db.access_log import LogEntry, LoggedAction
 from db.account_settings.accounts import current_account
 from db.pool import Pool
 from trials.commands.chosen import SavedViewName, chosen_ids
-from trials.commands.shared import CandidateId, Changes, candidate_of, changes_of, log_shell, with_changes
+from trials.commands.shared import CandidateId, Changes, candidate_of, changes_of, log_shell
 from trials.jobs.live import cost_of, live_ports
 from trials.pure.replay.difference import outcome_of, unequal_fields
 from trials.pure.replay.groups import ReplayState
-from trials.store.candidates import SettingsCandidate, candidate_account
+from trials.store.candidates import SettingsCandidate, candidate_account, checked_account
 from trials.store.recordings import StoredDecision, load_decisions
 from trials.store.replayed_answers import ReplayDelivery, SendResult, is_released
 from trials.store.replaying import ReplayedDecision, Replayer
@@ -234,7 +234,7 @@ async def _settle(
     account: Account = (
         await candidate_account(source=replayer.source, candidate=candidate)
         if candidate
-        else with_changes(await current_account(replayer.source, stored.user_id), asked)
+        else checked_account(await current_account(replayer.source, stored.user_id), asked)
     )
     replayer.candidates = {**replayer.candidates, stored.user_id: account}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
@@ -20,10 +20,9 @@ from db.account_settings.accounts import is_used
 from db.pool import Pool, checkout
 from trials.pure.evaluation.items import GoldenRejected
 from trials.store import golden_sets
-from trials.store.candidates import Author, SettingsCandidate, TrialRefused, checked_account, get_candidate
+from trials.store.candidates import Author, SettingsCandidate, TrialRefused, get_candidate
 from trials.store.golden_records import GoldenSet
 from worker.account_settings import SETTINGS, AccountRejected
-from worker.model import Account
 
 CandidateId = Annotated[
     str | None,
@@ -70,15 +69,6 @@ async def candidate_of(source: Pool, text: str) -> SettingsCandidate:
     if found is None:
         raise fail(f"--candidate: no candidate {text}", code=ExitCode.NEGATIVE)
     return found
-
-
-def with_changes(account: Account, changes: Mapping[str, Any]) -> Account:
-    """The account with the settings of ``--set``.
-
-    Raises:
-        AccountRejected: they cannot be used.
-    """
-    return checked_account(account, changes)
 
 
 Value = TypeVar("Value")

@@ -53,14 +53,14 @@ class ShadowLimits:
     """Bounds of the run.
 
     Attributes:
-        late: age from which decisions are left out.
-        decisions_a_day: of all shadows of an account.
+        late: age from which decisions are left out, so that a backlog does not delay the newest ones.
+        decisions_a_day: of all shadows of an account, made again in a day (UTC).
         usd_a_day: the same.
         batch_s: longest time of a batch, then its decisions are made one by one.
         alone_s: longest time of one decision.
     """
 
-    late: timedelta = timedelta(seconds=300)
+    late: timedelta = timedelta(minutes=5)
     decisions_a_day: int = 50_000
     usd_a_day: float = 1.0
     settled: timedelta = SETTLED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 import structlog
@@ -22,6 +22,11 @@ from worker.settings import Settings
 
 log = structlog.get_logger(__name__)
 
+EVERY_S: Final = 2.0
+"""Between two looks for decisions, in seconds."""
+RETRY_S: Final = 30.0
+IDLE_ROUNDS: Final = 60
+"""Rounds without a decision after which the child is ended."""
 MOST_WAITING: Final = 100
 """Conversations and entries that may wait for a place of a worker while shadows decide."""
 
@@ -47,28 +52,6 @@ async def _waiting(redis: Redis, stream: str) -> int:
         if isinstance(entries, int) and isinstance(read, dict):
             waiting += max(0, entries - int(read["pending"]))
     return waiting
-
-
-log = structlog.get_logger(__name__)
-
-EVERY_S: Final = 2.0
-"""Between two looks for decisions, in seconds."""
-LATE: Final = timedelta(minutes=5)
-"""Age from which shadows leave decisions out, so that a backlog does not delay the newest decisions."""
-DECISIONS_A_DAY: Final = 50_000
-"""Decisions that all shadows of an account make again in a day (UTC)."""
-RETRY_S: Final = 30.0
-IDLE_ROUNDS: Final = 60
-"""Rounds without a decision after which the child is ended."""
-
-
-def shadow_limits(settings: Settings) -> ShadowLimits:
-    """The bounds of this deployment."""
-    return ShadowLimits(
-        late=LATE,
-        decisions_a_day=DECISIONS_A_DAY,
-        usd_a_day=settings.shadow_usd_a_day,
-    )
 
 
 async def run_shadows(settings: Settings) -> None:
@@ -99,7 +82,7 @@ async def _watch(settings: Settings) -> None:
             role=None,
             now=lambda: datetime.now(UTC),
             child=child,
-            limits=shadow_limits(settings),
+            limits=ShadowLimits(usd_a_day=settings.shadow_usd_a_day),
             settings=settings,
             loaded=lambda: is_loaded(redis, settings.stream),
         )

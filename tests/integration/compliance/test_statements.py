@@ -49,6 +49,15 @@ def person(database_url: str, world: World) -> Iterator[Visitor]:
         yield made
 
 
+def test_the_tab_needs_the_right_to_export_alone(world: World, person: Visitor) -> None:
+    """A person who may not see the webhooks of the account finds the page all the same."""
+    page = person.get(f"/accounts/{world.account}/limits").text
+
+    assert f"/accounts/{world.account}/statements" in page
+    assert f"/accounts/{world.account}/webhooks" not in page
+    assert f"/accounts/{world.account}/holds" not in page
+
+
 def test_page_and_files_have_the_mapped_decisions_only(world: World, person: Visitor) -> None:
     """Off, the page says so and gives no file; on, the others are counted and left out."""
     world.add("ai_rules", user_id=world.account, version=1)

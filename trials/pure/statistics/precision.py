@@ -3,8 +3,7 @@
 Conformal risk control as Learn Then Test: A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan and
 L. Lei, Annals of Applied Statistics 19 (2025) 1641-1662. Each of up to 17 thresholds, placed at quantiles of
 the scores without using the labels, is tested for "the precision is below the wanted one" by the binomial
-tail; Bonferroni-Holm keeps the chance of any wrong certificate. ``hushgate assess calibrate`` does the same
-by MAPIE for rows without weights, with the bound of Hoeffding and Bentkus, which certifies a little later.
+tail; Bonferroni-Holm keeps the chance of any wrong certificate.
 """
 
 from __future__ import annotations
