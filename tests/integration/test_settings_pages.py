@@ -71,6 +71,20 @@ def test_changes_are_reviewed_before_they_are_stored(database_url: str, admin: V
     assert logged(database_url, account, "settings")[0]["version"] == 1
 
 
+def test_disclosure_texts_are_edited_like_fallback_texts(
+    database_url: str, admin: Visitor, account: str
+) -> None:
+    """They pass the review of the changes and are stored by language."""
+    path = f"/accounts/{account}/settings"
+    admin.get(path)
+    changes = form(disclosure_language="en", disclosure_text="<b>An AI answers.")
+    shown = admin.post(path, **changes)
+
+    assert 'name="disclosure_text" value="&lt;b&gt;An AI answers."' in shown.text
+    admin.post(path, **changes, action="store")
+    assert in_force(database_url, account).disclosure_texts == {"en": "<b>An AI answers."}
+
+
 @pytest.mark.parametrize(
     ("field", "value", "expected"),
     [
