@@ -111,6 +111,14 @@ def test_a_record_follows_the_template(record: Path) -> None:
     assert [line for line in lines if len(line) > 112] == []
 
 
+def test_every_record_has_its_own_number() -> None:
+    """From 0001 on; the number of a deleted record stays unused."""
+    numbers = [int(path.name[:4]) for path in RECORDS]
+
+    assert numbers == sorted(set(numbers))
+    assert numbers[0] == 1
+
+
 def test_tables_made_from_the_code_are_fresh() -> None:
     """`make schema` writes them."""
     assert [name_of(path) for path in stale()] == []
