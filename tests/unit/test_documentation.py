@@ -141,6 +141,16 @@ def test_every_document_can_be_found() -> None:
     assert [name_of(path) for path in DOCUMENTS if is_of_readers(path) and path not in found] == []
 
 
+def test_every_picture_is_used_and_small() -> None:
+    """`make screenshots` makes the pictures of docs/images."""
+    sizes = {path.name: path.stat().st_size for path in (ROOT / "docs" / "images").iterdir()}
+    text = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")
+
+    assert set(re.findall(r"\(images/([\w-]+\.webp)\)", text)) == set(sizes)
+    assert max(sizes.values()) < 90_000
+    assert sum(sizes.values()) < 600_000
+
+
 def is_of_readers(path: Path) -> bool:
     """Whether a document is for readers, not a note beside data."""
     return path.is_relative_to(ROOT / "docs") or path.is_relative_to(ROOT / "deploy")
