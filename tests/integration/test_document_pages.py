@@ -97,6 +97,7 @@ def test_a_viewer_lists_and_searches_documents(
     """Adding and removing are refused; a document is found at its own account only."""
     editor.get(f"/accounts/{account}/documents")
     add(editor, account, pasted="We open at nine.")
+    add(editor, "another-shop", pasted="We open at ten.")
     document = editor.get(f"/accounts/{account}/documents").text.partition("/remove")[0].rpartition("/")[2]
     viewer = visitor()
     viewer.sign_in(add_person(database_url, Role.VIEWER, account=account))
@@ -106,9 +107,10 @@ def test_a_viewer_lists_and_searches_documents(
     assert "Add a document" not in page.text
     assert add(viewer, account, pasted="mine").status_code == 403
     assert viewer.post(f"/accounts/{account}/documents/{document}/remove").status_code == 403
-    assert viewer.get("/accounts/elsewhere/documents").status_code == 404
+    assert viewer.get("/accounts/another-shop/documents").status_code == 404
     assert editor.get(f"/accounts/{account}/documents/{document}/remove").status_code == 200
-    assert editor.get(f"/accounts/elsewhere/documents/{document}/remove").status_code == 404
+    assert editor.get(f"/accounts/another-shop/documents/{document}/remove").status_code == 404
+    assert editor.post(f"/accounts/another-shop/documents/{document}/remove").status_code == 404
 
 
 def test_a_price_list_is_uploaded_and_found(editor: Visitor, account: str) -> None:
