@@ -68,8 +68,12 @@ def root_of(leaves: Iterable[bytes]) -> bytes:
 
 def proven_root(leaf: bytes, position: int, size: int, path: list[bytes]) -> bytes:
     """The root that an inclusion proof leads to, RFC 9162 section 2.1.3.2."""
+    if not 0 <= position < size:
+        raise ValueError(f"the proof is of position {position} in a log of {size} leaves")
     digest, at, last = leaf, position, size - 1
     for sibling in path:
+        if last == 0:
+            raise ValueError(f"the proof is longer than position {position} needs")
         if at % 2 or at == last:
             digest = sha256(b"\x01", sibling, digest)
             while at % 2 == 0 and at:
@@ -77,6 +81,8 @@ def proven_root(leaf: bytes, position: int, size: int, path: list[bytes]) -> byt
         else:
             digest = sha256(b"\x01", digest, sibling)
         at, last = at >> 1, last >> 1
+    if last:
+        raise ValueError(f"the proof is shorter than position {position} needs")
     return digest
 
 

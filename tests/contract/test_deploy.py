@@ -101,6 +101,15 @@ def test_compose_file_follows_the_compose_specification() -> None:
     assert found == []
 
 
+def test_compose_schema_finds_a_misspelt_key_and_a_wrong_type() -> None:
+    """The schema is not a rubber stamp."""
+    document = compose()
+    document["services"]["worker"]["comand"] = ["worker"]
+    document["services"]["redis"]["read_only"] = ["yes"]
+
+    assert len(problems(document)) >= 2
+
+
 @pytest.mark.parametrize("name", [*OURS, *SERVERS])
 def test_service_is_hardened(name: str) -> None:
     """No root, no writable root, no capabilities, no new privileges, bounded logs, memory and processes."""
@@ -424,6 +433,17 @@ def test_dockerfile_passes_the_linter() -> None:
 
     assert (done.returncode, done.stdout) == (0, "")
     assert "hadolint ignore" not in text
+
+
+def test_dockerfile_linter_finds_what_is_wrong() -> None:
+    """The linter runs offline and is no rubber stamp."""
+    hadolint = Path(sys.executable).parent / "hadolint"
+    done = subprocess.run(
+        [hadolint, "-"], input="FROM debian\nCMD echo hi\n", capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert {"DL3006", "DL3025"} <= set(re.findall(r"DL\d+", done.stdout))
 
 
 def test_dockerfile_keeps_the_house_rules() -> None:

@@ -185,6 +185,16 @@ async def test_stop_ends_the_process_and_may_be_repeated() -> None:
     assert not psutil.pid_exists(handle.pid)
 
 
+def test_its_front_page_says_that_it_is_no_model(sandbox: SandboxHandle) -> None:
+    """In plain words, for a person who opens the page."""
+    with urllib.request.urlopen(sandbox.url, timeout=5) as page:
+        text = page.read().decode()
+    with urllib.request.urlopen(f"{sandbox.url}/healthz", timeout=5) as health:
+        status = json.loads(health.read())["status"]
+
+    assert ("It is no model" in text, status) == (True, "ok")
+
+
 def test_it_ends_when_its_parent_does() -> None:
     """A test run that is killed leaves no sandbox behind."""
     script = "import os; from sandbox import server; print(server.start().pid, flush=True); os._exit(0)"

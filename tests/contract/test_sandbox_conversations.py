@@ -68,6 +68,12 @@ async def test_a_reset_restores_the_behaviour_of_the_start(knowing: SandboxHandl
     assert knowing.control("GET", "conversations") == {"cases": 1, "writes": "right", "judge": "perfect"}
 
 
+async def test_a_sandbox_without_cases_refuses_the_control_route(sandbox: SandboxHandle) -> None:
+    """The message says which option is missing."""
+    with pytest.raises(SandboxError, match="expected a sandbox started with --conversations"):
+        sandbox.set_conversations(writes="right", judge="off")
+
+
 async def test_refused_embeddings_are_not_found_and_forwarded_ones_come_from_the_other_server(
     knowing: SandboxHandle, sandbox: SandboxHandle
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 
 import openai
 import pytest
@@ -11,6 +12,8 @@ from openai import AsyncOpenAI
 
 from sandbox.server import SandboxHandle
 from tests.contract.sandbox_client import HANG_TIMEOUT_S, TOOLS, ask, reply
+
+ANSWER = "The shop opens at nine on weekdays. [3]"
 
 
 @pytest.mark.parametrize(
@@ -97,6 +100,28 @@ async def test_a_flagged_reply_is_flagged_by_the_sandbox_itself(client: AsyncOpe
     (result,) = (await client.moderations.create(input=text)).results
 
     assert result.flagged
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ("keyword=bitcoin", rf"{re.escape(ANSWER)} bitcoin"),
+        ("irrelevant", rf"(?!{re.escape(ANSWER)})[^\[]+\. \[\d\]"),
+        ("ungrounded", r"Yes, absolutely\.[^\[]*"),
+    ],
+)
+async def test_a_wrong_reply_is_wrong_in_its_own_way(client: AsyncOpenAI, fault: str, expected: str) -> None:
+    """A word behind the answer; a cited sentence about something else; a claim without a citation."""
+    text = await reply(client, f"When do you open? [[sandbox:llm={fault}]]") or ""
+
+    assert re.fullmatch(expected, text), text
+
+
+async def test_moderation_flags_in_the_category_of_a_marker(client: AsyncOpenAI) -> None:
+    """``mod=flagged=hate`` flags this text in this category."""
+    (result,) = (await client.moderations.create(input="hi [[sandbox:mod=flagged=hate]]")).results
+
+    assert (result.flagged, result.categories.hate, result.categories.violence) == (True, True, False)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 from httpx2 import Response
 from starlette.testclient import TestClient
+from uuid_utils.compat import uuid7
 
 from db.people.records import Role
 from review.api.openapi import described_path
@@ -244,3 +245,17 @@ def test_a_conversation_is_taken_and_released(program: Program, database_url: st
     assert program.logged("conversation") == {
         "conversation": made.event.conversation_id, "change": "released", "api": True
     }  # fmt: skip
+
+
+def test_unknown_objects_are_404(program: Program) -> None:
+    """A decision, a review, a document and a conversation that do not exist."""
+    unknown = uuid7()
+    answers = [
+        program.send("POST", f"/decisions/{unknown}/reviews", json={"ruling": "agree"}),
+        program.send("POST", "/decisions/x/reviews", json={"ruling": "agree"}),
+        program.send("POST", f"/reviews/{unknown}/undo"),
+        program.send("DELETE", "/accounts/acme/documents/999999999"),
+        program.send("POST", "/accounts/acme/conversations/never seen/take"),
+    ]
+
+    assert [each.status_code for each in answers] == [404] * 5

@@ -300,7 +300,7 @@ def test_pages_over_equal_times_give_every_row_once(shell: Shell, audit: list[De
     assert seen == [str(each.decision_id) for each in in_order(audit)]
 
 
-@pytest.mark.parametrize("cursor", ["", "ü", "A" * 31])
+@pytest.mark.parametrize("cursor", ["", "ü", "A" * 31, "/" * 32, "A" * 4000])
 def test_a_tampered_cursor_is_refused(shell: Shell, audit: list[Decision], cursor: str) -> None:
     """In one line, with exit code 2."""
     ended = shell.run("decisions", "list", f"--cursor={cursor}")
@@ -315,6 +315,13 @@ FILTERS: tuple[tuple[tuple[str, ...], set[int]], ...] = (
     (("--decision", "RESPOND"), {0}),
     (("--reason", "flagged_rule,REPLIED"), {0, 1}),
     (("--reason", "flagged_rule", "--reason", "replied"), {0, 1}),
+    (("--rule", "flagged_keyword:*"), {1}),
+    (("--rule", "flagged_k%:*"), set()),
+    (("--rule", "flagged_keyword:"), set()),
+    (("--until", (LATEST - timedelta(seconds=3)).isoformat()), set(range(20, ROWS))),
+    (("--since", (LATEST - timedelta(seconds=1)).isoformat()), set(range(10))),
+    (("--review", "overturn"), {6}),
+    (("--text", "%"), set()),
     (("--degraded",), {0}),
     (("--conversation", "c1", "--author", "a1", "--whole", "--event", "e4"), {4}),
     (("--since", "7d"), set(range(ROWS))),
@@ -471,6 +478,10 @@ def test_the_memory_of_an_export_does_not_grow_with_it(shell: Shell, fresh_url: 
             ("--since", "yesterday"),
             "--since: expected a time such as 2026-11-21T10:00, or an age such as 24h",
         ),
+        (("--since", "999999w"), "--since: expected a time"),
+        (("--until", "2026-99-01"), "--until: expected a time"),
+        (("--decision", "maybe"), "--decision"),
+        (("--scope", "mail"), "--scope"),
         (("--json", "id,colour"), "--json: expected 'all' or fields of assessed, author_id, "),
         (("--reason", "FLAGGED_RULES"), "expected a reason code such as FLAGGED_RULE, got 'FLAGGED_RULES'"),
         (("--version", "1"), "--version: expected the filter account as well"),
@@ -544,6 +555,23 @@ def test_one_decision_is_shown_whole(shell: Shell, audit: list[Decision]) -> Non
     assert not {"\x07", "\x9b", "\u202e"} & set(raw)
     assert "\x1b]0" not in raw
     assert "\x1b[2J" not in raw
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code"),
+    [
+        ("", 2),
+        ("ffffffff-ffff-4fff-bfff-ffffffffffff", 1),
+        ("00000000-0000-0000-0000-000000000000", 1),
+        ("e677d21f-dbff-7000-8000-000000000000", 1),
+    ],
+)
+def test_a_decision_that_does_not_exist_is_one_line(shell: Shell, wanted: str, code: int) -> None:
+    """Also for an id whose time no calendar has."""
+    ended = shell.run("decisions", "show", wanted)
+
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (code, "", 1)
+    assert ended.err.startswith("id: ")
 
 
 def test_a_tail_shows_what_comes_even_when_it_was_decided_earlier(
@@ -649,6 +677,26 @@ def test_an_account_is_set_and_shown(shell: Shell) -> None:
     ]
     assert (shown["version"], shown["flagged_keywords"], shown["ai_control_enabled"]) == (2, ["spam"], True)
     assert "flagged keywords" not in shell.on_terminal("accounts", "show", "shop").err
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"hold_max_s": -1, "colour": 1}', ["hold_max_s: ", "colour: there is no such setting, got 1"]),
+        (b'{"assessment_policy": {"name": "astrology"}}', ["assessment_policy: "]),
+        (b'{"flagged_keywords": ["/(/"]}', ["rule '/(/': "]),
+        (b'{"prompt": "\xff"}', ["-: expected one JSON object, got "]),
+    ],
+)
+def test_settings_that_cannot_be_used_are_named(shell: Shell, body: bytes, said: list[str]) -> None:
+    """All settings at once, one per line, and nothing is stored."""
+    ended = shell.run("accounts", "set", "strict", "--file", "-", stdin=body)
+    stored = shell.run("accounts", "show", "strict").rows[0]
+
+    assert (ended.code, ended.out) == (5, "")
+    assert (stored["version"], stored["ai_control_enabled"]) == (0, False)
+    assert [row for row in said if row not in ended.err] == []
+    assert len(ended.err.splitlines()) == len(said)
 
 
 # --- config, schema, migrate, help

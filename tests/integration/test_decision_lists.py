@@ -325,3 +325,42 @@ def test_the_json_api_has_the_same_lists(lead: Visitor) -> None:
     assert (first["newer"], second["older"]) == (None, None)
     assert one["snapshot_json"]["rules_version"] == 1
     assert one["review"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/api/v1/decisions?limit=501", 400),
+        ("/api/v1/decisions?cursor=x", 400),
+        ("/api/v1/decisions?decision=x", 400),
+        ("/api/v1/decisions/x", 404),
+        ("/api/v1/decisions/018f0000-0000-7000-8000-000000000000", 404),
+    ],
+)
+def test_the_json_api_refuses_with_problem_details(lead: Visitor, path: str, status: int) -> None:
+    """The body is a problem document with the status."""
+    refused = lead.get(path)
+
+    assert (refused.status_code, refused.json()["status"]) == (status, status)
+
+
+def test_reasons_and_decisions_are_shown_in_words(lead: Visitor) -> None:
+    """Rows, chips and the form have the labels; titles and addresses have the codes."""
+    reasons = lead.get("/decisions?reason=FLAGGED_RULE,failed").text
+    ignored = lead.get("/decisions?decision=ignore&since=all").text
+
+    assert '<span title="FLAGGED_RULE">Rule matched the message</span>' in reasons
+    assert "<span>Silent failures</span>" in reasons
+    assert '<option value="ignore" selected>No reply</option>' in ignored
+    assert "<span>Decision: No reply</span>" in ignored
+
+
+@pytest.mark.parametrize("path", ["/decisions", "/views", "/jobs"])
+def test_list_views_and_jobs_link_to_each_other(lead: Visitor, path: str) -> None:
+    """Each page has links to the others, and the navigation shows the list as current."""
+    shown = lead.get(path).text
+    links = set(re.findall('href="([^"]+)"', shown))
+    current = re.findall(r'href="(/[a-z]*)"[^>]*aria-current', shown)
+
+    assert {"/decisions", "/views", "/jobs"} <= links
+    assert {"/decisions", path} <= set(current)

@@ -16,6 +16,7 @@ from review.accounts.documents_page import MOST_BYTES
 from sandbox.server import SandboxHandle
 from tests.support.library import add as add_directly
 from tests.support.library import embedding, opened
+from tests.support.office_files import docx, paragraph, run, xlsx
 from tests.support.pdf_files import Picture, lines, pdf
 from tests.support.reviewing import ADDRESS, Visitor, add_person, site
 
@@ -88,6 +89,51 @@ def test_documents_are_added_found_and_removed(database_url: str, editor: Visito
     assert "Returns" in asked.text
     assert "1 document<" in after.text
     assert [outcome for (outcome,) in rows] == ["added", "added", "unchanged", "removed"]
+
+
+def test_a_viewer_lists_and_searches_documents(
+    database_url: str, visitor: Callable[[], Visitor], editor: Visitor, account: str
+) -> None:
+    """Adding and removing are refused; a document is found at its own account only."""
+    editor.get(f"/accounts/{account}/documents")
+    add(editor, account, pasted="We open at nine.")
+    add(editor, "another-shop", pasted="We open at ten.")
+    document = editor.get(f"/accounts/{account}/documents").text.partition("/remove")[0].rpartition("/")[2]
+    viewer = visitor()
+    viewer.sign_in(add_person(database_url, Role.VIEWER, account=account))
+    page = viewer.get(f"/accounts/{account}/documents?q=open")
+
+    assert "We open at nine." in page.text
+    assert "Add a document" not in page.text
+    assert add(viewer, account, pasted="mine").status_code == 403
+    assert viewer.post(f"/accounts/{account}/documents/{document}/remove").status_code == 403
+    assert viewer.get("/accounts/another-shop/documents").status_code == 404
+    assert editor.get(f"/accounts/{account}/documents/{document}/remove").status_code == 200
+    assert editor.get(f"/accounts/another-shop/documents/{document}/remove").status_code == 404
+    assert editor.post(f"/accounts/another-shop/documents/{document}/remove").status_code == 404
+
+
+def test_a_price_list_is_uploaded_and_found(editor: Visitor, account: str) -> None:
+    """XLSX, CSV and DOCX are formats of the page."""
+    editor.get(f"/accounts/{account}/documents")
+    added = [
+        add(
+            editor,
+            account,
+            ("prices.xlsx", xlsx(lambda _, sheet: sheet.append(["Boreal lamp", "62.00 EUR"]))),
+        ),
+        add(editor, account, ("prices.csv", b"Lamp;Price\nNova lamp;99,00 EUR\n")),
+        add(editor, account, ("hours.docx", docx(paragraph(run("The workshop opens at nine o'clock."))))),
+    ]
+    found = [
+        editor.get(f"/accounts/{account}/documents?q={words}").text
+        for words in ("boreal+lamp", "nova+lamp", "when+does+the+workshop+open")
+    ]
+
+    assert [each.status_code for each in added] == [303, 303, 303]
+    assert "Boreal lamp | 62.00 EUR" in found[0]
+    assert "Nova lamp | 99,00 EUR" in found[1]
+    assert "The workshop opens at nine" in found[2]
 
 
 @pytest.mark.parametrize(

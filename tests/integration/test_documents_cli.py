@@ -204,3 +204,38 @@ def test_what_was_understood_is_printed(run: Run, account: str, tmp_path: Path) 
         (1, "Returns handbook of Lumen Lamps, edition 2026.")
     ]
     assert missing.exit_code == 2
+
+
+def test_a_long_price_list_has_its_names_in_every_passage(run: Run, account: str, tmp_path: Path) -> None:
+    """A row that is found alone says which price is which."""
+    articles = "".join(f"LL-{n};Lamp {n};{n + 100},00 EUR;{n + 50},50 EUR\n" for n in range(120))
+    (tmp_path / "prices.csv").write_text("Article;Name;Shop price;Dealer price\n" + articles)
+    (row,) = rows(run("add", "prices.csv", "--account", account))
+    passages = rows(run("show", str(row["document_id"]), "--account", account))
+
+    assert len(passages) > 3
+    assert all(each["text"].startswith("Article | Name | Shop price | Dealer price\n") for each in passages)
+
+
+def test_without_an_embedding_model_documents_are_found_by_words(run: Run, account: str) -> None:
+    """No endpoint is asked for anything."""
+    words_alone = {"HUSHGATE_EMBEDDING_MODEL": "off", "HUSHGATE_EMBEDDING_BASE_URL": "http://127.0.0.1:1/v1"}
+    added = run("add", "-", "-a", account, text="Parcels leave on Mondays.", **words_alone)
+    (found,) = rows(run("search", "parcel", "-a", account, **words_alone))
+
+    assert added.exit_code == 0
+    assert (found["found_by"], found["similarity"]) == ("words", 1.0)
+
+
+def test_another_embedding_model_is_used_after_reembedding(run: Run, account: str) -> None:
+    """Until then a document is refused, and the message names the command."""
+    run("add", "-", "-a", account, text="One.")
+    other = {"HUSHGATE_EMBEDDING_MODEL": "other", "HUSHGATE_EMBEDDING_DIMENSIONS": "64"}
+    refused = run("add", "-", "-a", account, text="Two.", **other)
+    reembedded = run("reembed", **other)
+    added = run("add", "-", "-a", account, text="Two.", **other)
+    run("reembed")
+
+    assert "hushgate documents reembed" in str(refused.exception)
+    assert (rows(reembedded)[0]["model"], rows(reembedded)[0]["dimensions"]) == ("other", 64)
+    assert outcomes(added) == {"-": "added"}

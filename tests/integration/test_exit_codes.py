@@ -128,6 +128,7 @@ USAGE = (
     ("decisions", "export", "-o", "old.csv"),
     ("decisions", "export", "-o", "no/such/folder.csv"),
     ("publish", "none.ndjson"),
+    ("publish", "."),
     ("accounts", "set", "acme", "--file", "none.json"),
     ("documents", "list"),
     ("rules", "test", "--keyword", "x"),

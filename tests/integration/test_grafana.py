@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import re
@@ -120,6 +121,18 @@ def written_again(document: dict[str, Any]) -> Any:
 def test_grafana_s_models_know_every_key(name: str) -> None:
     """Read and written again, nothing is lost."""
     assert lost(PAGES[name], written_again(PAGES[name])) == []
+
+
+def test_a_key_that_grafana_does_not_know_is_found() -> None:
+    """On the page, in a panel and in a query."""
+    document = copy.deepcopy(next(iter(PAGES.values())))
+    document["titel"] = "x"
+    document["panels"][0]["grid"] = "x"
+    document["panels"][0]["targets"][0]["expression"] = "x"
+
+    found = lost(document, written_again(document))
+
+    assert sorted(found) == ["/panels/0/grid", "/panels/0/targets/0/expression", "/titel"]
 
 
 def test_the_share_that_ends_in_silence_counts_every_such_reason() -> None:

@@ -160,6 +160,17 @@ def test_a_key_that_does_not_work_is_401_as_a_problem(face: tuple[World, TestCli
     assert read(client, "/api/v1/openapi.json", gone).status_code == 401
 
 
+def test_a_key_has_its_owners_rights_and_no_more(face: tuple[World, TestClient, str]) -> None:
+    """A decision of another account is not found; the access log is for auditors."""
+    world, client, _ = face
+    elsewhere = key_for(world, Role.VIEWER, account="another-shop")
+    decision = f"/api/v1/decisions/{world.decision.decision_id}"
+
+    assert read(client, decision, elsewhere).status_code == 404
+    assert read(client, "/api/v1/decisions", elsewhere).json()["decisions"] == []
+    assert read(client, "/api/v1/access-log", elsewhere).status_code == 403
+
+
 def test_the_owner_of_a_conversation_is_told_to_who_may_see_its_account(
     face: tuple[World, TestClient, str],
 ) -> None:

@@ -96,6 +96,8 @@ def test_a_wrong_duration_names_its_field(database_url: str, owner: Visitor) -> 
 
     assert page.status_code == 422
     assert 'id="wrong-reply_max_age_s"' in page.text
+    assert 'id="wrong-hours_mon"' in page.text
+    assert 'id="wrong-threshold_hate"' in page.text
     assert 'value="soon"' in page.text
     assert in_force(database_url) == before
 

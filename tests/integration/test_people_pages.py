@@ -79,6 +79,14 @@ def test_an_administrator_of_one_account_sees_no_other_account(database_url: str
     assert admin.get(f"/people/{other.person_id}").status_code == 404
 
 
+@pytest.mark.parametrize("unknown", ["00000000-0000-0000-0000-000000000007", "7"])
+def test_an_unknown_person_is_not_found(database_url: str, visitors: Visitors, unknown: str) -> None:
+    """For an unused id and for a text that is no id."""
+    admin = signed_in(visitors, add_person(database_url, Role.ACCOUNT_ADMIN))
+
+    assert admin.get(f"/people/{unknown}").status_code == 404
+
+
 def test_the_last_administrator_of_every_account_stays(stack_url: str) -> None:
     """Neither their role nor their access can be taken, until there is another one."""
     last = add_person(stack_url, Role.ACCOUNT_ADMIN)

@@ -125,6 +125,25 @@ def test_an_error_blocks_saving_and_is_shown_with_its_line(
     assert in_force(database_url, account).version == 0
 
 
+def test_a_rule_too_long_for_the_settings_is_refused_at_its_line(editor: Visitor, account: str) -> None:
+    """The limit of the setting is checked before the rules are compiled."""
+    editor.get(rules(account))
+    refused = save(editor, account, 0, flagged_keywords="spam", flagged_phrases="fine words\n" + "y" * 1001)
+
+    assert refused.status_code == 422
+    assert "Phrases, line 2</a>:" in refused.text
+
+
+def test_warnings_are_shown_and_do_not_block_saving(database_url: str, editor: Visitor, account: str) -> None:
+    """A rule of one letter has a warning and is stored."""
+    editor.get(rules(account))
+    done = save(editor, account, 0, flagged_keywords="x")
+    after = editor.get(done.headers["location"])
+
+    assert in_force(database_url, account).flagged_keywords == ("x",)
+    assert "one letter: it matches wherever that letter is a word" in after.text
+
+
 def test_checking_while_typing_stores_nothing_and_returns_a_fragment(
     database_url: str, editor: Visitor, account: str
 ) -> None:

@@ -15,6 +15,7 @@ import pytest
 from tests.unit.test_documentation import PRODUCT
 
 ROOT: Final = Path(__file__).resolve().parents[2]
+RUNBOOK: Final = ROOT / "deploy" / "runbook.md"
 EVENTS: Final = ROOT / "docs" / "log-events.md"
 LEVELS: Final = ("debug", "info", "warning", "error", "critical", "exception")
 OF_LIBRARIES: Final = {"Exception in ASGI application"}
@@ -41,6 +42,18 @@ def test_query_of_a_document_runs(database_url: str, query: str) -> None:
 def test_documents_have_queries() -> None:
     """The pattern above finds the SQL blocks."""
     assert len(QUERIES) >= 6
+
+
+def test_messages_that_the_runbook_quotes_are_shown() -> None:
+    """What people see when they cannot sign in stands in the pages in the same words."""
+    section = RUNBOOK.read_text().split("## People cannot sign in\n")[1].split("\n## ")[0]
+    quoted = re.findall(r'^\| [^|"]*"([^"|]+)" ', section, re.MULTILINE)
+    pages = "".join(
+        file.read_text() for suffix in ("py", "html") for file in (ROOT / "review").rglob(f"*.{suffix}")
+    )
+
+    assert len(quoted) >= 4
+    assert [text for text in quoted if text not in pages and text != "Invalid host header"] == []
 
 
 def logged() -> Iterator[str]:

@@ -71,12 +71,33 @@ def test_changes_are_reviewed_before_they_are_stored(database_url: str, admin: V
     assert logged(database_url, account, "settings")[0]["version"] == 1
 
 
+def test_disclosure_texts_are_edited_like_fallback_texts(
+    database_url: str, admin: Visitor, account: str
+) -> None:
+    """They pass the review of the changes and are stored by language."""
+    path = f"/accounts/{account}/settings"
+    admin.get(path)
+    changes = form(disclosure_language="en", disclosure_text="<b>An AI answers.")
+    shown = admin.post(path, **changes)
+
+    assert 'name="disclosure_text" value="&lt;b&gt;An AI answers."' in shown.text
+    admin.post(path, **changes, action="store")
+    assert in_force(database_url, account).disclosure_texts == {"en": "<b>An AI answers."}
+
+
 @pytest.mark.parametrize(
     ("field", "value", "expected"),
     [
         ("threshold_hate", "1.5", "expected at most 1, got 1.5"),
         ("threshold_self-harm/intent", "high", "expected a number, got &#39;high&#39;"),
         ("other_thresholds", "odd = x", "expected a number, got &#39;x&#39;"),
+        ("hold_max_s", "nan", "expected"),
+        ("time_zone", "Mars", "expected a time zone such as Europe/Berlin, got &#34;Mars&#34;"),
+        ("business_hours", "mon = 9-17", "mon: expected hours such as 09:00-12:00, 13:00-17:00, got"),
+        ("escalation_actions", "REPLIED = escalate", "expected matched rules such as"),
+        ("moderator_1_name", "Bad Name", "{0,39}$, got &#34;Bad Name&#34;"),
+        ("moderator_5_failure", "pray", "expected one of hold, block, allow, got &#34;pray&#34;"),
+        ("moderator_1_policy", "x" * 20_001, "expected at most 20000 characters, got &#34;xxx"),
         ("hold_max_s", "86,400", "expected a number, got &#39;86,400&#39;"),
         ("reply_max_age_s", "", "expected a number, got &#39;&#39;"),
         ("languages", "english", "0: expected the form ^[a-z]{2,3}$, got &#34;english&#34;"),

@@ -224,6 +224,15 @@ def test_the_passages_of_a_reply_are_in_its_snapshot(engine: Running) -> None:
     assert {passage["found_by"] for passage in passages} == {"words"}
 
 
+def test_labels_of_an_event_restrict_which_documents_answer(engine: Running) -> None:
+    """No document carries the label, so there is nothing to answer from."""
+    user_id = engine.account(documents=HOURS)
+    row = engine.decide(user_id, QUESTION, metadata={"labels": {"shop": "north"}})
+
+    assert row["snapshot_json"]["passages"] == []
+    assert row["decision"] == "escalate"
+
+
 def test_vectors_find_passages_in_the_pipeline(embedding_engine: Running) -> None:
     """Each carries who found it; the reply rests on them, whole."""
     user_id = embedding_engine.account(documents=HOURS)
@@ -298,3 +307,16 @@ def test_an_injected_instruction_is_not_sent(engine: Running) -> None:
     row = engine.decide(user_id, QUESTION)
 
     assert (row["decision"], engine.reply(user_id, row["event_id"])) == ("escalate", None)
+
+
+def test_a_supported_answer_to_another_question_is_not_sent(engine: Running) -> None:
+    """Every fact is in the documents, and the question is not answered: the record names relevance."""
+    engine.sandbox.add_rule("chat", "irrelevant")
+    user_id = engine.account(documents=LIBRARY)
+    row = engine.decide(user_id, "When are you open on weekdays in winter?")
+    found = row["snapshot_json"]["assessment"]
+
+    assert (row["decision"], engine.reply(user_id, row["event_id"])) == ("escalate", None)
+    assert "irrelevant" in found["failed_checks"]
+    assert found["relevance"] < found["support"]
+    assert row["confidence"] == pytest.approx(found["support"] * found["relevance"])

@@ -47,3 +47,11 @@ def test_every_make_target_in_a_document_exists(document: Path) -> None:
     called = re.findall(r"(?:^|[\s&;|])make ([a-z][a-z-]*)", code)
 
     assert [target for target in called if target not in TARGETS] == []
+
+
+@pytest.mark.parametrize(
+    "target", sorted(TARGETS - {"chart-tools", "chromium", "prometheus", "systemd-analyze"})
+)
+def test_make_help_explains_every_target(target: str) -> None:
+    """With a sentence after two number signs."""
+    assert re.search(rf"^{target}:.* ## \w", (ROOT / "Makefile").read_text(), re.MULTILINE)

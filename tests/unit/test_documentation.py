@@ -111,6 +111,14 @@ def test_a_record_follows_the_template(record: Path) -> None:
     assert [line for line in lines if len(line) > 112] == []
 
 
+def test_every_record_has_its_own_number() -> None:
+    """From 0001 on; the number of a deleted record stays unused."""
+    numbers = [int(path.name[:4]) for path in RECORDS]
+
+    assert numbers == sorted(set(numbers))
+    assert numbers[0] == 1
+
+
 def test_tables_made_from_the_code_are_fresh() -> None:
     """`make schema` writes them."""
     assert [name_of(path) for path in stale()] == []
@@ -131,6 +139,16 @@ def test_every_document_can_be_found() -> None:
         found |= {target for document in found for target in linked(document)}
 
     assert [name_of(path) for path in DOCUMENTS if is_of_readers(path) and path not in found] == []
+
+
+def test_every_picture_is_used_and_small() -> None:
+    """`make screenshots` makes the pictures of docs/images."""
+    sizes = {path.name: path.stat().st_size for path in (ROOT / "docs" / "images").iterdir()}
+    text = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")
+
+    assert set(re.findall(r"\(images/([\w-]+\.webp)\)", text)) == set(sizes)
+    assert max(sizes.values()) < 90_000
+    assert sum(sizes.values()) < 600_000
 
 
 def is_of_readers(path: Path) -> bool:

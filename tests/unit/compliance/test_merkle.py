@@ -79,7 +79,7 @@ def test_stored_subtrees_give_the_root_of_the_definition(size: int, step: int) -
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_a_proof_leads_to_the_root_and_only_from_its_leaf(data: st.DataObject) -> None:
-    """The verifier of the examples agrees; another leaf, or a changed or shorter path, leads elsewhere."""
+    """The verifier of the examples agrees; another leaf or a changed path leads elsewhere."""
     size = data.draw(st.integers(1, 700))
     position = data.draw(st.integers(0, size - 1))
     leaves = numbered(size)
@@ -92,7 +92,23 @@ def test_a_proof_leads_to_the_root_and_only_from_its_leaf(data: st.DataObject) -
     assert proven_root(leaf_hash(b"other"), position, size, path) != root
     if path:
         assert proven_root(leaves[position], position, size, [b"\0" * 32, *path[1:]]) != root
-        assert proven_root(leaves[position], position, size, path[:-1]) != root
+        with pytest.raises(ValueError, match="shorter"):
+            proven_root(leaves[position], position, size, path[:-1])
+
+
+@pytest.mark.parametrize(
+    ("leaf", "position", "size", "length"),
+    [(4, 1, 5, 1), (1, 1, 5, 2), (1, 1, 5, 4), (4, 5, 5, 1), (0, -1, 1, 0), (0, 0, 2, 0)],
+)
+def test_a_proof_of_another_length_than_its_position_needs_is_refused(
+    leaf: int, position: int, size: int, length: int
+) -> None:
+    """The path of leaf 4 of 5 would else prove that the leaf stands at position 1."""
+    leaves = numbered(5)
+    path = [*proof(leaf, 5, stored(leaves)), leaves[0]][:length]
+
+    with pytest.raises(ValueError, match="proof"):
+        proven_root(leaves[leaf], position, size, path)
 
 
 def test_at_most_255_hashes_of_each_height_are_read() -> None:
