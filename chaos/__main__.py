@@ -27,7 +27,9 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def main(
-    events: Annotated[int, typer.Option(min=50, help="Events to publish.")] = 3_000,
+    events: Annotated[
+        int, typer.Option(min=50, help="Events to publish; further ones come while faults do.")
+    ] = 3_000,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 3,
     worker_kills: Annotated[int, typer.Option(min=0, help="SIGKILLs of workers.")] = 6,
     redis_kills: Annotated[int, typer.Option(min=0, help="SIGKILLs of Valkey.")] = 2,

@@ -6,7 +6,7 @@ import http.client
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -22,6 +22,10 @@ from chaos.laws.observations import MARK, EventKind, PublishedEvent
 from chaos.ledger import Ledger
 
 BATCH: Final = 40
+FURTHER_BATCH: Final = 10
+FURTHER_BACKLOG: Final = 20
+FURTHER_S: Final = 0.4
+"""While faults come after the planned events: small batches, as a fast fleet would else meet them idle."""
 BY_HTTP: Final = 0.15
 """Share of the batches that are published by HTTP; those without malformed payloads."""
 REPEATED: Final = 0.04
@@ -61,16 +65,18 @@ MALFORMED: Final = ('{{bad "{}"', "[]{}", '{{"user_id":"u","x":"{}"}}', '{{"text
 
 
 class Publisher:
-    """Publishes until the plan's number of events is reached or the run stops.
+    """Publishes the plan's number of events, then further ones while faults come, or until the run stops.
 
     Args:
+        faults_come: whether a fault is still to come or to end.
         ledger: of an earlier publisher of the same run, which this one goes on with.
     """
 
-    def __init__(self, world: World, ledger: Ledger | None = None) -> None:
+    def __init__(self, world: World, faults_come: Callable[[], bool], ledger: Ledger | None = None) -> None:
         self.ledger = ledger or Ledger()
         self.thread = threading.Thread(target=self._run, name="publisher", daemon=True)
         self._world = world
+        self._faults_come = faults_come
         self._rng = random.Random(world.plan.seed + 1)
         self._redis: Redis | None = None
         self._bodies: dict[str, bytes] = {}
@@ -78,7 +84,7 @@ class Publisher:
 
     def _run(self) -> None:
         try:
-            while len(self.ledger.entries) < self._world.plan.events:
+            while not self._has_enough or self._faults_come():
                 self._await_room()
                 before = len(self.ledger.entries)
                 draw = self._rng.random()
@@ -92,7 +98,14 @@ class Publisher:
         except Interrupted:
             pass
 
+    @property
+    def _has_enough(self) -> bool:
+        return len(self.ledger.entries) >= self._world.plan.events
+
     def _keep_rate(self, published: int) -> None:
+        if self._has_enough:
+            self._world.pause(FURTHER_S)
+            return
         if rate := self._world.plan.rate_per_s:
             self._due_s = max(self._due_s, time.monotonic() - BEHIND_S) + published / rate
             self._world.pause(max(0.0, self._due_s - time.monotonic()))
@@ -101,7 +114,7 @@ class Publisher:
         while True:
             try:
                 waiting = sum(int(self._client().xlen(each.name)) for each in self._world.layout.current())
-                if waiting < self._world.plan.backlog:
+                if waiting < (FURTHER_BACKLOG if self._has_enough else self._world.plan.backlog):
                     return
             except RedisError:
                 self._redis = None
@@ -110,7 +123,7 @@ class Publisher:
     def _batch(self) -> list[str]:
         """Names of new events; some of them twice."""
         names: list[str] = []
-        for _ in range(BATCH):
+        for _ in range(FURTHER_BATCH if self._has_enough else BATCH):
             if names and self._rng.random() < REPEATED:
                 names.append(self._rng.choice(names))
             else:

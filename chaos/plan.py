@@ -27,6 +27,7 @@ class Plan:
     """What a run does.
 
     Attributes:
+        events: published at least; further ones come while faults do.
         backlog: unfinished entries at which publishing pauses.
         rate_per_s: accepted entries a second; 0: as many as the backlog allows.
         counts: how often each kind of fault is injected, over the whole load.

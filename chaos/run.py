@@ -64,7 +64,8 @@ def run(plan: Plan, command: str, say: Callable[[str], None]) -> Report:
     with world(plan, say) as found:
         await_start(found, say)
         _leave_out_full_disks(found, say)
-        publisher, recoveries, review_client = Publisher(found), Recoveries(found), ReviewClient(found)
+        publisher = Publisher(found, lambda: injector.is_alive)
+        recoveries, review_client = Recoveries(found), ReviewClient(found)
         injector = Injector(found, recoveries, review_client, lambda: len(publisher.ledger.entries))
         parts = Run(
             world=found,

@@ -106,7 +106,8 @@ def _plan(plan: SoakPlan, events: int, faults: int, rate_per_s: float = 0.0) -> 
 
 
 def _parts(found: World, say: Callable[[str], None]) -> Run:
-    publisher, recoveries, review_client = Publisher(found), Recoveries(found), ReviewClient(found)
+    publisher = Publisher(found, lambda: False)
+    recoveries, review_client = Recoveries(found), ReviewClient(found)
     injector = Injector(found, recoveries, review_client, lambda: 0)
     return Run(
         world=found,
@@ -146,7 +147,7 @@ def _load(parts: Run, result: SoakResult) -> None:
     events = before + int(seconds * result.rate_per_s)
     parts.world.plan = _plan(plan, events, plan.faults, result.rate_per_s)
     parts.world.until(lambda: unfinished_entries(parts.world) <= DRAINED, DRAIN_S, 1.0)
-    publisher = parts.publisher = Publisher(parts.world, parts.publisher.ledger)
+    publisher = parts.publisher = Publisher(parts.world, lambda: False, parts.publisher.ledger)
     parts.injector = Injector(
         parts.world, parts.recoveries, parts.review_client, lambda: len(publisher.ledger.entries)
     )
