@@ -7,11 +7,9 @@ from enum import StrEnum
 
 from worker.assessment.reading.addresses import missing_addresses
 from worker.assessment.reading.amounts import missing_figures
-from worker.assessment.reading.bounds import other_bound
 from worker.assessment.reading.clauses import speaking_of
 from worker.assessment.reading.dates import missing_dates
 from worker.assessment.reading.names import missing_names
-from worker.assessment.reading.opposites import DUTY, PRICE, free_of_charge, opposed, waived
 from worker.assessment.reading.polarity import dropped_condition, flipped
 from worker.assessment.reading.predicates import denied
 from worker.assessment.text.words import encodable_text
@@ -25,9 +23,6 @@ class Fact(StrEnum):
     NAME = "name"
     NEGATION = "negation"
     CONDITION = "condition"
-    OPPOSITE = "opposite"
-    PRICE = "price"
-    BOUND = "bound"
     ADDRESS = "address"
 
 
@@ -59,13 +54,8 @@ def disagreements(
     texts = (sentence, draft, quoted, passages, question, asked)
     sentence, draft, quoted, passages, question, asked = map(encodable_text, texts)
     dropped, ground = dropped_condition(sentence, quoted), f"{quoted}\n{passages}\n{asked}"
-    near = speaking_of(sentence, passages)
     flip = flipped(sentence, draft=draft, quoted=quoted)
-    predicate = denied(sentence, draft=draft, quoted=quoted, near=near)
-    waiver = DUTY if waived(sentence, quoted=quoted, near=near) else None
-    opposite = opposed(sentence, quoted)
-    bound = other_bound(sentence, quoted)
-    free = free_of_charge(sentence, quoted=quoted, asked=asked, near=near)
+    predicate = denied(sentence, draft=draft, quoted=quoted, near=speaking_of(sentence, passages))
     found = {
         Fact.NUMBER: missing_figures(
             sentence, draft=draft, quoted=quoted, passages=passages, question=question, asked=asked
@@ -73,10 +63,7 @@ def disagreements(
         Fact.DATE: missing_dates(sentence, draft=draft, quoted=quoted, ground=ground, asked=asked),
         Fact.NAME: missing_names(sentence, draft=draft, ground=ground),
         Fact.NEGATION: [each for each in (flip, predicate) if each],
-        Fact.CONDITION: [each for each in (dropped, waiver) if each],
-        Fact.OPPOSITE: [opposite] if opposite else [],
-        Fact.PRICE: [PRICE] if free else [],
-        Fact.BOUND: [bound] if bound else [],
+        Fact.CONDITION: [dropped] if dropped else [],
         Fact.ADDRESS: missing_addresses(sentence, f"{quoted}\n{passages}"),
     }
     return tuple(
