@@ -7,12 +7,11 @@ from enum import StrEnum
 
 from worker.assessment.reading.addresses import missing_addresses
 from worker.assessment.reading.amounts import missing_figures
-from worker.assessment.reading.clauses import speaking_of
 from worker.assessment.reading.dates import missing_dates
 from worker.assessment.reading.names import missing_names
 from worker.assessment.reading.polarity import dropped_condition, flipped
 from worker.assessment.reading.predicates import denied
-from worker.assessment.text.words import encodable_text
+from worker.assessment.text.words import encodable_text, split_sentences
 
 
 class Fact(StrEnum):
@@ -39,7 +38,7 @@ class Disagreement:
 
 
 def disagreements(
-    sentence: str, *, draft: str, quoted: str, passages: str, question: str, asked: str
+    sentence: str, *, draft: str, quoted: str, beside: str, passages: str, question: str, asked: str
 ) -> tuple[Disagreement, ...]:
     """The facts of a sentence that its evidence does not state; silent where code cannot be sure.
 
@@ -47,18 +46,19 @@ def disagreements(
         sentence: of the draft, without citation marks.
         draft: all sentences of the draft.
         quoted: the quotes, one a line.
+        beside: the paragraphs that the quotes stand in.
         passages: all passages with their titles.
         question: as the customer put it; its numbers may be repeated.
         asked: the question, with the conversation before it.
     """
-    texts = (sentence, draft, quoted, passages, question, asked)
-    sentence, draft, quoted, passages, question, asked = map(encodable_text, texts)
+    texts = (sentence, draft, quoted, beside, passages, question, asked)
+    sentence, draft, quoted, beside, passages, question, asked = map(encodable_text, texts)
     dropped, ground = dropped_condition(sentence, quoted), f"{quoted}\n{passages}\n{asked}"
     flip = flipped(sentence, draft=draft, quoted=quoted)
-    predicate = denied(sentence, draft=draft, quoted=quoted, near=speaking_of(sentence, passages))
+    predicate = denied(sentence, draft=draft, quoted=quoted, near=split_sentences(beside))
     found = {
         Fact.NUMBER: missing_figures(
-            sentence, draft=draft, quoted=quoted, passages=passages, question=question, asked=asked
+            sentence, draft=draft, quoted=quoted, beside=beside, question=question, asked=asked
         ),
         Fact.DATE: missing_dates(sentence, draft=draft, quoted=quoted, ground=ground, asked=asked),
         Fact.NAME: missing_names(sentence, draft=draft, ground=ground),
@@ -74,5 +74,11 @@ def disagreements(
 def prepare() -> None:
     """Load the word lists, CLDR names and patterns that the first call needs."""
     disagreements(
-        "Yes, 2 days.", draft="Yes, 2 days.", quoted="No.", passages="All 3.", question="When?", asked="When?"
+        "Yes, 2 days.",
+        draft="Yes, 2 days.",
+        quoted="No.",
+        beside="No.",
+        passages="All 3.",
+        question="When?",
+        asked="When?",
     )
