@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from db.access_log import LoggedAction
+from db.reviews import queue_items
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -26,6 +27,12 @@ def explained(visit: Visit) -> Author:
         text = _("Write a reason of 1 to %(most)s characters.") % {"most": REASON_CHARS}
         raise Refused(422, _("A reason is needed"), text)
     return author
+
+
+async def hidden_of(visit: Visit) -> frozenset[UUID]:
+    """The decisions that this person reviews without seeing how they ended."""
+    async with visit.store.reading() as connection:
+        return await queue_items.hidden_decisions(connection, visit.person.person_id)
 
 
 async def trial_of_path(visit: Visit, *kinds: TrialKind) -> Trial:
