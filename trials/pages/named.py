@@ -36,11 +36,13 @@ async def hidden_of(visit: Visit) -> frozenset[UUID]:
 
 
 async def trial_of_path(visit: Visit, *kinds: TrialKind) -> Trial:
-    """The trial in the page's address; 404 for one of another account or kind."""
+    """The trial in the page's address; 404 for one of another account, 409 for one of another kind."""
     missing = Refused(404, _("No such trial"), _("Choose a trial of this account."))
     found = await get_trial(visit.store.pool, visit.path_id("trial_id", missing))
-    if found is None or found.user_id != account_of_path(visit) or found.kind not in kinds:
+    if found is None or found.user_id != account_of_path(visit):
         raise missing
+    if found.kind not in kinds:
+        raise Refused(409, _("This step cannot be taken"), _("It is a trial of another kind."))
     return found
 
 
