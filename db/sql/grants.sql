@@ -28,8 +28,8 @@ GRANT SELECT ON account_costs, ai_decisions, alembic_version, audit_log_checkpoi
     audit_log_nodes, audit_log_removals, budget_crossings, compiled_rules, dead_letters, duplicates,
     embedders, erasures, event_keys, held_drafts, purged, recordings, retention_limits TO hushgate_reviewer;
 GRANT SELECT, INSERT ON access_log, ai_rules, answers, appeals, candidates, chunk_embeddings, chunks,
-    decision_comments, decision_reviews, escalations, legal_holds, outbox, outgoing_events, shadow_results,
-    subject_notes, trial_steps, trials TO hushgate_reviewer;
+    decision_comments, decision_reviews, document_files, escalations, legal_holds, outbox, outgoing_events,
+    shadow_results, subject_notes, trial_steps, trials TO hushgate_reviewer;
 GRANT SELECT, INSERT, DELETE ON comment_mentions, documents, figure_notes, golden_set_items, golden_sets,
     messages, oidc_states, quarantine, second_factors, sign_in_attempts, sign_in_links, subject_tags TO
     hushgate_reviewer;

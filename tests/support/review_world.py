@@ -21,6 +21,7 @@ from db.people.sessions import token_hash
 from db.pool import create_pool
 from review.decision.panels import PANELS
 from review.http.identifiers import path_segment
+from tests.support.pdf_files import lines, pdf
 from tests.support.samples import assessment, event, passage
 from trials.pure.evaluation.items import GoldenContent, content_json
 from worker.model import (
@@ -101,6 +102,7 @@ class World:
             "conversations",
             "escalations",
             "learning_suggestions",
+            "document_files",
         }
         query = f"INSERT INTO {table} ({columns}) VALUES ({marks})"
         if table == "ai_rules" or table.startswith("chunk"):
@@ -462,11 +464,20 @@ def document(world: World, _: UUID) -> int:
         source=f"{world.text('document source')} {next(NUMBERS)}",
         content_hash=secrets.token_hex(32),
         metadata=Jsonb({world.text("label"): world.text("label value")}),
+        format="pdf",
+        pages=1,
+    )
+    world.add(
+        "document_files",
+        document_id=made,
+        user_id=world.account,
+        data=pdf(lines(world.text("page of a document"))),
     )
     world.add(
         "chunks",
         document_id=made,
         number=1,
+        page=1,
         user_id=world.account,
         text=world.text("chunk"),
         title=world.text("chunk title"),
@@ -931,6 +942,7 @@ OF_ACCOUNT: Final[dict[str, Sample]] = {
     "decision_id": lambda world, _: world.decision.decision_id,
     "names": lambda _world, _person: ",".join(PANELS),
     "document": document,
+    "page": lambda _world, _person: 1,
     "invitation_id": invitation,
     "review_id": review,
     "version": version,

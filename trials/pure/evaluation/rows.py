@@ -21,7 +21,7 @@ from trials.pure.evaluation.items import (
 )
 from worker.errors import PayloadRejected
 from worker.model import Event, Message, MessageRole, Passage
-from worker.payload import ID_CHARS, Arrival, expectation, got_value, parse
+from worker.payload import ID_CHARS, Arrival, expectation, got_value, no_json, parse
 from worker.payload.schema import Identifier
 from worker.reasons import Reason
 
@@ -97,7 +97,7 @@ def imported_row(line: bytes, user_id: str, now: datetime) -> NewItem:
     try:
         row = GoldenRow.model_validate(orjson.loads(line))
     except orjson.JSONDecodeError as error:
-        raise GoldenRejected(f"line: expected a JSON object, got {error}") from None
+        raise GoldenRejected(f"line: expected a JSON object, got {no_json(error)}") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "line"
