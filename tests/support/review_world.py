@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import count
+from itertools import count, cycle
 from typing import Any, Final, Self, TypeAlias
 from uuid import UUID
 
@@ -820,10 +820,20 @@ def backtest(world: World, _: UUID) -> UUID:
     return made
 
 
+def shadow(world: World, _: UUID) -> UUID:
+    """A shadow that was switched off."""
+    world.shadowed()
+    query = "SELECT id FROM trials WHERE user_id = %s AND kind = 'shadow' ORDER BY id DESC LIMIT 1"
+    made: UUID = world.one(query, world.account)
+    return made
+
+
+TRIALS: Final = cycle((backtest, rollout, shadow))
+
+
 def trial(world: World, person_id: UUID) -> UUID:
-    """A backtest, where a page has examples, else a rollout; both are in the list of the account."""
-    rollout(world, person_id)
-    return backtest(world, person_id)
+    """A trial of each kind in turn."""
+    return next(TRIALS)(world, person_id)
 
 
 def golden_set(world: World, _: UUID) -> UUID:
