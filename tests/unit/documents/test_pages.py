@@ -298,6 +298,11 @@ def test_what_was_left_out_is_named() -> None:
             "a | b\nLamp | € 6.90 € 4.90 from two",
         ),
         ("| a | b |\n|---|---|\n| Lamp | |\n| Bulb | ~~9~~ 7 |", "a | b\nLamp |\nBulb | 7"),
+        ("Bulb: € 4^99^ each, H~2~O", "Bulb: € 4.99 each, H2O"),
+        ("within 30[^1] days\n\n[^1]: only lamps", "within 30 days\n\nonly lamps"),
+        ("~€ 89~ € 69, ~~€ 9~~ € 8", "€ 69, € 8"),
+        ("from ~5 to ~9 days, 4^2 and `a~b~c`", "from ~5 to ~9 days, 4^2 and a~b~c"),
+        ("+++\ntitle = 'Hours'\n+++\nOpen.", "Open."),
     ],
 )
 def test_markdown_with_tags_says_what_a_page_shows(source: str, text: str) -> None:
