@@ -280,8 +280,10 @@ def test_an_empty_list_says_so_on_a_terminal(shell: Shell, audit: list[Decision]
     """And nothing at all in a pipe."""
     words = ("decisions", "list", "--account", "nobody")
 
-    assert shell.on_terminal(*words).out.startswith("no decisions match")
-    assert "--since all searches every decision" in shell.on_terminal(*words).out
+    shown = shell.on_terminal(*words).out
+
+    assert shown.startswith("no decisions match")
+    assert "--since all searches every decision" in shown
     assert "--since" not in shell.on_terminal(*words, "--since", "all").out
     assert shell.run(*words).out == ""
 

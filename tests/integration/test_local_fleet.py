@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import urllib.request
+from collections.abc import Iterator
 
 import psutil
 import psycopg
@@ -11,32 +12,46 @@ import pytest
 from redis import Redis
 
 from cli.demo.review_access import add_sample_reviews, await_pages, new_review_access
-from cli.stack.fleet import fleet
+from cli.stack import Stack
+from cli.stack.fleet import Fleet, fleet
 from sandbox.server import DIRECT
 from tests.support.running import eventually
 from worker.errors import ConfigurationError
 from worker.settings import Settings
 
 
-def test_a_dead_sandbox_is_started_again_at_its_address(database_url: str, redis_url: str) -> None:
+@pytest.fixture(scope="module")
+def outside(database_url: str, stack: Stack) -> dict[str, str]:
+    """The servers of a caller."""
+    return {"DATABASE_URL": database_url, "REDIS_URL": stack.redis_url}
+
+
+@pytest.fixture(scope="module")
+def running(outside: dict[str, str]) -> Iterator[Fleet]:
+    """A fleet on the servers of a caller, without workers."""
+    with fleet(outside) as made:
+        yield made
+        assert made.sandbox is not None
+        process = made.sandbox.process
+    assert process.poll() is not None
+
+
+def test_a_dead_sandbox_is_started_again_at_its_address(running: Fleet) -> None:
     """The workers know it by its port."""
-    with fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running:
-        assert running.sandbox is not None
-        first = running.sandbox
-        first.process.kill()
-        first.process.wait()
-        restarted, again = running.restart_ended(), running.restart_ended()
-        with DIRECT.open(urllib.request.Request(f"{first.url}/healthz"), timeout=10) as answer:
-            status = answer.status
+    assert running.sandbox is not None
+    first = running.sandbox
+    first.process.kill()
+    first.process.wait()
+    restarted, again = running.restart_ended(), running.restart_ended()
+    with DIRECT.open(urllib.request.Request(f"{first.url}/healthz"), timeout=10) as answer:
+        status = answer.status
 
     assert (restarted, again, status) == (("sandbox",), (), 200)
-    assert running.sandbox.process.poll() is not None
 
 
-def test_the_addresses_are_all_another_shell_needs(database_url: str, redis_url: str) -> None:
+def test_the_addresses_are_all_another_shell_needs(running: Fleet) -> None:
     """Every command reads its settings from them alone."""
-    with fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running:
-        settings = Settings.model_validate(running.addresses)
+    settings = Settings.model_validate(running.addresses)
 
     assert (settings.openai_base_url, settings.openrouter_base_url) == (
         running.environment["OPENAI_BASE_URL"],
@@ -44,37 +59,31 @@ def test_the_addresses_are_all_another_shell_needs(database_url: str, redis_url:
     )
 
 
-def test_the_caller_s_own_key_is_not_printed(database_url: str, redis_url: str) -> None:
+def test_the_caller_s_own_key_is_not_printed(outside: dict[str, str]) -> None:
     """It is in the caller's shell already."""
-    outside = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "OPENAI_API_KEY": "secret"}
-    with fleet(outside | {"HUSHGATE_REVIEW_URL": "https://review.example"}) as running:
-        assert running.addresses == {
-            "DATABASE_URL": database_url,
-            "REDIS_URL": redis_url,
-            "HUSHGATE_REVIEW_URL": "https://review.example",
-        }
-        assert running.sandbox is None
+    known = outside | {"HUSHGATE_REVIEW_URL": "https://review.example"}
+    with fleet(known | {"OPENAI_API_KEY": "secret"}) as made:
+        assert made.addresses == known
+        assert made.sandbox is None
 
 
-def test_dead_review_pages_are_started_again_at_their_address(database_url: str, redis_url: str) -> None:
+def test_dead_review_pages_are_started_again_at_their_address(running: Fleet) -> None:
     """Whoever has them open goes on where they were."""
-    with fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running:
-        running.start("review", "cli", "review")
-        await_pages(running, print)
-        address, died = running.review_url, running.workers["review"]
-        died.kill()
-        died.wait()
-        restarted = running.restart_ended()
-        await_pages(running, print)
+    running.start("review", "cli", "review")
+    await_pages(running, print)
+    address, died = running.review_url, running.workers["review"]
+    died.kill()
+    died.wait()
+    restarted = running.restart_ended()
+    await_pages(running, print)
 
     assert (restarted, running.review_url) == (("review",), address)
 
 
-def test_nobody_is_invented_in_a_database_of_the_caller(database_url: str, redis_url: str) -> None:
+def test_nobody_is_invented_in_a_database_of_the_caller(running: Fleet, database_url: str) -> None:
     """A person with every role and a link for them belong in a database that ends with the demo only."""
-    with fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running:
-        asyncio.run(add_sample_reviews(running))
-        way = asyncio.run(new_review_access(running))
+    asyncio.run(add_sample_reviews(running))
+    way = asyncio.run(new_review_access(running))
     with psycopg.connect(database_url) as connection:
         people = connection.execute("SELECT login FROM people").fetchall()
 
@@ -91,15 +100,12 @@ def test_every_unusable_variable_is_named_before_anything_starts() -> None:
     assert all(name in str(caught.value) for name in outside)
 
 
-def test_a_cold_worker_starts_within_three_seconds_of_cpu(database_url: str, redis_url: str) -> None:
+def test_a_cold_worker_starts_within_three_seconds_of_cpu(running: Fleet, redis_url: str) -> None:
     """Until its first heartbeat; on a busy machine these seconds decide how soon lanes are taken over."""
-    with (
-        fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running,
-        Redis.from_url(redis_url) as redis,
-    ):
-        running.start_worker("cold")
-        process = psutil.Process(running.workers["cold"].pid)
+    running.start_worker("cold")
+    process = psutil.Process(running.workers["cold"].pid)
+    with Redis.from_url(redis_url) as redis:
         eventually(lambda: redis.keys("*:hb:*"), "the first heartbeat")
-        used = process.cpu_times()
+    used = process.cpu_times()
 
     assert used.user + used.system <= 3.0
