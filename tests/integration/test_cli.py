@@ -8,12 +8,10 @@ import io
 import json
 import signal
 import subprocess
-import threading
 import time
 import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -33,6 +31,7 @@ from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.support.auditing import assessed, reviewed, staged
 from tests.support.fleet_signs import sign_fleet
+from tests.support.http_server import http_server
 from tests.support.pools import in_pool
 from tests.support.running import OPEN, running
 from tests.support.samples import event
@@ -837,26 +836,11 @@ def test_servers_that_are_away_are_found(shell: Shell) -> None:
     assert "hunter2" not in ended.out + ended.err
 
 
-class Refusing(BaseHTTPRequestHandler):
-    """A provider that takes no key."""
-
-    def do_GET(self) -> None:
-        """401, as OpenAI says it."""
-        self.send_response(401)
-        self.send_header("content-length", "0")
-        self.end_headers()
-
-    def log_message(self, *_arguments: object) -> None:
-        """Nothing."""
-
-
 def test_a_key_that_is_refused_is_found(shell: Shell) -> None:
     """The provider says 401."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/v1"
+    with http_server(lambda _: (401, {}, b"")) as (address, _):
+        url = f"{address}/v1"
         fixes = failures(shell.run("doctor", env={"OPENAI_BASE_URL": url, "OPENROUTER_BASE_URL": url}))
-        server.shutdown()
 
     assert fixes["model endpoint"] == "set OPENROUTER_API_KEY to a key that the endpoint accepts"
     assert fixes["moderation endpoint"] == "set OPENAI_API_KEY to a key that the endpoint accepts"

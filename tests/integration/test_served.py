@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, TypeAlias
 from unittest.mock import patch
@@ -26,6 +22,7 @@ from db.people.records import Role
 from review.http.headers import HEADERS
 from review.http.visit import SESSION_COOKIE
 from tests.support.browser.serving import serving
+from tests.support.http_server import EMPTY, http_server
 from tests.support.reviewing import add_person, stored
 from tests.support.running import eventually
 from tests.support.terminal import Shell, shell_at
@@ -42,30 +39,6 @@ def owner(database_url: str) -> Iterator[Owner]:
     """The database's owner."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         yield connection
-
-
-@contextmanager
-def sentry() -> Iterator[tuple[str, list[bytes]]]:
-    """Something that takes what Sentry is sent: its DSN, and the bodies."""
-    bodies: list[bytes] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            bodies.append(gzip.decompress(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://key@127.0.0.1:{server.server_port}/1", bodies
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 def signed_in(url: str) -> dict[str, str]:
@@ -85,8 +58,8 @@ def test_a_fault_of_ours_is_a_page_of_ours(
     """With every header and without a trace; the exception is in the log and goes to Sentry."""
     cookie = signed_in(database_url)
     with (
-        sentry() as (dsn, bodies),
-        serving(database_url, redis_url, tmp_path / "log", SENTRY_DSN=dsn) as url,
+        http_server(lambda _: EMPTY) as (sentry, reports),
+        serving(database_url, redis_url, tmp_path / "log", SENTRY_DSN=f"http://key@{sentry[7:]}/1") as url,
     ):
         owner.execute(BREAK)
         try:
@@ -97,7 +70,7 @@ def test_a_fault_of_ours_is_a_page_of_ours(
         finally:
             owner.execute(REPAIR)
         assert [each.status_code for each in answers] == [500, 500]
-        eventually(lambda: len(bodies) > 1, "events at Sentry")
+        eventually(lambda: len(reports) > 1, "events at Sentry")
 
     wanted = HEADERS | {"Cache-Control": "no-store"}
     for answer in answers:
@@ -107,7 +80,7 @@ def test_a_fault_of_ours_is_a_page_of_ours(
     assert answers[1].json()["title"] == "Internal error"
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert any(line.get("exception") == "CheckViolation" and line["frames"] for line in lines)
-    assert all(b"CheckViolation" in body for body in bodies)
+    assert all(b"CheckViolation" in each.body for each in reports)
 
 
 def served(command: Shell, **environment: str) -> Callable[..., Any]:
