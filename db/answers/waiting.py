@@ -10,16 +10,16 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from db.answers.records import STANDS
+from db.answers.state import AnswerState
 from db.connection import Connection
 
 LISTED_FOR: Final = timedelta(days=30)
 """An escalation that was closed without a standing answer is listed for so long."""
-PAGE: Final = f"""
+PAGE: Final = """
         AND (%(accounts)s::text[] IS NULL OR w.user_id = ANY(%(accounts)s))
-        AND (%(after)s::timestamptz IS NULL OR ({{since}}, w.decision_id) > (%(after)s, %(after_id)s))
-        AND NOT EXISTS (SELECT FROM answers a WHERE a.decision_id = w.decision_id AND {STANDS})
-    ORDER BY {{since}}, w.decision_id LIMIT %(limit)s
+        AND (%(after)s::timestamptz IS NULL OR ({since}, w.decision_id) > (%(after)s, %(after_id)s))
+        AND NOT EXISTS (SELECT FROM answered_decisions a WHERE a.decision_id = w.decision_id)
+    ORDER BY {since}, w.decision_id LIMIT %(limit)s
 """
 """The rest of each statement: its first unanswered rows in the order of its index, not all of them."""
 ESCALATED: Final = """
@@ -31,9 +31,9 @@ OPEN: Final = f"{ESCALATED} WHERE closed_at IS NULL {PAGE.format(since='opened_a
 LEFT_UNANSWERED: Final = f"""{ESCALATED}
     WHERE closed_at IS NOT NULL AND cause IN ('idle', 'answered') AND opened_at > %(listed_from)s
         AND NOT EXISTS (
-            SELECT FROM answers a
+            SELECT FROM answered_decisions a
             WHERE a.user_id = w.user_id AND a.conversation_id = w.conversation_id
-                AND a.created_at >= w.opened_at AND a.text IS NOT NULL AND {STANDS})
+                AND a.answered_at >= w.opened_at AND a.state <> '{AnswerState.DISMISSED}')
         AND NOT EXISTS (
             SELECT FROM ai_decisions d
             WHERE d.user_id = w.user_id AND d.conversation_id = w.conversation_id

@@ -237,15 +237,16 @@ def lease_end(now: datetime, lease_s: int) -> datetime:
 
 
 async def with_hidden_reviews(connection: Connection, filters: Filters, person_id: UUID) -> Filters:
-    """The filters for one person: decisions that the person holds in a queue count as not reviewed.
+    """The filters for one person: decisions that the person holds count as neither reviewed nor answered.
 
     A decision that is left out instead would be missing under every review state, which discloses as much.
     """
-    if filters.review is None:
+    if filters.review is None and filters.answered is None:
         return filters
     return hiding(filters, await hidden_decisions(connection, person_id))
 
 
 def hiding(filters: Filters, hidden: Collection[UUID]) -> Filters:
     """The same with decisions that are known to be hidden from the person."""
-    return filters if filters.review is None else replace(filters, hidden=tuple(sorted(hidden)))
+    unaffected = filters.review is None and filters.answered is None
+    return filters if unaffected else replace(filters, hidden=tuple(sorted(hidden)))

@@ -130,8 +130,8 @@ async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -
         subject, values = await _load_frame(visit, connection, read, revealed=action is LoggedAction.REVEAL)
         wanted = wanted_panels(subject)
         loaded = await load_named_panels(connection, subject, wanted) if whole else {}
-        answering = values["answering"]
-        drafts = {"drafts": len(answering.held.texts)} if answering and answering.held.texts else {}
+        texts = values["answering"].held.texts
+        drafts = {"drafts": len(texts)} if texts else {}
         _due(subject)  # the panels that follow need no line of their own
         await _log(connection, action, subject, drafts | log_detail(loaded))
     return {
@@ -160,7 +160,7 @@ async def _load_frame(
                 connection,
                 row,
                 visit.now,
-                may_read=subject.may_review and subject.shown,
+                may_read=subject.may_review and not subject.cover,
                 passage_ids=[each.passage_id for each in snapshot.passages],
             )
         )
@@ -187,7 +187,7 @@ async def _load_frame(
         "record": record,
         "panel": review_panel(visit, read, found),
         "view": view,
-        "answering": None if read.hidden else answer_panel(visit, row, answering.result()),
+        "answering": answer_panel(visit, row, answering.result(), blind=read.hidden),
         "passages": answering.result().passages,
         "bars": measure_bars(snapshot.assessment, view.confidence, view.moderation),
         "grounds": None if view.cover else decision_grounds(record, draft),

@@ -106,7 +106,7 @@ async def _show_again(
 ) -> Response:
     """The page with what was not sent and why; its id is kept where the outcome of the first form counts."""
     values = await page.load_page(visit, LoggedAction.REVEAL)
-    if values["answering"] is None:
+    if values["answering"].blind:
         raise Refused(status, "Not sent", problem)
     panel = replace(values["answering"], typed=visit.field("text"), problem=f"{_('Not sent.')} {problem}")
     if given is not None:

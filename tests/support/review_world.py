@@ -174,6 +174,7 @@ class World:
             id=uuid7(),
             scope="chat",
             decision_id=made.decision_id,
+            decision_at=made.decided_at,
             outcome="edited",
             text=text("answer"),
             draft=text("draft beside the answer"),
