@@ -24,7 +24,7 @@ from review.decision.list_position import list_position
 from review.decision.measure_bars import measure_bars
 from review.decision.panels import PANELS, PanelSubject, load_named_panels, log_detail, rounds, wanted_panels
 from review.decision.review_form import ReviewDraft
-from review.decision.review_panel import ReviewReads, finished_queue, list_query, review_panel
+from review.decision.review_panel import ReviewReads, list_query, review_panel
 from review.decision.view import build_view, decision_record
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -152,7 +152,11 @@ async def _load_frame(
     subject = replace(subject, cover=()) if revealed else subject
     async with round_of_reads(connection) as reads:
         reviews = reads.read(rulings.reviews_and_own(connection, row["id"], person_id, visit.now))
-        claims = reads.read(queue_items.load_claims(connection, row["id"], person_id, visit.now))
+        claims = reads.read(
+            queue_items.load_claims(
+                connection, row["id"], person_id, visit.now, accounts=visit.accounts(Right.REVIEW)
+            )
+        )
         exchange = reads.read(exchanges.load_exchange_lines(connection, read.subject, visit.now))
         settings = reads.read(settings_snapshot.settings_of_decision(connection, row, snapshot))
         answering = reads.read(
@@ -164,7 +168,6 @@ async def _load_frame(
                 passage_ids=[each.passage_id for each in snapshot.passages],
             )
         )
-        finished = reads.read(finished_queue(visit, connection))
     place, lines = exchange.result()
     record = decision_record(
         read,
@@ -180,7 +183,6 @@ async def _load_frame(
         undoable=reviews.result()[1],
         claims=claims.result(),
         place=place,
-        finished=finished.result(),
     )
     draft = assessed_draft(read, answering.result().held, answering.result().passages)
     return subject, _shared(subject) | {

@@ -53,7 +53,7 @@
 
   function choose(number) {
     const choice = all("#review-form input[name=ruling]")[number - 1];
-    if (!choice) return;
+    if (!shown(choice)) return;
     choice.checked = true;
     choice.dispatchEvent(new Event("change", { bubbles: true }));
     choice.focus({ preventScroll: true });
@@ -88,7 +88,8 @@
   function submit() {
     const form = document.activeElement?.closest?.("form") || one("#review-form");
     const target = form?.matches("[method=post]") ? form : one("#review-form");
-    target?.requestSubmit();
+    // with its button, which may say what is done
+    target?.requestSubmit(one("button:not([type=button]):not([hidden])", target));
   }
 
   function press(id) {

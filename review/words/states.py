@@ -91,9 +91,8 @@ REVIEW_STATES: Final[Mapping[str, str]] = {
     "disputed": mark("disputed"),
 }
 """What reviewers said of a decision; total over ``db.audit.filters.ReviewFilter``."""
-TO_APPROVE: Final = mark("Replies to approve")
 FIRST_QUEUES: Final = frozenset(
-    {mark("Escalations"), mark("Second readings"), mark("Silent ignores, a sample"), TO_APPROVE}
+    {mark("Handoffs to check"), mark("Second readings"), mark("Silent ignores, a sample")}
 )
 """Names that Hushgate gives to queues; people give all others."""
 

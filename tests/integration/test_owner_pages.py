@@ -73,8 +73,8 @@ def test_an_owner_starts_at_the_home_of_the_account(owner: Visitor) -> None:
     assert (first.status_code, first.headers["location"]) == (303, f"/accounts/{SHOP}/home")
     assert page.status_code == 200
     assert "some topic" in page.text
-    assert "Stopped by your rules or by moderation" in page.text
-    assert "FLAGGED_RULE</a>" not in page.text
+    assert "The AI was not sure enough of its answer" in page.text
+    assert "NO_EVIDENCE</a>" not in page.text
 
 
 def test_people_with_more_roles_start_at_the_start_page(
