@@ -35,7 +35,11 @@ ESCALATED: Final = """
 """
 OPEN: Final = f"{ESCALATED} WHERE closed_at IS NULL {PAGE.format(since='opened_at')}"
 LEFT_UNANSWERED: Final = f"""{ESCALATED}
-    WHERE closed_at IS NOT NULL AND cause IN ('idle', 'answered') AND opened_at > %(listed_from)s
+    WHERE closed_at IS NOT NULL AND opened_at > %(listed_from)s
+        AND (cause IN ('idle', 'answered') OR cause = 'reviewed' AND EXISTS (
+            SELECT FROM decision_reviews r
+            WHERE r.decision_id = w.decision_id AND r.ruling = 'overturn' AND r.corrected_decision = 'respond'
+                AND NOT EXISTS (SELECT FROM decision_reviews later WHERE later.withdraws = r.id)))
         AND NOT EXISTS (
             SELECT FROM answered_decisions a
             WHERE a.user_id = w.user_id AND a.conversation_id = w.conversation_id
@@ -48,7 +52,8 @@ LEFT_UNANSWERED: Final = f"""{ESCALATED}
                     OR d.reason_code = 'MESSAGE_DELETED' AND d.message_id = w.message_id))
         {PAGE.format(since="opened_at")}
 """
-"""Closed escalations without an answer that stands: idle, or its answer was cancelled or taken back.
+"""Closed escalations without an answer that stands: idle, its answer was cancelled or taken back, or a
+reviewer said that the AI should have answered.
 
 A person's later text in the conversation answers them as well.
 """

@@ -39,6 +39,8 @@ NOTHING_LOADED: Final[dict[str, Any]] = {
     "features": Panel(),
 }
 """Values of panels that a page shows without, or before, their load."""
+REVEALING: Final = (LoggedAction.REVEAL, LoggedAction.DOWNLOAD)
+"""Readings for which the person asked for the covered texts."""
 NOT_FOUND: Final = Refused(
     404,
     "No such decision",
@@ -127,7 +129,7 @@ async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -
     """
     async with visit.store.single() as connection:
         read = await read_decision_of_path(visit, connection)
-        subject, values = await _load_frame(visit, connection, read, revealed=action is LoggedAction.REVEAL)
+        subject, values = await _load_frame(visit, connection, read, revealed=action in REVEALING)
         wanted = wanted_panels(subject)
         loaded = await load_named_panels(connection, subject, wanted) if whole else {}
         texts = values["answering"].held.texts

@@ -194,7 +194,7 @@ def build_view(record: DecisionRecord) -> DecisionView:
 
 def _shown_texts(record: DecisionRecord) -> ShownTexts:
     snapshot, draft = record.snapshot, stopped_draft(record)
-    message, complete = _message(record)
+    message, complete = whole_message(record)
     return ShownTexts(
         message=highlighted_html(message, finding_spans(snapshot, reply=False)),
         complete=complete,
@@ -204,7 +204,7 @@ def _shown_texts(record: DecisionRecord) -> ShownTexts:
     )
 
 
-def _message(record: DecisionRecord) -> tuple[str, bool]:
+def whole_message(record: DecisionRecord) -> tuple[str, bool]:
     """The message as far as this person may see it, and whether it is complete."""
     stored: str = record.row["message_text"]
     if len(stored) < STORED_CHARS:

@@ -188,6 +188,24 @@
     strip.scrollLeft = tab.offsetLeft - strip.offsetLeft - (strip.clientWidth - tab.offsetWidth) / 2;
   }
 
+  // --- a field that another choice of its form requires, such as data-required-with="outcome=restored"
+
+  function require() {
+    for (const field of all("[data-required-with]")) {
+      const [name, value] = field.dataset.requiredWith.split("=");
+      field.required = Boolean(one(`[name="${name}"][value="${value}"]:checked`, field.form));
+    }
+  }
+  document.addEventListener("change", require);
+  require();
+
+  // --- a calendar beside a field of time
+
+  for (const calendar of all("[data-calendar]")) {
+    calendar.hidden = false;
+    calendar.addEventListener("change", () => { one("input[name]", calendar.parentElement).value = calendar.value; });
+  }
+
   // --- URLs of filtered lists, without empty fields
 
   for (const form of all("form[method=get]")) {

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from datetime import UTC, datetime
+from html import unescape
 from typing import Any, Final
 
 import orjson
@@ -22,7 +23,7 @@ from review.words.states import ANSWER_STATES
 from tests.integration import test_answers
 from tests.integration.test_answers import QUESTION, Desk, answer, form_of
 from tests.integration.test_review_attacks import hand_queue
-from tests.support.reviewing import Visitor
+from tests.support.reviewing import Visitor, add_person
 
 desk = test_answers.desk
 BADGES: Final = {each: f">{text}</span>" for each, text in ANSWER_STATES.items()}
@@ -50,6 +51,7 @@ def answered(desk: Desk, lead: Visitor, state: AnswerState) -> tuple[dict[str, A
     return row, sent.get(state, FORMS[state].get("text"))
 
 
+PRE: Final = re.compile(r"<pre>(.*)</pre>", re.DOTALL)
 FIGURE: Final = re.compile(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>")
 
 
@@ -168,6 +170,46 @@ def export(lead: Visitor, user_id: str) -> Response:
         if response.status_code == 200:
             return response
     raise AssertionError(response.text)
+
+
+def test_a_case_file_has_everything_of_a_decision(desk: Desk, lead: Visitor) -> None:
+    """Message, draft, quotes, settings, reviews with notes and the answer; logged as a download."""
+    row, sent = answered(desk, lead, AnswerState.EDITED)
+    review = {"seen": "", "ruling": "agree", "note": "Right to <ask>."}
+    assert lead.post(f"/decisions/{row['id']}/review", **review).status_code == 303
+    held = desk.engine.row("SELECT text FROM held_drafts WHERE decision_id = %s", row["id"])
+    viewer = desk.person(Role.VIEWER)
+    found, seen = (each.get(f"/decisions/{row['id']}/case") for each in (lead, viewer))
+    case, limited = (orjson.loads(unescape(PRE.findall(each.text)[0])) for each in (found, seen))
+    logged = desk.engine.rows(
+        "SELECT count(*) AS lines FROM access_log WHERE decision_id = %s AND action = 'download'", row["id"]
+    )
+
+    assert held is not None
+    assert found.headers["content-disposition"] == f'attachment; filename="case-{row["id"]}.html"'
+    assert "Right to &lt;ask&gt;." in found.text
+    assert (case["outcome"]["answered"], case["answers"][0]["text"]) == ("edited", sent)
+    assert case["message"]["text"] == QUESTION
+    assert [each["text"] for each in case["drafts"]] == [held["text"]]
+    assert [each["note"] for each in case["reviews"]] == ["Right to <ask>."]
+    assert case["settings"]["used"]["version"] == row["snapshot_json"]["rules_version"]
+    assert case["snapshot"]["assessment"]["sentences"]
+    assert limited["drafts"] == []
+    assert limited["answers"][0]["text"] == sent
+    assert logged == [{"lines": 2}]
+
+
+def test_a_case_file_waits_for_a_blind_review(desk: Desk, lead: Visitor) -> None:
+    """It has what others said; and it is for people who may see the decision."""
+    row, second = desk.escalated(), desk.person(Role.REVIEWER)
+    queue = hand_queue(desk.engine.url, f"case {row['id']}", {row["id"]: row["created_at"]})
+    second.get("/queues")
+    second.post(f"/queues/{queue}/next")
+    stranger = desk.visitor()
+    stranger.sign_in(add_person(desk.engine.url, Role.VIEWER, account="elsewhere"))
+    path = f"/decisions/{row['id']}/case"
+
+    assert [each.get(path).status_code for each in (second, stranger, lead)] == [409, 404, 200]
 
 
 def test_every_outcome_has_a_state(desk: Desk) -> None:

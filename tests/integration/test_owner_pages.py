@@ -30,8 +30,8 @@ FIELDS = {
 
 
 @pytest.fixture(scope="module")
-def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
-    """A running site without a moderator."""
+def visitor(database_url: str, world: World) -> Iterator[Callable[[], Visitor]]:
+    """A running site without a moderator, which counts the decisions of the world."""
     with site(database_url, OPENAI_MODERATION_ENABLED="false") as made:
         yield made
 
@@ -166,7 +166,7 @@ def test_one_word_becomes_a_rule_after_its_effect_was_shown(database_url: str, o
     owner.post(path, word="two  words")
     after = in_force(database_url)
 
-    assert "It would have stopped 1 of the last 2 messages." in shown.text
+    assert "It would have stopped 1 of the last 3 messages." in shown.text
     assert done.status_code == 303
     assert "question" in after.flagged_keywords
     assert "two words" in after.flagged_phrases
