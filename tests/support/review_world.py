@@ -545,7 +545,14 @@ def version(world: World, _: UUID) -> int:
         escalation_actions=Jsonb({world.text("action key"): "silence"}),
         escalation_queues=Jsonb({world.text("queue key"): world.text("queue")}),
         time_zone=world.text("time zone"),
-        business_hours=Jsonb({world.text("weekday"): world.text("hours")}),
+        business_hours=Jsonb({"mon": world.text("hours")}),
+        moderation_thresholds=Jsonb({world.text("own category"): 0.5}),
+        assessment_policy=Jsonb(
+            {
+                "fallbacks": {world.text("policy language"): world.text("policy fallback")},
+                "retry_with": {"below": 0.1, "prompt": world.text("second prompt")},
+            }
+        ),
         holidays=[world.text("holiday")],
         appeals_enabled=True,
         statements_enabled=True,
@@ -995,6 +1002,7 @@ SAMPLES: Final = OF_ACCOUNT | OWN | SHARED
 QUERIES: Final = {
     "compare": "?from=1&to=1",
     "go": "?q=hostile",
+    "settings": "?level=all",
     "statements": "?since=2026-01-01&until=2026-01-31",
     "statements_file": "?since=2026-01-01&until=2026-01-31&format=csv",
 }
