@@ -105,7 +105,7 @@ class PagePieces:
     Attributes:
         pieces: in the order of painting.
         rules: the lines of the page.
-        unseen: texts that nobody sees.
+        unseen: texts that a reader does not see.
         aside: texts in another direction, such as watermarks.
     """
 
