@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
-from trials.pure.evaluation.items import Expected, GoldenContent, GoldenItem, GoldenLabel, GoldenRejected
+from trials.pure.evaluation.items import (
+    Expected,
+    GoldenContent,
+    GoldenItem,
+    GoldenLabel,
+    GoldenRejected,
+    GoldenSource,
+    NewItem,
+)
 from worker.errors import PayloadRejected
 from worker.model import Event, Message, MessageRole, Passage
 from worker.payload import ID_CHARS, Arrival, expectation, got_value, no_json, parse
@@ -77,16 +84,7 @@ class GoldenRow(BaseModel):
     metadata: JsonValue = Field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedRow:
-    """A line that can be an item."""
-
-    row_id: str
-    label: GoldenLabel
-    content: GoldenContent
-
-
-def imported_row(line: bytes, user_id: str, now: datetime) -> ImportedRow:
+def imported_row(line: bytes, user_id: str, now: datetime) -> NewItem:
     """The item of a line; without an id it is named by a hash of the line, without a time it is of ``now``.
 
     Conversation, message and author without an id are named as the row.
@@ -116,7 +114,7 @@ def imported_row(line: bytes, user_id: str, now: datetime) -> ImportedRow:
         reply=row.reply,
     )
     label = GoldenLabel(expected=row.expected, reason=row.reason, labelled_by=row.labelled_by)
-    return ImportedRow(row_id=row_id, label=label, content=content)
+    return NewItem(row_id=row_id, source=GoldenSource.IMPORT, label=label, content=content, recorded_at=now)
 
 
 def row_json(item: GoldenItem) -> dict[str, Any]:
