@@ -15,7 +15,6 @@ from worker.errors import RejectedError
 from worker.model import Event, Message, Passage
 from worker.stored_json import read_object
 
-
 NOT_STORED: Final = UUID(int=0)
 """The id of an item that is to be added."""
 
