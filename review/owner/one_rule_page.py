@@ -16,7 +16,7 @@ from review.accounts.rule_trial import RECENT, Trial
 from review.accounts.stored_versions import require_known_account, store_change, version_in_force
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from review.words.problems import problem_wording
+from review.typed.problems import problem_wording
 from worker.account_settings import AccountRejected, changed
 from worker.model import Account
 from worker.rules import ProblemLevel
