@@ -50,10 +50,8 @@ SAMPLES: Final[Mapping[frozenset[str], str]] = {
     frozenset({"account", "candidate_id"}): f"""
         SELECT user_id AS account, id AS candidate_id FROM candidates
         WHERE withdrawn_at IS NULL AND {IN} ORDER BY id LIMIT %(most)s""",
-    frozenset({"account", "rollout_id"}): f"""
-        SELECT user_id AS account, id AS rollout_id FROM rollouts WHERE {IN} ORDER BY id LIMIT %(most)s""",
-    frozenset({"account", "backtest_id"}): f"""
-        SELECT user_id AS account, id AS backtest_id FROM backtests WHERE {IN} ORDER BY id LIMIT %(most)s""",
+    frozenset({"account", "trial_id"}): f"""
+        SELECT user_id AS account, id AS trial_id FROM trials WHERE {IN} ORDER BY id LIMIT %(most)s""",
     frozenset({"account", "set_id"}): f"""
         SELECT user_id AS account, id AS set_id FROM golden_sets WHERE {IN} ORDER BY id LIMIT %(most)s""",
     frozenset(

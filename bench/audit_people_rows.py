@@ -38,17 +38,17 @@ INSERT INTO candidates (id, user_id, base_version, changes, note, source, create
     SELECT uuidv7(interval '-3 days'), 'account-' || account, 5, '{"flagged_keywords": ["lamp"]}', 'a try',
         'person', 'bench'
     FROM generate_series(0, 199) AS account;
-INSERT INTO rollouts (id, user_id, candidate_id, base_version, share, bounds, least, metric, planned,
-        stepped_at)
-    SELECT uuidv7(interval '-3 days'), user_id, id, base_version, 0.5, '{"blocks <= 0.2"}', 100, 'blocks',
-        500, now() - interval '3 days'
+INSERT INTO trials (id, user_id, kind, candidate_id, base_version, changes, share, plan, stepped_at)
+    SELECT uuidv7(interval '-3 days'), user_id, 'rollout', id, base_version, changes, 0.5,
+        '{"bounds": ["blocks<=0.2"], "least": 100, "metric": "blocks", "planned": 500}',
+        now() - interval '3 days'
     FROM candidates WHERE created_by = 'bench';
-INSERT INTO backtests (id, user_id, base_version, changes, since, until, total, done, counts, examples,
-        created_by, created_at, finished_at)
-    SELECT uuidv7(interval '-3 days'), user_id, 5, '{"flagged_keywords": ["lamp"]}', now() - interval '1 day',
-        now(), 1000, 1000, '{"unchanged": 992, "newly_stopped": 8}',
+INSERT INTO trials (id, user_id, kind, state, base_version, changes, since, until, plan, done, counts,
+        examples)
+    SELECT uuidv7(interval '-3 days'), user_id, 'backtest', 'finished', 5, '{"flagged_keywords": ["lamp"]}',
+        now() - interval '1 day', now(), '{"total": 1000}', 1000, '{"unchanged": 992, "newly_stopped": 8}',
         jsonb_agg(jsonb_build_object('decision_id', id, 'group', 'newly_stopped', 'before', 'REPLIED',
-            'after', 'FLAGGED_RULE')), 'bench', now(), now()
+            'after', 'FLAGGED_RULE'))
     FROM (SELECT user_id, id, row_number() OVER (PARTITION BY user_id ORDER BY id DESC) AS place
           FROM ai_decisions WHERE created_at > now() - interval '1 day') AS newest
     WHERE place <= 8 GROUP BY user_id;

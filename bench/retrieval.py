@@ -148,7 +148,7 @@ async def _fill(
             vectors = await model.embed(texts, model="hash", dimensions=stored.dimensions)
             embedded = storage.Embedded(embedder=stored, vectors=vectors)
             await storage.store_document(
-                source, upload, title=f"Document {number}", chunks=cut, embedded=embedded
+                source, upload, b"", title=f"Document {number}", chunks=cut, embedded=embedded
             )
 
 

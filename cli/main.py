@@ -30,7 +30,7 @@ EPILOG: Final = "Exit codes, the same for every command:\n\n" + "\n".join(
 
 COMMANDS: Final = {
     "demo": "cli.demo.run:demo",
-    "up": "cli.demo.run:up",
+    "up": "cli.demo.up:up",
     "publish": "cli.events.publish:publish",
     "explain": "cli.events.explain:explain",
     "decisions": "cli.decisions.commands:app",

@@ -37,6 +37,23 @@ def settings_of(kind: type[Known]) -> Known:
         raise ConfigurationError(f"{error}\n(hushgate config example prints every variable)") from None
 
 
+def require_settings(*kinds: type[Environment]) -> None:
+    """Return when every class can be read; all problems are reported together.
+
+    Raises:
+        ConfigurationError: a variable is missing or wrong.
+    """
+    lines: dict[str, None] = {}
+    for kind in kinds:
+        try:
+            settings_of(kind)
+        except ConfigurationError as error:
+            *problems, hint = str(error).splitlines()
+            lines |= dict.fromkeys(problems)
+    if lines:
+        raise ConfigurationError("\n".join((*lines, hint)))
+
+
 def database_url() -> str:
     """DATABASE_URL of this shell; a command that asks for it needs no other variable."""
     return settings_of(DatabaseSettings).database_url.get_secret_value()

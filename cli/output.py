@@ -76,7 +76,7 @@ def cell(value: object) -> Text:
     if isinstance(value, bool):
         return Text("yes" if value else "no")
     if isinstance(value, float):
-        return Text(f"{value:.3g}")
+        return Text(f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}")
     if isinstance(value, datetime):
         return Text(value.strftime("%m-%d %H:%M:%S"))
     text = printable(str(value))

@@ -25,6 +25,6 @@ FEATURE: Final = Feature(
     groups="trials.commands:GROUPS",
     on_settings="trials.store.rollouts:END",
     arms="trials.store.rollouts:running_rollouts",
-    fleet_figures="trials.store.returned:fleet_figures",
+    fleet_figures="trials.store.trials:fleet_figures",
 )
 SQL: Final = Path(__file__).parent / "sql"

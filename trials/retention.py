@@ -11,12 +11,7 @@ RETENTION: Final = (
     with_audit("golden_set_items", "sealed; with the audit, by the time of the decision or import"),
     other("learning_suggestions", "the review server, when it computes them again after a day"),
     for_ever("candidates", "settings that a person or a proposal wanted; as ai_rules"),
-    for_ever("backtests", "counts and ids of decisions, without texts"),
     for_ever("golden_sets", "names of sets of labelled messages; leads remove them with their items"),
-    for_ever("golden_runs", "figures of evaluations without texts; with their set"),
-    for_ever("rollouts", "when a candidate decided a share of conversations; as ai_rules"),
-    for_ever(
-        "shadows", "which candidate ran beside the live settings, who started it, and counts; as ai_rules"
-    ),
-    for_ever("rollout_steps", "who took which step of a rollout, and why; as ai_rules"),
+    for_ever("trials", "which settings were tried, counts and ids of decisions, without texts; as ai_rules"),
+    for_ever("trial_steps", "who took which step of a trial, and why; as ai_rules"),
 )

@@ -1,4 +1,4 @@
-"""The tables of trials: candidates, backtests, rollouts, shadows, golden sets, suggestions."""
+"""The tables of trials: candidates, golden sets, trials with their steps and findings, suggestions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,21 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
 
-from db.columns import EMPTY_OBJECT, NOW, ZERO, Timestamp, index, key, required, required_texts, table
+from db.columns import (
+    EMPTY_JSON_LIST,
+    EMPTY_OBJECT,
+    NOW,
+    ZERO,
+    Timestamp,
+    index,
+    key,
+    required,
+    required_texts,
+    table,
+)
+
+FIRST_ID: Final = sa.text("'00000000-0000-0000-0000-000000000000'::uuid")
+"""Before every decision of a moment."""
 
 candidates: Final = table(
     "candidates",
@@ -24,96 +38,6 @@ candidates: Final = table(
     sa.CheckConstraint("source IN ('person', 'calibration', 'suggestion')", name="source_known"),
     sa.CheckConstraint("jsonb_typeof(changes) = 'object' AND changes <> '{}'", name="changes_are_some"),
     index("ix_candidates_account", "user_id", "id"),
-)
-
-backtests: Final = table(
-    "backtests",
-    "decisions made again with changed settings",
-    key("id", sa.Uuid, comment="UUIDv7"),
-    required("user_id", sa.Text, comment="the account"),
-    required("base_version", sa.Integer, comment="of ai_rules"),
-    required("changes", JSONB, comment="setting -> value"),
-    required("since", Timestamp),
-    required("until", Timestamp),
-    required("total", sa.Integer, comment="decisions in the range"),
-    required("done", sa.Integer, server_default=ZERO),
-    sa.Column("position", sa.Uuid, comment="the last decision that was counted"),
-    required("counts", JSONB, server_default=EMPTY_OBJECT),
-    required(
-        "examples", JSONB, server_default=sa.text("'[]'::jsonb"), comment="ids and reasons, without texts"
-    ),
-    required("created_by", sa.Text, comment="login at that time"),
-    required("created_at", Timestamp),
-    sa.Column("finished_at", Timestamp),
-    index("ix_backtests_account", "user_id", "id"),
-)
-
-rollouts: Final = table(
-    "rollouts",
-    "candidates that decide a share of an account's conversations",
-    key("id", sa.Uuid, comment="UUIDv7"),
-    required("user_id", sa.Text, comment="the account"),
-    required("candidate_id", sa.ForeignKey("candidates.id", ondelete="CASCADE")),
-    required("base_version", sa.Integer, comment="of ai_rules; with any other in force nothing is tried"),
-    required("share", DOUBLE_PRECISION, comment="0..1 of the conversations"),
-    required("state", sa.Text, server_default="running", comment="running, returned or finished"),
-    required("bounds", sa.ARRAY(sa.Text), comment="as trials.pure.rollouts.bounds reads them"),
-    required("least", sa.Integer, comment="decisions before a bound is tested"),
-    required("metric", sa.Text, comment="what is compared, declared at the start"),
-    required("planned", sa.Integer, comment="conversations at which the interval is narrowest"),
-    required("stepped_at", Timestamp, comment="of the last step; figures are since then"),
-    sa.CheckConstraint("share > 0 AND share <= 1", name="share_range"),
-    sa.CheckConstraint("state IN ('running', 'returned', 'finished')", name="state_known"),
-    index("ix_rollouts_account", "user_id", "id"),
-    index("ix_rollouts_running", "user_id", unique=True, where="state = 'running'"),
-)
-
-rollout_steps: Final = table(
-    "rollout_steps",
-    "what was done with a rollout, append-only",
-    key("id", sa.BigInteger, sa.Identity()),
-    required("rollout_id", sa.ForeignKey("rollouts.id")),
-    required("kind", sa.Text, comment="start, share, return or finish"),
-    required("share", DOUBLE_PRECISION, comment="0..1, from then on"),
-    *required_texts("made_by", "reason"),
-    required("automatic", sa.Boolean, server_default=sa.false(), comment="a worker took it"),
-    required("made_at", Timestamp, server_default=NOW),
-    sa.Column("version", sa.Integer, comment="of ai_rules that the step stored, or that ended the rollout"),
-    sa.Column(
-        "figures",
-        JSONB,
-        comment="of both arms before the step, see trials.pure.rollouts.bounds; null: not measured",
-    ),
-    sa.CheckConstraint("kind IN ('start', 'share', 'return', 'finish')", name="kind_known"),
-    index("ix_rollout_steps_rollout", "rollout_id", "id"),
-)
-
-shadows: Final = table(
-    "shadows",
-    "candidates that decide every new event of an account again, without acting",
-    key("id", sa.Uuid, comment="UUIDv7"),
-    required("user_id", sa.Text, comment="the account"),
-    required("candidate_id", sa.ForeignKey("candidates.id", ondelete="CASCADE")),
-    required("state", sa.Text, server_default="running", comment="running, stopped or failed"),
-    required("started_by", sa.Text, comment="login at that time"),
-    required("reason", sa.Text, comment="why it was started"),
-    required("started_at", Timestamp),
-    required("usd_a_day", DOUBLE_PRECISION, comment="for new answers; 0: nothing is asked"),
-    required("reached_at", Timestamp, comment="time of the last decision that was looked at"),
-    required("reached_id", sa.Uuid, comment="its id"),
-    required("counts", JSONB, server_default=EMPTY_OBJECT, comment="group -> decisions"),
-    required("day", sa.Date, comment="UTC, of the two figures that follow"),
-    required("day_decisions", sa.Integer, server_default=ZERO),
-    required("day_usd", DOUBLE_PRECISION, server_default=ZERO),
-    required("usd", DOUBLE_PRECISION, server_default=ZERO, comment="spent since the start"),
-    sa.Column("ended_at", Timestamp),
-    sa.Column("ended_by", sa.Text, comment="login, or hushgate when it was switched off"),
-    sa.Column("ended_why", sa.Text),
-    sa.CheckConstraint("state IN ('running', 'stopped', 'failed')", name="state_known"),
-    sa.CheckConstraint("(state = 'running') = (ended_at IS NULL)", name="end_known"),
-    sa.CheckConstraint("usd_a_day >= 0", name="budget_range"),
-    index("ix_shadows_account", "user_id", "id"),
-    index("ix_shadows_running", "candidate_id", unique=True, where="state = 'running'"),
 )
 
 shadow_results: Final = table(
@@ -173,17 +97,71 @@ golden_set_items: Final = table(
     index("ix_golden_set_items_conversation", "user_id", "conversation_id"),
 )
 
-golden_runs: Final = table(
-    "golden_runs",
-    "results of evaluations, without texts: append-only",
+trials: Final = table(
+    "trials",
+    "changed settings that are tried, and what came of it",
     key("id", sa.Uuid, comment="UUIDv7"),
-    required("set_id", sa.ForeignKey("golden_sets.id", ondelete="CASCADE")),
-    required("set_version", sa.Integer),
     required("user_id", sa.Text, comment="the account"),
-    required("arms", JSONB, comment="a list of settings, model and figures"),
-    required("made_by", sa.Text, comment="login at that time"),
-    required("made_at", Timestamp),
-    index("ix_golden_runs_set", "set_id", "id"),
+    required("kind", sa.Text, comment="backtest, evaluation, shadow or rollout"),
+    required("state", sa.Text, server_default="running", comment="as trials.pure.trial.TrialState"),
+    sa.Column("candidate_id", sa.ForeignKey("candidates.id", ondelete="CASCADE"), comment="null: typed"),
+    required("base_version", sa.Integer, comment="of ai_rules, which the changes were made from"),
+    required("changes", JSONB, comment="setting -> value"),
+    sa.Column("set_id", sa.ForeignKey("golden_sets.id", ondelete="CASCADE"), comment="of an evaluation"),
+    sa.Column("since", Timestamp, comment="decisions of a backtest from then on"),
+    sa.Column("until", Timestamp, comment="and before then; null: every new decision"),
+    required("reached_at", Timestamp, server_default=NOW, comment="time of the last seen decision"),
+    required("reached_id", sa.Uuid, server_default=FIRST_ID, comment="its id"),
+    sa.Column("share", DOUBLE_PRECISION, comment="0..1 of the conversations that a rollout decides"),
+    required(
+        "usd_a_day", DOUBLE_PRECISION, server_default=ZERO, comment="for new answers; 0: nothing is asked"
+    ),
+    required("plan", JSONB, server_default=EMPTY_OBJECT, comment="what a kind declares further at its start"),
+    required("started_at", Timestamp, server_default=NOW),
+    required("stepped_at", Timestamp, server_default=NOW, comment="of the last step, or of the end"),
+    required("done", sa.Integer, server_default=ZERO, comment="decisions that were looked at"),
+    required("counts", JSONB, server_default=EMPTY_OBJECT, comment="group -> decisions, and more figures"),
+    required("examples", JSONB, server_default=EMPTY_JSON_LIST, comment="ids and reasons, without texts"),
+    sa.Column("arms", JSONB, comment="of an evaluation: settings, model and figures, without texts"),
+    sa.Column("day", sa.Date, comment="UTC, of the two figures that follow"),
+    required("day_decisions", sa.Integer, server_default=ZERO),
+    required("day_usd", DOUBLE_PRECISION, server_default=ZERO),
+    required("usd", DOUBLE_PRECISION, server_default=ZERO, comment="spent since the start"),
+    sa.CheckConstraint("kind IN ('backtest', 'evaluation', 'shadow', 'rollout')", name="kind_known"),
+    sa.CheckConstraint(
+        "state IN ('running', 'finished', 'returned', 'stopped', 'failed')", name="state_known"
+    ),
+    sa.CheckConstraint("(kind = 'rollout') = (share IS NOT NULL)", name="share_of_rollouts"),
+    sa.CheckConstraint("share > 0 AND share <= 1", name="share_range"),
+    sa.CheckConstraint("usd_a_day >= 0", name="budget_range"),
+    sa.CheckConstraint("(kind = 'evaluation') = (set_id IS NOT NULL)", name="set_of_evaluations"),
+    sa.CheckConstraint(
+        "kind IN ('backtest', 'evaluation') OR candidate_id IS NOT NULL", name="candidate_known"
+    ),
+    index("ix_trials_account", "user_id", "kind", "id"),
+    index("ix_trials_set", "set_id", "id", where="set_id IS NOT NULL"),
+    index("ix_trials_rollout", "user_id", unique=True, where="kind = 'rollout' AND state = 'running'"),
+    index("ix_trials_shadow", "candidate_id", unique=True, where="kind = 'shadow' AND state = 'running'"),
+)
+
+trial_steps: Final = table(
+    "trial_steps",
+    "who started, changed and ended a trial, and why: append-only",
+    key("id", sa.BigInteger, sa.Identity()),
+    required("trial_id", sa.ForeignKey("trials.id", ondelete="CASCADE")),
+    required("kind", sa.Text, comment="as trials.pure.trial.StepKind"),
+    sa.Column("share", DOUBLE_PRECISION, comment="0..1, of a rollout from then on"),
+    *required_texts("made_by", "reason"),
+    required("automatic", sa.Boolean, server_default=sa.false(), comment="the engine took it"),
+    required("made_at", Timestamp, server_default=NOW),
+    sa.Column("version", sa.Integer, comment="of ai_rules that the step stored, or that ended the rollout"),
+    sa.Column(
+        "figures",
+        JSONB,
+        comment="of both arms before the step, see trials.pure.rollouts.bounds; null: not measured",
+    ),
+    sa.CheckConstraint("kind IN ('start', 'share', 'return', 'finish', 'stop', 'fail')", name="kind_known"),
+    index("ix_trial_steps_trial", "trial_id", "id"),
 )
 
 learning_suggestions: Final = table(
@@ -196,7 +174,7 @@ learning_suggestions: Final = table(
     required(
         "found",
         JSONB,
-        server_default=sa.text("'[]'::jsonb"),
+        server_default=EMPTY_JSON_LIST,
         comment="evidence, edits and ids of decisions; words of at least two authors, no messages",
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -58,6 +59,7 @@ ATTACHMENTS: Final = (
 )
 FENCE_CHARS: Final = 16
 FENCE_REMOVED: Final = "…"
+_LINE_END: Final = re.compile(r"\n\s*+(?!\[)")
 UNMASKED: Final = Masker(enabled=False)
 _PROMPT_JSON: Final = object_writer(Prompt)
 """Without the deep copy that ``asdict`` makes of every text."""
@@ -98,11 +100,11 @@ def tool_result(passages: Sequence[Passage], first: int, fence: str, masker: Mas
 
 
 def numbered(passages: Sequence[Passage], first: int = 1, *, masker: Masker = UNMASKED) -> str:
-    """Passages as the model sees them, one a line, numbered for citation from ``first``."""
+    """Passages as the model sees them, numbered for citation from ``first``; further lines are indented."""
     if not passages:
         return NO_PASSAGES
     return "\n".join(
-        f"[{number}] {masker.mask(_one_line(passage.title))}: {masker.mask(_one_line(passage.text))}"
+        f"[{number}] {masker.mask(_one_line(passage.title))}: {masker.mask(_indented(passage.text))}"
         for number, passage in enumerate(passages, first)
     )
 
@@ -137,6 +139,11 @@ def _fenced(text: str, fence: str) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _indented(text: str) -> str:
+    """A passage with its lines, such as the rows of a table; no line begins like the next passage."""
+    return "\n  ".join(filter(None, map(_one_line, _LINE_END.split(text))))
 
 
 def estimated_tokens(prompt: Prompt) -> int:

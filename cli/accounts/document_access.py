@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import typer
 
+from cli.accounts.store_account import warn_without_settings
 from cli.options import own_connections, settings_of, with_pool
 from cli.output import fail
 from db.documents import configured_embedder, storage
 from db.documents.ingest import EmbeddingModel
 from db.pool import Pool
 from worker.ports import Embedder
-from worker.settings import DocumentSettings
+from worker.settings import EMBEDDINGS_OFF, DocumentSettings, embedding_endpoint
 
+OFF: Final = "HUSHGATE_EMBEDDING_MODEL is off"
 Value = TypeVar("Value")
 UserIdOption = Annotated[
     str | None, typer.Option("--account", "-a", help="The account; optional if there is only one.")
@@ -45,6 +47,17 @@ async def open_writing() -> AsyncIterator[tuple[Pool, EmbeddingModel | None]]:
         yield source, model
 
 
+def without_vectors() -> str:
+    """Why a command of this shell has no embedding model."""
+    known = settings_of(DocumentSettings)
+    place = embedding_endpoint(known)
+    if place is not None:
+        return f"{place.url} gives no embeddings"
+    if known.embedding_model == EMBEDDINGS_OFF:
+        return OFF
+    return "no server of embeddings is set in this shell (OPENAI_API_KEY or HUSHGATE_EMBEDDING_BASE_URL)"
+
+
 def with_documents(account: str | None, work: Callable[[Pool, str], Awaitable[Value]]) -> Value:
     """What ``work`` returns for connections with the login's own role and the chosen account."""
 
@@ -55,8 +68,9 @@ def with_documents(account: str | None, work: Callable[[Pool, str], Awaitable[Va
 
 
 async def chosen_account(source: Pool, given: str | None) -> str:
-    """The account that was named, or the only one there is."""
+    """The account that was named, or the only one there is; a name without settings is said."""
     if given:
+        await warn_without_settings(source, given)
         return given
     known = await storage.list_accounts(source)
     if len(known) == 1:

@@ -13,14 +13,16 @@ from rich.progress import TimeRemainingColumn
 
 from cli.accounts import document_files, flagged_parts
 from cli.accounts.document_access import (
+    OFF,
     UserIdOption,
     chosen_account,
     open_search,
     open_writing,
     with_documents,
+    without_vectors,
 )
 from cli.exit_codes import ExitCode
-from cli.output import emit, emit_json, errors, fail, progress_bar, stdout_is_terminal
+from cli.output import emit, emit_json, errors, fail, print_message, progress_bar, stdout_is_terminal
 from db.documents import embedding_models, ingest, model_change, storage
 from db.documents.account_screening import AccountScreening
 from db.documents.ingest import DocumentOptions, Ingest
@@ -105,8 +107,8 @@ def add(
                 kind=kind,
                 labels=labels,
             )
-            if model is None and await embedding_models.active_embedder(pool_):
-                errors.print("HUSHGATE_EMBEDDING_MODEL is off: no vectors until `hushgate documents reembed`")
+            if model is None:
+                await _say_why_without_vectors(pool_)
             ingest = Ingest(pool_, model, options)
             added = await _add_all(ingest, found)
             if ingest.failure:
@@ -224,9 +226,7 @@ def reembed() -> None:
     async def run() -> embedding_models.StoredEmbedder | None:
         async with open_writing() as (source, model):
             if model is None:
-                raise ConfigurationError(
-                    "HUSHGATE_EMBEDDING_MODEL: expected a model, got off, or a server that has none"
-                )
+                raise ConfigurationError(f"HUSHGATE_EMBEDDING_MODEL: expected a model: {without_vectors()}")
             with progress_bar(TimeRemainingColumn(), transient=True) as bar:
                 task = bar.add_task("embedding", total=None)
                 async for done, whole in model_change.reembed_chunks(source, model):
@@ -237,6 +237,13 @@ def reembed() -> None:
     assert active is not None  # what has just been re-embedded is active
     columns = ["model", "dimensions"]
     emit([{name: getattr(active, name) for name in columns}], columns)
+
+
+async def _say_why_without_vectors(source: Pool) -> None:
+    """Embeddings that are switched off are no surprise, unless documents have vectors already."""
+    reason = without_vectors()
+    if reason != OFF or await embedding_models.active_embedder(source):
+        print_message(f"no vectors until `hushgate documents reembed`: {reason}", style="yellow")
 
 
 async def _add_all(ingestion: Ingest, found: Sequence[Path]) -> bool:

@@ -13,6 +13,7 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.output import fail, json_text, print_message
 from worker.errors import RuleRejected
+from worker.payload import no_json
 from worker.rules import CompiledRules, Hit, Level, compile_rules
 from worker.rules.formats import rule_from_syntax
 
@@ -54,7 +55,7 @@ def _answer(number: int, line: bytes, level: Level) -> dict[str, object]:
     try:
         case = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        return _bad(number, "line", "one JSON object", str(error))
+        return _bad(number, "line", "one JSON object", no_json(error))
     if not isinstance(case, dict):
         return _bad(number, "line", "one JSON object", type(case).__name__)
     rules = _case_rules(number, case)

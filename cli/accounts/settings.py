@@ -14,6 +14,7 @@ import typer
 from cli.accounts import settings_reference, store_account
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail, json_text, stdout_is_terminal
+from worker.payload import no_json
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -77,7 +78,9 @@ def _changes(source: str) -> dict[str, Any]:
     except OSError as error:
         raise fail(f"{source}: {error.strerror}") from error
     except orjson.JSONDecodeError as error:
-        raise fail(f"{source}: expected one JSON object, got {error}", code=ExitCode.REJECTED) from error
+        raise fail(
+            f"{source}: expected one JSON object, got {no_json(error)}", code=ExitCode.REJECTED
+        ) from error
     if not isinstance(body, dict):
         raise fail(f"{source}: expected one JSON object, got a {type(body).__name__}", code=ExitCode.REJECTED)
     return body

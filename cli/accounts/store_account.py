@@ -6,11 +6,14 @@ import asyncio
 import getpass
 import os
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, Final
 
 from cli.options import database_url, own_connections
 from cli.output import print_message
-from db.account_settings import accounts
+from db.account_settings import account_versions, accounts
+from db.documents import storage
+from db.pool import Pool
 from worker.account_settings import RULES, AccountRejected, changed, rule_problems
 from worker.model import Account
 from worker.rules import ProblemLevel, RuleProblem
@@ -20,8 +23,9 @@ RECENT: Final = 1000
 
 
 async def load(user_id: str) -> Account:
-    """The settings in force."""
+    """The settings in force; prints a line when there are none yet."""
     async with own_connections(database_url()) as source:
+        await warn_without_settings(source, user_id)
         return await accounts.current_account(source, user_id)
 
 
@@ -51,6 +55,15 @@ def login() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return f"uid {os.getuid()}"
+
+
+async def warn_without_settings(source: Pool, user_id: str) -> None:
+    """Print one line when the account has no settings: its name may be misspelt."""
+    if await account_versions.get_version(source, user_id) is not None:
+        return
+    near = get_close_matches(user_id, set(await storage.list_accounts(source)) - {user_id}, n=1)
+    meant = f"; do you mean {near[0]}?" if near else ""
+    print_message(f"account {user_id} has no settings yet{meant}", style="yellow")
 
 
 def load_rules(user_id: str) -> RuleList:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from cli.assess.conversation_runs import RunResult
 from db.history.conversation_sets import QuestionEnding
 from sandbox.cases import NOT_IN_DOCUMENTS, Case, DraftKind, Writes
-from sandbox.replies.extractive import SENTENCE_END
+from sandbox.replies.statements import SENTENCE_END
 
 SENT_KINDS: Final = {
     Writes.RIGHT: DraftKind.RIGHT,

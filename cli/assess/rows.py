@@ -14,6 +14,7 @@ from cli.assess.row_format import AssessmentRow, RowRejected, has_field, parse_r
 from cli.exit_codes import ExitCode
 from cli.output import fail
 from worker.model import Json
+from worker.payload import no_json
 
 _MOST_PROBLEMS = 10
 
@@ -35,6 +36,8 @@ def _rows(path: Path, read: Callable[[Json], AssessmentRow]) -> tuple[Assessment
     for number, line in _lines(path):
         try:
             rows.append(read(json.loads(line)))
+        except json.JSONDecodeError as error:
+            problems.append(f"{path.name}, line {number}: expected JSON, got {no_json(error)}")
         except (ValueError, RowRejected) as error:
             problems.append(f"{path.name}, line {number}: {error}")
     if problems:

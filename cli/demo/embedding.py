@@ -13,6 +13,7 @@ from worker.settings import DocumentSettings, embedding_endpoint, load
 
 MOST_CHUNKS: Final = 2000
 """More chunks without a vector are left to ``hushgate documents reembed``, so that the fleet starts soon."""
+TRIED: Final = "Does the model answer?"
 WORDS_ONLY: Final = "searches use words only"
 
 
@@ -28,12 +29,12 @@ async def prepare(environment: Mapping[str, str], database_url: str) -> str:
         if model is None:
             return f"{place.url} gives no embeddings: {WORDS_ONLY}"
         try:
-            return await _prepared(source, model)
+            return await _prepared(source, model, place.url)
         except (RetrievalUnavailable, EmbeddingRejected) as error:
             return f"the embedding model failed ({error}): {WORDS_ONLY} until `hushgate documents reembed`"
 
 
-async def _prepared(source: Pool, model: ingest.EmbeddingModel) -> str:
+async def _prepared(source: Pool, model: ingest.EmbeddingModel, url: str) -> str:
     active = await embedding_models.active_embedder(source)
     if active is not None and active.model != model.name:
         return f"searches use {active.model}, the settings name {model.name}: `hushgate documents reembed`"
@@ -43,4 +44,6 @@ async def _prepared(source: Pool, model: ingest.EmbeddingModel) -> str:
     if active is None or vectors < chunks:
         async for _ in model_change.reembed_chunks(source, model):
             pass
-    return f"embeddings: {model.name}"
+    else:
+        await model.embedder.embed([TRIED], model=model.name, dimensions=model.dimensions)
+    return f"embeddings: {model.name} of {url}, which answered"

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import orjson
 
+from db.documents.ingest import DocumentFile
 from sandbox.cases import Case, load_cases
 
 COMMENTS_A_THREAD: Final = 10
@@ -17,8 +18,10 @@ FAULT: Final = "sandbox"
 """Field of a chat with the fault that the sandbox makes of it."""
 CASE: Final = "case"
 """Field of a chat without a text: the id of the case whose question it is."""
-CASES: Final = Path(str(resources.files("cli") / "demo" / "data" / "cases.jsonl"))
+DATA: Final = Path(str(resources.files("cli"))) / "demo" / "data"
+CASES: Final = DATA / "cases.jsonl"
 """What the sandbox knows about the questions of the chats (docs/conversations-set.md)."""
+DOCUMENTS: Final = DATA / "documents"
 
 MALFORMED: Final = (
     b"this is not JSON",
@@ -37,6 +40,11 @@ def setup() -> dict[str, Any]:
     """Accounts and documents of the demo."""
     body: dict[str, Any] = json.loads(_text("setup.json"))
     return body
+
+
+def document_file(name: str) -> DocumentFile:
+    """A file of the demo's documents, as ``hushgate documents add`` would read it."""
+    return DocumentFile(name=name, source=name, data=(DOCUMENTS / name).read_bytes())
 
 
 def chats() -> list[dict[str, Any]]:
@@ -123,4 +131,4 @@ def _lines(name: str) -> list[dict[str, Any]]:
 
 
 def _text(name: str) -> str:
-    return (resources.files("cli") / "demo" / "data" / name).read_text(encoding="utf-8")
+    return (DATA / name).read_text(encoding="utf-8")

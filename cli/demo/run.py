@@ -1,13 +1,10 @@
-"""``hushgate demo`` and ``hushgate up``: the whole product on this machine."""
+"""``hushgate demo``: the whole product on this machine, shown with invented and real messages."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import secrets
-import shlex
-import signal
-import threading
 import time
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -19,10 +16,11 @@ from rich.live import Live
 from rich.text import Text
 
 from cli.decisions.view import decision_details
-from cli.demo import embedding, events, people, review_access, seed
+from cli.demo import events, people, review_access, seed
 from cli.demo.answers import OPTIONS, answer_figures
 from cli.demo.receiver import Receiver, receiver
 from cli.demo.report import Report, report
+from cli.demo.staying import say, starting, stay_until_signal
 from cli.demo.view import progress
 from cli.deployment import loopback
 from cli.exit_codes import ExitCode
@@ -67,14 +65,14 @@ def demo(
     with every role. On a terminal the pages stay until Ctrl-C.
 
     Uses embedded Postgres and Valkey and the sandbox, which is not a model, unless DATABASE_URL, REDIS_URL
-    and OPENAI_API_KEY or OPENROUTER_API_KEY are set. With only OPENROUTER_API_KEY, nothing is moderated. The
-    demo adds no person to a database of your own, and ends before it publishes when one of its accounts is
-    used by anything else.
+    and the key or address of a server of models (OPENAI_..., OPENROUTER_...) are set. With those of
+    OpenRouter alone nothing is moderated. The demo adds no person to a database of your own, and ends before
+    it publishes when one of its accounts is used by anything else.
 
     Exit 0 only when every law held and the pages answered.
     """
     stays = review_access.on_terminal() if stay is None else stay
-    _say("starting Postgres, Valkey, the sandbox, two workers and the review pages on this machine ...")
+    say(starting("two workers"))
     with (
         fleet(sandbox_options=OPTIONS) as running,
         receiver(encode_secret(secrets.token_bytes(32))) as webhooks,
@@ -85,40 +83,15 @@ def demo(
         answered = _open_pages(running)
         if stays:
             running.start_beat()
-            _stay(running, STAYS)
+            stay_until_signal(running, STAYS)
         else:
-            _say(ENDED)
+            say(ENDED)
     raise typer.Exit(ExitCode.OK if held and answered else ExitCode.NEGATIVE)
-
-
-def up(
-    workers: Annotated[int, typer.Option(min=1, max=32, help="Worker processes.")] = WORKERS,
-) -> None:
-    """Run servers, sandbox, workers, beat and review pages until Ctrl-C; a process that ends is restarted.
-
-    The addresses are printed as shell exports, for other commands in another shell. In a database of your
-    own, accounts that have settings, decisions or documents are not changed. The command ends with a reason
-    when the port of the review pages is in use, or when a process fails to start three times in a row.
-    """
-    _say("starting Postgres, Valkey, the sandbox, the workers and the review pages ...")
-    with fleet(sandbox_options=OPTIONS) as running:
-        running.require_review_port()
-        found = asyncio.run(seed.accounts_and_documents(running.stack.database_url))
-        _say("\n".join(seed.report(found)))
-        _say(asyncio.run(embedding.prepare(running.environment, running.stack.database_url)))
-        running.start_all(workers)
-        running.start_beat()
-        review_access.await_pages(running, _say)
-        _say("running until Ctrl-C. In another shell:")
-        for name, value in running.addresses.items():
-            typer.echo(f"export {name}={shlex.quote(value)}")
-        _say("\n".join(asyncio.run(review_access.new_review_access(running)).lines()))
-        _stay(running, f"logs: {running.logs}/*.log; accounts: corner-shop, music-channel")
 
 
 def _open_pages(running: Fleet) -> bool:
     """Print how to reach the review pages; whether the sign-in link, or else the start page, answers."""
-    review_access.await_pages(running, _say)
+    review_access.await_pages(running, say)
     asyncio.run(review_access.add_sample_reviews(running))
     way = asyncio.run(review_access.new_review_access(running))
     answered = loopback.status(way.link or way.address) == 200
@@ -129,33 +102,12 @@ def _open_pages(running: Fleet) -> bool:
     return answered
 
 
-def _stay(running: Fleet, text: str) -> None:
-    """Keep the fleet alive until a signal ends it."""
-    _say(text)
-    stopped = _stop_signal()
-    while not stopped.wait(1):
-        for name in running.restart_ended():
-            log = f"; log: {running.logs}/{name}.log" if name in running.workers else ""
-            _say(f"{name} had ended and was started again{log}")
-        if review_access.enter_pressed():
-            _say("\n".join(asyncio.run(review_access.new_review_access(running)).lines()))
-    _say("draining ...")
-
-
-def _stop_signal() -> threading.Event:
-    """An event that SIGINT and SIGTERM set, also where a shell had SIGINT ignored."""
-    stopped = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: stopped.set())
-    return stopped
-
-
 def _people(running: Fleet, webhooks: Receiver, result: Report) -> bool:
     """Show what people around the system do; whether all of it worked. Not in the caller's database."""
     if not running.owns_database:
         return True
-    review_access.await_pages(running, _say)
-    _say("a person takes over one conversation and approves a right draft that no judge could read ...")
+    review_access.await_pages(running, say)
+    say("a person takes over one conversation and approves a right draft that no judge could read ...")
     figures = result.figures
     steps = people.story(
         running,
@@ -184,7 +136,7 @@ def _run(running: Fleet, rate: float, webhooks: Receiver) -> Report:
         asyncio.run(people.subscribe(running, webhooks))
     running.start_all(WORKERS)
     payloads = events.payloads(run=run, faults=running.sandboxed)
-    _say(f"publishing {len(payloads)} payloads to {EVENTS}, {rate:g} a second, run {run}")
+    say(f"publishing {len(payloads)} payloads to {EVENTS}, {rate:g} a second, run {run}")
     faulty = running.sandbox.faulty(events.sandbox_faults()) if running.sandbox else nullcontext()
     with faulty:
         return asyncio.run(_flow(running, run, payloads, rate))
@@ -194,7 +146,7 @@ async def _flow(running: Fleet, run: str, payloads: list[bytes], rate: float) ->
     """Publish at the given rate, watch until every event is finished, then gather the report."""
     client = connect(running.stack.redis_url)
     names = tuple(name for name in running.workers if name != REVIEW)
-    await await_workers(running, client, EVENTS, names, _say)
+    await await_workers(running, client, EVENTS, names, say)
     start = (await backlog(client, EVENTS))["accepted"]
     publishing = asyncio.create_task(asyncio.to_thread(_publish, running.stack.redis_url, payloads, rate))
     moved, seen = time.monotonic(), None
@@ -254,7 +206,3 @@ def _show(result: Report) -> None:
     if result.answers is not None:
         screen.print(Text(f"\n{result.answers.sentence}", style="bold"))
     screen.print(Text(NEXT))
-
-
-def _say(text: str) -> None:
-    errors.print(text, style="cyan", highlight=False, markup=False, soft_wrap=True)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from cli.demo import events
 from db.account_settings import account_versions, accounts
+from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
 from db.documents.storage import add_text_document
 from db.pool import Pool, create_pool
 from worker.account_settings import changed
@@ -27,6 +28,7 @@ class Origin(StrEnum):
 async def accounts_and_documents(database_url: str) -> dict[str, Origin]:
     """Store the demo's settings and documents in unused accounts; the origin of each account before that."""
     sample = events.setup()
+    files = [(each["account"], events.document_file(each["file"])) for each in sample["files"]]
     async with create_pool(database_url, size=2, application="hushgate-demo", role=None) as source:
         found = {user_id: await _origin(source, user_id) for user_id in sample["accounts"]}
         for user_id, settings in sample["accounts"].items():
@@ -37,6 +39,9 @@ async def accounts_and_documents(database_url: str) -> dict[str, Origin]:
                 await add_text_document(
                     source, document["account"], document["title"], document["paragraphs"]
                 )
+        for user_id, file in files:
+            if found[user_id] is Origin.UNUSED:
+                await _add_file(source, user_id, file)
     return found
 
 
@@ -60,6 +65,11 @@ async def _origin(source: Pool, user_id: str) -> Origin:
     if version is not None:
         return Origin.DEMO if version.changed_by == BY else Origin.OTHER
     return Origin.OTHER if await accounts.is_used(source, user_id) else Origin.UNUSED
+
+
+async def _add_file(source: Pool, user_id: str, file: DocumentFile) -> None:
+    row = await Ingest(source, None, DocumentOptions(user_id=user_id)).add(file)
+    assert row["outcome"] == "added", row  # the files belong to the demo
 
 
 async def _store(source: Pool, user_id: str, settings: dict[str, Any]) -> None:

@@ -14,13 +14,13 @@ from rich.text import Text
 from cli.events.event_report import SENTENCES, EventReport, EventState, combine
 from cli.events.report_lines import report_lines
 from cli.exit_codes import ExitCode, code_of
-from cli.options import read_audit, stream_settings
+from cli.options import read_audit, require_settings, stream_settings
 from cli.output import emit_json, printable, progress_bar, screen, stdout_is_terminal
 from db.audit import event_outcomes
 from db.audit.event_records import EventOutcomes
 from tasks.entries.lookup import FoundEntry, find_entries
 from tasks.shards.clients import connect_sync
-from worker.settings import StreamSettings
+from worker.settings import DatabaseSettings, StreamSettings
 
 REACH_S: Final = 10.0
 NOTHING: Final = EventOutcomes(outcomes=(), letters=(), unknown={})
@@ -47,6 +47,7 @@ def explain(
 
         hushgate explain order-1042 --account corner-shop
     """
+    require_settings(DatabaseSettings, StreamSettings)
     settings = stream_settings()
     unknown: dict[str, str] = {}
     code = ExitCode.NEGATIVE

@@ -34,6 +34,7 @@ from db.reviews.rulings import (
 )
 from db.reviews.submission import Submission
 from worker.model import DecisionKind
+from worker.payload import no_json
 
 SHOWN_ERRORS: Final = 20
 CODES: Final = ", ".join(RULING_REASONS)
@@ -122,7 +123,7 @@ def _from_pipe(shared: dict[str, Any]) -> list[dict[str, Any]]:
         try:
             found = orjson.loads(raw)
         except orjson.JSONDecodeError as error:
-            found = {"not json": str(error)}
+            found = {"not json": no_json(error)}
         rows.append({**shared, **found} if isinstance(found, dict) else {"not json": "not an object"})
     if not rows:
         raise fail("standard input: expected one JSON object per line, got nothing", code=ExitCode.REJECTED)

@@ -16,7 +16,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from cli.deployment import loopback
-from cli.stack.environment import EMBEDDING, ENDPOINTS, KEYS, STAND_INS, completed
+from cli.stack import environment as variables
 from cli.stack.servers import Stack
 from db.retention.limits import store_limits
 from db.schema import logins, migrate
@@ -24,7 +24,7 @@ from db.schema.logins import Service
 from sandbox import server
 from sandbox.server import SandboxHandle
 from worker.errors import ConfigurationError
-from worker.settings import EMBEDDINGS_OFF, RetentionSettings, Settings, load
+from worker.settings import RetentionSettings, Settings, load
 
 STOP_S: Final = 40.0
 LAST_LINES: Final = 15
@@ -34,7 +34,6 @@ START_S: Final = 300.0
 on a machine that eight busy programs shared."""
 REVIEW: Final = "review"
 BEAT: Final = "beat"
-SERVERS: Final = ("DATABASE_URL", "REDIS_URL", "HUSHGATE_REVIEW_URL")
 
 
 @dataclass(slots=True)
@@ -44,7 +43,8 @@ class Fleet:
     Attributes:
         stack: Postgres and Valkey.
         environment: what every process of the fleet reads; its DATABASE_URL is the owner's.
-        sandbox: replaces the model and moderation endpoints; None when a key was given.
+        sandbox: replaces the model and moderation endpoints; None when the caller names a server of models.
+        outside: the environment of the caller.
         logs: folder with one file per process.
         sandbox_options: further words of the sandbox's command line.
         service_urls: DATABASE_URL of each service; empty where the caller's own DATABASE_URL serves all.
@@ -58,6 +58,7 @@ class Fleet:
     environment: dict[str, str]
     sandbox: SandboxHandle | None
     logs: Path
+    outside: Mapping[str, str] = field(default_factory=dict)
     sandbox_options: tuple[str, ...] = ()
     service_urls: Mapping[Service, str] = field(default_factory=dict)
     workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
@@ -99,10 +100,14 @@ class Fleet:
         loopback.require_free("127.0.0.1", self.review_port)
 
     @property
-    def addresses(self) -> dict[str, str]:
-        """The variables that another shell needs to reach the same servers; never a key of the caller."""
-        endpoints = (*KEYS, *ENDPOINTS, EMBEDDING) if self.sandboxed else ()
-        return {name: self.environment[name] for name in (*SERVERS, *endpoints)}
+    def exports(self) -> dict[str, str]:
+        """The variables that another shell needs to reach the same servers, as words of a shell."""
+        return variables.exports(self.environment, self.outside)
+
+    @property
+    def inherited(self) -> tuple[str, ...]:
+        """Names of the caller's own variables that another shell needs too."""
+        return variables.inherited(self.environment, self.outside)
 
     def start(self, name: str, *command: str) -> None:
         """Start a process of the fleet; its output goes to a file of its own."""
@@ -189,14 +194,16 @@ def fleet(
     """Servers with the newest migration; embedded ones and the sandbox where ``outside`` names none.
 
     Args:
-        outside: the environment of the caller: DATABASE_URL, REDIS_URL and the keys in it are used.
+        outside: the environment of the caller: DATABASE_URL, REDIS_URL, and the addresses and keys of models.
         sandbox_options: further words of the sandbox's command line.
 
     Raises:
         ConfigurationError: a variable is not usable; nothing was started.
     """
-    environment = dict(os.environ if outside is None else outside)
-    load(Settings, STAND_INS | {name: value for name, value in environment.items() if value})
+    outside = dict(os.environ if outside is None else outside)
+    environment = dict(outside)
+    named = variables.names_models(outside)
+    load(Settings, variables.STAND_INS | _with_models(outside, None if named else variables.STAND_IN_URL))
     with ExitStack() as stack:
         servers = stack.enter_context(
             Stack(database_url=environment.get("DATABASE_URL"), redis_url=environment.get("REDIS_URL"))
@@ -209,22 +216,17 @@ def fleet(
         environment |= {
             "DATABASE_URL": servers.database_url,
             "REDIS_URL": servers.redis_url,
-            "HUSHGATE_BEAT_FILE": str(logs / "beat"),
+            variables.BEAT_FILE: str(logs / "beat"),
             "HUSHGATE_REVIEW_URL": environment.get("HUSHGATE_REVIEW_URL")
             or stack.enter_context(loopback.review_address()),
         }
-        sandbox = None
-        if any(environment.get(key) for key in KEYS):
-            environment = completed(environment)
-        else:
-            sandbox = stack.enter_context(server.start(options=sandbox_options))
-            environment |= dict.fromkeys(ENDPOINTS, sandbox.base_url) | dict.fromkeys(KEYS, "sandbox")
-            # the sandbox's vectors are hashes of words: they know no more than the search by words
-            environment[EMBEDDING] = environment.get(EMBEDDING) or EMBEDDINGS_OFF
+        sandbox = None if named else stack.enter_context(server.start(options=sandbox_options))
+        environment = _with_models(environment, sandbox.base_url if sandbox else None)
         running = Fleet(
             stack=servers,
             environment=environment,
             sandbox=sandbox,
+            outside=outside,
             sandbox_options=sandbox_options,
             logs=logs,
             service_urls=_service_urls(servers),
@@ -235,6 +237,13 @@ def fleet(
             running.stop_workers()
             if running.sandbox is not None:
                 running.sandbox.stop()
+
+
+def _with_models(environment: Mapping[str, str], sandbox_url: str | None) -> dict[str, str]:
+    """The environment with all variables of the models; None without the sandbox."""
+    if sandbox_url is None:
+        return variables.completed(environment)
+    return variables.with_sandbox(environment, sandbox_url)
 
 
 def _service_urls(servers: Stack) -> dict[Service, str]:

@@ -134,6 +134,7 @@ class Ingest:
         stored = await storage.store_document(
             self._source,
             upload,
+            file.data,
             title=chunked.title,
             chunks=chunked.chunks,
             embedded=embedded,

@@ -40,6 +40,12 @@ INSERT_DOCUMENT: Final = """
             %(notes)s, %(pages)s)
     RETURNING id
 """
+INSERT_FILE: Final = """
+    INSERT INTO document_files (document_id, user_id, data) VALUES (%(document_id)s, %(user_id)s, %(data)s)
+"""
+FILE: Final = """
+    SELECT data FROM document_files WHERE user_id = %(user_id)s AND document_id = %(document_id)s
+"""
 INSERT_CHUNKS: Final = """
     INSERT INTO chunks (document_id, number, user_id, title, text, start_char, end_char, page, lexemes, flags)
     SELECT %(document_id)s, number, %(user_id)s, title, text, start, finish, page,
@@ -67,6 +73,15 @@ CHUNKS: Final = """
            flags <> '{}' AND released_at IS NULL AS is_held_back
     FROM chunks WHERE user_id = %(user_id)s AND document_id = %(document_id)s AND number > %(after)s
     ORDER BY number LIMIT %(limit)s
+"""
+CHUNKS_OF_PAGE: Final = """
+    SELECT number, title, text, page, start_char, end_char,
+           flags <> '{}' AND released_at IS NULL AS is_held_back
+    FROM chunks c WHERE user_id = %(user_id)s AND document_id = %(document_id)s
+      AND (page = %(page)s
+           OR number = (SELECT max(number) FROM chunks
+                        WHERE user_id = %(user_id)s AND document_id = %(document_id)s AND page < %(page)s))
+    ORDER BY number
 """
 REMOVE: Final = (
     "DELETE FROM documents WHERE user_id = %(user_id)s AND id = ANY(%(document_ids)s) RETURNING id"
@@ -135,6 +150,7 @@ async def known_upload(source: Pool, upload: Upload) -> StoredDocument | None:
 async def store_document(
     source: Pool,
     upload: Upload,
+    data: bytes,
     *,
     title: str,
     chunks: Sequence[Chunk],
@@ -166,6 +182,8 @@ async def store_document(
         values = _values(upload) | {"title": title, "labels": Jsonb(dict(labels or {}))}
         values |= {"notes": Jsonb([asdict(note) for note in notes]), "pages": pages}
         document_id = await _insert(connection, values, chunks, flags)
+        file = {"document_id": document_id, "user_id": upload.user_id, "data": data}
+        await connection.execute(INSERT_FILE, file)
         if embedded:
             keys = ((upload.user_id, document_id, chunk.number) for chunk in chunks)
             await insert_vectors(connection, embedded.embedder, keys, embedded.vectors)
@@ -188,6 +206,20 @@ async def list_chunks(
     """Passages of a document in order, from the one behind the number ``after``."""
     values = {"user_id": user_id, "document_id": document_id, "after": after, "limit": limit}
     return await fetch_dicts(source, CHUNKS, values)
+
+
+async def list_page_chunks(source: Pool, user_id: str, document_id: int, page: int) -> list[dict[str, Any]]:
+    """Passages that start on a page, behind the one before them, which may end on it."""
+    values = {"user_id": user_id, "document_id": document_id, "page": page}
+    return await fetch_dicts(source, CHUNKS_OF_PAGE, values)
+
+
+async def document_file(source: Pool, user_id: str, document_id: int) -> bytes:
+    """The document as it came; empty when the account has no such document."""
+    values = {"user_id": user_id, "document_id": document_id}
+    async with checkout(source) as connection:
+        row = await (await connection.cursor(binary=True).execute(FILE, values)).fetchone()
+    return row[0] if row else b""
 
 
 async def remove_documents(source: Pool, user_id: str, document_ids: Sequence[int]) -> tuple[int, ...]:
@@ -220,7 +252,7 @@ async def add_text_document(source: Pool, user_id: str, title: str, paragraphs: 
         end = start + len(text)
         chunks.append(Chunk(number=number, title=title, text=text, start=start, end=end))
         start = end + 2
-    stored = await store_document(source, upload, title=title, chunks=chunks, embedded=None)
+    stored = await store_document(source, upload, data, title=title, chunks=chunks, embedded=None)
     return stored.outcome is UploadOutcome.ADDED
 
 

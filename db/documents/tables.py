@@ -59,6 +59,17 @@ documents: Final = table(
     index("ix_documents_source", "user_id", "source", unique=True, where="source <> ''::text"),
 )
 
+document_files: Final = table(
+    "document_files",
+    "the bytes of documents as they came, for the people who compare them with their passages",
+    key("document_id", sa.BigInteger),
+    required("user_id", sa.Text, comment="repeated here so that every statement names its account"),
+    required("data", sa.LargeBinary, comment="workers may not read them"),
+    sa.ForeignKeyConstraint(
+        ["document_id", "user_id"], ["documents.id", "documents.user_id"], ondelete="CASCADE"
+    ),
+)
+
 chunks: Final = table(
     "chunks",
     "parts of documents, as they are searched",

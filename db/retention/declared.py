@@ -44,6 +44,7 @@ CORE: Final = (
     other("invitations", "the review server, when they expire"),
     other("compiled_rules", "workers, when a newer version is in force"),
     other("documents", "the account's people"),
+    other("document_files", "with their documents"),
     other("chunks", "with their documents"),
     other("chunk_embeddings", "with their documents"),
     other("account_words", "with the words of the documents"),

@@ -1,14 +1,13 @@
 -- Rights of the four roles. A role has what stands here and no more.
 
 -- Workers, relays and beat.
-GRANT SELECT ON account_words, ai_rules, alembic_version, appeals, candidates, chunk_embeddings, chunks,
-    documents, embedders, erasure_items, erasures, retention_limits, rollout_steps, rollouts,
+GRANT SELECT ON account_words, ai_rules, alembic_version, appeals, chunk_embeddings, chunks,
+    documents, embedders, erasure_items, erasures, retention_limits, running_rollouts,
     webhook_endpoints TO hushgate_worker;
 GRANT SELECT, INSERT ON budget_crossings, escalations, event_keys, outbox, outgoing_events, retractions TO
     hushgate_worker;
 GRANT SELECT, INSERT, DELETE ON compiled_rules, messages TO hushgate_worker;
-GRANT SELECT, INSERT, UPDATE ON account_costs, backtests, conversations, webhook_deliveries TO
-    hushgate_worker;
+GRANT SELECT, INSERT, UPDATE ON account_costs, conversations, webhook_deliveries TO hushgate_worker;
 GRANT INSERT ON ai_decisions, dead_letters, duplicates, held_drafts, quarantine, recordings TO
     hushgate_worker;
 GRANT UPDATE (settled_at) ON appeals TO hushgate_worker;
@@ -29,13 +28,13 @@ GRANT SELECT ON account_costs, ai_decisions, alembic_version, audit_log_checkpoi
     audit_log_nodes, audit_log_removals, budget_crossings, compiled_rules, dead_letters, duplicates,
     embedders, erasures, event_keys, held_drafts, purged, recordings, retention_limits TO hushgate_reviewer;
 GRANT SELECT, INSERT ON access_log, ai_rules, answers, appeals, candidates, chunk_embeddings, chunks,
-    decision_comments, decision_reviews, escalations, golden_runs, legal_holds, outbox, outgoing_events,
-    rollout_steps, rollouts, shadow_results, shadows, subject_notes TO hushgate_reviewer;
+    decision_comments, decision_reviews, document_files, escalations, legal_holds, outbox, outgoing_events,
+    shadow_results, subject_notes, trial_steps, trials TO hushgate_reviewer;
 GRANT SELECT, INSERT, DELETE ON comment_mentions, documents, figure_notes, golden_set_items, golden_sets,
     messages, oidc_states, quarantine, second_factors, sign_in_attempts, sign_in_links, subject_tags TO
     hushgate_reviewer;
-GRANT SELECT, INSERT, UPDATE ON api_tokens, backtests, conversations, decision_assignments, people,
-    queue_items, queues, retractions, review_states, webhook_deliveries TO hushgate_reviewer;
+GRANT SELECT, INSERT, UPDATE ON api_tokens, conversations, decision_assignments, people, queue_items,
+    queues, retractions, review_states, webhook_deliveries TO hushgate_reviewer;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account_words, figure_counts, figure_goals,
     figure_parts, figure_spans, figure_spreads, golden_items, invitations, job_parts, jobs,
     learning_suggestions, person_roles, saved_views, sessions TO hushgate_reviewer;
@@ -55,11 +54,10 @@ GRANT UPDATE (purpose, version, changed_at) ON golden_sets TO hushgate_reviewer;
 GRANT UPDATE (released_at, released_by) ON legal_holds TO hushgate_reviewer;
 GRANT UPDATE (cancelled_at, cancel_reason, cancel_settled, retraction_id, retract_from) ON outbox TO
     hushgate_reviewer;
-GRANT UPDATE (share, state, stepped_at) ON rollouts TO hushgate_reviewer;
 GRANT UPDATE (secret, confirmed_at, last_step, recovery_hashes) ON second_factors TO hushgate_reviewer;
-GRANT UPDATE (state, reached_at, reached_id, counts, day, day_decisions, day_usd, usd, ended_at, ended_by,
-    ended_why) ON shadows TO hushgate_reviewer;
 GRANT UPDATE (worked) ON sign_in_attempts TO hushgate_reviewer;
+GRANT UPDATE (state, share, stepped_at, reached_at, reached_id, done, counts, examples, day, day_decisions,
+    day_usd, usd) ON trials TO hushgate_reviewer;
 GRANT SELECT (id, user_id, url, description, types, state, disabled_reason, secret_hint, old_secret_until,
     failures, failing_since, failed_at, paused_until, created_by, created_at) ON webhook_endpoints TO
     hushgate_reviewer;

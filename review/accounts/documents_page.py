@@ -1,4 +1,4 @@
-"""The documents page of an account: list, add, remove, search."""
+"""The documents page of an account: list, add, search."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.documents import configured_embedder, embedding_models, flagged_chunks, storage
+from db.documents import configured_embedder, embedding_models, storage
 from db.documents.account_screening import AccountScreening
 from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
 from db.documents.retrieval import PostgresRetriever
@@ -16,7 +16,7 @@ from features.feature import panels
 from review.access import Right
 from review.accounts.reading_notes import shown_notes
 from review.accounts.stored_versions import account_of_path, require_known_account, version_in_force
-from review.http.numbers import page_of, whole_number
+from review.http.numbers import page_of
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
@@ -29,7 +29,6 @@ from worker.places import NoPlace
 MOST_BYTES: Final = 20 * 1024 * 1024
 """Largest upload; the command line takes documents up to 50 MiB."""
 PAGE_DOCUMENTS: Final = 100
-PAGE_PASSAGES: Final = 50
 PASSAGES: Final = 5
 QUERY_CHARS: Final = 2_000
 OUTCOMES: Final = {
@@ -119,66 +118,6 @@ async def store_upload(
     return row
 
 
-async def show_document(visit: Visit) -> Response:
-    """A document as it was understood: what its reader noticed, and its passages by page."""
-    user_id = account_of_path(visit)
-    document = await _document(visit, user_id)
-    pool, after = visit.store.pool, whole_number(visit.request.query_params.get("after", "")) or 0
-    passages = await storage.list_chunks(pool, user_id, document["id"], after=after, limit=PAGE_PASSAGES + 1)
-    return visit.render(
-        "document.html",
-        account=user_id,
-        document=document,
-        notes=shown_notes(document["notes"]),
-        passages=passages[:PAGE_PASSAGES],
-        more=len(passages) > PAGE_PASSAGES,
-        flagged=await flagged_chunks.list_flagged(visit.store.pool, user_id, document["id"]),
-        done=OUTCOMES.get(visit.request.query_params.get("done", ""), ""),
-        may_edit=visit.may(Right.EDIT_RULES, user_id),
-        tab="documents",
-    )
-
-
-async def release_parts(visit: Visit) -> Response:
-    """Release flagged passages of a document, one or all, or hold them back again."""
-    user_id = account_of_path(visit)
-    document = await _document(visit, user_id)
-    part = str(visit.form.get("part", ""))
-    parts = [int(part)] if part.isascii() and part.isdigit() and len(part) < 7 else None
-    pool, document_id = visit.store.pool, document["id"]
-    if visit.form.get("hold"):
-        outcome = "held_back"
-        changed = await flagged_chunks.hold_back_chunks(pool, user_id, document_id, parts)
-    else:
-        outcome, login = "released", visit.person.login
-        changed = await flagged_chunks.release_chunks(pool, user_id, document_id, parts, person=login)
-    detail = {"outcome": outcome, "document_id": document_id, "parts": list(changed)[:100]}
-    await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail)
-    return visit.redirect("document", f"done={outcome}", account=user_id, document=document_id)
-
-
-async def confirm_removal(visit: Visit) -> Response:
-    """Ask before removing a document."""
-    user_id = account_of_path(visit)
-    document = await _document(visit, user_id)
-    return visit.render("document_remove.html", account=user_id, document=document, tab="documents")
-
-
-async def remove_document(visit: Visit) -> Response:
-    """Remove a document with all its passages; only adding it again brings it back."""
-    user_id = account_of_path(visit)
-    await remove_from_path(visit, user_id)
-    return visit.redirect("documents", "done=removed", account=user_id)
-
-
-async def remove_from_path(visit: Visit, user_id: str, **more: object) -> None:
-    """Remove the document in the address, with its line of the access log; 404 when there is none."""
-    document = await _document(visit, user_id)
-    await storage.remove_documents(visit.store.pool, user_id, [document["id"]])
-    detail = {"outcome": "removed", "document_id": document["id"], "chunks": document["chunks"]} | more
-    await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail)
-
-
 async def uploaded_file(visit: Visit) -> tuple[DocumentFile | None, DocumentFormat | None]:
     """The file or the pasted text of a form; None without either."""
     upload, pasted = visit.form.get("file"), visit.field("pasted")
@@ -207,17 +146,6 @@ async def _searched(visit: Visit, user_id: str, query: str) -> Retrieved:
     detail = {"what": "documents", "query_chars": len(query), "passages": len(found)}
     await visit.log(LoggedAction.SEARCH, user_id=user_id, detail=detail)
     return found
-
-
-async def _document(visit: Visit, user_id: str) -> dict[str, Any]:
-    """The document in the page's address; 404 when there is none."""
-    number = str(visit.request.path_params["document"])
-    for each in await storage.list_documents(visit.store.pool, user_id):
-        if str(each["id"]) == number:
-            return each
-    missing = _("%(account)s has no document %(number)s; it may have been removed.")
-    text = missing % {"account": user_id, "number": number[:40]}
-    raise Refused(404, "No such document", text)
 
 
 async def _page(visit: Visit, user_id: str, *, status: int = 200, **values: object) -> Response:

@@ -9,13 +9,8 @@ from starlette.responses import Response
 
 from db.documents import storage
 from db.documents.ingest import DocumentOptions
-from review.accounts.documents_page import (
-    PASTED,
-    UploadProblem,
-    remove_from_path,
-    store_upload,
-    uploaded_file,
-)
+from review.accounts.document_page import remove_from_path
+from review.accounts.documents_page import PASTED, UploadProblem, store_upload, uploaded_file
 from review.accounts.stored_versions import account_of_path, require_known_account, version_in_force
 from review.api.body import JSON, answer, read_body, require_media, unusable
 from review.api.change_shapes import NewDocument

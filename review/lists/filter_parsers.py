@@ -116,12 +116,8 @@ def reason_codes(text: str, _: ParseContext) -> tuple[str, ...]:
     try:
         return reason_labels.reason_codes(reason_labels.parse_names(text))
     except reason_labels.UnknownReason as error:
-        near = difflib.get_close_matches(str(error).upper(), reason_labels.NAMES, n=1)
-        known = (
-            gettext("a reason code such as %(code)s") % {"code": near[0]}
-            if near
-            else gettext("one or more of %(known)s") % {"known": ", ".join(reason_labels.NAMES)}
-        )
+        near = difflib.get_close_matches(str(error).upper(), reason_labels.NAMES, n=1, cutoff=0)
+        known = gettext("a reason code such as %(code)s") % {"code": near[0]}
         raise BadValue(known, str(error)) from error
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from review.access import Right
 from review.accounts import (
     accounts_page,
+    document_page,
     documents_page,
     limits_page,
     rule_files_page,
@@ -45,22 +46,28 @@ ACCOUNTS: Final = (
     get(
         ACCOUNT + "/documents/{document:int}/remove",
         "document_remove",
-        documents_page.confirm_removal,
+        document_page.confirm_removal,
         Right.EDIT_RULES,
     ),
     post(
         ACCOUNT + "/documents/{document:int}/remove",
         "document_remove_post",
-        documents_page.remove_document,
+        document_page.remove_document,
         Right.EDIT_RULES,
     ),
     post(
         ACCOUNT + "/documents/{document:int}/release",
         "document_release",
-        documents_page.release_parts,
+        document_page.release_parts,
         Right.EDIT_RULES,
     ),
-    get(ACCOUNT + "/documents/{document:int}", "document", documents_page.show_document, Right.VIEW),
+    get(
+        ACCOUNT + "/documents/{document:int}/pages/{page:int}",
+        "document_picture",
+        document_page.show_picture,
+        Right.VIEW,
+    ),
+    get(ACCOUNT + "/documents/{document:int}", "document", document_page.show_document, Right.VIEW),
     get(ACCOUNT + "/documents", "documents", documents_page.show_documents, Right.VIEW),
     post(
         ACCOUNT + "/documents",

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from sandbox.replies.statements import Statement, statements
+
 PASSAGE = re.compile(
     r"^\[(\d{1,4})\][ \t]+(.*?)(?=\n[ \t]*\n|\n\[\d{1,4}\][ \t]|\Z)", re.MULTILINE | re.DOTALL
 )
@@ -14,7 +16,6 @@ FENCED = re.compile(
     r"(?P<before>.*?)<passages (?P<word>\w+)>\n(?P<inside>.*)\n</passages (?P=word)>\s*(?P<after>.*)",
     re.DOTALL,
 )
-SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 TOKEN = re.compile(r"[^\W_]+")
 ENOUGH_WORDS = 2
 ENOUGH_SHARE = 0.2
@@ -111,10 +112,10 @@ def furthest_extract(question: str, passages: Iterable[NumberedPassage]) -> Extr
     """The sentence that shares the fewest words with the question, the first of equals; None without any."""
     asked = content_words(question)
     sentences = [
-        (len(content_words(part) & asked), part.strip(), passage.number)
+        (len(content_words(each.text) & asked), each.text, passage.number)
         for passage in passages
-        for part in SENTENCE_END.split(passage.text)
-        if len(content_words(part)) > ENOUGH_WORDS
+        for each in statements(passage.text)
+        if len(content_words(each.text)) > ENOUGH_WORDS
     ]
     if not sentences:
         return None
@@ -132,14 +133,26 @@ def _enough(hits: frozenset[str], question_words: frozenset[str]) -> bool:
 
 
 def _answering_sentences(passage: NumberedPassage, hits: frozenset[str]) -> str:
-    sentences = [part.strip() for part in SENTENCE_END.split(passage.text) if part.strip()]
-    if not sentences:
+    """The best sentence and perhaps another one; a heading's words count for the sentences below it."""
+    found = statements(passage.text)
+    if not found:
         return passage.title
-    ranked = sorted(range(len(sentences)), key=lambda at: -len(content_words(sentences[at]) & hits))
+    ranked = sorted(range(len(found)), key=lambda at: _rank(found[at], hits))
     chosen = [
-        at for rank, at in enumerate(ranked[:2]) if rank == 0 or len(content_words(sentences[at]) & hits) > 1
+        at for rank, at in enumerate(ranked[:2]) if rank == 0 or _adds(found[at], found[ranked[0]], hits)
     ]
-    return " ".join(sentences[at] for at in sorted(chosen))
+    return " ".join(found[at].text for at in sorted(chosen))
+
+
+def _rank(found: Statement, hits: frozenset[str]) -> tuple[int, bool, int]:
+    """Smaller is better: words with the heading's, then sentences before headings, then words alone."""
+    own = content_words(found.text) & hits
+    return -len(own | (content_words(found.heading) & hits)), found.is_heading, -len(own)
+
+
+def _adds(found: Statement, best: Statement, hits: frozenset[str]) -> bool:
+    is_text = not (found.is_heading or found.is_row or best.is_row)
+    return is_text and len(content_words(found.text) & hits) > 1
 
 
 @lru_cache(maxsize=8192)

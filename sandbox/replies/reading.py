@@ -25,7 +25,8 @@ from dataclasses import dataclass, field
 
 from sandbox.faults import without_markers
 from sandbox.replies.chat_request import JUDGE_LINE
-from sandbox.replies.extractive import SENTENCE_END, NumberedPassage, content_words, overlap_share
+from sandbox.replies.extractive import NumberedPassage, content_words, overlap_share
+from sandbox.replies.statements import SENTENCE_END, statements
 
 HEADING = re.compile(r"(QUESTION|CONVERSATION|PASSAGES|REPLY|ASPECTS|END):\s*")
 QUOTED = "> "
@@ -123,10 +124,11 @@ def reading_request(prompt: str) -> JudgePrompt:
 
 
 def reading_by_words(request: JudgePrompt, forced_score: float | None = None) -> SandboxReading:
-    """A sentence is supported when all its content words stand in one sentence of a passage.
+    """A sentence is supported when all its content words stand in one statement of a passage.
 
-    A question counts as answered when one of its content words stands in the reply or in the title of a
-    passage that supports it. ``forced_score`` replaces each probability, the relevance and each score.
+    A question counts as answered when one of its content words stands in the reply, in the title of a passage
+    that supports it, or in the heading above a quote. ``forced_score`` replaces each probability, the
+    relevance and each score.
     """
     sentences = tuple(_verdict(number, text, request.passages) for number, text in request.sentences)
     if forced_score is not None:
@@ -153,14 +155,15 @@ def _verdict(number: int, text: str, passages: Sequence[NumberedPassage]) -> Sen
     words = content_words(text)
     if not words:
         return SentenceVerdict(number=number, verdict="no_claim")
-    share, quote = max(
-        ((overlap_share(words, content_words(part)), part) for _, part in passage_sentences(passages)),
-        key=lambda found: found[0],
-        default=(0.0, ""),
+    shares = (
+        (overlap_share(words, content_words(each.text)), each.quotes)
+        for passage in passages
+        for each in statements(passage.text)
     )
+    share, quotes = max(shares, key=lambda found: found[0], default=(0.0, ()))
     if share < 1:
         return SentenceVerdict(number=number, verdict="not_mentioned", probability=share / 2)
-    return SentenceVerdict(number=number, verdict="supported", quotes=(quote,), probability=0.99)
+    return SentenceVerdict(number=number, verdict="supported", quotes=quotes, probability=0.99)
 
 
 def _forced(found: SentenceVerdict, score: float, passages: Sequence[NumberedPassage]) -> SentenceVerdict:
@@ -174,8 +177,13 @@ def _forced(found: SentenceVerdict, score: float, passages: Sequence[NumberedPas
 
 def _relevance(request: JudgePrompt, sentences: Sequence[SentenceVerdict]) -> float:
     quotes = {quote for each in sentences for quote in each.quotes}
-    titles = (passage.title for passage, part in passage_sentences(request.passages) if part in quotes)
-    said = content_words(" ".join((*(text for _, text in request.sentences), *titles)))
+    headings = (
+        f"{passage.title} {each.heading}"
+        for passage in request.passages
+        for each in statements(passage.text)
+        if not quotes.isdisjoint(each.quotes)
+    )
+    said = content_words(" ".join((*(text for _, text in request.sentences), *headings)))
     asked = content_words(request.question)
     if asks_nothing(request.question):
         return IRRELEVANT

@@ -22,7 +22,7 @@ def test_examples_are_side_by_side(desk: Desk) -> None:
     found, backtest_id = {}, shop_backtest(desk)
     page = desk.sit(EVERYBODY, viewport={"width": 1440, "height": 900})
     page.goto(f"/accounts/{SHOP}/learn")
-    page.locator(f"a[href$='/learn/backtests/{backtest_id}']").click()
+    page.locator(f"a[href$='/learn/trials/{backtest_id}']").click()
     expect(page.get_by_role("heading", name="Backtest", exact=True)).to_be_visible()
     first = page.locator(".backtest-example").first
     expect(first).to_contain_text("With the change")
@@ -54,7 +54,7 @@ def test_a_covered_example_is_shown_by_keyboard(desk: Desk) -> None:
     person_id = desk.world.people[EVERYBODY].person_id
     desk.world.running.database.execute(cover, (["flagged_rule"], person_id))
     page = desk.sit(EVERYBODY)
-    page.goto(f"/accounts/{SHOP}/learn/backtests/{backtest_id}")
+    page.goto(f"/accounts/{SHOP}/learn/trials/{backtest_id}")
     first = page.locator(".backtest-example").first
     expect(first).to_contain_text("Covered:")
     covered = page.locator(".backtest-sides").count()

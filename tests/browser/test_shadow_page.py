@@ -30,9 +30,11 @@ def shadowed(desk: Desk) -> str:
         for statement in (
             "INSERT INTO candidates (id, user_id, base_version, changes, note, source, created_by)"
             " VALUES (%(candidate)s, %(account)s, 1, %(changes)s, 'from overturns', 'person', 'ada')",
-            "INSERT INTO shadows (id, user_id, candidate_id, started_by, reason, started_at, usd_a_day,"
-            " reached_at, reached_id, counts, day) VALUES (%(shadow)s, %(account)s, %(candidate)s, 'ada',"
-            " 'good in the backtest', %(now)s, 0, %(now)s, %(decision)s, %(counts)s, %(now)s)",
+            "INSERT INTO trials (id, user_id, kind, candidate_id, base_version, changes, reached_id, done,"
+            " counts) VALUES (%(shadow)s, %(account)s, 'shadow', %(candidate)s, 1, %(changes)s,"
+            " %(decision)s, 1220, %(counts)s)",
+            "INSERT INTO trial_steps (trial_id, kind, made_by, reason)"
+            " VALUES (%(shadow)s, 'start', 'ada', 'good in the backtest')",
             "INSERT INTO shadow_results (id, shadow_id, decision_id, candidate_id, user_id, conversation_id,"
             " author_id, decision_at, kind, before_code, decision, reason_code, reason, matched_rule)"
             " SELECT %(id)s, %(shadow)s, id, %(candidate)s, user_id, conversation_id, author_id, created_at,"
@@ -49,7 +51,8 @@ def test_a_shadow_is_read_followed_and_stopped(desk: Desk, shadowed: str) -> Non
     page = desk.sit("everything", viewport={"width": 1440, "height": 900})
     for scheme in ("light", "dark"):
         show_theme(page, scheme)
-        page.goto(f"/accounts/{SHOP}/learn")
+        page.goto(f"/accounts/{SHOP}/learn?kind=shadow")
+        page.get_by_role("link", name="Shadow,").first.click()
         found[scheme] = faults(page)
         picture(page, f"shadow-{scheme}")
     page.set_viewport_size(PHONE)
@@ -66,7 +69,7 @@ def test_a_shadow_is_read_followed_and_stopped(desk: Desk, shadowed: str) -> Non
     section.get_by_role("link", name="The shadow").click()
     page.get_by_label("Why stop it").fill("seen enough")
     page.get_by_role("button", name="Stop", exact=True).click()
-    expect(page.locator(".shadow-card").first).to_contain_text("seen enough")
+    expect(page.get_by_role("region", name="Steps")).to_contain_text("seen enough")
     picture(page, "shadow-stopped")
 
     assert found == {"light": [], "dark": [], "decision": []}

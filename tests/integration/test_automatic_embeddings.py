@@ -92,7 +92,7 @@ async def test_a_model_in_use_that_fails_leaves_a_document_without_vectors(
 async def test_a_local_fleet_embeds_what_has_no_vector_at_its_start(
     database_url: str, source: Pool, sandbox: SandboxHandle
 ) -> None:
-    """Documents that came before the model get their vectors; a second start pays nothing."""
+    """Documents that came before the model get their vectors; a second start tries the model once."""
     await add(source, RETURNS, user_id="acme")
     environment = variables(database_url, sandbox)
     first = await prepare(environment, database_url)
@@ -100,9 +100,21 @@ async def test_a_local_fleet_embeds_what_has_no_vector_at_its_start(
     second = await prepare(environment, database_url)
 
     assert first == second
-    assert first.startswith("embeddings: ")
+    assert first.endswith(f" of {sandbox.base_url}, which answered")
     assert await vectors(source) == 1
-    assert sandbox.calls("embeddings") == paid
+    assert sandbox.calls("embeddings") == paid + 1
+
+
+async def test_a_model_in_use_that_fails_at_a_later_start_is_named(
+    database_url: str, source: Pool, sandbox: SandboxHandle
+) -> None:
+    """No vector is missing, and searches would fail."""
+    await add(source, RETURNS, user_id="acme")
+    await prepare(variables(database_url, sandbox), database_url)
+    sandbox.add_rule("embeddings", "401")
+    said = await prepare(variables(database_url, sandbox), database_url)
+
+    assert said.startswith("the embedding model failed (")
 
 
 async def test_a_local_fleet_whose_server_has_no_embeddings_starts_with_words(

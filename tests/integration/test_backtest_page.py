@@ -22,9 +22,10 @@ from tests.support.reviewing import Visitor, add_person, site
 from tests.support.running import Running
 from trials.jobs.backtest_job import run_backtest
 from trials.pure.replay.groups import ReplayState
-from trials.store.backtest_examples import examples_with
-from trials.store.backtests import Backtest, begin_backtest, get_backtest
-from trials.store.candidates import changed_account
+from trials.pure.trial import Trial
+from trials.store.backtests import begin_backtest, examples_with
+from trials.store.candidates import Author, changed_account
+from trials.store.trials import get_trial
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
@@ -39,15 +40,15 @@ def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
         yield found
 
 
-def backtest_of(engine: Running, user_id: str, changes: dict[str, Any] = CHANGE) -> Backtest:
+def backtest_of(engine: Running, user_id: str, changes: dict[str, Any] = CHANGE) -> Trial:
     """A finished backtest of the account's decisions of a day."""
 
-    async def run() -> Backtest:
+    async def run() -> Trial:
         now = datetime.now(UTC)
         async with create_pool(engine.url, size=2, application="test", role=None) as source:
             begun = await begin_backtest(
-                source, user_id, base_version=1, changes=changes, since=now - timedelta(days=1), until=now,
-                created_by="kim",
+                source, user_id, base_version=1, changes=changes, since=now - timedelta(days=1),
+                author=Author(made_by="kim", now=now),
             )  # fmt: skip
             return await run_backtest(source, engine.url, begun, now=lambda: datetime.now(UTC), processes=1)
 
@@ -64,12 +65,12 @@ def stored_backtest(
         for each in decisions
     ]
     values = {"id": backtest_id, "user_id": user_id, "base_version": 1, "changes": Jsonb(CHANGE)}
-    values |= {"since": now - timedelta(days=7), "until": now, "total": 12, "done": 12}
-    values |= {"counts": Jsonb(BACKTEST_COUNTS), "examples": Jsonb(examples), "created_by": "kim"}
-    values |= {"created_at": now, "finished_at": now} | columns
+    values |= {"since": now - timedelta(days=7), "until": now, "plan": Jsonb({"total": 12}), "done": 12}
+    values |= {"counts": Jsonb(BACKTEST_COUNTS), "examples": Jsonb(examples), "kind": "backtest"}
+    values |= {"state": "finished"} | columns
     names, marks = ", ".join(values), ", ".join(f"%({name})s" for name in values)
-    engine.database.execute(f"INSERT INTO backtests ({names}) VALUES ({marks})".encode(), values)
-    return f"/accounts/{user_id}/learn/backtests/{backtest_id}", backtest_id
+    engine.database.execute(f"INSERT INTO trials ({names}) VALUES ({marks})".encode(), values)
+    return f"/accounts/{user_id}/learn/trials/{backtest_id}", backtest_id
 
 
 def seated(engine: Running, visitor: Callable[[], Visitor], role: Role, account: str) -> Visitor:
@@ -106,7 +107,7 @@ def test_a_reviewer_reads_counts_and_examples_side_by_side(
         engine.decide(user_id, text)
     reply = engine.rows("SELECT text FROM outbox WHERE user_id = %s ORDER BY created_at", user_id)[0]["text"]
     found = backtest_of(engine, user_id)
-    page = f"/accounts/{user_id}/learn/backtests/{found.backtest_id}"
+    page = f"/accounts/{user_id}/learn/trials/{found.trial_id}"
     before = engine.rows("SELECT id FROM outbox")
     reviewer = seated(engine, visitor, Role.REVIEWER, user_id)
     learn, shown = reviewer.get(f"/accounts/{user_id}/learn").text, reviewer.get(page).text
@@ -125,7 +126,7 @@ def test_a_reviewer_reads_counts_and_examples_side_by_side(
     assert sides[0] == f"Then {' '.join(reply.split())}Reply sent"
     assert sides[1] == "With the change No replyRule matched the message"
     assert "Why: FLAGGED_RULE (flagged_keyword:weekdays)" in " ".join(first.text().split())
-    assert logged(engine, found.backtest_id) == [("reveal", len(examples))]
+    assert logged(engine, found.trial_id) == [("reveal", len(examples))]
     assert engine.rows("SELECT id FROM outbox") == before
 
 
@@ -162,7 +163,7 @@ def test_people_without_the_right_see_no_texts(engine: Running, visitor: Callabl
 def test_an_unfinished_run_says_how_to_continue(engine: Running, visitor: Callable[[], Visitor]) -> None:
     """It shows what is counted so far."""
     user_id = engine.account()
-    page, _ = stored_backtest(engine, user_id, done=4, counts=Jsonb({"unchanged": 4}), finished_at=None)
+    page, _ = stored_backtest(engine, user_id, done=4, counts=Jsonb({"unchanged": 4}), state="running")
     shown = seated(engine, visitor, Role.REVIEWER, user_id).get(page).text
 
     assert "4 of 12 decisions are counted" in part(shown, "#unfinished")
@@ -294,10 +295,10 @@ def test_examples_take_no_longer_than_allowed(engine: Running) -> None:
 
     async def run(most_s: float) -> list[tuple[Any, ...]]:
         async with create_pool(engine.url, size=1, application="test", role=None) as source:
-            found = await get_backtest(source, backtest_id)
+            found = await get_trial(source, backtest_id)
             assert found is not None
             account = await changed_account(source, user_id, 1, CHANGE)
-            made = await examples_with(source, found, account, most_s=most_s)
+            made = await examples_with(source, user_id, found.examples, account, most_s=most_s)
             return [(each.message, each.state, each.after) for each in made]
 
     assert asyncio.run(run(0.0)) == [(QUESTION, None, "")]

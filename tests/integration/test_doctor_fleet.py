@@ -34,10 +34,8 @@ WRONG: Final = """
     VALUES ('shop', 'day', (now() AT TIME ZONE 'utc')::date, 0.01, 'alert');
     INSERT INTO candidates (id, user_id, base_version, changes, source, created_by)
     VALUES ('{queue}', 'shop', 1, '{{"flagged_keywords": ["lamp"]}}', 'person', 'kim');
-    INSERT INTO shadows (id, user_id, candidate_id, state, started_by, reason, started_at, usd_a_day,
-        reached_at, reached_id, day, ended_at)
-    VALUES ('{queue}', 'shop', '{queue}', 'failed', 'kim', 'a try', now(), 0, now(), '{queue}',
-        current_date, now());
+    INSERT INTO trials (id, user_id, kind, candidate_id, state, base_version, changes)
+    VALUES ('{queue}', 'shop', 'shadow', '{queue}', 'failed', 1, '{{"flagged_keywords": ["lamp"]}}');
     INSERT INTO webhook_endpoints
         (id, user_id, url, types, secret, secret_hint, created_at, created_by, failing_since)
     VALUES

@@ -280,3 +280,57 @@ def test_after_an_import_its_owner_sees_what_was_understood(editor: Visitor, acc
     )
     assert "Aurora: EUR 69.00" in second.text.partition("What was understood")[2]
     assert listed.text.count("look at it") == 1
+
+
+def test_a_pdf_is_shown_page_by_page_beside_its_passages(editor: Visitor, account: str) -> None:
+    """The picture of a page, the passages on it, and a warning where nothing of it was read."""
+    data = pdf(lines("We open at nine."), [Picture()], lines("Lamps have a warranty of two years."))
+    editor.get(f"/accounts/{account}/documents")
+    path = add(editor, account, ("hours.pdf", data)).headers["location"].partition("?")[0]
+    pages = [editor.get(f"{path}?page={number}").text for number in (1, 2, 3, 99)]
+    picture = editor.get(f"{path}/pages/3")
+
+    assert [f'src="{path}/pages/{number}"' in page for number, page in zip((1, 2, 3, 3), pages, strict=True)]
+    quoted = [page.partition("<blockquote")[2] for page in pages]
+    assert ["We open at nine." in quote for quote in quoted] == [True, False, True, True]
+    assert ["from page 1" in page for page in pages] == [False, False, True, True]
+    assert ["Nothing of this page was read." in page for page in pages] == [False, True, False, False]
+    assert picture.headers["content-type"] == "image/png"
+    assert picture.content.startswith(b"\x89PNG")
+    assert "img-src 'self'" in picture.headers["content-security-policy"]
+    assert picture.headers["cache-control"] == "no-store"
+    assert editor.get(f"{path}/pages/4").status_code == 404
+
+
+def test_another_document_is_shown_beside_its_passages(editor: Visitor, account: str) -> None:
+    """What no passage holds is struck; its markup is text and no markup of ours."""
+    page = b"<p>Aurora: <s>EUR 89.00</s> EUR 69.00 &lt;script&gt;.</p>"
+    editor.get(f"/accounts/{account}/documents")
+    path = add(editor, account, pasted=page.decode(), kind="html").headers["location"].partition("?")[0]
+    shown = editor.get(path).text
+
+    assert "Aurora: <del>EUR 89.00</del> EUR 69.00 &lt;script&gt;." in shown
+    assert editor.get(f"{path}/pages/1").status_code == 404
+
+
+def test_the_file_of_a_document_goes_with_it(database_url: str, editor: Visitor, account: str) -> None:
+    """A newer version replaces it, a removal removes it, and the logins of workers cannot read it."""
+    editor.get(f"/accounts/{account}/documents")
+
+    def files() -> list[bytes]:
+        with psycopg.connect(database_url) as connection:
+            rows = connection.execute("SELECT data FROM document_files WHERE user_id = %s", (account,))
+            return [bytes(data) for (data,) in rows]
+
+    add(editor, account, ("hours.txt", b"We open at nine."))
+    first = files()
+    added = add(editor, account, ("hours.txt", b"We open at ten."))
+    second = files()
+    path = added.headers["location"].partition("?")[0]
+    editor.post(f"{path}/remove")
+    with psycopg.connect(database_url) as connection:
+        connection.execute("SET ROLE hushgate_worker")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("SELECT data FROM document_files")
+
+    assert (first, second, files()) == ([b"We open at nine."], [b"We open at ten."], [])

@@ -41,7 +41,7 @@ def run(
         "HUSHGATE_EMBEDDING_BASE_URL": sandbox.base_url,
     }
 
-    def command(*arguments: str, text: str | bytes | None = None, **more: str) -> Result:
+    def command(*arguments: str, text: str | bytes | None = None, **more: str | None) -> Result:
         return CliRunner().invoke(app, list(arguments), input=text, env=variables | more)
 
     return command
@@ -225,6 +225,29 @@ def test_without_an_embedding_model_documents_are_found_by_words(run: Run, accou
 
     assert added.exit_code == 0
     assert (found["found_by"], found["similarity"]) == ("words", 1.0)
+
+
+def test_a_shell_without_a_server_of_embeddings_says_so(run: Run, account: str) -> None:
+    """The document is stored, and found by words."""
+    bare = dict.fromkeys(("HUSHGATE_EMBEDDING_MODEL", "HUSHGATE_EMBEDDING_BASE_URL"), None)
+    added = run("add", "-", "-a", account, text="Parcels leave on Mondays.", **bare)
+    off = run("add", "-", "-a", f"{account}-off", text="Six.", **(bare | {"HUSHGATE_EMBEDDING_MODEL": "off"}))
+
+    assert (added.exit_code, outcomes(added)) == (0, {"-": "added"})
+    assert "no server of embeddings is set in this shell" in added.stderr
+    assert "server of embeddings" not in off.stderr
+
+
+def test_an_account_without_settings_is_named_and_the_nearest_known_one(run: Run, account: str) -> None:
+    """One line; the exit code is that of any other account."""
+    known = f"{account}-corner-shop"
+    run("add", "-", "-a", known, text="Parcels leave on Mondays.")
+    added = run("add", "-", "-a", account, text="Parcels leave on Mondays.")
+    found = run("search", "parcel", "-a", known[:-1])
+
+    assert added.exit_code == found.exit_code == 0
+    assert f"account {account} has no settings yet" in added.stderr
+    assert f"account {known[:-1]} has no settings yet; do you mean {known}?\n" in found.stderr
 
 
 def test_another_embedding_model_is_used_after_reembedding(run: Run, account: str) -> None:

@@ -171,7 +171,7 @@ async def test_vectors_made_before_a_swap_are_not_stored_after_it(
         )
         embedded = storage.Embedded(embedder=old, vectors=vectors)
         with pytest.raises(ConfigurationError, match="run the command again"):
-            await storage.store_document(source, upload, title="", chunks=(), embedded=embedded)
+            await storage.store_document(source, upload, b"", title="", chunks=(), embedded=embedded)
 
 
 async def test_documents_stored_without_a_model_get_their_vectors_later(

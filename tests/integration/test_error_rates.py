@@ -211,9 +211,9 @@ def test_the_command_says_what_is_missing(desk: Desk, tmp_path: Path) -> None:
 
 
 RUNNING_ROLLOUT = """
-    INSERT INTO rollouts (id, user_id, candidate_id, base_version, share, bounds, least, metric, planned,
-        stepped_at)
-    SELECT gen_random_uuid(), 'even', id, 1, 0.1, '{blocks<=0.1}', 50, 'blocks', 2000, now()
+    INSERT INTO trials (id, user_id, kind, candidate_id, base_version, changes, share, plan)
+    SELECT gen_random_uuid(), 'even', 'rollout', id, 1, changes, 0.1,
+        '{"bounds": ["blocks<=0.1"], "least": 50, "metric": "blocks", "planned": 2000}'
     FROM candidates WHERE user_id = 'even' LIMIT 1
 """
 

@@ -78,7 +78,7 @@ OF_COMPLIANCE = {
 }
 OF_TRIALS = {
     "commands": {"trials candidates", "trials replay", "trials backtest", "trials eval", "trials rollouts"},
-    "pages": {"learn", "backtest", "rollout", "golden_set", "decision_replay", "learn_errors"},
+    "pages": {"learn", "trial", "rollout_start", "golden_set", "decision_replay", "learn_errors"},
     "menu": {"learn", "decision_replay"},
     "schedule": {"rollouts"},
     "tasks": {"hushgate.rollouts"},
@@ -91,7 +91,7 @@ ACCOUNT_PAGES = (
 )  # fmt: skip
 STAYS = {
     "compliance": {"appeals", "legal_holds", "erasures", "audit_log_leaves"},
-    "trials": {"candidates", "backtests", "shadows", "rollouts", "golden_sets", "learning_suggestions"},
+    "trials": {"candidates", "trials", "trial_steps", "golden_sets", "learning_suggestions"},
 }
 
 

@@ -83,7 +83,7 @@ def test_a_set_of_rows_is_evaluated(engine: Running, shell: Shell, tmp_path: Pat
     strict = evaluated(shell, shop, "--least", "precision=0.9", "--json")
     suite = ET.parse(tmp_path / "report.xml").getroot()[0]
     (arm,) = arms_of(ended)
-    run = engine.row("SELECT arms, set_version FROM golden_runs ORDER BY id LIMIT 1")
+    run = engine.row("SELECT arms, plan, state FROM trials WHERE kind = 'evaluation' ORDER BY id LIMIT 1")
 
     assert (added.code, added.rows[0]["added"]) == (0, 3), added.err
     assert (ended.code, strict.code) == (0, 1), ended.err + strict.err
@@ -97,6 +97,7 @@ def test_a_set_of_rows_is_evaluated(engine: Running, shell: Shell, tmp_path: Pat
     assert QUESTION not in (tmp_path / "report.xml").read_text()
     assert run is not None
     assert run["arms"][0]["accuracy"] == arm["accuracy"]
+    assert (run["plan"], run["state"]) == ({"set_version": 2}, "finished")
     assert "about 0.00" in ended.err
     assert engine.row("SELECT count(*) AS n FROM ai_decisions") == before
 
@@ -293,6 +294,6 @@ def test_workers_cannot_read_golden_sets(engine: Running) -> None:
     """Neither items nor sets nor results."""
     with psycopg.connect(engine.url, autocommit=True) as connection:
         connection.execute("SET ROLE hushgate_worker")
-        for table in ("golden_sets", "golden_set_items", "golden_runs"):
+        for table in ("golden_sets", "golden_set_items", "trials", "trial_steps"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(f"SELECT 1 FROM {table}")

@@ -24,8 +24,10 @@ from tests.support.running import Running
 from trials.jobs.backtest_job import run_backtest
 from trials.pure.replay.difference import DifferenceKind
 from trials.pure.replay.groups import ReplayState
-from trials.store.backtests import Backtest, begin_backtest
+from trials.pure.trial import Trial
+from trials.store.backtests import begin_backtest
 from trials.store.candidates import (
+    Author,
     CandidateSource,
     SettingsCandidate,
     add_candidate,
@@ -65,13 +67,17 @@ def test_a_backtest_counts_what_would_end_otherwise(engine: Running) -> None:
     for text in (QUESTION, "Hello, when are you open on Sunday?", "I will kill you"):
         engine.decide(user_id, text)
 
-    async def run(source: Pool, *, full: bool, then: timedelta) -> Backtest:
+    async def run(source: Pool, *, full: bool, then: timedelta) -> Trial:
         now = datetime.now(UTC) + then
         asked: dict[str, Any] = {"flagged_keywords": ["weekdays"]}
-        values: dict[str, Any] = {"base_version": 1, "changes": asked, "created_by": "kim"}
-        begun = await begin_backtest(source, user_id, since=now - timedelta(days=1), until=now, **values)
-        again = await begin_backtest(source, user_id, since=now - timedelta(days=1), until=now, **values)
-        assert begun.backtest_id == again.backtest_id
+        values: dict[str, Any] = {
+            "base_version": 1,
+            "changes": asked,
+            "author": Author(made_by="kim", now=now),
+        }
+        begun = await begin_backtest(source, user_id, since=now - timedelta(days=1), **values)
+        again = await begin_backtest(source, user_id, since=now - timedelta(days=1), **values)
+        assert begun.trial_id == again.trial_id
         return await run_backtest(
             source, engine.url, again, now=lambda: datetime.now(UTC), processes=1, full=full
         )
@@ -79,7 +85,7 @@ def test_a_backtest_counts_what_would_end_otherwise(engine: Running) -> None:
     fast = with_pool(engine, lambda source: run(source, full=False, then=timedelta(0)))
     full = with_pool(engine, lambda source: run(source, full=True, then=timedelta(seconds=1)))
 
-    assert fast.finished_at is not None
+    assert fast.state == "finished"
     assert (fast.done, fast.counts) == (3, full.counts)
     assert fast.counts[DifferenceKind.NEWLY_STOPPED] >= 1
     assert fast.examples[0]["after"] in {"FLAGGED_RULE", "REPLY_FLAGGED_RULE"}

@@ -1,8 +1,9 @@
-"""What ``hushgate up`` promises: the dead are started again, its addresses are all another shell needs."""
+"""What ``hushgate up`` promises: the dead are started again, and another shell has all that it needs."""
 
 from __future__ import annotations
 
 import asyncio
+import shlex
 import urllib.request
 from collections.abc import Iterator
 
@@ -49,22 +50,44 @@ def test_a_dead_sandbox_is_started_again_at_its_address(running: Fleet) -> None:
     assert (restarted, again, status) == (("sandbox",), (), 200)
 
 
-def test_the_addresses_are_all_another_shell_needs(running: Fleet) -> None:
-    """Every command reads its settings from them alone."""
-    settings = Settings.model_validate(running.addresses)
+def test_the_exports_are_all_another_shell_needs(running: Fleet) -> None:
+    """Beside the sandbox every command reads its settings from them alone, and no model is made up."""
+    found = {name: shlex.split(word)[0] for name, word in running.exports.items()}
+    settings = Settings.model_validate(found)
 
     assert (settings.openai_base_url, settings.openrouter_base_url) == (
         running.environment["OPENAI_BASE_URL"],
         running.environment["OPENROUTER_BASE_URL"],
     )
+    assert (settings.llm_model, settings.reading_model) == ("sandbox", "sandbox")
+    assert running.inherited == ()
 
 
 def test_the_caller_s_own_key_is_not_printed(outside: dict[str, str]) -> None:
-    """It is in the caller's shell already."""
-    known = outside | {"HUSHGATE_REVIEW_URL": "https://review.example"}
-    with fleet(known | {"OPENAI_API_KEY": "secret"}) as made:
-        assert made.addresses == known
+    """Another shell must set it too: its name is printed, and what follows from it refers to it."""
+    more = {"HUSHGATE_REVIEW_URL": "https://review.example", "HUSHGATE_LOG_LEVEL": "INFO"}
+    with fleet(outside | more | {"OPENAI_API_KEY": "secret"}) as made:
+        assert made.exports == {
+            "DATABASE_URL": shlex.quote(outside["DATABASE_URL"]),
+            "REDIS_URL": shlex.quote(outside["REDIS_URL"]),
+            "HUSHGATE_REVIEW_URL": "https://review.example",
+            "HUSHGATE_LLM_MODEL": "gpt-4.1-mini",
+            "OPENROUTER_API_KEY": '"$OPENAI_API_KEY"',
+            "OPENROUTER_BASE_URL": "https://api.openai.com/v1",
+        }
+        assert made.inherited == ("HUSHGATE_LOG_LEVEL", "OPENAI_API_KEY")
         assert made.sandbox is None
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "OPENROUTER_BASE_URL"])
+def test_a_server_of_models_that_needs_no_key_is_used(outside: dict[str, str], variable: str) -> None:
+    """Its address is enough; without a key of OpenAI nothing is moderated."""
+    place = "http://127.0.0.1:11434/v1"
+    with fleet(outside | {variable: place}) as made:
+        settings = Settings.model_validate(made.environment)
+
+    assert made.sandbox is None
+    assert (settings.openrouter_base_url, settings.openai_moderation_enabled) == (place, False)
 
 
 def test_dead_review_pages_are_started_again_at_their_address(running: Fleet) -> None:

@@ -134,7 +134,7 @@ def test_a_saved_view_names_the_decisions(engine: Running, shell: Shell) -> None
     assert tried.rows[0]["decisions"] == 1, tried.err
     assert not {"backtest_id", "since", "until"} & set(tried.rows[0]), "it is not stored and has no range"
     assert [each["group"] for each in tried.rows[0]["groups"]] == ["newly_stopped"]
-    assert engine.rows("SELECT id FROM backtests WHERE user_id = %s", shop) == []
+    assert engine.rows("SELECT id FROM trials WHERE user_id = %s", shop) == []
     assert (several.code, "got 2" in several.err) == (2, True)
     assert [each["result"] for each in chosen.rows] == ["newly_stopped"]
     wrong = shell.run("trials", "backtest", "--account", other, "--view", f"{login}/{view}", *STOPS)
@@ -165,12 +165,12 @@ def test_examples_of_a_backtest_are_shown_side_by_side(engine: Running, shell: S
     assert released["why"]
 
 
-def left_unfinished(engine: Running, shop: str, position: object) -> None:
+def left_unfinished(engine: Running, shop: str, position: UUID) -> None:
     """Make the backtest of this account look killed after its first decision."""
     engine.database.execute(
-        "UPDATE backtests SET finished_at = NULL, done = 1, position = %s, counts = '{\"unchanged\": 1}'"
-        " WHERE user_id = %s",
-        (position, shop),
+        "UPDATE trials t SET state = 'running', done = 1, reached_id = d.id, reached_at = d.created_at,"
+        " counts = '{\"unchanged\": 1}' FROM ai_decisions d WHERE t.user_id = %s AND d.id = %s",
+        (shop, position),
     )
 
 
@@ -203,7 +203,7 @@ def test_a_backtest_that_was_left_days_ago_is_not_continued(engine: Running, she
     first = shell.run(*asked).rows[0]
     left_unfinished(engine, shop, decided)
     moved = "since = since - interval '2 days', until = until - interval '2 days'"
-    engine.database.execute(f"UPDATE backtests SET {moved} WHERE user_id = %s", (shop,))
+    engine.database.execute(f"UPDATE trials SET {moved} WHERE user_id = %s", (shop,))
     second = shell.run(*asked).rows[0]
 
     assert second["backtest_id"] != first["backtest_id"]

@@ -19,7 +19,7 @@ from db.people.records import Role
 from tasks.webhooks.bodies import RolloutReturnedEntry
 from tests.support.review_world import World
 from tests.support.reviewing import Visitor, add_person, site, stored
-from trials.store.returned import fleet_figures
+from trials.store.trials import fleet_figures
 from worker.arms import place_of
 
 NUMBERS = count(1)
@@ -146,13 +146,13 @@ def test_a_lead_takes_every_step_with_a_reason(lead: Visitor, world: World, rows
     """Start, share and finish are stored with the lead's login; the last one is a version of the settings."""
     page = started(lead, world, share="2,5", metric="escalations")
     shown = lead.get(page).text
-    unexplained = lead.post(f"{page}/step", share="40", reason=" ")
-    stepped = lead.post(f"{page}/step", share="40", reason="no bound is near")
+    unexplained = lead.post(f"{page}/share", share="40", reason=" ")
+    stepped = lead.post(f"{page}/share", share="40", reason="no bound is near")
     finished = lead.post(f"{page}/finish", reason="it is better")
     again = lead.post(f"{page}/return", reason="too late")
     steps = rows(
-        "SELECT s.kind, s.share, s.reason, s.version, s.figures IS NULL AS first, r.state, r.bounds, r.metric"
-        " FROM rollout_steps s JOIN rollouts r ON r.id = s.rollout_id WHERE r.user_id = %s ORDER BY s.id",
+        "SELECT s.kind, s.share, s.reason, s.version, s.figures IS NULL AS first, t.state, t.plan"
+        " FROM trial_steps s JOIN trials t ON t.id = s.trial_id WHERE t.user_id = %s ORDER BY s.id",
         world.account,
     )
     prompt = rows("SELECT prompt FROM ai_rules WHERE user_id = %s AND version = 2", world.account)
@@ -164,8 +164,8 @@ def test_a_lead_takes_every_step_with_a_reason(lead: Visitor, world: World, rows
         ("finish", 1.0, "it is better", 2),
     ]
     assert [each["first"] for each in steps] == [True, False, False]
-    assert (steps[0]["state"], steps[0]["metric"]) == ("finished", "escalations")
-    assert steps[0]["bounds"] == [
+    assert (steps[0]["state"], steps[0]["plan"]["metric"]) == ("finished", "escalations")
+    assert steps[0]["plan"]["bounds"] == [
         "overturns<=+0.05", "escalations<=+0.05", "blocks<=+0.05", "latency<=x1.5", "cost<=x1.5",
     ]  # fmt: skip
     assert prompt == [{"prompt": "Be brief."}]
@@ -183,7 +183,7 @@ def test_a_form_that_cannot_be_used_says_why(lead: Visitor, world: World) -> Non
     assert lead.post(address, **values | WORDS).status_code == 303
     second = lead.post(address, **values | WORDS)
     running = lead.get(address).text
-    world.one("WITH x AS (UPDATE rollouts SET state = 'returned' RETURNING 1) SELECT count(*) FROM x")
+    world.one("WITH x AS (UPDATE trials SET state = 'returned' RETURNING 1) SELECT count(*) FROM x")
     world.add("ai_rules", user_id=world.account, version=2)
     moved = lead.get(address).text
     other = lead.get(f"/accounts/elsewhere/learn/candidates/{first}/rollout")
@@ -204,13 +204,13 @@ def test_the_result_is_in_plain_words_and_a_broken_bound_returns(
 ) -> None:
     """A candidate that blocks everything is worse at a glance, and a step returns it instead."""
     page = started(lead, world, share="50", metric="blocks")
-    (rollout,) = rows("SELECT * FROM rollouts WHERE user_id = %s", world.account)
+    (rollout,) = rows("SELECT * FROM trials WHERE user_id = %s", world.account)
     endpoint(world)
     for number in range(110):
         decided(world, rollout, number, tried=True, reason="FLAGGED_RULE")
         decided(world, rollout, number, tried=False, reason="REPLIED")
     shown = words_of(lead.get(page).text)
-    step = lead.post(f"{page}/step", share="100", reason="faster")
+    step = lead.post(f"{page}/share", share="100", reason="faster")
     after = " ".join(
         LexborHTMLParser(lead.get(str(step.headers["location"])).text).text(separator=" ").split()
     )
@@ -236,7 +236,7 @@ def test_overturned_decisions_weigh_the_inverse_of_their_chance(
 ) -> None:
     """One overturn drawn with 1 of 10 beside ten certain agreements is a half; others are left out."""
     page = started(lead, world, share="50")
-    (rollout,) = rows("SELECT * FROM rollouts WHERE user_id = %s", world.account)
+    (rollout,) = rows("SELECT * FROM trials WHERE user_id = %s", world.account)
     for number in range(12):
         made = decided(world, rollout, number, tried=True, reason="REPLIED")
         at = rollout["stepped_at"] + timedelta(microseconds=1 + number)

@@ -25,6 +25,7 @@ from tests.support.terminal import Shell
 from trials.jobs import tasks as rollout_jobs
 from trials.jobs.tasks import CheckRests, watch_rollouts
 from trials.pure.rollouts.bounds import Measure, parse_bound
+from trials.pure.trial import Trial
 from trials.store import rollout_steps, rollouts
 from trials.store.candidates import (
     Author,
@@ -34,7 +35,8 @@ from trials.store.candidates import (
     add_candidate,
     withdraw_candidate,
 )
-from trials.store.rollouts import Plan, Rollout, load_figures
+from trials.store.rollouts import Plan, load_figures
+from trials.store.trials import get_trial
 from worker.account_settings import changed
 from worker.arms import place_of, places_of
 from worker.model import Account
@@ -81,17 +83,22 @@ def candidate(url: str, user_id: str, changes: dict[str, Any]) -> SettingsCandid
     )
 
 
-def started(url: str, tried: UUID, share: float, *bounds: str, least: int = 5) -> Rollout:
+def started(url: str, tried: UUID, share: float, *bounds: str, least: int = 5) -> Trial:
     """A running rollout."""
     plan = Plan(share=share, bounds=tuple(map(parse_bound, bounds)), least=least, metric=Measure.BLOCKS)
     return call(url, lambda source: rollout_steps.start_rollout(source, tried, plan, author()))
 
 
-def state(url: str, rollout: Rollout) -> str:
+def state(url: str, rollout: Trial) -> str:
     """The stored state."""
-    found = call(url, lambda source: rollouts.get_rollout(source, rollout.rollout_id))
+    return now(url, rollout).state
+
+
+def now(url: str, rollout: Trial) -> Trial:
+    """The rollout as it is stored."""
+    found = call(url, lambda source: get_trial(source, rollout.trial_id))
     assert found is not None
-    return found.state
+    return found
 
 
 def test_a_bad_candidate_is_returned_and_no_event_is_lost(engine: Running) -> None:
@@ -107,13 +114,13 @@ def test_a_bad_candidate_is_returned_and_no_event_is_lost(engine: Running) -> No
     eventually(trial, "the worker to try the candidate")
     events = [engine.publish(shop, TEXT) for _ in range(60)]
     rows = {each: engine.decided(shop, each) for each in events}
-    figures = call(url, lambda source: load_figures(source, rollout.rollout_id, datetime.now(UTC)))
+    figures = call(url, lambda source: load_figures(source, rollout.trial_id, datetime.now(UTC)))
     returned = call(url, lambda source: watch_rollouts(source, datetime.now(UTC)), role=WORKER_ROLE)
     eventually(lambda: not trial(), "the worker to hear of the return")
     after = [engine.decide(shop, TEXT) for _ in range(3)]
 
     expected = {
-        each: found.candidate_id if place_of(rollout.rollout_id, each) < places_of(0.2) else None
+        each: found.candidate_id if place_of(rollout.trial_id, each) < places_of(0.2) else None
         for each in events
     }
     tried = [each for each, by in expected.items() if by]
@@ -126,7 +133,7 @@ def test_a_bad_candidate_is_returned_and_no_event_is_lost(engine: Running) -> No
     assert figures.live.figure(Measure.BLOCKS) == 0
     assert (returned, state(url, rollout)) == (1, "returned")
     assert [row["candidate_id"] for row in after] == [None] * 3
-    steps = call(url, lambda source: rollouts.list_steps(source, rollout.rollout_id))
+    steps = now(url, rollout).steps
     assert [(each.kind, each.automatic) for each in steps] == [("start", False), ("return", True)]
     assert steps[1].reason.startswith("blocks<=+0.1: expected at most")
     assert replay_differs(engine, [row["id"] for row in rows.values()]) == {}
@@ -137,14 +144,12 @@ def test_every_step_is_stored_and_the_last_is_a_version(database_url: str) -> No
     url, shop = database_url, shop_at(database_url)
     found = candidate(url, shop, {"prompt": "Be brief."})
     rollout = started(url, found.candidate_id, 0.1, "blocks<=0.5")
-    step = call(
-        url, lambda source: rollout_steps.step_rollout(source, rollout.rollout_id, 0.5, author("more"))
-    )
+    step = call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.5, author("more")))
     version = call(
-        url, lambda source: rollout_steps.finish_rollout(source, rollout.rollout_id, author("it is better"))
+        url, lambda source: rollout_steps.finish_rollout(source, rollout.trial_id, author("it is better"))
     )
     account = call(url, lambda source: accounts.current_account(source, shop))
-    steps = call(url, lambda source: rollouts.list_steps(source, rollout.rollout_id))
+    steps = now(url, rollout).steps
 
     assert (step.share, version, account.version, account.prompt) == (0.5, 2, 2, "Be brief.")
     assert [(each.kind, each.share, each.reason, each.version) for each in steps] == [
@@ -187,9 +192,9 @@ def test_a_second_rollout_of_an_account_is_refused(database_url: str) -> None:
     rollout = started(url, found.candidate_id, 0.1, "blocks<=0.5")
     with pytest.raises(TrialRefused, match="at a time"):
         started(url, found.candidate_id, 0.1, "blocks<=0.5")
-    call(url, lambda source: rollout_steps.return_rollout(source, rollout.rollout_id, author()))
+    call(url, lambda source: rollout_steps.return_rollout(source, rollout.trial_id, author()))
     with pytest.raises(TrialRefused, match="expected one that runs"):
-        call(url, lambda source: rollout_steps.step_rollout(source, rollout.rollout_id, 0.5, author()))
+        call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.5, author()))
     account = call(url, lambda source: accounts.current_account(source, shop))
     other = changed(account, {"prompt": "Be long."})
     call(url, lambda source: accounts.store_account(source, other, changed_by="kim"))
@@ -207,7 +212,7 @@ def test_settings_that_are_saved_end_the_rollout(database_url: str) -> None:
     account = call(url, lambda source: accounts.current_account(source, shop))
     other = changed(account, {"prompt": "Be long."})
     call(url, lambda source: accounts.store_account(source, other, changed_by="lee"))
-    steps = call(url, lambda source: rollouts.list_steps(source, rollout.rollout_id))
+    steps = now(url, rollout).steps
 
     assert state(url, rollout) == "returned"
     assert [(each.kind, each.made_by, each.version) for each in steps][1:] == [("return", "lee", 2)]
@@ -224,10 +229,10 @@ def test_a_rollout_whose_candidate_was_withdrawn_is_returned(database_url: str, 
         call(url, lambda source: watch_rollouts(source, datetime.now(UTC)), role=WORKER_ROLE)
     elif step == "step":
         with pytest.raises(TrialRefused, match="withdrew"):
-            call(url, lambda source: rollout_steps.step_rollout(source, rollout.rollout_id, 1, author()))
+            call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 1, author()))
     else:
         with pytest.raises(TrialRefused, match="withdrew"):
-            call(url, lambda source: rollout_steps.finish_rollout(source, rollout.rollout_id, author()))
+            call(url, lambda source: rollout_steps.finish_rollout(source, rollout.trial_id, author()))
 
     assert state(url, rollout) == "returned"
     assert call(url, lambda source: accounts.current_account(source, shop)).version == found.base_version
@@ -238,8 +243,8 @@ def test_a_person_of_any_login_returns_a_rollout_as_a_person(database_url: str) 
     url, shop = database_url, shop_at(database_url)
     rollout = started(url, candidate(url, shop, {"prompt": "Be brief."}).candidate_id, 0.1, "blocks<=0.5")
     by = Author(made_by="guardrail", reason="no need", now=datetime.now(UTC))
-    call(url, lambda source: rollout_steps.return_rollout(source, rollout.rollout_id, by))
-    steps = call(url, lambda source: rollouts.list_steps(source, rollout.rollout_id))
+    call(url, lambda source: rollout_steps.return_rollout(source, rollout.trial_id, by))
+    steps = now(url, rollout).steps
     with psycopg.connect(url, row_factory=dict_row) as database:
         lines = database.execute(
             "SELECT detail ->> 'step' AS step FROM access_log WHERE user_id = %s AND person = 'guardrail'",
@@ -274,25 +279,25 @@ def test_a_rollout_whose_check_took_long_rests_until_its_next_step(
     checked: list[UUID] = []
 
     async def slow_check(source: Pool, running: Any, now: datetime) -> tuple[str, ...]:
-        if running.rollout_id == rollout.rollout_id:
-            checked.append(running.rollout_id)
+        if running.trial_id == rollout.trial_id:
+            checked.append(running.trial_id)
             await asyncio.sleep(0.1)
         return ()
 
     def watch(redis_url: str = engine.redis_url) -> int:
         async def looked(source: Pool) -> int:
             async with connect(redis_url) as redis:
-                rests = CheckRests(redis=redis, stream=f"guard-{rollout.rollout_id}")
+                rests = CheckRests(redis=redis, stream=f"guard-{rollout.trial_id}")
                 return await watch_rollouts(source, datetime.now(UTC), rests)
 
-        call(url, looked)
+        call(url, looked, role=WORKER_ROLE)
         return len(checked)
 
     monkeypatch.setattr(rollout_jobs, "check_rollout", slow_check)
 
     assert [watch(), watch(), watch()] == [1, 1, 1]
     author = Author(made_by="kim", reason="more", now=datetime.now(UTC))
-    call(url, lambda source: rollout_steps.step_rollout(source, rollout.rollout_id, 0.3, author))
+    call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.3, author))
     assert [watch(), watch()] == [2, 2]
     assert [watch("redis://127.0.0.1:1/0"), watch("redis://127.0.0.1:1/0")] == [3, 4]
 
@@ -300,13 +305,14 @@ def test_a_rollout_whose_check_took_long_rests_until_its_next_step(
 PUT_IN_FORCE = (
     "INSERT INTO candidates (id, user_id, base_version, changes, source, created_by)"
     " VALUES (gen_random_uuid(), 'shop', 1, '{\"injection_check\": false}', 'person', 'kim')",
-    "INSERT INTO rollouts (id, user_id, candidate_id, base_version, share, bounds, least, metric, planned,"
-    " stepped_at) SELECT gen_random_uuid(), user_id, candidate_id, base_version, 1, bounds, least, metric,"
-    " planned, now() FROM rollouts LIMIT 1",
-    "INSERT INTO rollout_steps (rollout_id, kind, share, made_by, reason)"
-    " SELECT id, 'start', 1, 'kim', 'forged' FROM rollouts LIMIT 1",
-    "UPDATE rollouts SET share = 1",
-    "UPDATE rollouts SET state = 'running', stepped_at = now()",
+    "INSERT INTO trials (id, user_id, kind, candidate_id, base_version, changes, share, plan) SELECT"
+    " gen_random_uuid(), user_id, 'rollout', candidate_id, base_version, changes, 1, plan"
+    " FROM running_rollouts LIMIT 1",
+    "INSERT INTO trial_steps (trial_id, kind, share, made_by, reason)"
+    " SELECT rollout_id, 'start', 1, 'kim', 'forged' FROM running_rollouts LIMIT 1",
+    "UPDATE trials SET share = 1",
+    "UPDATE trials SET state = 'running', stepped_at = now()",
+    "SELECT arms FROM trials",
 )
 
 
@@ -326,8 +332,8 @@ def test_a_login_of_workers_puts_no_settings_in_force(engine: Running, statement
 @pytest.mark.parametrize(
     "forgery",
     [
-        "DELETE FROM rollout_steps WHERE rollout_id = %s",
-        "UPDATE rollouts SET share = 1 WHERE id = %s",
+        "DELETE FROM trial_steps WHERE trial_id = %s",
+        "UPDATE trials SET share = 1 WHERE id = %s",
     ],
     ids=["no step started it", "no step gave it this share"],
 )
@@ -337,7 +343,7 @@ def test_workers_ignore_a_rollout_without_its_step(engine: Running, forgery: str
     rollout = started(url, candidate(url, shop, BAD).candidate_id, 0.2, "blocks<=+0.1")
     before = call(url, lambda source: rollouts.running_rollouts(source, [shop]), role=WORKER_ROLE)
     with psycopg.connect(url, autocommit=True) as owner:
-        owner.execute(forgery, (rollout.rollout_id,))
+        owner.execute(forgery, (rollout.trial_id,))
     after = call(url, lambda source: rollouts.running_rollouts(source, [shop]), role=WORKER_ROLE)
 
     assert list(before) == [shop]

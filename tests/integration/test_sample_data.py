@@ -208,8 +208,10 @@ def test_samples_with_a_rollout_can_be_removed(visitors: Visitors, database_url:
             (candidate, SAMPLE_ACCOUNT),
         )
         connection.execute(
-            "INSERT INTO rollouts (id, user_id, candidate_id, base_version, share, bounds, least, metric,"
-            " planned, stepped_at) VALUES (%s, %s, %s, 1, 0.5, '{}', 100, 'blocks', 500, now())",
+            "WITH made AS (INSERT INTO trials (id, user_id, kind, candidate_id, base_version, changes, share)"
+            " VALUES (%s, %s, 'rollout', %s, 1, '{}', 0.5) RETURNING id)"
+            " INSERT INTO trial_steps (trial_id, kind, share, made_by, reason)"
+            " SELECT id, 'start', 0.5, 'test', 'a try' FROM made",
             (uuid7(), SAMPLE_ACCOUNT, candidate),
         )
 

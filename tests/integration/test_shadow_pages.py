@@ -44,6 +44,12 @@ def signed_in(world: World, visitor: Callable[[], Visitor], role: Role) -> Visit
     return found
 
 
+def trial(world: World, state: str) -> str:
+    """The address of the account's shadow in a state."""
+    found = world.one("SELECT id FROM trials WHERE kind = 'shadow' AND state = %s", state)
+    return f"/accounts/{SHOP}/learn/trials/{found}"
+
+
 def test_a_lead_starts_and_stops_and_others_read(
     world: World, candidate: UUID, visitor: Callable[[], Visitor]
 ) -> None:
@@ -51,6 +57,7 @@ def test_a_lead_starts_and_stops_and_others_read(
     lead, viewer = (signed_in(world, visitor, role) for role in (Role.LEAD, Role.VIEWER))
     learn = f"/accounts/{SHOP}/learn"
     first, seen = lead.get(learn).text, viewer.get(learn).text
+    off = viewer.get(trial(world, "failed")).text
     begun = lead.post(f"{learn}/shadows", candidate=str(candidate), reason="a try", usd_a_day="0,5")
     twice = lead.post(f"{learn}/shadows", candidate=str(candidate), reason="a try", usd_a_day="")
     wrong = [
@@ -58,27 +65,32 @@ def test_a_lead_starts_and_stops_and_others_read(
         for each, usd in ((str(uuid7()), "0"), ("x", "0"), (str(candidate), "much"), (str(candidate), "-1"))
     ]
     refused = viewer.post(f"{learn}/shadows", candidate=str(candidate), reason="a try")
-    shadow = world.one("SELECT id FROM shadows WHERE state = 'running'")
-    running = lead.get(learn).text
-    stopped = lead.post(f"{learn}/shadows/stop", shadow=str(shadow), reason="seen enough")
-    again = lead.post(f"{learn}/shadows/stop", shadow=str(shadow), reason="seen enough")
-    after = viewer.get(learn).text
+    page = trial(world, "running")
+    running = lead.get(page).text
+    unexplained = lead.post(f"{page}/stop", reason=" ")
+    stopped = lead.post(f"{page}/stop", reason="seen enough")
+    again = lead.post(f"{page}/stop", reason="seen enough")
+    after = viewer.get(page).text
+    shadow = page.rpartition("/")[2]
 
     assert "switched off" in first
     assert "text of shadow end" in first
-    assert "10 decisions" not in first
     assert "12 decisions, 1 of them would have ended otherwise" in first
+    assert "text of shadow end" in off
+    assert "text of shadow reason" in off
+    assert "Left out: too old" in off
+    assert "Stop</button>" not in viewer.get(page).text
     assert "Start a shadow</button>" in first
     assert "Start a shadow</button>" not in seen
     assert (begun.status_code, twice.status_code, refused.status_code) == (303, 409, 403)
     assert "one of this candidate at a time" in twice.text
     assert wrong == [404, 422, 422, 409]
     assert "It has seen no decision yet" in running
-    assert (stopped.status_code, again.status_code) == (303, 409)
+    assert [each.status_code for each in (unexplained, stopped, again)] == [422, 303, 409]
     assert "seen enough" in after
-    assert world.one("SELECT usd_a_day FROM shadows WHERE id = %s", shadow) == 0.5
-    logged = "SELECT count(*) FROM access_log WHERE detail ->> 'shadow' = %s AND person_id IS NOT NULL"
-    assert world.one(logged, str(shadow)) == 2
+    assert world.one("SELECT usd_a_day FROM trials WHERE id = %s", shadow) == 0.5
+    logged = "SELECT count(*) FROM access_log WHERE detail ->> 'shadow' = %s AND detail ? 'step'"
+    assert world.one(logged + " AND person_id IS NOT NULL", shadow) == 2
 
 
 def test_the_decision_page_says_what_a_candidate_would_have_done(
@@ -122,12 +134,13 @@ def test_differences_are_a_filter_and_a_queue(
     stranger.sign_in(add_person(world.url, Role.LEAD, account="elsewhere"))
     elsewhere = stranger.get(f"/decisions?since=all&shadow=any:{candidate}").text
     shadow = world.one("SELECT shadow_id FROM shadow_results LIMIT 1")
-    lead.get(f"/accounts/{SHOP}/learn")
-    opened = lead.post(f"/accounts/{SHOP}/learn/shadows/queue", shadow=str(shadow))
-    twice = lead.post(f"/accounts/{SHOP}/learn/shadows/queue", shadow=str(shadow))
+    page = f"/accounts/{SHOP}/learn/trials/{shadow}"
+    linked = lead.get(page).text
+    opened, twice = lead.post(f"{page}/queue"), lead.post(f"{page}/queue")
     query = "SELECT count(*) FROM queue_items i JOIN queues q ON q.id = i.queue_id"
     query += " WHERE q.definition ->> 'shadow' = %s AND i.decision_id = %s"
 
+    assert f"shadow=newly_released%3A{candidate}" in linked
     assert decision in found
     assert decision not in other
     assert decision not in elsewhere

@@ -28,11 +28,13 @@ from trials.jobs.batch import BatchFound, TrialBatch, decide_batch
 from trials.jobs.child import ShadowProcess
 from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
 from trials.jobs.shadow_watch import run_shadows
-from trials.store import shadow_results, shadows
+from trials.pure.trial import Trial
+from trials.store import shadows
 from trials.store.candidates import Author, CandidateSource, TrialRefused, add_candidate, withdraw_candidate
 from trials.store.findings import TrialFinding
+from trials.store.progress import Place, TrialProgress, store_progress
 from trials.store.recordings import load_decisions
-from trials.store.shadows import Shadow
+from trials.store.trials import get_trial
 from worker.account_settings import AccountRejected
 from worker.cancellation import cancel_all
 from worker.recordings.stored import decoded, encoded
@@ -66,15 +68,15 @@ def candidate(url: str, user_id: str, changes: dict[str, Any]) -> UUID:
     return found.candidate_id
 
 
-def started(url: str, user_id: str, changes: dict[str, Any], usd_a_day: float = 0.0) -> Shadow:
+def started(url: str, user_id: str, changes: dict[str, Any], usd_a_day: float = 0.0) -> Trial:
     """A running shadow of a new candidate."""
     tried = candidate(url, user_id, changes)
     return call(url, lambda source: shadows.start_shadow(source, tried, step(), usd_a_day=usd_a_day))
 
 
-def shadow_now(url: str, shadow: Shadow) -> Shadow:
+def shadow_now(url: str, shadow: Trial) -> Trial:
     """The shadow as it is stored."""
-    found = call(url, lambda source: shadows.get_shadow(source, shadow.shadow_id))
+    found = call(url, lambda source: get_trial(source, shadow.trial_id))
     assert found is not None
     return found
 
@@ -179,7 +181,7 @@ def test_new_answers_are_asked_within_the_budgets_or_counted(engine: Running, sa
 
     assert first == [{"needs_answers": 2}, {"newly_released": 2}]
     assert [(each["shadow_id"], each["before_code"]) for each in results] == [
-        (asking.shadow_id, "FLAGGED_RULE")
+        (asking.trial_id, "FLAGGED_RULE")
     ] * 2
     assert all("weekdays" in each["reply"] for each in results)
     assert engine.rows("SELECT 1 FROM outbox WHERE user_id = %s", user_id) == []
@@ -210,7 +212,9 @@ def test_a_candidate_at_fault_is_switched_off_and_no_event_notices(
     look(engine.url)
 
     assert ends[plain] == ends[shadowed]
-    assert (off.state, off.ended_by, off.ended_why) == ("failed", "hushgate", why)
+    assert off.end is not None
+    assert (off.state, off.end.made_by, off.end.automatic) == ("failed", "hushgate", True)
+    assert off.end.reason == why
     assert off.counts == {}
     assert without_timing(after) == ends[plain]
     assert shadow_now(engine.url, other).counts == {"newly_stopped": 1}
@@ -258,15 +262,12 @@ def test_two_runners_count_nothing_twice(engine: Running) -> None:
     user_id = engine.account(documents=HOURS)
     shadow = started(engine.url, user_id, STOPS)
     row = engine.decide(user_id, QUESTION)
-    place = shadow_results.Place(at=row["created_at"], decision_id=row["id"])
-    done = shadow_results.ShadowProgress(to=place, counts={"unchanged": 1}, decided=1)
+    place = Place(at=row["created_at"], decision_id=row["id"])
+    done = TrialProgress(to=place, counts={"unchanged": 1}, decided=1)
     today = datetime.now(UTC).date()
-    moved = [
-        call(engine.url, lambda source: shadow_results.store_progress(source, shadow, done, today))
-        for _ in range(2)
-    ]
+    moved = [call(engine.url, lambda source: store_progress(source, shadow, done, today)) for _ in range(2)]
 
-    assert moved == [True, False]
+    assert [each is not None for each in moved] == [True, False]
     assert shadow_now(engine.url, shadow).counts == {"unchanged": 1}
 
 
@@ -278,29 +279,33 @@ def test_saved_settings_and_withdrawn_candidates(engine: Running) -> None:
     engine.decide(user_id, "Are you open on Sunday?")
     engine.decide(user_id, "Where is my parcel?")
     look(engine.url)
-    found = shadow_now(engine.url, shadow)
-    call(engine.url, lambda source: withdraw_candidate(source, shadow.candidate_id, datetime.now(UTC)))
+    found, tried = shadow_now(engine.url, shadow), shadow.candidate_id
+    assert tried is not None
+    call(engine.url, lambda source: withdraw_candidate(source, tried, datetime.now(UTC)))
     look(engine.url)
+
+    stopped = shadow_now(engine.url, shadow)
 
     assert found.counts["unchanged"] == 1
     assert sum(found.counts.values()) == 2
-    assert shadow_now(engine.url, shadow).state == "stopped"
+    assert (stopped.state, [each.automatic for each in stopped.steps]) == ("stopped", [False, True])
 
 
 def test_what_cannot_be_started_is_refused(engine: Running) -> None:
     """A fourth shadow, a second of one candidate, one that changes nothing; workers may do nothing."""
     url, user_id = engine.url, engine.account()
-    first = started(url, user_id, {"prompt": "1"})
+    first = candidate(url, user_id, {"prompt": "1"})
+    call(url, lambda source: shadows.start_shadow(source, first, step()))
     with pytest.raises(TrialRefused, match="one of this candidate"):
-        call(url, lambda source: shadows.start_shadow(source, first.candidate_id, step()))
+        call(url, lambda source: shadows.start_shadow(source, first, step()))
     started(url, user_id, {"prompt": "2"})
     last = started(url, user_id, {"prompt": "3"})
     fourth = candidate(url, user_id, {"prompt": "4"})
     with pytest.raises(TrialRefused, match="at most 3"):
         call(url, lambda source: shadows.start_shadow(source, fourth, step()))
-    call(url, lambda source: shadows.stop_shadow(source, last.shadow_id, step("enough")))
+    call(url, lambda source: shadows.stop_shadow(source, last.trial_id, step("enough")))
     with pytest.raises(TrialRefused, match="expected one that runs"):
-        call(url, lambda source: shadows.stop_shadow(source, last.shadow_id, step()))
+        call(url, lambda source: shadows.stop_shadow(source, last.trial_id, step()))
     engine.change(user_id, prompt="4")
     with pytest.raises(AccountRejected):
         call(url, lambda source: shadows.start_shadow(source, fourth, step()))
@@ -385,18 +390,16 @@ def test_an_erased_author_leaves_nothing_with_shadows(
         decision="respond", reason_code="REPLIED", reason="", matched_rule=None, reply="a late reply",
     )  # fmt: skip
     now = shadow_now(engine.url, shadow)
-    later = shadow_results.Place(at=now.reached_at + timedelta(seconds=1), decision_id=now.reached_id)
-    done = shadow_results.ShadowProgress(to=later, counts={"newly_released": 1}, findings=[late])
-    moved = call(
-        engine.url, lambda source: shadow_results.store_progress(source, now, done, datetime.now(UTC).date())
-    )
+    later = Place(at=now.reached_at + timedelta(seconds=1), decision_id=now.reached_id)
+    done = TrialProgress(to=later, counts={"newly_released": 1}, findings=[late])
+    moved = call(engine.url, lambda source: store_progress(source, now, done, datetime.now(UTC).date()))
 
     assert [row["author_id"] for row in before] == [author for author, _ in places]
     assert all("weekdays" in row["reply"] for row in before)
     assert found.phase == "finished"
     for table in ("shadow_results", "recordings"):
         assert preview[table] == found.erased[table] == 2, table
-    assert moved
+    assert moved is not None
     assert [row["author_id"] for row in engine.rows(stored, user_id)] == ["held", "other"]
     assert erasing.places(engine.url, engine.redis, gone, "a late reply") == []
 

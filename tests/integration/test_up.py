@@ -262,10 +262,10 @@ def test_services_on_embedded_servers_use_logins_of_their_own() -> None:
                 assert running.ended_output() is None
                 assert time.monotonic() < deadline, found
                 time.sleep(0.2)
-        addresses = running.addresses
+        exports = running.exports
 
     assert found == wanted
-    assert "hushgate_worker_login" not in addresses["DATABASE_URL"]
+    assert "hushgate_worker_login" not in exports["DATABASE_URL"]
 
 
 def test_a_postgres_that_starts_slowly_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,7 +72,9 @@ async def add(
             source, model.name, len(vectors[0]), model.dimensions
         )
         embedded = Embedded(embedder=stored, vectors=vectors)
-    return await storage.store_document(source, upload, title=parsed.title, chunks=cut, embedded=embedded)
+    return await storage.store_document(
+        source, upload, data, title=parsed.title, chunks=cut, embedded=embedded
+    )
 
 
 async def values(source: Pool, statement: str, *parameters: object) -> Sequence[tuple[object, ...]]:

@@ -21,6 +21,7 @@ from db.people.sessions import token_hash
 from db.pool import create_pool
 from review.decision.panels import PANELS
 from review.http.identifiers import path_segment
+from tests.support.pdf_files import lines, pdf
 from tests.support.samples import assessment, event, passage
 from trials.pure.evaluation.items import GoldenContent, content_json
 from worker.model import (
@@ -101,6 +102,7 @@ class World:
             "conversations",
             "escalations",
             "learning_suggestions",
+            "document_files",
         }
         query = f"INSERT INTO {table} ({columns}) VALUES ({marks})"
         if table == "ai_rules" or table.startswith("chunk"):
@@ -209,23 +211,27 @@ class World:
         )
         about = {"user_id": self.account, "candidate_id": candidate}
         shadow = self.add(
-            "shadows",
+            "trials",
             **about,
             id=uuid7(),
+            kind="shadow",
             state="failed",
-            started_by=text("shadow author"),
-            reason=text("shadow reason"),
-            started_at=now,
+            base_version=1,
+            changes=Jsonb({"prompt": text("candidate prompt")}),
             usd_a_day=1.0,
             usd=0.02,
             reached_at=now,
             reached_id=made.decision_id,
+            done=12,
             counts=Jsonb({"newly_released": 1, "unchanged": 9, "dropped": 2}),
             day=now.date(),
-            ended_at=now,
-            ended_by="hushgate",
-            ended_why=text("shadow end"),
         )
+        for kind, by, why in (
+            ("start", text("shadow author"), "shadow reason"),
+            ("fail", "hushgate", "shadow end"),
+        ):
+            step = {"kind": kind, "made_by": by, "reason": text(why), "automatic": kind == "fail"}
+            self.add("trial_steps", trial_id=shadow, **step)
         self.add(
             "shadow_results",
             **about,
@@ -458,11 +464,20 @@ def document(world: World, _: UUID) -> int:
         source=f"{world.text('document source')} {next(NUMBERS)}",
         content_hash=secrets.token_hex(32),
         metadata=Jsonb({world.text("label"): world.text("label value")}),
+        format="pdf",
+        pages=1,
+    )
+    world.add(
+        "document_files",
+        document_id=made,
+        user_id=world.account,
+        data=pdf(lines(world.text("page of a document"))),
     )
     world.add(
         "chunks",
         document_id=made,
         number=1,
+        page=1,
         user_id=world.account,
         text=world.text("chunk"),
         title=world.text("chunk title"),
@@ -757,22 +772,22 @@ def candidate(world: World, _: UUID) -> UUID:
 def rollout(world: World, person_id: UUID) -> UUID:
     """A rollout that was returned."""
     made: UUID = world.add(
-        "rollouts",
+        "trials",
         id=uuid7(),
         user_id=world.account,
+        kind="rollout",
         candidate_id=candidate(world, person_id),
         base_version=1,
+        changes=Jsonb({"prompt": world.text("candidate prompt")}),
         share=0.1,
         state="returned",
-        bounds=["blocks<=+0.05", "latency<=x1.5"],
-        least=50,
-        metric="blocks",
-        planned=2000,
-        stepped_at=datetime.now(UTC),
+        plan=Jsonb(
+            {"bounds": ["blocks<=+0.05", "latency<=x1.5"], "least": 50, "metric": "blocks", "planned": 2000}
+        ),
     )
     world.add(
-        "rollout_steps",
-        rollout_id=made,
+        "trial_steps",
+        trial_id=made,
         kind="return",
         share=0.0,
         made_by=world.text("rollout author"),
@@ -787,22 +802,28 @@ def backtest(world: World, _: UUID) -> UUID:
     now = datetime.now(UTC)
     example = {"decision_id": str(world.decision.decision_id), "group": "newly_stopped"}
     made: UUID = world.add(
-        "backtests",
+        "trials",
         id=uuid7(),
         user_id=world.account,
+        kind="backtest",
+        state="finished",
         base_version=world.one("SELECT max(version) FROM ai_rules WHERE user_id = %s", world.account) or 0,
         changes=Jsonb({"prompt": world.text("backtest prompt")}),
         since=now - timedelta(days=7),
         until=now,
-        total=12,
+        plan=Jsonb({"total": 12}),
         done=12,
         counts=Jsonb(BACKTEST_COUNTS),
         examples=Jsonb([example | {"before": "FLAGGED_RULE", "after": "REPLIED"}]),
-        created_by=world.text("backtest maker"),
-        created_at=now,
-        finished_at=now,
     )
+    world.add("trial_steps", trial_id=made, kind="start", made_by=world.text("backtest maker"), reason="")
     return made
+
+
+def trial(world: World, person_id: UUID) -> UUID:
+    """A backtest, where a page has examples, else a rollout; both are in the list of the account."""
+    rollout(world, person_id)
+    return backtest(world, person_id)
 
 
 def golden_set(world: World, _: UUID) -> UUID:
@@ -837,8 +858,9 @@ def golden_set(world: World, _: UUID) -> UUID:
             recorded_at=world.decision.decided_at,
         )
     arm = GOLDEN_ARM | {"model": world.text("golden model"), "settings": world.text("golden settings")}
-    run = {"set_version": 1, "user_id": world.account, "arms": Jsonb([arm]), "made_by": "kim"}
-    world.add("golden_runs", id=uuid7(), set_id=made, made_at=datetime.now(UTC), **run)
+    run = {"kind": "evaluation", "state": "finished", "base_version": 1, "changes": Jsonb({})}
+    run |= {"plan": Jsonb({"set_version": 1}), "user_id": world.account, "arms": Jsonb([arm])}
+    world.add("trials", id=uuid7(), set_id=made, **run)
     return made
 
 
@@ -899,8 +921,7 @@ OF_ACCOUNT: Final[dict[str, Sample]] = {
     "conversation_ref": conversation_reference,
     "appeal_id": appeal,
     "candidate_id": candidate,
-    "rollout_id": rollout,
-    "backtest_id": backtest,
+    "trial_id": trial,
     "set_id": golden_set,
     "conversation": conversation,
     "delivery": delivery,
@@ -911,6 +932,7 @@ OF_ACCOUNT: Final[dict[str, Sample]] = {
     "decision_id": lambda world, _: world.decision.decision_id,
     "names": lambda _world, _person: ",".join(PANELS),
     "document": document,
+    "page": lambda _world, _person: 1,
     "invitation_id": invitation,
     "review_id": review,
     "version": version,

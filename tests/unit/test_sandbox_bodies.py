@@ -125,3 +125,44 @@ def test_a_rare_word_outweighs_a_common_one() -> None:
 
     assert extract is not None
     assert extract.number == 2
+
+
+HOURS = "[1] Opening hours: Opening hours\n  The shop is open Monday to Friday from 9:30 to 18:00."
+TABLE = "[1] prices: product | price | in stock\n  Lamp | 12 EUR | yes\n  Oak table | 420 EUR | no"
+FAQ = "[1] Faq: Q: Do you ship abroad?\n  A: Yes, for 12 EUR.\n  Can I pay by card?\n  We take Visa."
+WRAPPED = (
+    "[1] Hours: The shop in Long Street is open every day from Monday to\n  Friday from 9 a.m. to 6 p.m.\n"
+    "  Returns are free within 30 days if the\n  item is unused."
+)
+LIST = "[1] Hours: Monday 9 to 18\n  Tuesday 10 to 16\n  - Sunday: closed"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "question", "answer"),
+    [
+        (HOURS, "When are you open?", "The shop is open Monday to Friday from 9:30 to 18:00."),
+        (HOURS, "What are your opening hours?", "The shop is open Monday to Friday from 9:30 to 18:00."),
+        (HOURS, "Are you open on Friday?", "The shop is open Monday to Friday from 9:30 to 18:00."),
+        (TABLE, "What is the price of the oak table?", "Product Oak table: price 420 EUR, in stock no."),
+        (TABLE, "Is the lamp in stock?", "Product Lamp: price 12 EUR, in stock yes."),
+        (LIST, "Are you open on Monday?", "Monday 9 to 18"),
+        (LIST, "And on Sunday?", "Sunday: closed"),
+        (FAQ, "Do you ship abroad?", "Yes, for 12 EUR."),
+        (FAQ, "May I pay by card?", "We take Visa."),
+        (
+            WRAPPED,
+            "When is the shop open?",
+            "The shop in Long Street is open every day from Monday to Friday from 9 a.m. to 6 p.m.",
+        ),
+        (WRAPPED, "Can I return an item?", "Returns are free within 30 days if the item is unused."),
+        ("[1] Days: Monday | 9-18\n  Tuesday | 10-16", "Open on Tuesday?", "Tuesday: 10-16."),
+    ],
+)
+def test_a_heading_is_no_part_of_an_answer_and_a_row_is_one_sentence(
+    prompt: str, question: str, answer: str
+) -> None:
+    """Its words, or those of a question, count for the text below; a row is said with its columns' names."""
+    extract = best_extract(question, numbered_passages(prompt))
+
+    assert extract is not None
+    assert extract.text == answer

@@ -89,6 +89,18 @@ def test_without_cases_a_copied_sentence_is_supported_and_a_changed_one_is_not_m
     assert found["relevance"] > 0.5
 
 
+def test_without_cases_a_row_with_its_column_names_is_supported() -> None:
+    """Its quotes are the head of the table and the row."""
+    prompt = asked("What does the lamp cost?", ["Product Lamp: price 12 EUR.", "Product Rug: price 12 EUR."])
+    table = "> product | price\n> Rug | 90 EUR\n> Lamp | 12 EUR\nREPLY:"
+    found = read(prompt.replace("REPLY:", table, 1))
+
+    assert [(each["verdict"], each["quotes"]) for each in found["sentences"]] == [
+        ("supported", ["product | price", "Lamp | 12 EUR"]),
+        ("not_mentioned", []),
+    ]
+
+
 def test_without_cases_a_reply_to_another_question_is_not_relevant() -> None:
     """No word of the question stands in the reply or in the title of its passage."""
     found = read(asked("How many days to return goods?", ["The shop opens at nine."]))

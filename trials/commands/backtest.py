@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
-from uuid import UUID
 
 import typer
 
-from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.options import database_url, own_connections
+from cli.options import database_url
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LoggedAction
-from db.account_settings.accounts import current_account
+from db.pool import Pool
 from trials.commands.chosen import SavedViewName, filters_of_view, ids_of_filters
 from trials.commands.shared import (
     CandidateId,
     Changes,
+    author,
     changes_of,
     log_shell,
-    own_candidate,
     require_used,
+    run,
+    tried_settings,
 )
-from trials.jobs.backtest_job import backtest_of_ids, run_backtest
+from trials.jobs.backtest_job import run_backtest
 from trials.pure.replay.groups import GroupCount, group_counts
-from trials.store.backtest_examples import load_examples
-from trials.store.backtests import Backtest, begin_backtest
-from trials.store.candidates import candidate_account, checked_account
+from trials.pure.trial import Trial
+from trials.store.backtests import begin_backtest, load_examples, new_backtest
 
 DAYS: Final = 7.0
 COLUMNS: Final = ("group", "decisions", "share", "reviewed", "overturned")
@@ -68,62 +66,31 @@ def backtest(
         raise fail("--set: expected it or --candidate, got both or neither")
     if view is not None and days is not None:
         raise fail("--days: expected none with --view, whose filters name the time")
-    ids = None
-    if view is not None:
-        ids = sorted(ids_of_filters(filters_of_view(view, account=account)))
-    asked = changes_of(changes or [])
-    try:
-        found, examples = asyncio.run(
-            _run(account, days or DAYS, candidate, asked, processes, full=full, ids=ids, texts=texts)
-        )
-    except KeyboardInterrupt:
-        again = "begins again" if ids is not None else "continues"
-        print_message(f"interrupted; the same command {again}", style="dim")
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
-    _print(found, examples, EXAMPLE_COLUMNS if not texts else TEXT_COLUMNS, chosen=ids is not None)
+    ids = None if view is None else sorted(ids_of_filters(filters_of_view(view, account=account)))
+    asked, span = changes_of(changes or []), timedelta(days=days or DAYS)
 
-
-async def _run(
-    user_id: str,
-    days: float,
-    candidate: str | None,
-    asked: Mapping[str, Any],
-    processes: int,
-    *,
-    full: bool,
-    ids: Sequence[UUID] | None,
-    texts: bool,
-) -> tuple[Backtest, Sequence[Mapping[str, Any]]]:
-    """The backtest, and its examples with texts where they are wanted."""
-    url, now = database_url(), datetime.now(UTC)
-    async with own_connections(url) as source:
-        await require_used(source, user_id, option="--account")
-        version = (await current_account(source, user_id)).version
-        if candidate:
-            stored = await own_candidate(source, user_id, candidate)
-            await candidate_account(source, stored)
-            asked, version = stored.changes, stored.base_version
-        else:
-            checked_account(await current_account(source, user_id), asked)
+    async def work(source: Pool) -> tuple[Trial, Sequence[Mapping[str, Any]]]:
+        """The backtest, and its examples with texts where they are wanted."""
+        await require_used(source, account, option="--account")
+        tried = await tried_settings(source, account, candidate, asked)
+        by = author()
         values: dict[str, Any] = {
-            "base_version": version,
-            "changes": asked,
-            "created_by": login(),
+            "base_version": tried.base_version,
+            "changes": tried.changes,
+            "candidate_id": tried.candidate_id,
         }
         if ids is None:
-            begun = await begin_backtest(
-                source, user_id, since=now - timedelta(days=days), until=now, **values
-            )
+            begun = await begin_backtest(source, account, since=by.now - span, author=by, **values)
         else:
-            begun = backtest_of_ids(user_id, ids, now=now, **values)
-        stored_as = {"backtest": str(begun.backtest_id)} if ids is None else {}
-        detail = {**stored_as, "decisions": begun.total}
-        await log_shell(source, LoggedAction.REVEAL, user_id, detail)
+            begun = new_backtest(account, now=by.now, total=len(ids), **values)
+        stored_as = {"backtest": str(begun.trial_id)} if ids is None else {}
+        detail = {**stored_as, "decisions": begun.plan["total"]}
+        await log_shell(source, LoggedAction.REVEAL, account, detail)
         with progress_bar() as bar:
-            task = bar.add_task("deciding again", total=begun.total, completed=begun.done)
+            task = bar.add_task("deciding again", total=begun.plan["total"], completed=begun.done)
             found = await run_backtest(
                 source,
-                url,
+                database_url(),
                 begun,
                 now=lambda: datetime.now(UTC),
                 processes=processes,
@@ -131,21 +98,26 @@ async def _run(
                 ids=ids,
                 progress=lambda each: bar.update(task, completed=each.done),
             )
-        if not texts:
-            return found, found.examples
-        return found, [asdict(each) for each in await load_examples(source, found)]
+        shown = [asdict(each) for each in await load_examples(source, found)] if texts else found.examples
+        return found, shown
+
+    try:
+        found, examples = run(work)
+    except KeyboardInterrupt:
+        again = "begins again" if ids is not None else "continues"
+        print_message(f"interrupted; the same command {again}", style="dim")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    _print(found, examples, EXAMPLE_COLUMNS if not texts else TEXT_COLUMNS)
 
 
-def _print(
-    found: Backtest, examples: Sequence[Mapping[str, Any]], columns: Sequence[str], *, chosen: bool
-) -> None:
-    """A backtest of ``chosen`` decisions is not stored and has no range."""
+def _print(found: Trial, examples: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """A backtest of chosen decisions is not stored and has no range."""
     counts = found.counts
     rows = [_row(each) for each in group_counts(counts, found.done)]
     more = {"waits": counts.get("waits", 0), "usd": counts.get("usd", 0.0)}
     if not stdout_is_terminal():
-        stored = {"backtest_id": found.backtest_id, "since": found.since, "until": found.until}
-        emit_json({**({} if chosen else stored), "decisions": found.done, "groups": rows, **more,
+        stored = {"backtest_id": found.trial_id, "since": found.since, "until": found.until}
+        emit_json({**(stored if found.since else {}), "decisions": found.done, "groups": rows, **more,
                    "examples": list(examples)})  # fmt: skip
         return
     screen.print(table(rows, COLUMNS))

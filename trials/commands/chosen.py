@@ -23,6 +23,7 @@ from db.audit.filters import Filters
 from db.connection import Connection
 from review.lists.filters import ParseContext, parse_query
 from trials.commands.shared import id_of, require_used
+from worker.payload import no_json
 
 PAGE: Final = 1000
 """Decisions read at a time."""
@@ -123,7 +124,7 @@ def _id_of_line(number: int, line: str) -> UUID:
         try:
             row = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            raise fail(f"--file: line {number}: expected JSON, got {error}") from error
+            raise fail(f"--file: line {number}: expected JSON, got {no_json(error)}") from error
         text = next((row[name] for name in ID_FIELDS if name in row), None)
         if text is None:
             raise fail(f"--file: line {number}: expected the field id or decision_id, got {', '.join(row)}")

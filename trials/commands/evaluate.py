@@ -10,28 +10,29 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import fail, print_message, progress_bar
 from cli.output_file import Force, output_file, refuse_existing
-from db.account_settings.accounts import current_account
+from db.identifiers import uuid_at
 from db.pool import Pool
 from trials.commands.evaluation_report import junit_xml, print_json, print_report
 from trials.commands.shared import (
     CandidateId,
+    TriedSettings,
+    author,
     changes_of,
     found_set,
     log_reading,
-    own_candidate,
     run,
+    tried_settings,
 )
 from trials.jobs.evaluation import EvaluatedArm, EvaluationArm, EvaluationMoney, estimated_usd, evaluate_arm
 from trials.pure.evaluation.figures import EvaluationBound, bounds_of
-from trials.pure.evaluation.items import GoldenItem, GoldenRejected
-from trials.store.candidates import candidate_account, checked_account
-from trials.store.golden_records import GoldenSet, store_run
+from trials.pure.evaluation.items import GoldenItem, GoldenRejected, GoldenSet
+from trials.pure.trial import Trial, TrialKind, TrialState
 from trials.store.golden_sets import load_items
+from trials.store.trials import store_trial
 from worker.settings import Settings
 
 
@@ -133,14 +134,14 @@ def _bounds(texts: Sequence[str]) -> tuple[EvaluationBound, ...]:
 
 async def _evaluate(settings: Settings, source: Pool, request: EvaluationRequest) -> tuple[EvaluatedArm, ...]:
     golden = await found_set(source, request.account, request.set_name)
-    arms = await _arms(source, request)
+    tried, arms = await _arms(source, request)
     await log_reading(source, golden, golden.items)
     items = await load_items(source, golden)
     if not items:
         raise fail(f"--set: expected one with items, got {golden.name!r} without any", code=ExitCode.NEGATIVE)
     _print_estimate(settings, arms, items)
     found = await _run_arms(settings, source, request, arms, items)
-    await _store(source, golden, found)
+    await _store(source, golden, tried, found)
     return found
 
 
@@ -170,20 +171,19 @@ async def _run_arms(
     return tuple(found)
 
 
-async def _arms(source: Pool, request: EvaluationRequest) -> tuple[EvaluationArm, ...]:
+async def _arms(source: Pool, request: EvaluationRequest) -> tuple[TriedSettings, tuple[EvaluationArm, ...]]:
     """The settings once a model."""
-    account = await current_account(source, request.account)
-    details: dict[str, Any] = {"settings": f"version {account.version}", "candidate_id": None}
-    if request.candidate:
-        stored = await own_candidate(source, request.account, request.candidate)
-        account = await candidate_account(source, stored)
-        details = {"settings": "candidate", "candidate_id": str(stored.candidate_id)}
+    tried = await tried_settings(source, request.account, request.candidate, request.changes)
+    named = f"version {tried.base_version}"
+    if tried.candidate_id:
+        named = "candidate"
     elif request.changes:
-        account = checked_account(account, request.changes)
-        details["settings"] += " with " + ", ".join(sorted(request.changes))
-    account = replace(account, user_id=request.account)
-    return tuple(
-        EvaluationArm(label=f"{details['settings']}, {each}", account=account, model=each, details=details)
+        named += " with " + ", ".join(sorted(request.changes))
+    candidate_id = str(tried.candidate_id) if tried.candidate_id else None
+    details = {"settings": named, "candidate_id": candidate_id}
+    account = replace(tried.account, user_id=request.account)
+    return tried, tuple(
+        EvaluationArm(label=f"{named}, {each}", account=account, model=each, details=details)
         for each in request.models
     )
 
@@ -197,9 +197,27 @@ def _print_estimate(settings: Settings, arms: Sequence[EvaluationArm], items: Se
         print_message(f"{arm.label}: {len(items)} items; cost: {cost}", style="dim")
 
 
-async def _store(source: Pool, golden: GoldenSet, found: Sequence[EvaluatedArm]) -> None:
-    arms = [each.json for each in found]
-    await store_run(source, golden, arms, made_by=login(), now=datetime.now(UTC))
+async def _store(
+    source: Pool, golden: GoldenSet, tried: TriedSettings, found: Sequence[EvaluatedArm]
+) -> None:
+    """Store the figures of all arms, which have the same settings."""
+    by = author()
+    trial = Trial(
+        trial_id=uuid_at(by.now),
+        user_id=golden.user_id,
+        kind=TrialKind.EVALUATION,
+        state=TrialState.FINISHED,
+        candidate_id=tried.candidate_id,
+        base_version=tried.base_version,
+        changes=tried.changes,
+        set_id=golden.set_id,
+        plan={"set_version": golden.version},
+        arms=[each.json for each in found],
+        reached_at=by.now,
+        started_at=by.now,
+        stepped_at=by.now,
+    )
+    await store_trial(source, trial, by)
 
 
 def _judge(found: Sequence[EvaluatedArm], bounds: Sequence[EvaluationBound]) -> None:

@@ -23,9 +23,9 @@ from trials.commands.shared import (
     require_used,
     run,
 )
+from trials.pure.evaluation.items import GoldenSet
 from trials.pure.evaluation.rows import row_json
 from trials.store import golden_sets
-from trials.store.golden_records import GoldenSet
 
 HELP: Final = """Sets of labelled messages, on which the command eval tries settings and models: `create`,
 `add`, `import`, `export`, `list` and `remove`.

@@ -17,10 +17,9 @@ from cli.exit_codes import ExitCode
 from cli.output import emit, fail, print_message
 from db.pool import Pool
 from trials.commands.shared import GoldenAccount, SetName, author, found_set, id_of, log_reading, run
-from trials.pure.evaluation.items import Expected, GoldenLabel, GoldenRejected, GoldenSource
+from trials.pure.evaluation.items import Expected, GoldenLabel, GoldenRejected, NewItem
 from trials.pure.evaluation.rows import imported_row
 from trials.store import golden_sets
-from trials.store.golden_records import NewItem
 from trials.store.golden_sources import LabelledDecision, agreed_decisions, edited_drafts, gather_items
 
 ADDED_COLUMNS: Final = ("set", "added", "known", "left_out")
@@ -153,13 +152,7 @@ def _imported(lines: Iterable[bytes], account: str, now: datetime, wrong: list[s
         if (before := seen.setdefault(row.row_id, number)) != number:
             wrong.append(f"line {number}: id: expected each once, got {row.row_id!r} of line {before} again")
             continue
-        yield NewItem(
-            row_id=row.row_id,
-            source=GoldenSource.IMPORT,
-            label=row.label,
-            content=row.content,
-            recorded_at=now,
-        )
+        yield row
 
 
 @contextmanager

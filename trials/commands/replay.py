@@ -19,18 +19,22 @@ from cli.options import database_url, own_connections, settings_of
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from cli.with_filters import WithFilters
 from db.access_log import LogEntry, LoggedAction
-from db.account_settings.accounts import current_account
 from db.pool import Pool
 from trials.commands.chosen import SavedViewName, chosen_ids
-from trials.commands.shared import CandidateId, Changes, candidate_of, changes_of, log_shell
+from trials.commands.shared import (
+    CandidateId,
+    Changes,
+    candidate_of,
+    changes_of,
+    log_shell,
+    tried_settings,
+)
 from trials.jobs.live import cost_of, live_ports
 from trials.pure.replay.difference import outcome_of, unequal_fields
 from trials.pure.replay.groups import ReplayState
-from trials.store.candidates import SettingsCandidate, candidate_account, checked_account
 from trials.store.recordings import StoredDecision, load_decisions
 from trials.store.replayed_answers import ReplayDelivery, SendResult, is_released
 from trials.store.replaying import ReplayedDecision, Replayer
-from worker.model import Account
 from worker.settings import Settings
 from worker.settings.prices import price_table
 
@@ -121,20 +125,20 @@ async def _replay(
     async with AsyncExitStack() as stack:
         source = await stack.enter_async_context(own_connections(database_url()))
         replayer = Replayer(source=source)
-        of_candidate = await candidate_of(source, candidate) if candidate else None
-        delivery = ReplayDelivery(source=source, changes=of_candidate.changes if of_candidate else asked)
+        changes = (await candidate_of(source, candidate)).changes if candidate else asked
+        delivery = ReplayDelivery(source=source, changes=changes)
         if live:
             settings = settings_of(Settings)
             if budget_usd is not None:
                 _require_price(settings)
-            await _print_estimate(source, replayer, wanted, of_candidate, asked)
+            await _print_estimate(source, replayer, wanted, candidate, asked)
             replayer.live = await stack.enter_async_context(live_ports(settings, source))
         spent, unpriced = 0.0, set[str]()
         rows = stack.enter_context(_shown_rows())
         with progress_bar() as bar:
             task = bar.add_task("replaying", total=len(wanted))
             async for stored in _stored(source, wanted):
-                await _settle(replayer, stored, of_candidate, asked)
+                await _settle(replayer, stored, candidate, asked)
                 made = await replayer.replay(stored)
                 result = _result(made, exact=not candidate and not asked)
                 counts[result] += 1
@@ -197,7 +201,7 @@ async def _print_estimate(
     source: Pool,
     replayer: Replayer,
     wanted: Sequence[UUID],
-    candidate: SettingsCandidate | None,
+    candidate: str | None,
     asked: dict[str, Any],
 ) -> None:
     """Say first what asking would cost: as much as the recorded calls of the decisions that need answers."""
@@ -221,22 +225,13 @@ async def _stored(source: Pool, wanted: Sequence[UUID]) -> AsyncIterator[StoredD
 
 
 async def _settle(
-    replayer: Replayer,
-    stored: StoredDecision,
-    candidate: SettingsCandidate | None,
-    asked: dict[str, Any],
+    replayer: Replayer, stored: StoredDecision, candidate: str | None, asked: dict[str, Any]
 ) -> None:
     """Give the replayer the settings that decide this account's events."""
     if stored.user_id in replayer.candidates or not (candidate or asked):
         return
-    if candidate is not None and candidate.user_id != stored.user_id:
-        raise fail(f"--candidate: expected decisions of {candidate.user_id}, got one of {stored.user_id}")
-    account: Account = (
-        await candidate_account(source=replayer.source, candidate=candidate)
-        if candidate
-        else checked_account(await current_account(replayer.source, stored.user_id), asked)
-    )
-    replayer.candidates = {**replayer.candidates, stored.user_id: account}
+    tried = await tried_settings(replayer.source, stored.user_id, candidate, asked)
+    replayer.candidates = {**replayer.candidates, stored.user_id: tried.account}
 
 
 def _result(made: ReplayedDecision, *, exact: bool) -> str:

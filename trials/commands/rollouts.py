@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import typer
 
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail, print_message
-from trials.commands.shared import author, emit_fields, run_step
+from trials.commands.shared import author, run_step
 from trials.pure.rollouts.bounds import (
     LEAST_DECISIONS,
     MEANINGS,
@@ -22,10 +24,11 @@ from trials.pure.rollouts.bounds import (
     parse_bound,
 )
 from trials.pure.statistics.sequential import PLANNED_UNITS
-from trials.store import rollout_steps, rollouts
-from trials.store.rollouts import Plan, Rollout, RolloutState, load_figures
+from trials.pure.trial import Trial, TrialKind
+from trials.store import rollout_steps
+from trials.store.rollouts import Plan, load_figures, plan_of
+from trials.store.trials import list_trials
 
-Value = TypeVar("Value")
 app = typer.Typer(
     no_args_is_help=True,
     help="A candidate decides a share of an account's conversations: `start`, `step`, `return`, `finish`,"
@@ -72,21 +75,21 @@ def start(
     bounds = tuple(map(_bound, bound))
     plan = Plan(share=share, bounds=bounds, least=least, metric=metric, planned=planned)
     started = run_step(lambda source: rollout_steps.start_rollout(source, candidate, plan, author(reason)))
-    emit_fields([started], COLUMNS)
+    _emit([started])
 
 
 @app.command()
 def step(rollout: RolloutId, share: ShareOption, reason: StepReason) -> None:
     """Change the share. A rollout that has left its bounds is returned instead, and the command fails."""
     stepped = run_step(lambda source: rollout_steps.step_rollout(source, rollout, share, author(reason)))
-    emit_fields([stepped], COLUMNS)
+    _emit([stepped])
 
 
 @app.command("return")
 def return_(rollout: RolloutId, reason: StepReason) -> None:
     """End a rollout: the settings in force decide every conversation again."""
     returned = run_step(lambda source: rollout_steps.return_rollout(source, rollout, author(reason)))
-    emit_fields([returned], COLUMNS)
+    _emit([returned])
 
 
 @app.command()
@@ -103,31 +106,36 @@ def show(
     figures: Annotated[bool, typer.Option("--figures", help="Both arms of the newest rollout.")] = False,
 ) -> None:
     """Print the rollouts of an account, or the steps or figures of the newest one."""
-    found = run_step(lambda source: rollouts.list_rollouts(source, account))
+    found = run_step(lambda source: list_trials(source, account, TrialKind.ROLLOUT))
     if not (steps or figures):
-        emit_fields(found, COLUMNS)
+        _emit(found)
         return
     if not found:
         raise fail(f"account: expected one with a rollout, got {account}", code=ExitCode.NEGATIVE)
     newest = found[0]
     if steps:
-        rows = run_step(lambda source: rollouts.list_steps(source, newest.rollout_id))
-        emit_fields(rows, STEP_COLUMNS)
+        emit(({name: getattr(each, name) for name in STEP_COLUMNS} for each in newest.steps), STEP_COLUMNS)
         return
-    if newest.state != RolloutState.RUNNING:
+    if not newest.running:
         raise fail(f"rollout: expected one that runs, got one that is {newest.state}", code=ExitCode.NEGATIVE)
-    measured = run_step(lambda source: load_figures(source, newest.rollout_id, datetime.now(UTC)))
+    measured = run_step(lambda source: load_figures(source, newest.trial_id, datetime.now(UTC)))
     emit([_arms(measure, measured) for measure in Measure], ARM_COLUMNS)
     print_message(_result(newest, measured))
 
 
-def _result(rollout: Rollout, figures: RolloutFigures) -> str:
+def _emit(found: Iterable[Trial]) -> None:
+    rows = ({"rollout_id": each.trial_id, **each.plan, **asdict(each)} for each in found)
+    emit(({name: row[name] for name in COLUMNS} for row in rows), COLUMNS)
+
+
+def _result(rollout: Trial, figures: RolloutFigures) -> str:
     """The metric in one line: difference, interval, and what it means."""
-    found = compare_arms(Measure(rollout.metric), figures, planned=rollout.planned)
+    plan = plan_of(rollout)
+    found = compare_arms(plan.metric, figures, planned=plan.planned)
     if not math.isfinite(found.low):
-        return f"{rollout.metric}: {MEANINGS[found.verdict]}"
+        return f"{plan.metric}: {MEANINGS[found.verdict]}"
     return (
-        f"{rollout.metric}: candidate less live {found.difference:+.4g},"
+        f"{plan.metric}: candidate less live {found.difference:+.4g},"
         f" 95 % interval {found.low:+.4g} to {found.high:+.4g}. {MEANINGS[found.verdict]}"
     )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Final, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Final
 from uuid import UUID
 
 import typer
@@ -11,12 +11,12 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail
 from db.pool import Pool
-from trials.commands.shared import author, emit_fields, require_used, run_step
+from trials.commands.shared import author, require_used, run_step
 from trials.pure.replay.groups import group_counts
+from trials.pure.trial import Trial, TrialKind
 from trials.store import shadows
-from trials.store.shadows import Shadow
+from trials.store.trials import get_trial, list_trials
 
-Value = TypeVar("Value")
 app = typer.Typer(
     no_args_is_help=True,
     help="A candidate decides every new event of its account again, after the live settings, and never acts:"
@@ -50,19 +50,24 @@ def start(
     """
     step = author(reason)
     started = run_step(lambda source: shadows.start_shadow(source, candidate, step, usd_a_day=usd_a_day))
-    emit_fields([started], COLUMNS)
+    _emit([started])
 
 
 @app.command()
 def stop(shadow: ShadowId, reason: ShadowReason) -> None:
     """End a shadow; what it found stays."""
-    emit_fields([run_step(lambda source: shadows.stop_shadow(source, shadow, author(reason)))], COLUMNS)
+    _emit([run_step(lambda source: shadows.stop_shadow(source, shadow, author(reason)))])
 
 
 @app.command("list")
 def list_(account: Annotated[str, typer.Argument(help="The account.")]) -> None:
     """Print the shadows of an account, the newest first."""
-    emit_fields(run_step(lambda source: _shadows_of(source, account)), COLUMNS)
+
+    async def load(source: Pool) -> Sequence[Trial]:
+        await require_used(source, account)
+        return await list_trials(source, account, TrialKind.SHADOW)
+
+    _emit(run_step(load))
 
 
 @app.command()
@@ -71,7 +76,7 @@ def show(shadow: ShadowId) -> None:
 
     `hushgate decisions list --shadow newly_stopped:CANDIDATE` prints the decisions of one kind.
     """
-    found = run_step(lambda source: shadows.get_shadow(source, shadow))
+    found = run_step(lambda source: get_trial(source, shadow, TrialKind.SHADOW))
     if found is None:
         raise fail(f"id: no shadow {shadow}", code=ExitCode.NEGATIVE)
     total = sum(found.counts.values())
@@ -82,6 +87,10 @@ def show(shadow: ShadowId) -> None:
     emit(rows, GROUP_COLUMNS)
 
 
-async def _shadows_of(source: Pool, account: str) -> Sequence[Shadow]:
-    await require_used(source, account)
-    return await shadows.list_shadows(source, account)
+def _emit(found: Iterable[Trial]) -> None:
+    rows = []
+    for each in found:
+        row = {name: getattr(each, name) for name in COLUMNS[1:-1]}
+        why = each.end.reason if each.end else None
+        rows.append({"shadow_id": each.trial_id, **row, "ended_why": why})
+    emit(rows, COLUMNS)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
@@ -14,15 +15,22 @@ import typer
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
 from cli.options import database_url, own_connections
-from cli.output import emit, fail
+from cli.output import fail
 from db.access_log import LogEntry, LoggedAction, append_entry
-from db.account_settings.accounts import is_used
+from db.account_settings.accounts import current_account, is_used
 from db.pool import Pool, checkout
-from trials.pure.evaluation.items import GoldenRejected
+from trials.pure.evaluation.items import GoldenRejected, GoldenSet
 from trials.store import golden_sets
-from trials.store.candidates import Author, SettingsCandidate, TrialRefused, get_candidate
-from trials.store.golden_records import GoldenSet
+from trials.store.candidates import (
+    Author,
+    SettingsCandidate,
+    TrialRefused,
+    candidate_account,
+    checked_account,
+    get_candidate,
+)
 from worker.account_settings import SETTINGS, AccountRejected
+from worker.model import Account
 
 CandidateId = Annotated[
     str | None,
@@ -76,6 +84,12 @@ GoldenAccount = Annotated[str, typer.Argument(help="The account (user_id).")]
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of the set.")]
 
 
+def check_used(account: str | None, *, option: str = "account") -> None:
+    """The same, before a command reads lists; None is every account."""
+    if account is not None:
+        run(lambda source: require_used(source, account, option=option))
+
+
 async def found_set(source: Pool, account: str, name: str) -> GoldenSet:
     """The set of a name; the command ends when there is none."""
     if (golden := await golden_sets.find_set(source, account, name)) is None:
@@ -112,17 +126,42 @@ def author(reason: str = "") -> Author:
     return Author(made_by=login(), reason=reason, now=datetime.now(UTC))
 
 
-def emit_fields(found: Iterable[object], columns: Sequence[str]) -> None:
-    """Print one row for each value, with these of its fields."""
-    emit(({name: getattr(each, name) for name in columns} for each in found), columns)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedSettings:
+    """The settings that ``--candidate`` or changes of ``--set`` try; without either those in force.
+
+    Attributes:
+        account: with the changes.
+        base_version: of the settings that the changes were made from.
+    """
+
+    account: Account
+    base_version: int
+    changes: Mapping[str, Any]
+    candidate_id: UUID | None = None
 
 
-async def own_candidate(source: Pool, account: str, text: str) -> SettingsCandidate:
-    """The candidate of ``--candidate``, of this account."""
-    found = await candidate_of(source, text)
-    if found.user_id != account:
-        raise fail(f"--candidate: expected one of {account}, got one of {found.user_id}")
-    return found
+async def tried_settings(
+    source: Pool, user_id: str, candidate: str | None, changes: Mapping[str, Any]
+) -> TriedSettings:
+    """The settings of an account to try.
+
+    Raises:
+        AccountRejected: they cannot be used, or change nothing.
+    """
+    if candidate is None:
+        base = await current_account(source, user_id)
+        account = checked_account(base, changes) if changes else base
+        return TriedSettings(account=account, base_version=base.version, changes=changes)
+    found = await candidate_of(source, candidate)
+    if found.user_id != user_id:
+        raise fail(f"--candidate: expected one of {user_id}, got one of {found.user_id}")
+    return TriedSettings(
+        account=await candidate_account(source, found),
+        base_version=found.base_version,
+        changes=found.changes,
+        candidate_id=found.candidate_id,
+    )
 
 
 async def log_shell(source: Pool, action: LoggedAction, user_id: str, detail: dict[str, Any]) -> None:

@@ -7,17 +7,24 @@ import multiprocessing
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from db.identifiers import uuid_at
 from db.pool import Pool
 from trials.jobs.batch import BatchFound, TrialBatch, decide_batch
 from trials.pure.replay.groups import ReplayState
-from trials.store.backtests import Backtest, next_chunk, reviewed_states, store_progress
-from trials.store.findings import TrialFinding
+from trials.pure.trial import Trial
+from trials.store.candidates import TrialRefused
+from trials.store.findings import TrialFinding, reviewed_states
+from trials.store.progress import (
+    Place,
+    TrialProgress,
+    advanced,
+    finish_trial,
+    next_decisions,
+    store_progress,
+)
 
 CHUNK: Final = 1000
 """Decisions of one process between two stored positions."""
@@ -28,96 +35,70 @@ EXAMPLES: Final = 8
 async def run_backtest(
     source: Pool,
     url: str,
-    found: Backtest,
+    trial: Trial,
     *,
     now: Callable[[], datetime],
     processes: int = 2,
     full: bool = False,
     ids: Sequence[UUID] | None = None,
-    progress: Callable[[Backtest], None] = lambda _: None,
-) -> Backtest:
+    progress: Callable[[Trial], None] = lambda _: None,
+) -> Trial:
     """Count until all decisions of the range are counted; a later run continues after the last chunk.
 
-    With ``ids`` of ``backtest_of_ids``: count these decisions, and store nothing.
+    With ``ids``: count these decisions, and store nothing.
+
+    Raises:
+        TrialRefused: another run counts the same backtest.
     """
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=processes, mp_context=context) as pool:
-        while chunk := await _next_ids(source, found, ids, CHUNK * processes):
+        while places := await _next_places(source, trial, ids, CHUNK * processes):
+            chunk = [each.decision_id for each in places]
             works = [
                 TrialBatch(
-                    url=url, ids=chunk[start::processes], user_id=found.user_id,
-                    base_version=found.base_version, changes=found.changes, full=full,
+                    url=url, ids=tuple(chunk[start::processes]), user_id=trial.user_id,
+                    base_version=trial.base_version, changes=trial.changes, full=full,
                 )
                 for start in range(min(processes, len(chunk)))
             ]  # fmt: skip
             loop = asyncio.get_running_loop()
-            results = await asyncio.gather(
-                *(loop.run_in_executor(pool, decide_batch, each) for each in works)
-            )
-            found = await _counted(source, found, chunk, results)
-            if ids is None:
-                await store_progress(source, found)
-            progress(found)
-    found = replace(found, finished_at=now())
+            parts = await asyncio.gather(*(loop.run_in_executor(pool, decide_batch, each) for each in works))
+            done, today = await _counted(source, trial, places, parts), now().date()
+            moved = await store_progress(source, trial, done, today) if ids is None else None
+            if ids is None and moved is None:
+                raise TrialRefused(f"backtest: expected the only run of {trial.trial_id}, got a second")
+            trial = moved or advanced(trial, done, today)
+            progress(trial)
+    return trial if ids is not None else await finish_trial(source, trial, now())
+
+
+async def _next_places(source: Pool, trial: Trial, ids: Sequence[UUID] | None, most: int) -> Sequence[Place]:
     if ids is None:
-        await store_progress(source, found)
-    return found
-
-
-def backtest_of_ids(
-    user_id: str,
-    ids: Sequence[UUID],
-    *,
-    base_version: int,
-    changes: Mapping[str, Any],
-    now: datetime,
-    created_by: str,
-) -> Backtest:
-    """A backtest of chosen decisions of an account: it is not stored, and has no range."""
-    return Backtest(
-        backtest_id=uuid_at(now),
-        user_id=user_id,
-        base_version=base_version,
-        changes=changes,
-        since=now,
-        until=now,
-        total=len(ids),
-        done=0,
-        position=None,
-        created_by=created_by,
-        created_at=now,
-    )
-
-
-async def _next_ids(source: Pool, found: Backtest, ids: Sequence[UUID] | None, most: int) -> tuple[UUID, ...]:
-    if ids is None:
-        return await next_chunk(source, found, most)
-    return tuple(ids[found.done : found.done + most])
+        assert trial.until is not None  # a backtest of a range
+        return await next_decisions(source, trial, before=trial.until, most=most)
+    return [Place(at=trial.reached_at, decision_id=each) for each in ids[trial.done : trial.done + most]]
 
 
 async def _counted(
-    source: Pool, found: Backtest, ids: Sequence[UUID], results: Iterable[BatchFound]
-) -> Backtest:
-    """The backtest with a chunk's groups."""
-    parts = list(results)
-    others = [each for part in parts for each in part.findings]
-    states = await reviewed_states(source, [each.decision_id for each in others]) if others else {}
-    counts = Counter({name: number for name, number in found.counts.items() if name != "usd"})
+    source: Pool, trial: Trial, places: Sequence[Place], parts: Iterable[BatchFound]
+) -> TrialProgress:
+    """The groups of a chunk; ``waits``, ``usd`` of new answers, and reviews as ``GROUP.agree``."""
+    counts: Counter[str] = Counter()
+    others: list[TrialFinding] = []
     for part in parts:
         counts.update(part.counts)
+        others += part.findings
+    states = await reviewed_states(source, [each.decision_id for each in others]) if others else {}
     for each in others:
         counts["waits"] += each.waits
         if (state := states.get(each.decision_id)) is not None:
             counts[f"{each.kind}.{state}"] += 1
-    usd = float(found.counts.get("usd", 0.0)) + sum(
-        each.usd for each in others if each.kind == ReplayState.NEEDS_ANSWERS
-    )
-    return replace(
-        found,
-        done=found.done + len(ids),
-        position=ids[-1],
+    usd = sum(each.usd for each in others if each.kind == ReplayState.NEEDS_ANSWERS)
+    return TrialProgress(
+        to=places[-1],
         counts={**counts, "usd": usd},
-        examples=_examples(found.examples, others),
+        seen=len(places),
+        examples=_examples(trial.examples, others),
     )
 
 

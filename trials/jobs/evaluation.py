@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from db.pool import Pool
 from tasks.upstreams import policy_defaults
-from trials.jobs.live import live_ports
+from trials.jobs.live import cost_of, live_ports
 from trials.pure.evaluation.deciding import decide_item
 from trials.pure.evaluation.figures import EvaluationFigures, ItemResult, figures_json, figures_of
 from trials.pure.evaluation.items import GoldenItem, GoldenRejected
@@ -178,13 +178,8 @@ async def _decided(
     result, decision = await decide_item(item, item.content, version, ports, timeout_s=timeout_s)
     if decision is None:
         return result
-    now = ports.clock.now()
-    lines = price_table(settings).lines(decision.usage, now.date())
-    return replace(
-        result,
-        usd=sum(each.nano_usd or 0 for each in lines) / NANO,
-        unpriced=tuple(sorted({each.model for each in lines if each.nano_usd is None})),
-    )
+    usd, unpriced = cost_of(settings, decision, ports.clock.now().date())
+    return replace(result, usd=usd, unpriced=tuple(sorted(unpriced)))
 
 
 def _chars(item: GoldenItem) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import date
 
 from db.pool import Pool
 from tasks.limits.guards import Guards
@@ -26,8 +27,11 @@ async def live_ports(settings: Settings, pool: Pool) -> AsyncIterator[Ports]:
         await endpoints.close()
 
 
-def cost_of(settings: Settings, decision: Decision) -> tuple[float, frozenset[str]]:
-    """What the calls of a decision cost at the declared prices, US dollars, and models without a price."""
-    lines = price_table(settings).lines(decision.usage, decision.decided_at.date())
+def cost_of(settings: Settings, decision: Decision, day: date | None = None) -> tuple[float, frozenset[str]]:
+    """What the calls of a decision cost at the declared prices, US dollars, and models without a price.
+
+    ``day`` of the prices; None: that of the decision.
+    """
+    lines = price_table(settings).lines(decision.usage, day or decision.decided_at.date())
     unpriced = frozenset(each.model for each in lines if each.nano_usd is None)
     return sum(each.nano_usd or 0 for each in lines) / NANO, unpriced

@@ -15,24 +15,12 @@ from db.pool import Pool
 from trials.jobs.batch import BatchFound, TrialBatch
 from trials.jobs.child import ChildLost, ShadowProcess
 from trials.pure.replay.groups import DIFFERENCES, ReplayState, SkippedGroup
-from trials.store.candidates import Author, TrialRefused
+from trials.pure.trial import FIRST_ID, Trial, TrialKind
+from trials.store.candidates import TrialRefused
 from trials.store.findings import TrialFinding
-from trials.store.shadow_results import (
-    Place,
-    ShadowProgress,
-    next_decisions,
-    spent_today,
-    store_progress,
-)
-from trials.store.shadows import (
-    FIRST_ID,
-    RUNNER,
-    RunningShadow,
-    Shadow,
-    list_running_shadows,
-    stop_shadow,
-    switch_off_shadow,
-)
+from trials.store.progress import Place, TrialProgress, next_decisions, spent_today, store_progress
+from trials.store.shadows import end_automatically
+from trials.store.trials import running_trials
 from worker.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -101,18 +89,18 @@ class ShadowRunner:
             StorageUnavailable: Postgres does not answer.
         """
         looked_at = 0
-        for running in await list_running_shadows(self.source):
+        for shadow in await running_trials(self.source, TrialKind.SHADOW):
             try:
-                looked_at += await self._step(running)
+                looked_at += await self._step(shadow)
             except TrialRefused:  # a person stopped it meanwhile
                 continue
         return looked_at
 
-    async def _step(self, running: RunningShadow) -> int:
-        shadow, now = running.shadow, self.now()
-        if running.withdrawn:
-            step = Author(made_by=RUNNER, reason="the candidate was withdrawn", now=now)
-            await stop_shadow(self.source, shadow.shadow_id, step)
+    async def _step(self, shadow: Trial) -> int:
+        now = self.now()
+        if shadow.withdrawn:
+            why = "the candidate was withdrawn"
+            await end_automatically(self.source, shadow, why, now, failed=False)
             return 0
         if shadow.reached_at < now - self.limits.late:
             return await self._skip(shadow, SkippedGroup.DROPPED, now - self.limits.late)
@@ -122,21 +110,21 @@ class ShadowRunner:
         if decisions >= self.limits.decisions_a_day:
             return await self._skip(shadow, SkippedGroup.OVER_BUDGET, now - self.limits.settled)
         most = self.limits.decisions_a_day - decisions
-        return await self._decide(running, now, most=most, usd_left=self.limits.usd_a_day - usd)
+        return await self._decide(shadow, now, most=most, usd_left=self.limits.usd_a_day - usd)
 
-    async def _skip(self, shadow: Shadow, group: SkippedGroup, before: datetime) -> int:
+    async def _skip(self, shadow: Trial, group: SkippedGroup, before: datetime) -> int:
         """Leave out the oldest decisions."""
         if before <= shadow.reached_at:
             return 0
         places = await next_decisions(self.source, shadow, before=before, most=SKIPPED_AT_ONCE)
         full = len(places) == SKIPPED_AT_ONCE
         to = places[-1] if full else Place(at=before, decision_id=FIRST_ID)
-        done = ShadowProgress(to=to, counts={group.value: len(places)} if places else {})
+        counts = {group.value: len(places)} if places else {}
+        done = TrialProgress(to=to, counts=counts, seen=len(places))
         await store_progress(self.source, shadow, done, self.now().date())
         return len(places)
 
-    async def _decide(self, running: RunningShadow, now: datetime, *, most: int, usd_left: float) -> int:
-        shadow = running.shadow
+    async def _decide(self, shadow: Trial, now: datetime, *, most: int, usd_left: float) -> int:
         usd = max(0.0, min(usd_left, shadow.usd_a_day - (shadow.day_usd if shadow.day == now.date() else 0)))
         chunk = ASKING_CHUNK if usd > 0 and self.settings else CHUNK
         places = await next_decisions(
@@ -148,7 +136,7 @@ class ShadowRunner:
             url=self.url,
             role=self.role,
             user_id=shadow.user_id,
-            changes=running.changes,
+            changes=shadow.changes,
             ids=tuple(each.decision_id for each in places),
             usd=usd,
             settings=self.settings if usd > 0 else None,
@@ -157,9 +145,10 @@ class ShadowRunner:
         if isinstance(found, _Fault):
             await self._switch_off(shadow, found.why)
             return 0
-        done = ShadowProgress(
+        done = TrialProgress(
             to=places[-1],
             counts=found.counts,
+            seen=len(places),
             findings=[each for each in found.findings if each.kind in DIFFERENCES],
             decided=len(places),
             usd=found.usd,
@@ -207,12 +196,12 @@ class ShadowRunner:
             return False
         return not found.failed
 
-    async def _switch_off(self, shadow: Shadow, why: str) -> None:
-        await switch_off_shadow(self.source, shadow.shadow_id, why, self.now())
+    async def _switch_off(self, shadow: Trial, why: str) -> None:
+        await end_automatically(self.source, shadow, why, self.now())
         log.warning(
             "shadow_switched_off",
             user_id=shadow.user_id,
-            shadow_id=str(shadow.shadow_id),
+            shadow_id=str(shadow.trial_id),
             candidate_id=str(shadow.candidate_id),
             why=why,
         )

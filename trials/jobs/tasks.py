@@ -14,9 +14,10 @@ from redis.exceptions import RedisError
 
 from db.pool import Pool
 from tasks.maintenance import runtime_of
+from trials.pure.trial import Trial
 from trials.store.candidates import TrialRefused
 from trials.store.rollout_steps import check_rollout, return_automatically
-from trials.store.rollouts import Rollout, list_running
+from trials.store.rollouts import rollouts_to_check
 
 log = structlog.get_logger(__name__)
 SPARED: Final = 20.0
@@ -33,14 +34,14 @@ class CheckRests:
     redis: Redis
     stream: str
 
-    async def is_resting(self, rollout: Rollout) -> bool:
+    async def is_resting(self, rollout: Trial) -> bool:
         """Whether its rest is not over; without Redis none rests."""
         try:
             return bool(await self.redis.exists(self._key(rollout)))
         except RedisError:
             return False
 
-    async def begin(self, rollout: Rollout, took_s: float) -> None:
+    async def begin(self, rollout: Trial, took_s: float) -> None:
         """Let it rest after a check that took so long."""
         if (rest_s := SPARED * took_s) > SHORTEST_S:
             try:
@@ -48,15 +49,15 @@ class CheckRests:
             except RedisError:
                 return
 
-    def _key(self, rollout: Rollout) -> str:
+    def _key(self, rollout: Trial) -> str:
         """Each step starts a new measurement."""
-        return f"{{{self.stream}}}:checked:{rollout.rollout_id}:{rollout.stepped_at.timestamp()}"
+        return f"{{{self.stream}}}:checked:{rollout.trial_id}:{rollout.stepped_at.timestamp()}"
 
 
 async def watch_rollouts(pool: Pool, now: datetime, rests: CheckRests | None = None) -> int:
     """Return every running rollout that must not go on, but those that rest; how many were."""
     returned = 0
-    for rollout in await list_running(pool):
+    for rollout in await rollouts_to_check(pool):
         if rests and await rests.is_resting(rollout):
             continue
         began = time.monotonic()
@@ -66,10 +67,10 @@ async def watch_rollouts(pool: Pool, now: datetime, rests: CheckRests | None = N
                 await rests.begin(rollout, time.monotonic() - began)
             continue
         try:
-            await return_automatically(pool, rollout.rollout_id, broken, now)
+            await return_automatically(pool, rollout, broken, now)
         except TrialRefused:
             continue  # a person ended it meanwhile
-        log.warning("rollout_returned", user_id=rollout.user_id, rollout_id=str(rollout.rollout_id))
+        log.warning("rollout_returned", user_id=rollout.user_id, rollout_id=str(rollout.trial_id))
         returned += 1
     return returned
 

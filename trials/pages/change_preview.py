@@ -14,7 +14,7 @@ from db.access_log import LoggedAction
 from review.http.visit import Visit
 from trials.pure.replay.difference import DifferenceKind
 from trials.pure.replay.groups import ReplayState
-from trials.store.backtests import newest_decisions
+from trials.store.progress import newest_decisions
 from trials.store.recordings import load_decisions
 from trials.store.replaying import Replayer
 from worker.model import Account

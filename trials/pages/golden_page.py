@@ -18,12 +18,13 @@ from review.content_covers import cover_reason
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
-from trials.pages.golden_sets import EXPECTATIONS, LEFT_OUT, golden_step, log_recordings
+from trials.pages.golden_sets import EXPECTATIONS, LEFT_OUT, log_recordings
+from trials.pages.named import author_of
 from trials.pure.evaluation.figures import MEASURES
-from trials.pure.evaluation.items import GoldenItem, GoldenRejected, GoldenSource
+from trials.pure.evaluation.items import GoldenItem, GoldenRejected, GoldenSet, GoldenSource
 from trials.store import golden_sets
-from trials.store.golden_records import GoldenSet, list_runs
 from trials.store.golden_sources import agreed_decisions, edited_drafts, gather_items
+from trials.store.trials import list_trials
 
 ITEMS_SHOWN: Final = 50
 SOURCES: Final[Mapping[str, str]] = {
@@ -79,7 +80,7 @@ async def show_set(visit: Visit) -> Response:
         account=golden.user_id,
         tab="learn",
         golden=golden,
-        runs=await list_runs(pool, golden),
+        runs=await list_trials(pool, golden.user_id, set_id=golden.set_id),
         items=await _shown(visit, shown),
         following=shown[-1].item_id if len(items) > ITEMS_SHOWN else None,
         expectations=EXPECTATIONS,
@@ -99,7 +100,7 @@ async def add(visit: Visit) -> Response:
     gathered = await gather_items(pool, account, labelled)
     await log_recordings(visit, golden, len(labelled))
     try:
-        added = await golden_sets.add_items(pool, golden, gathered.items, golden_step(visit))
+        added = await golden_sets.add_items(pool, golden, gathered.items, author_of(visit))
     except GoldenRejected as rejected:
         raise Refused(409, _("The items cannot be added"), str(rejected)) from rejected
     query = urlencode({"done": "added" if added else "none", **gathered.left_out})
@@ -109,7 +110,7 @@ async def add(visit: Visit) -> Response:
 async def remove(visit: Visit) -> Response:
     """Remove one item."""
     golden = await _set_of_path(visit)
-    gone = await golden_sets.remove_items(visit.store.pool, golden, [visit.field("row")], golden_step(visit))
+    gone = await golden_sets.remove_items(visit.store.pool, golden, [visit.field("row")], author_of(visit))
     if not gone:
         raise Refused(409, _("No such item"), _("It was removed before, or is of another set."))
     return visit.redirect("golden_set", "done=removed", account=golden.user_id, set_id=golden.set_id)

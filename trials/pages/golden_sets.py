@@ -16,11 +16,11 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from review.queues import review_pages
-from trials.pure.evaluation.items import Expected, GoldenLabel, GoldenRejected
+from trials.pages.named import author_of
+from trials.pure.evaluation.items import Expected, GoldenLabel, GoldenRejected, GoldenSet
 from trials.store import golden_sets
-from trials.store.candidates import Author
-from trials.store.golden_records import GoldenSet, list_runs
 from trials.store.golden_sources import LabelledDecision, agreed_decisions, gather_items
+from trials.store.trials import newest_evaluations
 
 EXPECTATIONS: Final[Mapping[str, str]] = {
     Expected.ANSWER: mark("May be answered"),
@@ -42,8 +42,8 @@ LEFT_OUT: Final[Mapping[str, str]] = {
 async def load_golden(visit: Visit, account: str) -> Mapping[str, Any]:
     """What the part of the page Learn shows: the sets with their newest results."""
     found = await golden_sets.list_sets(visit.store.pool, account)
-    runs = {each.set_id: await list_runs(visit.store.pool, each, limit=1) for each in found}
-    return {"golden": [(each, next(iter(runs[each.set_id]), None)) for each in found]}
+    newest = {each.set_id: each for each in await newest_evaluations(visit.store.pool, account)}
+    return {"golden": [(each, newest.get(each.set_id)) for each in found]}
 
 
 async def create(visit: Visit) -> Response:
@@ -51,7 +51,7 @@ async def create(visit: Visit) -> Response:
     account = account_of_path(visit)
     name, purpose = visit.field("name"), visit.field("purpose")
     try:
-        made = await golden_sets.create_set(visit.store.pool, account, name, purpose, golden_step(visit))
+        made = await golden_sets.create_set(visit.store.pool, account, name, purpose, author_of(visit))
     except GoldenRejected as rejected:
         raise Refused(422, _("This set cannot be created"), str(rejected)) from rejected
     return visit.redirect("golden_set", account=account, set_id=made.set_id)
@@ -73,15 +73,10 @@ async def add_decision(visit: Visit) -> Response:
         raise Refused(409, _("This decision cannot be added"), _(LEFT_OUT[left_out]))
     await log_recordings(visit, golden, 1)
     try:
-        await golden_sets.add_items(visit.store.pool, golden, gathered.items, golden_step(visit))
+        await golden_sets.add_items(visit.store.pool, golden, gathered.items, author_of(visit))
     except GoldenRejected as rejected:
         raise Refused(409, _("This decision cannot be added"), str(rejected)) from rejected
     return visit.redirect("golden_set", "done=added", account=subject.user_id, set_id=golden.set_id)
-
-
-def golden_step(visit: Visit) -> Author:
-    """A change by this person."""
-    return Author(made_by=visit.person.login, now=visit.now, entry=visit.entry(LoggedAction.SETTINGS))
 
 
 async def log_recordings(visit: Visit, golden: GoldenSet, decisions: int) -> None:

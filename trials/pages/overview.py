@@ -1,32 +1,28 @@
-"""The page "Learn" of an account: its candidates, and one part for each way to try them."""
+"""The page "Learn" of an account: its candidates, suggestions, trials and golden sets."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
-from uuid import UUID
 
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from review.accounts.stored_versions import account_of_path
-from review.http.visit import Refused, Visit
-from review.languages import gettext as _
-from trials.pages import rollout_wording
+from review.http.visit import Visit
 from trials.pages.golden_sets import load_golden
-from trials.pages.shadows import load_shadows
+from trials.pages.named import candidate_named
 from trials.pages.suggestions_page import load_suggested
-from trials.pages.wording import TITLES, setting_titles
-from trials.pure.replay.difference import DifferenceKind
-from trials.pure.replay.groups import ReplayState
-from trials.store import rollouts
-from trials.store.backtests import Backtest, list_backtests
-from trials.store.candidates import get_candidate, list_candidates, withdraw_candidate
+from trials.pages.trial_page import SHOWN
+from trials.pages.wording import KINDS, STATE_BADGES, STATES, STEPS, setting_titles
+from trials.pure.replay.groups import DIFFERENCES
+from trials.pure.trial import TrialKind
+from trials.store.candidates import list_candidates, withdraw_candidate
+from trials.store.shadows import MOST_RUNNING
+from trials.store.trials import list_trials
 
 PartLoader: TypeAlias = Callable[[Visit, str], Awaitable[Mapping[str, Any]]]
-USUAL: Final = {*DifferenceKind, ReplayState.NEEDS_ANSWERS, ReplayState.NOT_RECORDED, ReplayState.ERASED}
-"""Groups that the table of backtests has also without decisions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,49 +33,36 @@ class LearnPart:
     load: PartLoader
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownBacktest:
-    """A backtest with the titles of its settings and its counts, of the groups in the table's order."""
-
-    backtest: Backtest
-    settings: tuple[str, ...]
-    counts: tuple[int, ...]
-
-
-async def load_backtests(visit: Visit, account: str) -> Mapping[str, Any]:
-    """The newest backtests."""
-    found = await list_backtests(visit.store.pool, account)
-    groups = [each for each in TITLES if each in USUAL or any(tried.counts.get(each) for tried in found)]
+async def load_trials(visit: Visit, account: str) -> Mapping[str, Any]:
+    """The newest trials, with ``?kind=`` of this kind, and the candidates that a shadow may try."""
+    asked, pool = visit.request.query_params.get("kind", ""), visit.store.pool
+    kind = TrialKind(asked) if asked in SHOWN else None
+    found = await list_trials(pool, account, kind)
+    shadows = await list_trials(pool, account, TrialKind.SHADOW)
+    running = {each.candidate_id for each in shadows if each.running}
     return {
-        "groups": tuple(TITLES[each] for each in groups),
-        "backtests": tuple(
-            ShownBacktest(
-                backtest=each,
-                settings=setting_titles(each.changes),
-                counts=tuple(int(each.counts.get(group, 0)) for group in groups),
-            )
+        "trials": [
+            (each, setting_titles(each.changes), sum(each.counts.get(group, 0) for group in DIFFERENCES))
             for each in found
-        ),
-    }
-
-
-async def load_rollouts(visit: Visit, account: str) -> Mapping[str, Any]:
-    """The newest rollouts with their last steps."""
-    found = await rollouts.list_rollouts(visit.store.pool, account)
-    steps = {each.rollout_id: await rollouts.list_steps(visit.store.pool, each.rollout_id) for each in found}
-    return {
-        "states": rollout_wording.STATES,
-        "badges": rollout_wording.STATE_BADGES,
-        "kinds": rollout_wording.STEPS,
-        "rollouts": [(each, next(reversed(steps[each.rollout_id]), None)) for each in found],
+            if each.kind in SHOWN
+        ],
+        "kinds": KINDS,
+        "states": STATES,
+        "badges": STATE_BADGES,
+        "steps": STEPS,
+        "full": len(running) >= MOST_RUNNING,
+        "most": MOST_RUNNING,
+        "startable": [
+            (each, setting_titles(each.changes))
+            for each in await list_candidates(pool, account)
+            if each.withdrawn_at is None and each.candidate_id not in running
+        ],
     }
 
 
 PARTS: Final[tuple[LearnPart, ...]] = (
     LearnPart(template="learn/_suggestions.html", load=load_suggested),
-    LearnPart(template="learn/_backtests.html", load=load_backtests),
-    LearnPart(template="learn/_shadows.html", load=load_shadows),
-    LearnPart(template="learn/_rollouts.html", load=load_rollouts),
+    LearnPart(template="learn/_trials.html", load=load_trials),
     LearnPart(template="learn/_golden_sets.html", load=load_golden),
 )
 """In the order of the page."""
@@ -95,23 +78,13 @@ async def show_learning(visit: Visit) -> Response:
         candidates=[(each, setting_titles(each.changes)) for each in found],
         parts=[(each.template, await each.load(visit, account)) for each in PARTS],
         tab="learn",
+        kind=visit.request.query_params.get("kind", ""),
     )
 
 
 async def withdraw(visit: Visit) -> Response:
     """Withdraw a candidate."""
-    account = account_of_path(visit)
-    try:
-        candidate_id = UUID(visit.field("candidate"))
-    except ValueError as error:
-        raise _no_candidate(422) from error
-    found = await get_candidate(visit.store.pool, candidate_id)
-    if found is None or found.user_id != account:
-        raise _no_candidate(404)
-    if await withdraw_candidate(visit.store.pool, candidate_id, visit.now) is not None:
-        await visit.log(LoggedAction.SETTINGS, user_id=account, detail={"candidate": "withdrawn"})
-    return visit.redirect("learn", account=account)
-
-
-def _no_candidate(status: int) -> Refused:
-    return Refused(status, _("No such candidate"), _("Choose a candidate of this account."))
+    found = await candidate_named(visit, visit.field("candidate"))
+    if await withdraw_candidate(visit.store.pool, found.candidate_id, visit.now) is not None:
+        await visit.log(LoggedAction.SETTINGS, user_id=found.user_id, detail={"candidate": "withdrawn"})
+    return visit.redirect("learn", account=found.user_id)

@@ -13,8 +13,8 @@ from review.panels import Panel
 from trials.pages.change_preview import preview_change
 from trials.pages.suggestions_page import missing_document
 from trials.pages.wording import TITLES
+from trials.store.findings import findings_of_decision
 from trials.store.golden_sets import set_names
-from trials.store.shadow_results import findings_of_decision
 from worker.model import Account
 
 

@@ -1,69 +1,56 @@
-"""One rollout: its result in plain words, its bounds, its steps, and the next step."""
+"""A rollout on its page: its result, and the next step: another share, the end, or in force."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from starlette.responses import Response
 
-from db.access_log import LoggedAction
-from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from review.languages import mark
-from trials.pages import rollout_wording
+from trials.pages.named import explained, trial_of_path
 from trials.pages.plots import difference_plot
 from trials.pages.rollout_form import read_share
-from trials.pages.rollout_wording import RolloutResult, broken_lines, measure_lines, rollout_result
-from trials.pages.wording import setting_titles
-from trials.pure.rollouts.bounds import Measure, RolloutFigures
-from trials.store.candidates import REASON_CHARS, Author, TrialRefused, get_candidate
+from trials.pages.rollout_wording import broken_lines, measure_lines, rollout_result
+from trials.pure.rollouts.bounds import RolloutFigures, parse_figures
+from trials.pure.trial import Trial, TrialKind
+from trials.store.candidates import Author, TrialRefused
 from trials.store.rollout_steps import finish_rollout, return_rollout, step_rollout
-from trials.store.rollouts import (
-    Rollout,
-    RolloutState,
-    RolloutStep,
-    get_rollout,
-    list_steps,
-    load_figures,
-)
+from trials.store.rollouts import load_figures, plan_of
+from trials.store.trials import get_trial
 from worker.account_settings import AccountRejected
 
-DONE: Final[Mapping[str, str]] = {
-    "start": mark("The rollout has started. Workers hear of it within a second."),
-    "step": mark("The share has changed."),
-    "return": mark("The settings in force decide every conversation again."),
-    "finish": mark("The candidate is in force for every conversation."),
-    "returned": mark("The rollout had left its bounds, and was returned instead of the step."),
-}
+
+async def load_rollout(visit: Visit, rollout: Trial) -> dict[str, Any]:
+    """What the page of a rollout shows: its figures, the result, and what each step was measured at."""
+    figures = await _figures(visit, rollout)
+    result = rollout_result(rollout, figures) if figures else None
+    measured = [parse_figures(each.figures) if each.figures else None for each in rollout.steps]
+    return {
+        "figures": figures,
+        "metric": plan_of(rollout).metric,
+        "least": plan_of(rollout).least,
+        "result": result,
+        "plot": difference_plot(result.comparison) if result and result.interval else "",
+        "lines": measure_lines(rollout, figures) if figures else (),
+        "measured": [
+            (rollout_result(rollout, each), broken_lines(rollout, each)) if each else (None, ())
+            for each in measured
+        ],
+    }
 
 
-async def show_rollout(visit: Visit) -> Response:
-    """The page."""
-    rollout = await _rollout_of_path(visit)
-    steps = await list_steps(visit.store.pool, rollout.rollout_id)
-    figures = await _figures(visit, rollout, steps)
-    candidate = await get_candidate(visit.store.pool, rollout.candidate_id)
-    detail = {"rollout": str(rollout.rollout_id)}
-    await visit.log(LoggedAction.FIGURES, user_id=rollout.user_id, detail=detail)
-    result = _result(rollout, figures)
-    return visit.render(
-        "learn/rollout.html",
-        account=rollout.user_id,
-        tab="learn",
-        rollout=rollout,
-        candidate=candidate,
-        settings=setting_titles(candidate.changes) if candidate else (),
-        figures=figures,
-        result=result,
-        plot=difference_plot(result.comparison) if result and result.interval else "",
-        lines=measure_lines(rollout, figures) if figures else (),
-        steps=[(each, _result(rollout, each.figures), broken_lines(rollout, each.figures)) for each in steps],
-        words=rollout_wording,
-        done=DONE.get(visit.request.query_params.get("done", ""), ""),
-        running=rollout.state == RolloutState.RUNNING,
-    )
+async def _figures(visit: Visit, rollout: Trial) -> RolloutFigures | None:
+    """Since the last step, while it runs; before the last step, after it has ended."""
+    if rollout.running:
+        key = ("rollout", rollout.trial_id, rollout.stepped_at)
+        counted = await visit.site.reused_figures.get(
+            key, visit.now, lambda: load_figures(visit.store.pool, rollout.trial_id, visit.now)
+        )
+        return counted.value
+    last = rollout.steps[-1].figures if rollout.steps else None
+    return parse_figures(last) if last else None
 
 
 async def step(visit: Visit) -> Response:
@@ -73,62 +60,32 @@ async def step(visit: Visit) -> Response:
     if problems:
         raise Refused(422, _("This share cannot be used"), problems["share"])
     return await _take(
-        visit, "step", lambda rollout, by: step_rollout(visit.store.pool, rollout.rollout_id, share, by)
+        visit, "step", lambda rollout, by: step_rollout(visit.store.pool, rollout.trial_id, share, by)
     )
 
 
 async def return_to_settings(visit: Visit) -> Response:
     """End the rollout: the settings in force decide again."""
     return await _take(
-        visit, "return", lambda rollout, by: return_rollout(visit.store.pool, rollout.rollout_id, by)
+        visit, "return", lambda rollout, by: return_rollout(visit.store.pool, rollout.trial_id, by)
     )
 
 
 async def finish(visit: Visit) -> Response:
     """Put the candidate in force."""
     return await _take(
-        visit, "finish", lambda rollout, by: finish_rollout(visit.store.pool, rollout.rollout_id, by)
+        visit, "finish", lambda rollout, by: finish_rollout(visit.store.pool, rollout.trial_id, by)
     )
 
 
-async def _take(visit: Visit, done: str, take: Callable[[Rollout, Author], Awaitable[object]]) -> Response:
+async def _take(visit: Visit, done: str, take: Callable[[Trial, Author], Awaitable[object]]) -> Response:
     """Take a step and show the page; a rollout that had left its bounds is returned instead."""
-    rollout = await _rollout_of_path(visit)
-    reason = visit.field("reason").strip()
-    if not 0 < len(reason) <= REASON_CHARS:
-        text = _("Write a reason of 1 to %(most)s characters.") % {"most": REASON_CHARS}
-        raise Refused(422, _("A reason is needed"), text)
+    rollout = await trial_of_path(visit, TrialKind.ROLLOUT)
     try:
-        await take(rollout, Author(made_by=visit.person.login, reason=reason, now=visit.now))
+        await take(rollout, explained(visit))
     except (TrialRefused, AccountRejected) as refused:
-        after = await get_rollout(visit.store.pool, rollout.rollout_id)
-        if rollout.state != RolloutState.RUNNING or after is None or after.state == RolloutState.RUNNING:
+        after = await get_trial(visit.store.pool, rollout.trial_id)
+        if not rollout.running or after is None or after.running:
             raise Refused(409, _("This step cannot be taken"), str(refused)) from refused
         done = "returned"
-    return visit.redirect("rollout", f"done={done}", account=rollout.user_id, rollout_id=rollout.rollout_id)
-
-
-async def _rollout_of_path(visit: Visit) -> Rollout:
-    """The rollout in the page's address; 404 for one of another account."""
-    missing = Refused(404, _("No such rollout"), _("Choose a rollout of this account."))
-    found = await get_rollout(visit.store.pool, visit.path_id("rollout_id", missing))
-    if found is None or found.user_id != account_of_path(visit):
-        raise missing
-    return found
-
-
-async def _figures(visit: Visit, rollout: Rollout, steps: Sequence[RolloutStep]) -> RolloutFigures | None:
-    """Since the last step, while it runs; before the last step, after it has ended."""
-    if rollout.state == RolloutState.RUNNING:
-        key = ("rollout", rollout.rollout_id, rollout.stepped_at)
-        counted = await visit.site.reused_figures.get(
-            key, visit.now, lambda: load_figures(visit.store.pool, rollout.rollout_id, visit.now)
-        )
-        return counted.value
-    return steps[-1].figures if steps else None
-
-
-def _result(rollout: Rollout, figures: RolloutFigures | None) -> RolloutResult | None:
-    if figures is None or rollout.metric not in set(Measure):
-        return None
-    return rollout_result(Measure(rollout.metric), figures, rollout.planned)
+    return visit.redirect("trial", f"done={done}", account=rollout.user_id, trial_id=rollout.trial_id)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
-from uuid import UUID
 
 from starlette.responses import Response
 
 from db.account_settings.accounts import current_account
 from review.accounts.account_changes import difference
-from review.accounts.stored_versions import account_of_path
-from review.http.visit import Refused, Visit
-from review.languages import gettext as _
+from review.http.visit import Visit
+from trials.pages.named import author_of, candidate_named
 from trials.pages.rollout_form import PRESET_TITLES, kinds_of, preset_values, read_form
 from trials.pages.rollout_wording import ABOUT, MEASURES
 from trials.pure.rollouts.bounds import Measure
 from trials.pure.rollouts.presets import RolloutPresetName
-from trials.store.candidates import Author, SettingsCandidate, TrialRefused, get_candidate
+from trials.pure.trial import TrialKind
+from trials.store.candidates import SettingsCandidate, TrialRefused
 from trials.store.rollout_steps import start_rollout
-from trials.store.rollouts import RolloutState, list_rollouts
+from trials.store.trials import list_trials
 from worker.account_settings import AccountRejected, changed
 
 NO_PROBLEMS: Final[Mapping[str, str]] = {}
@@ -29,32 +28,31 @@ async def show_start(visit: Visit) -> Response:
     """The form, filled with a preset."""
     chosen = visit.request.query_params.get("preset", "")
     preset = RolloutPresetName(chosen) if chosen in set(RolloutPresetName) else RolloutPresetName.USUAL
-    return await _page(visit, await candidate_of_path(visit), preset_values(preset), preset=preset)
+    return await _page(
+        visit,
+        await candidate_named(visit, visit.request.path_params["candidate_id"]),
+        preset_values(preset),
+        preset=preset,
+    )
 
 
 async def start(visit: Visit) -> Response:
     """Start the rollout and lead to its page."""
-    candidate = await candidate_of_path(visit)
+    candidate = await _candidate(visit)
     filled = read_form(visit.field)
     values = {name: str(value) for name, value in visit.form.items()}
     if filled.plan is None:
         return await _page(visit, candidate, values, status=422, problems=filled.problems)
-    author = Author(made_by=visit.person.login, reason=filled.reason, now=visit.now)
+    author = author_of(visit)
     try:
         started = await start_rollout(visit.store.pool, candidate.candidate_id, filled.plan, author)
     except (TrialRefused, AccountRejected) as refused:
         return await _page(visit, candidate, values, status=409, refused=str(refused))
-    return visit.redirect("rollout", "done=start", account=candidate.user_id, rollout_id=started.rollout_id)
+    return visit.redirect("trial", "done=start", account=candidate.user_id, trial_id=started.trial_id)
 
 
-async def candidate_of_path(visit: Visit) -> SettingsCandidate:
-    """The candidate in the page's address; 404 for one of another account."""
-    missing = Refused(404, _("No such candidate"), _("Choose a candidate of this account."))
-    candidate_id: UUID = visit.path_id("candidate_id", missing)
-    found = await get_candidate(visit.store.pool, candidate_id)
-    if found is None or found.user_id != account_of_path(visit):
-        raise missing
-    return found
+async def _candidate(visit: Visit) -> SettingsCandidate:
+    return await candidate_named(visit, visit.request.path_params["candidate_id"])
 
 
 async def _page(
@@ -68,8 +66,8 @@ async def _page(
     refused: str = "",
 ) -> Response:
     account = candidate.user_id
-    found = await list_rollouts(visit.store.pool, account, limit=1)
-    running = next((each for each in found if each.state == RolloutState.RUNNING), None)
+    found = await list_trials(visit.store.pool, account, TrialKind.ROLLOUT, limit=1)
+    running = next((each for each in found if each.running), None)
     in_force = await current_account(visit.store.pool, account)
     return visit.render(
         "learn/rollout_start.html",

@@ -20,10 +20,10 @@ from trials.pure.rollouts.bounds import (
     RolloutFigures,
     bound_state,
     compare_arms,
-    parse_bound,
 )
 from trials.pure.statistics.sequential import LEAST_UNITS, Comparison, ComparisonVerdict
-from trials.store.rollouts import Rollout, RolloutState, StepKind
+from trials.pure.trial import Trial
+from trials.store.rollouts import plan_of
 
 MEASURES: Final[Mapping[Measure, str]] = {
     Measure.OVERTURNS: mark("Overturned by reviewers"),
@@ -38,22 +38,6 @@ ABOUT: Final[Mapping[Measure, str]] = {
     Measure.BLOCKS: mark("Share of the decisions that rules or moderation block."),
     Measure.LATENCY: mark("From the arrival of the message; 19 of 20 decisions are faster."),
     Measure.COST: mark("What models cost for one decision, as far as prices are known."),
-}
-STATES: Final[Mapping[str, str]] = {
-    RolloutState.RUNNING: mark("running"),
-    RolloutState.RETURNED: mark("returned to the settings in force"),
-    RolloutState.FINISHED: mark("now the settings in force"),
-}
-STATE_BADGES: Final[Mapping[str, str]] = {
-    RolloutState.RUNNING: "info",
-    RolloutState.RETURNED: "warn",
-    RolloutState.FINISHED: "good",
-}
-STEPS: Final[Mapping[str, str]] = {
-    StepKind.START: mark("started"),
-    StepKind.SHARE: mark("other share"),
-    StepKind.RETURN: mark("returned"),
-    StepKind.FINISH: mark("finished"),
 }
 BOUND_STATES: Final[Mapping[BoundState, str]] = {
     BoundState.TOO_FEW: mark("too few decisions"),
@@ -157,21 +141,22 @@ def bound_wording(bound: Bound) -> str:
     return _("at most %(limit)s above the settings in force") % more
 
 
-def measure_lines(rollout: Rollout, figures: RolloutFigures) -> tuple[MeasureLine, ...]:
+def measure_lines(rollout: Trial, figures: RolloutFigures) -> tuple[MeasureLine, ...]:
     """Every measure, with its bound where the rollout declared one."""
-    bounds = {bound.measure: bound for bound in map(parse_bound, rollout.bounds)}
-    return tuple(_line(each, bounds.get(each), figures, rollout.least) for each in Measure)
+    plan = plan_of(rollout)
+    bounds = {bound.measure: bound for bound in plan.bounds}
+    return tuple(_line(each, bounds.get(each), figures, plan.least) for each in Measure)
 
 
-def broken_lines(rollout: Rollout, figures: RolloutFigures | None) -> tuple[MeasureLine, ...]:
+def broken_lines(rollout: Trial, figures: RolloutFigures) -> tuple[MeasureLine, ...]:
     """The measures whose bound the candidate had left."""
-    lines = measure_lines(rollout, figures) if figures else ()
-    return tuple(each for each in lines if each.state is BoundState.LEFT)
+    return tuple(each for each in measure_lines(rollout, figures) if each.state is BoundState.LEFT)
 
 
-def rollout_result(metric: Measure, figures: RolloutFigures, planned: int) -> RolloutResult:
-    """What both arms say about the metric."""
-    found = compare_arms(metric, figures, planned=planned)
+def rollout_result(rollout: Trial, figures: RolloutFigures) -> RolloutResult:
+    """What both arms say about the declared metric."""
+    plan = plan_of(rollout)
+    metric, found = plan.metric, compare_arms(plan.metric, figures, planned=plan.planned)
     means = [arm.sums.get(metric, NO_SUMS) for arm in (figures.live, figures.candidate)]
     live, candidate = (figure_wording(metric, each.hits / each.size) if each.size else "–" for each in means)
     low, high = (

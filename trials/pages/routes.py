@@ -9,7 +9,6 @@ from review.http.page_routes import ACCOUNT, get, post
 from review.languages import mark
 from review.shell.menu import MenuEntry, MenuPlace
 from trials.pages import (
-    backtest_page,
     calibration_page,
     errors_page,
     golden_page,
@@ -20,12 +19,12 @@ from trials.pages import (
     rollout_start_page,
     shadows,
     suggestions_page,
+    trial_page,
 )
 
 LEARN: Final = ACCOUNT + "/learn"
 START: Final = LEARN + "/candidates/{candidate_id}/rollout"
-ROLLOUT: Final = LEARN + "/rollouts/{rollout_id}"
-BACKTEST: Final = LEARN + "/backtests/{backtest_id}"
+TRIAL: Final = LEARN + "/trials/{trial_id}"
 GOLDEN: Final = LEARN + "/golden"
 GOLDEN_SET: Final = GOLDEN + "/{set_id}"
 
@@ -34,8 +33,13 @@ PAGES: Final = (
     post(LEARN + "/withdraw", "learn_withdraw", overview.withdraw, Right.LEAD),
     get("/decisions/{decision_id}/replay", "decision_replay", replay_page.show_replay, Right.LEAD),
     post(LEARN + "/shadows", "shadow_start", shadows.start, Right.LEAD),
-    post(LEARN + "/shadows/stop", "shadow_stop", shadows.stop, Right.LEAD),
-    post(LEARN + "/shadows/queue", "shadow_queue", shadows.open_queue, Right.LEAD),
+    get(TRIAL, "trial", trial_page.show_trial, Right.VIEW),
+    post(TRIAL + "/examples/{decision_id}", "trial_reveal", trial_page.reveal_example, Right.REVIEW),
+    post(TRIAL + "/stop", "trial_stop", shadows.stop, Right.LEAD),
+    post(TRIAL + "/queue", "trial_queue", shadows.open_queue, Right.LEAD),
+    post(TRIAL + "/share", "trial_share", rollout_page.step, Right.LEAD),
+    post(TRIAL + "/return", "trial_return", rollout_page.return_to_settings, Right.LEAD),
+    post(TRIAL + "/finish", "trial_finish", rollout_page.finish, Right.LEAD),
     get("/learn/errors.csv", "errors_csv", errors_page.download_errors, Right.LEAD),
     get("/learn/errors", "errors", errors_page.show_errors, Right.LEAD),
     get(LEARN + "/errors.csv", "learn_errors_csv", errors_page.download_account_errors, Right.LEAD),
@@ -44,8 +48,6 @@ PAGES: Final = (
     post(LEARN + "/calibration", "calibration_candidate", calibration_page.make_candidate, Right.LEAD),
     get(LEARN + "/suggestions", "learn_suggestions", suggestions_page.show_suggested, Right.VIEW),
     post(LEARN + "/suggestions", "suggestion_candidate", suggestions_page.make_suggested, Right.LEAD),
-    post(BACKTEST + "/examples/{decision_id}", "backtest_reveal", backtest_page.reveal_example, Right.REVIEW),
-    get(BACKTEST, "backtest", backtest_page.show_backtest, Right.VIEW),
     # items of golden sets show known answers, so that only leads see them
     post(GOLDEN, "golden_create", golden_sets.create, Right.LEAD),
     post(GOLDEN_SET + "/add", "golden_add", golden_page.add, Right.LEAD),
@@ -54,10 +56,6 @@ PAGES: Final = (
     post("/decisions/{decision_id}/golden", "golden_decision", golden_sets.add_decision, Right.LEAD),
     get(START, "rollout_start", rollout_start_page.show_start, Right.LEAD),
     post(START, "rollout_start_post", rollout_start_page.start, Right.LEAD),
-    get(ROLLOUT, "rollout", rollout_page.show_rollout, Right.VIEW),
-    post(ROLLOUT + "/step", "rollout_step", rollout_page.step, Right.LEAD),
-    post(ROLLOUT + "/return", "rollout_return", rollout_page.return_to_settings, Right.LEAD),
-    post(ROLLOUT + "/finish", "rollout_finish", rollout_page.finish, Right.LEAD),
 )
 
 

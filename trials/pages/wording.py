@@ -1,4 +1,4 @@
-"""Words of the page Learn, and the groups of a backtest in words."""
+"""Words of the page Learn: groups of decisions, kinds, states and steps of trials."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from review.languages import mark
 from trials.pure.replay.difference import DifferenceKind
-from trials.pure.replay.groups import FOUND, GroupCount, ReplayState, SkippedGroup, group_counts
-from trials.store.backtests import Backtest
+from trials.pure.replay.groups import ReplayState, SkippedGroup
+from trials.pure.trial import StepKind, TrialKind, TrialState
 from worker.account_settings import SETTINGS
 
 TITLES: Final[Mapping[str, str]] = {
@@ -52,8 +52,35 @@ MEANINGS: Final[Mapping[str, str]] = {
     DifferenceKind.UNCHANGED: mark("The same reply or none, for the same reason."),
 }
 """Total over the groups of a backtest."""
-
-
-def shown_counts(found: Backtest) -> tuple[GroupCount, ...]:
-    """The groups of a backtest; those of differences and needed answers also without decisions."""
-    return group_counts(found.counts, found.done, always={*FOUND, DifferenceKind.UNCHANGED})
+KINDS: Final[Mapping[str, str]] = {
+    TrialKind.BACKTEST: mark("Backtest"),
+    TrialKind.EVALUATION: mark("Evaluation"),
+    TrialKind.SHADOW: mark("Shadow"),
+    TrialKind.ROLLOUT: mark("Rollout"),
+}
+"""Total."""
+STATES: Final[Mapping[str, str]] = {
+    TrialState.RUNNING: mark("running"),
+    TrialState.FINISHED: mark("finished"),
+    TrialState.RETURNED: mark("returned to the settings in force"),
+    TrialState.STOPPED: mark("stopped"),
+    TrialState.FAILED: mark("switched off"),
+}
+"""Total."""
+STATE_BADGES: Final[Mapping[str, str]] = {
+    TrialState.RUNNING: "info",
+    TrialState.FINISHED: "good",
+    TrialState.RETURNED: "warn",
+    TrialState.STOPPED: "",
+    TrialState.FAILED: "bad",
+}
+"""Total."""
+STEPS: Final[Mapping[str, str]] = {
+    StepKind.START: mark("started"),
+    StepKind.SHARE: mark("other share"),
+    StepKind.RETURN: mark("returned"),
+    StepKind.FINISH: mark("finished"),
+    StepKind.STOP: mark("stopped"),
+    StepKind.FAIL: mark("switched off"),
+}
+"""Total."""

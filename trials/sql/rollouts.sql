@@ -1,14 +1,26 @@
--- Places of conversations in rollouts, figures of rollouts, and their return.
+-- Running rollouts, their figures and their return, and the places of conversations in them.
+
+-- What workers may know of trials, read with the owner's rights. ``granted_share`` is that of the last step;
+-- null without a step that started the rollout: then nothing is tried.
+CREATE OR REPLACE VIEW running_rollouts AS
+SELECT t.id AS rollout_id, t.user_id, t.candidate_id, t.base_version, t.changes, t.share, t.plan,
+       t.started_at, t.stepped_at, c.withdrawn_at IS NOT NULL AS withdrawn,
+       CASE WHEN EXISTS (SELECT FROM trial_steps s WHERE s.trial_id = t.id AND s.kind = 'start')
+            THEN (SELECT s.share FROM trial_steps s WHERE s.trial_id = t.id ORDER BY s.id DESC LIMIT 1)
+       END AS granted_share
+FROM trials t JOIN candidates c ON c.id = t.candidate_id
+WHERE t.kind = 'rollout' AND t.state = 'running';
 
 CREATE OR REPLACE FUNCTION hushgate_return_rollout(
     rollout uuid, why text, measured jsonb, moment timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
 BEGIN
-    UPDATE rollouts SET state = 'returned', stepped_at = moment WHERE id = rollout AND state = 'running';
+    UPDATE trials SET state = 'returned', stepped_at = moment
+        WHERE id = rollout AND kind = 'rollout' AND state = 'running';
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    INSERT INTO rollout_steps (rollout_id, kind, share, made_by, automatic, reason, made_at, figures)
+    INSERT INTO trial_steps (trial_id, kind, share, made_by, automatic, reason, made_at, figures)
         VALUES (rollout, 'return', 0, 'guardrail', true, why, moment, measured);
     RETURN true;
 END $$;
@@ -34,7 +46,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_
                (SELECT coalesce(sum(usd::float8), 0) FROM jsonb_path_query(
                    d.snapshot_json, '$.costs[*].usd ? (@.type() == "number")') AS usd) AS usd,
                s.state, w.ruling, w.weight
-        FROM rollouts r JOIN ai_decisions d ON d.user_id = r.user_id
+        FROM trials r JOIN ai_decisions d ON d.user_id = r.user_id
         LEFT JOIN review_states s ON s.decision_id = d.id AND s.state IN ('agree', 'overturn')
         LEFT JOIN LATERAL (
             SELECT v.ruling, 1 / i.chance AS weight
@@ -44,7 +56,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_
                 AND NOT EXISTS (SELECT FROM decision_reviews later WHERE later.withdraws = v.id)
             ORDER BY v.created_at DESC, v.id DESC LIMIT 1
         ) w ON w.ruling <> 'unsure'
-        WHERE r.id = rollout AND d.created_at >= r.stepped_at AND d.created_at < moment
+        WHERE r.id = rollout AND r.kind = 'rollout' AND d.created_at >= r.stepped_at AND d.created_at < moment
             AND d.reason_code <> ALL(people_codes)
             AND (d.candidate_id = r.candidate_id OR d.candidate_id IS NULL
                 AND hushgate_rollout_place(r.id, d.conversation_id) >= round(r.share * 10000))

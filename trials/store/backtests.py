@@ -1,89 +1,56 @@
-"""Backtests: decisions made again with a candidate, in chunks that survive a killed run."""
+"""Backtests: the decisions of a range made again with changed settings, and some of them side by side."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import class_row
-from psycopg.types.json import Jsonb
+from db.identifiers import uuid_at
+from db.pool import Pool, fetch_value
+from trials.pure.replay.groups import ReplayState
+from trials.pure.trial import Trial, TrialKind
+from trials.store.candidates import Author, changed_account
+from trials.store.recordings import StoredDecision, load_decisions
+from trials.store.replaying import ReplayedDecision, Replayer
+from trials.store.trials import list_trials, store_trial
+from worker.model import Account
+from worker.recordings.recording import RecordingUnreadable
+from worker.recordings.stored import decoded
 
-from db.identifiers import uuid_at, uuid_time
-from db.pool import Pool, checkout, fetch_dicts, fetch_rows, fetch_value
-
-COLUMNS: Final = (
-    "id AS backtest_id, user_id, base_version, changes, since, until, total, done, position, counts,"
-    " examples, created_by, created_at, finished_at"
-)
-INSERT: Final = f"""
-    INSERT INTO backtests (id, user_id, base_version, changes, since, until, total, created_by, created_at)
-    VALUES (%(id)s, %(user_id)s, %(base_version)s, %(changes)s, %(since)s, %(until)s, %(total)s,
-        %(created_by)s, %(now)s)
-    RETURNING {COLUMNS}
-"""
-UNFINISHED: Final = f"""
-    SELECT {COLUMNS} FROM backtests
-    WHERE user_id = %(user_id)s AND base_version = %(base_version)s AND changes = %(changes)s
-        AND finished_at IS NULL AND until - since = %(span)s AND until > %(until)s - interval '1 day'
-    ORDER BY id DESC LIMIT 1
-"""
-GET: Final = f"SELECT {COLUMNS} FROM backtests WHERE id = %s"
-LIST: Final = f"SELECT {COLUMNS} FROM backtests WHERE user_id = %s ORDER BY id DESC LIMIT %s"
-STORE: Final = """
-    UPDATE backtests SET done = %(done)s, position = %(position)s, counts = %(counts)s,
-        examples = %(examples)s, finished_at = %(finished_at)s
-    WHERE id = %(id)s AND finished_at IS NULL RETURNING id
-"""
-TOTAL: Final = """
-    SELECT count(*) FROM ai_decisions
-    WHERE user_id = %(user_id)s AND created_at >= %(since)s AND created_at < %(until)s
-"""
-CHUNK: Final = """
-    SELECT id FROM ai_decisions
-    WHERE user_id = %(user_id)s AND created_at >= %(since)s AND created_at < %(until)s
-        AND (%(after)s::uuid IS NULL OR (created_at, id) > (%(after_at)s, %(after)s))
-    ORDER BY created_at, id LIMIT %(most)s
-"""
-NEWEST: Final = """
-    SELECT id FROM ai_decisions WHERE user_id = %s AND created_at >= %s AND created_at < %s
-    ORDER BY created_at DESC, id DESC LIMIT %s
-"""
-REVIEWED: Final = """
-    SELECT decision_id, state FROM review_states
-    WHERE decision_id = ANY(%s) AND state IN ('agree', 'overturn')
-"""
-TIME_OF: Final = "SELECT created_at FROM ai_decisions WHERE id = %s AND user_id = %s AND created_at >= %s"
+TOTAL: Final = "SELECT count(*) FROM ai_decisions WHERE user_id = %s AND created_at >= %s AND created_at < %s"
+CONTINUED: Final = timedelta(days=1)
+"""A run that was killed continues for so long."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backtest:
-    """One backtest.
-
-    Attributes:
-        base_version: of the settings that the changes were made from.
-        total: decisions in its range when it began.
-        position: the last decision that was counted; None before the first.
-        counts: group -> decisions, and what goes with them; see ``trials.jobs.backtest_job``.
-        examples: some decisions of each group, without texts.
-    """
-
-    backtest_id: UUID
-    user_id: str
-    base_version: int
-    changes: Mapping[str, Any]
-    since: datetime
-    until: datetime
-    total: int
-    done: int
-    position: UUID | None
-    created_by: str
-    created_at: datetime
-    counts: Mapping[str, Any] = field(default_factory=dict)
-    examples: Sequence[Mapping[str, Any]] = ()
-    finished_at: datetime | None = None
+def new_backtest(
+    user_id: str,
+    *,
+    base_version: int,
+    changes: Mapping[str, Any],
+    now: datetime,
+    total: int,
+    since: datetime | None = None,
+    candidate_id: UUID | None = None,
+) -> Trial:
+    """A backtest of ``total`` decisions ``since`` a time; without one of chosen decisions, and not stored."""
+    return Trial(
+        trial_id=uuid_at(now),
+        user_id=user_id,
+        kind=TrialKind.BACKTEST,
+        candidate_id=candidate_id,
+        base_version=base_version,
+        changes=changes,
+        since=since,
+        until=now,
+        reached_at=since or now,
+        started_at=now,
+        stepped_at=now,
+        plan={"total": total},
+    )
 
 
 async def begin_backtest(
@@ -93,85 +60,137 @@ async def begin_backtest(
     base_version: int,
     changes: Mapping[str, Any],
     since: datetime,
-    until: datetime,
-    created_by: str,
-) -> Backtest:
-    """The same backtest that a run of the last day left unfinished, or a new one that ends ``until``."""
-    values = {
-        "id": uuid_at(until),
-        "user_id": user_id,
-        "base_version": base_version,
-        "changes": Jsonb(dict(changes)),
-        "since": since,
-        "until": until,
-        "span": until - since,
-        "created_by": created_by,
-        "now": until,
-    }
-    if found := await _one(source, UNFINISHED, values):
-        return found
-    total = await fetch_value(source, TOTAL, values)
-    stored = await _one(source, INSERT, {**values, "total": total})
-    assert stored is not None  # INSERT ... RETURNING gives a row or raises
-    return stored
+    author: Author,
+    candidate_id: UUID | None = None,
+) -> Trial:
+    """The same backtest that a run of the last day left unfinished, or a new one that ends now."""
+    now = author.now
+    for known in await list_trials(source, user_id, TrialKind.BACKTEST):
+        if (
+            known.running
+            and (known.base_version, known.changes) == (base_version, changes)
+            and known.since is not None
+            and known.until is not None
+            and known.until - known.since == now - since
+            and known.until > now - CONTINUED
+        ):
+            return known
+    trial = new_backtest(
+        user_id,
+        base_version=base_version,
+        changes=changes,
+        now=now,
+        total=await fetch_value(source, TOTAL, (user_id, since, now)),
+        since=since,
+        candidate_id=candidate_id,
+    )
+    await store_trial(source, trial, author)
+    return trial
 
 
-async def next_chunk(source: Pool, found: Backtest, most: int) -> tuple[UUID, ...]:
-    """The next decisions of a backtest, the oldest first."""
-    after_at = None
-    if found.position is not None:
-        after_at = await fetch_value(source, TIME_OF, (found.position, found.user_id, found.since))
-        after_at = after_at or uuid_time(found.position)  # retention may have deleted that decision
-    values = {
-        "user_id": found.user_id,
-        "since": found.since,
-        "until": found.until,
-        "after": found.position,
-        "after_at": after_at,
-        "most": most,
-    }
-    return tuple(row[0] for row in await fetch_rows(source, CHUNK, values))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestExample:
+    """A decision of a group, made again with the changed settings.
+
+    Attributes:
+        message: None when its recording is gone, such as after an erasure.
+        reply: that was approved then; None: there was none.
+        reply_now: that the changed settings would approve.
+        before, after: reason codes; ``after`` is empty where there is no decision.
+        why: one sentence.
+        rule_now: that stops it with the changed settings.
+        group_now: differs from ``group`` when data, rules or the release have changed; empty: no time.
+        state: None: there was no time to make it again.
+    """
+
+    decision_id: UUID
+    decided_at: datetime
+    group: str
+    message: str | None
+    reply: str | None
+    before: str
+    reply_now: str | None
+    after: str
+    why: str
+    rule_now: str | None
+    group_now: str
+    state: ReplayState | None
 
 
-async def newest_decisions(
-    source: Pool, user_id: str, *, since: datetime, until: datetime, most: int
-) -> tuple[UUID, ...]:
-    """The newest decisions of an account in a range."""
-    return tuple(row[0] for row in await fetch_rows(source, NEWEST, (user_id, since, until, most)))
+async def load_examples(source: Pool, found: Trial) -> tuple[BacktestExample, ...]:
+    """The examples of a backtest with their texts, in its order; those that are deleted are left out.
+
+    Recordings are sealed: the caller logs who reads.
+
+    Raises:
+        AccountRejected: as ``changed_account``.
+    """
+    account = await changed_account(source, found.user_id, found.base_version, found.changes)
+    return await examples_with(source, found.user_id, found.examples, account)
 
 
-async def store_progress(source: Pool, found: Backtest) -> None:
-    """Store what was counted so far."""
-    values = {
-        "id": found.backtest_id,
-        "done": found.done,
-        "position": found.position,
-        "counts": Jsonb(dict(found.counts)),
-        "examples": Jsonb([dict(each) for each in found.examples]),
-        "finished_at": found.finished_at,
-    }
-    await fetch_rows(source, STORE, values)
+async def examples_with(
+    source: Pool,
+    user_id: str,
+    examples: Sequence[Mapping[str, Any]],
+    account: Account | None,
+    *,
+    most_s: float | None = None,
+) -> tuple[BacktestExample, ...]:
+    """The same with settings that are known already, and for so many seconds.
+
+    ``account`` None: the changed settings cannot be used, so that no example is made again.
+    """
+    ends = None if most_s is None else asyncio.get_running_loop().time() + most_s
+    replayer = Replayer(source=source, candidates={user_id: account} if account else {})
+    groups = {UUID(each["decision_id"]): str(each["group"]) for each in examples}
+    stored = {each.decision_id: each for each in await load_decisions(source, list(groups), light=True)}
+    found = []
+    for each in (stored[key] for key in groups if key in stored):
+        made = await _made(replayer, each, ends) if account else _without_settings(each)
+        found.append(_example(each, groups[each.decision_id], made))
+    return tuple(found)
 
 
-async def get_backtest(source: Pool, backtest_id: UUID) -> Backtest | None:
-    """A backtest, or None."""
-    return await _one(source, GET, (backtest_id,))
+async def _made(replayer: Replayer, stored: StoredDecision, ends: float | None) -> ReplayedDecision | None:
+    """The decision made again; None when time is up."""
+    try:
+        async with asyncio.timeout_at(ends):
+            await asyncio.sleep(0)  # a replay of a compiled version never waits, so time is looked at here
+            return await replayer.replay(stored)
+    except TimeoutError:
+        return None
 
 
-async def list_backtests(source: Pool, user_id: str, *, limit: int = 20) -> tuple[Backtest, ...]:
-    """The backtests of an account, the newest first."""
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(Backtest))
-        return tuple(await (await cursor.execute(LIST, (user_id, limit))).fetchall())
+def _without_settings(stored: StoredDecision) -> ReplayedDecision:
+    state = ReplayState.ERASED if stored.erased else ReplayState.NO_SETTINGS
+    return ReplayedDecision(stored=stored, state=state, why="the changed settings cannot be used")
 
 
-async def reviewed_states(source: Pool, ids: Sequence[UUID]) -> dict[UUID, str]:
-    """What people said of decisions: ``agree`` or ``overturn``; the others are left out."""
-    rows = await fetch_dicts(source, REVIEWED, (list(ids),))
-    return {row["decision_id"]: row["state"] for row in rows}
+def _example(stored: StoredDecision, group: str, made: ReplayedDecision | None) -> BacktestExample:
+    difference = made.difference if made else None
+    after = difference.after if difference else None
+    why = difference.why if difference else made.why if made else ""
+    return BacktestExample(
+        decision_id=stored.decision_id,
+        decided_at=stored.created_at,
+        group=group,
+        message=_message(stored),
+        reply=stored.outcome.reply,
+        before=stored.outcome.reason_code,
+        reply_now=after.reply if after else None,
+        after=after.reason_code if after else "",
+        why=why,
+        rule_now=after.matched_rule if after else None,
+        group_now=made.group if made else "",
+        state=made.state if made else None,
+    )
 
 
-async def _one(source: Pool, statement: str, values: Any) -> Backtest | None:
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(Backtest))
-        return await (await cursor.execute(statement, values)).fetchone()
+def _message(stored: StoredDecision) -> str | None:
+    if stored.recording is None or stored.erased:
+        return None
+    try:
+        return decoded(stored.recording).event.text
+    except RecordingUnreadable:
+        return None

@@ -17,7 +17,7 @@ from db.access_log import LogEntry, LoggedAction, append_entry
 from db.account_settings.account_versions import get_version
 from db.account_settings.accounts import current_account
 from db.identifiers import uuid_at
-from db.pool import Pool, checkout
+from db.pool import Pool, checkout, fetch_as
 from worker.account_settings import RULES, AccountRejected, changed, rule_problems
 from worker.errors import RejectedError
 from worker.model import Account
@@ -54,12 +54,18 @@ class TrialRefused(RejectedError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Who starts, changes or stops a trial, when and why; ``entry`` begins the line of the access log."""
+    """Who starts, changes or stops a trial, when and why.
+
+    Attributes:
+        entry: begins the line of the access log.
+        automatic: the engine does it, without such a line.
+    """
 
     made_by: str
     now: datetime
     reason: str = ""
     entry: LogEntry | None = None
+    automatic: bool = False
 
     def check_reason(self) -> None:
         """Raises TrialRefused for a reason that is empty or too long."""
@@ -167,14 +173,12 @@ async def startable_candidate(source: Pool, candidate_id: UUID) -> SettingsCandi
 
 async def get_candidate(source: Pool, candidate_id: UUID) -> SettingsCandidate | None:
     """A candidate, or None."""
-    return await _one(source, GET, (candidate_id,))
+    return next(iter(await fetch_as(source, SettingsCandidate, GET, (candidate_id,))), None)
 
 
 async def list_candidates(source: Pool, user_id: str, *, limit: int = 50) -> tuple[SettingsCandidate, ...]:
     """The candidates of an account, the newest first."""
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(SettingsCandidate))
-        return tuple(await (await cursor.execute(LIST, (user_id, limit))).fetchall())
+    return tuple(await fetch_as(source, SettingsCandidate, LIST, (user_id, limit)))
 
 
 async def withdraw_candidate(
@@ -217,9 +221,3 @@ async def base_account(source: Pool, user_id: str, version: int) -> Account:
 async def candidate_account(source: Pool, candidate: SettingsCandidate) -> Account:
     """The account as the candidate wants it; see ``changed_account``."""
     return await changed_account(source, candidate.user_id, candidate.base_version, candidate.changes)
-
-
-async def _one(source: Pool, statement: str, values: tuple[Any, ...]) -> SettingsCandidate | None:
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(SettingsCandidate))
-        return await (await cursor.execute(statement, values)).fetchone()

@@ -2,7 +2,7 @@
 
 A set goes this way::
 
-    create_set -> add_items (decisions, edited drafts, rows) -> load_items -> evaluation -> golden_runs
+    create_set -> add_items (decisions, edited drafts, rows) -> load_items -> evaluation
                   remove_items
                   remove_set
 
@@ -17,24 +17,24 @@ from typing import Any, Final
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from db.access_log import append_entry
 from db.connection import Connection
 from db.identifiers import uuid_at
-from db.pool import Pool, checkout, fetch_dicts
+from db.pool import Pool, checkout, fetch_as, fetch_dicts
 from trials.pure.evaluation.items import (
     Expected,
     GoldenItem,
     GoldenLabel,
     GoldenRejected,
+    GoldenSet,
     GoldenSource,
+    NewItem,
     content_json,
     content_of,
 )
 from trials.store.candidates import Author
-from trials.store.golden_records import GoldenSet, NewItem
 
 NAME_CHARS: Final = 100
 PURPOSE_CHARS: Final = 1000
@@ -101,17 +101,17 @@ async def create_set(source: Pool, user_id: str, name: str, purpose: str, step: 
 
 async def find_set(source: Pool, user_id: str, name: str) -> GoldenSet | None:
     """The set of a name, or None."""
-    return await _one(source, ONE, {"user_id": user_id, "name": name})
+    return next(iter(await fetch_as(source, GoldenSet, ONE, {"user_id": user_id, "name": name})), None)
 
 
 async def get_set(source: Pool, set_id: UUID) -> GoldenSet | None:
     """A set, or None."""
-    return await _one(source, BY_ID, {"id": set_id})
+    return next(iter(await fetch_as(source, GoldenSet, BY_ID, {"id": set_id})), None)
 
 
 async def list_sets(source: Pool, user_id: str) -> tuple[GoldenSet, ...]:
     """The sets of an account, by name."""
-    return tuple(GoldenSet(**row) for row in await fetch_dicts(source, LIST, {"user_id": user_id}))
+    return tuple(await fetch_as(source, GoldenSet, LIST, {"user_id": user_id}))
 
 
 async def set_names(connection: Connection, user_id: str) -> dict[UUID, str]:
@@ -206,12 +206,6 @@ def _values(golden: GoldenSet, item: NewItem, step: Author, number: int) -> dict
         "recorded_at": item.recorded_at,
         "now": step.now,
     }
-
-
-async def _one(source: Pool, statement: str, values: dict[str, Any]) -> GoldenSet | None:
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(GoldenSet))
-        return await (await cursor.execute(statement, values)).fetchone()
 
 
 async def _locked(connection: Connection, golden: GoldenSet) -> None:

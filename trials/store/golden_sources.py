@@ -9,9 +9,8 @@ from typing import Final
 from uuid import UUID
 
 from db.pool import Pool, fetch_dicts
-from trials.pure.evaluation.items import Expected, GoldenContent, GoldenLabel, GoldenSource
+from trials.pure.evaluation.items import Expected, GoldenContent, GoldenLabel, GoldenSource, NewItem
 from trials.pure.evaluation.recorded import recorded_content, ruled_label
-from trials.store.golden_records import NewItem
 from trials.store.recordings import StoredDecision, load_decisions
 from worker.recordings.recording import RecordingUnreadable
 from worker.recordings.stored import decoded

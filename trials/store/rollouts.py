@@ -1,85 +1,26 @@
-"""Rollouts: a candidate decides a share of conversations; their steps, and what both arms did."""
+"""Rollouts: a candidate decides a share of conversations; what they declare, and what both arms did."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from enum import StrEnum
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from db.pool import Pool, fetch_dicts
+from db.pool import Pool, fetch_as, fetch_dicts
 from trials.pure.rollouts.bounds import (
     LEAST_DECISIONS,
     ArmFigures,
     Bound,
     Measure,
     RolloutFigures,
-    parse_figures,
+    parse_bound,
 )
 from trials.pure.statistics.sequential import PLANNED_UNITS, ClusterSums
+from trials.pure.trial import Trial
 from worker.arms import RunningRollout
 from worker.reasons import Reason, ReasonFamily
-
-
-class RolloutState(StrEnum):
-    """Where a rollout is; stored, never renamed."""
-
-    RUNNING = "running"
-    RETURNED = "returned"
-    FINISHED = "finished"
-
-
-class StepKind(StrEnum):
-    """What a step did; stored, never renamed."""
-
-    START = "start"
-    SHARE = "share"
-    RETURN = "return"
-    FINISH = "finish"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rollout:
-    """A candidate on a share of an account's conversations; ``stepped_at`` is when its last step was."""
-
-    rollout_id: UUID
-    user_id: str
-    candidate_id: UUID
-    base_version: int
-    share: float
-    state: str
-    bounds: Sequence[str]
-    least: int
-    metric: str
-    planned: int
-    stepped_at: datetime
-
-    @property
-    def started_at(self) -> datetime:
-        """When it was started, from its id."""
-        return datetime.fromtimestamp((self.rollout_id.int >> 80) / 1000, UTC)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutStep:
-    """A step with its author and reason.
-
-    Attributes:
-        automatic: a worker took it, as the rollout had to be returned.
-        version: of the settings that the step stored, or that ended the rollout.
-        figures: of both arms from the step before to this one; None where they were not measured.
-    """
-
-    kind: str
-    share: float
-    made_by: str
-    automatic: bool
-    reason: str
-    made_at: datetime
-    version: int | None
-    figures: RolloutFigures | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +38,24 @@ class Plan:
     least: int = LEAST_DECISIONS
     metric: Measure = Measure.OVERTURNS
     planned: int = PLANNED_UNITS
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """As it is stored with the trial; the share is stored beside it, as steps change it."""
+        names = {"least": self.least, "metric": self.metric.value, "planned": self.planned}
+        return {"bounds": list(map(str, self.bounds)), **names}
+
+
+def plan_of(rollout: Trial) -> Plan:
+    """What a rollout declared, with the share of its last step."""
+    stored = rollout.plan
+    return Plan(
+        share=rollout.share or 0.0,
+        bounds=tuple(map(parse_bound, stored["bounds"])),
+        least=stored["least"],
+        metric=Measure(stored["metric"]),
+        planned=stored["planned"],
+    )
 
 
 BLOCKED: Final = [str(each) for each in Reason if each.spec.family is ReasonFamily.BLOCKED]
@@ -136,63 +95,33 @@ def _arm(rows: list[dict[str, Any]]) -> ArmFigures:
     )
 
 
-COLUMNS: Final = (
-    "id AS rollout_id, user_id, candidate_id, base_version, share, state, bounds, least, metric, planned,"
-    " stepped_at"
-)
-GET: Final = f"SELECT {COLUMNS} FROM rollouts WHERE id = %s"
-LIST: Final = f"SELECT {COLUMNS} FROM rollouts WHERE user_id = %s ORDER BY id DESC LIMIT %s"
-ALL_RUNNING: Final = f"SELECT {COLUMNS} FROM rollouts WHERE state = 'running' ORDER BY user_id"
-STEPS: Final = """
-    SELECT kind, share, made_by, automatic, reason, made_at, version, figures FROM rollout_steps
-    WHERE rollout_id = %s ORDER BY id
-"""
 RUNNING: Final = """
-    SELECT r.id AS rollout_id, r.candidate_id, r.user_id, r.base_version, c.changes, r.share
-    FROM rollouts r JOIN candidates c ON c.id = r.candidate_id
-    WHERE r.user_id = ANY(%s) AND r.state = 'running' AND r.share = (
-        SELECT s.share FROM rollout_steps s WHERE s.rollout_id = r.id ORDER BY s.id DESC LIMIT 1)
-        AND EXISTS (SELECT FROM rollout_steps s WHERE s.rollout_id = r.id AND s.kind = 'start')
+    SELECT rollout_id, candidate_id, user_id, base_version, changes, share FROM running_rollouts
+    WHERE user_id = ANY(%s) AND share = granted_share
 """
 """With the share of its last step: a rollout that no step started, or changed, is not followed."""
+TO_CHECK: Final = """
+    SELECT rollout_id AS trial_id, 'rollout' AS kind, user_id, candidate_id, base_version, changes, share,
+        plan, started_at, stepped_at, started_at AS reached_at, withdrawn
+    FROM running_rollouts ORDER BY user_id
+"""
 END: Final = """
     WITH ended AS (
-        UPDATE rollouts SET state = 'returned', stepped_at = now()
-        WHERE user_id = %(user_id)s AND state = 'running' RETURNING id
+        UPDATE trials SET state = 'returned', stepped_at = now()
+        WHERE user_id = %(user_id)s AND kind = 'rollout' AND state = 'running' RETURNING id
     )
-    INSERT INTO rollout_steps (rollout_id, kind, share, made_by, reason, made_at, version)
+    INSERT INTO trial_steps (trial_id, kind, share, made_by, reason, made_at, version)
     SELECT id, 'return', 0, %(made_by)s, 'other settings were stored', now(), %(version)s FROM ended
 """
 """Ends the rollout of an account whose settings are stored: its candidate was made from other settings."""
 
 
-async def get_rollout(source: Pool, rollout_id: UUID) -> Rollout | None:
-    """A rollout, or None."""
-    found = await fetch_dicts(source, GET, (rollout_id,))
-    return Rollout(**found[0]) if found else None
-
-
-async def list_rollouts(source: Pool, user_id: str, *, limit: int = 20) -> tuple[Rollout, ...]:
-    """The rollouts of an account, the newest first."""
-    return tuple(Rollout(**row) for row in await fetch_dicts(source, LIST, (user_id, limit)))
-
-
-async def list_running(source: Pool) -> tuple[Rollout, ...]:
-    """The rollouts that run."""
-    return tuple(Rollout(**row) for row in await fetch_dicts(source, ALL_RUNNING))
-
-
-async def list_steps(source: Pool, rollout_id: UUID) -> tuple[RolloutStep, ...]:
-    """The steps of a rollout, the oldest first."""
-    rows = await fetch_dicts(source, STEPS, (rollout_id,))
-    return tuple(RolloutStep(**row | {"figures": _figures(row["figures"])}) for row in rows)
-
-
 async def running_rollouts(source: Pool, user_ids: Collection[str]) -> Mapping[str, RunningRollout]:
-    """The running rollouts of these accounts, by account."""
-    rows = await fetch_dicts(source, RUNNING, (list(user_ids),))
-    return {row["user_id"]: RunningRollout(**row) for row in rows}
+    """The running rollouts of these accounts, by account, as a worker's login reads them."""
+    found = await fetch_as(source, RunningRollout, RUNNING, (list(user_ids),))
+    return {each.user_id: each for each in found}
 
 
-def _figures(stored: Any) -> RolloutFigures | None:
-    return None if stored is None else parse_figures(stored)
+async def rollouts_to_check(source: Pool) -> tuple[Trial, ...]:
+    """The rollouts that run, without their steps, as a worker's login reads them."""
+    return tuple(await fetch_as(source, Trial, TO_CHECK))

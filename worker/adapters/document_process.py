@@ -1,4 +1,4 @@
-"""Reading and cutting a document in a child process, which contains crashes, hangs and memory use.
+"""Reading, cutting and showing a document in a child process, which contains crashes, hangs and memory use.
 
 All formats use it: every reader gets untrusted bytes, and a thread cannot be stopped.
 """
@@ -9,17 +9,21 @@ import asyncio
 import os
 import resource
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Final
 
 import orjson
 
 from worker import extras
 from worker.documents.chunking import document_chunks
-from worker.documents.model import Chunk, DocumentFormat, Note, NoteCode
+from worker.documents.model import Chunk, DocumentFormat, Note, NoteCode, SourceText
 from worker.errors import DocumentRejected
 
 LIMIT_S: Final = 60.0
+SHOW_S: Final = 20.0
+"""Of a page that a person waits for."""
 MEMORY_BYTES: Final = 1024**3
 """Address space of a reader, an upper bound of its memory. 20 MB of HTML need 0.6 GB of it."""
 MOST_CHARS: Final = 10_000_000
@@ -30,6 +34,14 @@ ENVIRONMENT: Final = frozenset(
     | {"PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "PYTHONUTF8"}
 )
 """Variables that a reader gets, in addition to ``LC_*``. A reader of untrusted bytes gets no secret."""
+
+
+class _Task(StrEnum):
+    """What a child does with a document."""
+
+    CUT = "cut"
+    PICTURE = "picture"
+    SOURCE = "source"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +77,48 @@ async def cut(data: bytes, kind: DocumentFormat, names: Names, *, limit_s: float
     Raises:
         DocumentRejected: its reader refuses it; it takes longer than ``limit_s`` or more than 1 GiB.
     """
-    asked = orjson.dumps({"title": names.title, "otherwise": names.otherwise})
+    asked = {"title": names.title, "otherwise": names.otherwise}
+    found = orjson.loads(await _run(_Task.CUT, data, kind, asked, limit_s))
+    return Cut(
+        title=found["title"],
+        chunks=tuple(Chunk(**each) for each in found["chunks"]),
+        notes=tuple(read_note(each) for each in found["notes"]),
+        pages=found["pages"],
+    )
+
+
+async def picture(data: bytes, number: int, *, limit_s: float = SHOW_S) -> bytes:
+    """A page of a PDF as a PNG; the number is from 1.
+
+    Raises:
+        DocumentRejected: it has no such page, or cannot be shown within the limits.
+    """
+    return await _run(_Task.PICTURE, data, DocumentFormat.PDF, {"number": number}, limit_s)
+
+
+async def source(
+    data: bytes, kind: DocumentFormat, passages: Sequence[str], wanted: slice, *, limit_s: float = SHOW_S
+) -> list[list[SourceText]]:
+    """The source's plain texts beside the wanted ones of all its passages.
+
+    Raises:
+        DocumentRejected: it has no plain text, or cannot be read within the limits.
+    """
+    asked = {"passages": list(passages), "start": wanted.start, "stop": wanted.stop}
+    found = orjson.loads(await _run(_Task.SOURCE, data, kind, asked, limit_s))
+    return [[SourceText(**each) for each in texts] for texts in found]
+
+
+async def _run(
+    task: _Task, data: bytes, kind: DocumentFormat, asked: dict[str, Any], limit_s: float
+) -> bytes:
+    """What a child writes for a task."""
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
         "-m",
         "worker.adapters.document_process",
+        task.value,
         kind.value,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -79,7 +127,7 @@ async def cut(data: bytes, kind: DocumentFormat, names: Names, *, limit_s: float
     )
     try:
         async with asyncio.timeout(limit_s):
-            output, _ = await child.communicate(asked + b"\n" + data)
+            output, _ = await child.communicate(orjson.dumps(asked) + b"\n" + data)
     except TimeoutError as error:
         raise DocumentRejected(
             f"({kind}, {len(data):,} bytes) took longer than {limit_s:g} s to read, the limit:"
@@ -95,13 +143,7 @@ async def cut(data: bytes, kind: DocumentFormat, names: Names, *, limit_s: float
         raise DocumentRejected(output.decode())
     if child.returncode != 0:
         raise DocumentRejected(_crashed(data, kind))
-    found = orjson.loads(output)
-    return Cut(
-        title=found["title"],
-        chunks=tuple(Chunk(**each) for each in found["chunks"]),
-        notes=tuple(read_note(each) for each in found["notes"]),
-        pages=found["pages"],
-    )
+    return output
 
 
 def read_note(found: dict[str, Any]) -> Note:
@@ -130,21 +172,37 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (int(LIMIT_S), int(LIMIT_S)))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     asked = orjson.loads(sys.stdin.buffer.readline())
+    data, kind = sys.stdin.buffer.read(), DocumentFormat(sys.argv[2])
     try:
-        found = _cut(sys.stdin.buffer.read(), DocumentFormat(sys.argv[1]), Names(**asked))
+        sys.stdout.buffer.write(_done(_Task(sys.argv[1]), data, kind, asked))
     except DocumentRejected as error:
         sys.stdout.write(str(error))
         sys.exit(REFUSED)
-    sys.stdout.buffer.write(orjson.dumps(found))
-
-
-def _cut(data: bytes, kind: DocumentFormat, names: Names) -> Cut:
-    try:
-        from worker.documents import readers  # noqa: PLC0415  # large libraries: only in the child process
     except ModuleNotFoundError as error:
         if (missing := extras.missing_extra(error, needed_by="documents")) is None:
             raise
-        raise DocumentRejected(f"cannot be read here: {missing}") from error
+        sys.stdout.write(f"cannot be read here: {missing}")
+        sys.exit(REFUSED)
+
+
+def _done(task: _Task, data: bytes, kind: DocumentFormat, asked: dict[str, Any]) -> bytes:
+    # large libraries: only in the child process
+    match task:
+        case _Task.CUT:
+            return orjson.dumps(_cut(data, kind, Names(**asked)))
+        case _Task.PICTURE:
+            from worker.documents.page_picture import page_picture  # noqa: PLC0415
+
+            return page_picture(data, asked["number"])
+        case _Task.SOURCE:
+            from worker.documents.source_view import source_beside  # noqa: PLC0415
+
+            return orjson.dumps(source_beside(data, kind, asked["passages"])[asked["start"] : asked["stop"]])
+
+
+def _cut(data: bytes, kind: DocumentFormat, names: Names) -> Cut:
+    from worker.documents import readers  # noqa: PLC0415
+
     parsed = readers.parse_document(data, kind)
     length = sum(len(block.text) for block in parsed.blocks)
     if length > MOST_CHARS:

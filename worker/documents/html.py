@@ -163,11 +163,11 @@ class _Reader:
                 examples.append(words)
         return True
 
-    def _walk(self, root: LexborNode) -> _Walk:
-        return _Walk(root, self._is_left_out)
+    def _walk(self, root: LexborNode) -> HtmlWalk:
+        return HtmlWalk(root, self._is_left_out)
 
 
-class _Walk:
+class HtmlWalk:
     """Every node of the content below ``root`` with its tag, on entering and on leaving.
 
     Without recursion: the depth is untrusted.

@@ -153,6 +153,20 @@ class Chunk:
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceText:
+    """A text of the source.
+
+    Attributes:
+        is_left_out: no passage near it holds it.
+        ends_line: True for the last one of its line.
+    """
+
+    text: str
+    is_left_out: bool = False
+    ends_line: bool = False
+
+
 def table_block(rows: Sequence[Sequence[str]], *, head: int = 0, page: int = 0) -> Block:
     """Rows of cells, each on one line, as a block; without a named head, a first row of words only is one."""
     others = "".join(map("".join, rows[1:]))

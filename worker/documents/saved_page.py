@@ -22,13 +22,22 @@ def parse_mhtml(data: bytes) -> ParsedDocument:
     Raises:
         DocumentRejected: no part is a page, or its text cannot be decoded.
     """
+    return html.parse_html(page_of(data))
+
+
+def page_of(data: bytes) -> str:
+    """The HTML of a saved page, with its style sheets behind it.
+
+    Raises:
+        DocumentRejected: no part is a page, or its text cannot be decoded.
+    """
     message = email.message_from_bytes(data, policy=email.policy.default)
     pages = [part for part in message.walk() if part.get_content_type() in PAGE]
     if not pages:
         raise DocumentRejected("holds no page: save it again as a web page, or print it to PDF")
     sheets = [_text(part) for part in message.walk() if part.get_content_type() == "text/css"]
     style = "\n".join(sheets)[:SHEETS_CHARS].replace("<", " ")
-    return html.parse_html(f"{_text(pages[0])}<style>{style}</style>")
+    return f"{_text(pages[0])}<style>{style}</style>"
 
 
 def _text(part: EmailMessage) -> str:

@@ -1,6 +1,7 @@
 """Payloads of stream entries: their schema, and the event in one."""
 
 from worker.payload.characters import whole_characters, whole_text
+from worker.payload.json_object import no_json
 from worker.payload.parse import (
     EARLIEST,
     PAYLOAD_BYTES,
@@ -23,6 +24,7 @@ __all__ = [
     "expectation",
     "got_value",
     "is_account_name",
+    "no_json",
     "parse",
     "received_at",
     "whole_characters",

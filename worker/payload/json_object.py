@@ -39,12 +39,22 @@ def json_object(payload: bytes) -> dict[str, Any]:
         body = json.loads(text, parse_int=_integer)
     except RecursionError as error:
         raise rejected(*TOO_DEEP) from error
-    except ValueError as error:
-        raise rejected("not_json", "one JSON object", shown(str(error))) from error
+    except json.JSONDecodeError as error:
+        raise rejected("not_json", "one JSON object", no_json(error)) from error
     if not isinstance(body, dict):
         raise rejected("not_object", "one JSON object", json_kind(body))
     _check_depth(body)
     return body
+
+
+def no_json(error: json.JSONDecodeError) -> str:
+    """Where a text stops being JSON, for an error message."""
+    if "UTF-8" in error.msg:
+        return "bytes that are not UTF-8"
+    if not error.doc.strip():
+        return "an empty text"
+    line = f"line {error.lineno}, " if "\n" in error.doc.strip() else ""
+    return f"no JSON at {line}column {error.colno}"
 
 
 def rejected(code: str, expected: str, got: str, *, field: str = "data") -> PayloadRejected:

@@ -131,8 +131,8 @@ def expectation(message: str) -> str:
     """Pydantic's message without its subject, so that it reads after the word "expected"."""
     if message == "Field required":
         return "a value, the field is required"
-    message = re.sub(r"^(Value error, |Input should be )", "", message)
-    return re.sub(r"^(Input|String|List) should ", r"a \1 to ", message).replace("a Input", "a value")
+    message = re.sub(r"^(Value error, |Input should be |\w+ should have )", "", message)
+    return re.sub(r"^\w+ should match pattern ", "a text of the pattern ", message)
 
 
 def got_value(error: Any) -> str:
@@ -180,7 +180,7 @@ def _check_text(payload: EventPayload) -> None:
     if payload.text or payload.type is EventType.MESSAGE_DELETED or payload.attachments not in (None, []):
         return
     if "text" in payload.model_fields_set:
-        raise rejected("invalid", "a String to have at least 1 character", '""', field="text")
+        raise rejected("invalid", "at least 1 character", '""', field="text")
     raise rejected("invalid", "a value, the field is required", "nothing", field="text")
 
 

@@ -370,7 +370,15 @@ def test_a_conversation_and_an_account_go_as_a_whole(shop: Shop) -> None:
     whole = asyncio.run(erasing.erase(engine.url, shop.redis_url, account, ErasureKind.ACCOUNT, account))
     counts = {
         table: len(engine.rows(f"SELECT 1 FROM {table} WHERE user_id = %s", account))
-        for table in ("documents", "chunks", "account_words", "webhook_endpoints", "messages", "ai_rules")
+        for table in (
+            "documents",
+            "document_files",
+            "chunks",
+            "account_words",
+            "webhook_endpoints",
+            "messages",
+            "ai_rules",
+        )
     }
 
     assert one.erased["ai_decisions"] == 2
@@ -378,8 +386,7 @@ def test_a_conversation_and_an_account_go_as_a_whole(shop: Shop) -> None:
     assert kept == {"author_id": "third-writer"}
     assert whole.erased["ai_decisions"] == 1
     assert erasing.places(engine.url, engine.redis, "third-writer") == []
-    assert counts == {"documents": 0, "chunks": 0, "account_words": 0, "webhook_endpoints": 0, "messages": 0,
-                      "ai_rules": 1}  # fmt: skip
+    assert counts == dict.fromkeys(counts, 0) | {"ai_rules": 1}
     assert balance_of(shop).holds
 
 

@@ -27,8 +27,7 @@ SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
     "link": lambda desk, _: appeal_link(desk),
     "account": lambda _desk, _who: SHOP,
     "candidate_id": lambda desk, _: shop_candidate(desk),  # defined below
-    "rollout_id": lambda desk, _: _rollout(desk),  # defined below
-    "backtest_id": lambda desk, _: shop_backtest(desk),  # defined below
+    "trial_id": lambda desk, _: shop_backtest(desk),  # defined below
     "set_id": lambda desk, _: shop_golden_set(desk),  # defined below
     "author_ref": lambda desk, _: path_segment(str(_of_decision(desk, "author_id"))),
     "conversation_ref": lambda desk, _: path_segment(str(_of_decision(desk, "conversation_id"))),
@@ -107,13 +106,13 @@ WITH_CANDIDATE: Final = """
 """
 WITH_ROLLOUT: Final = """
     WITH made AS (
-        INSERT INTO rollouts (id, user_id, candidate_id, base_version, share, state, bounds, least, metric,
-            planned, stepped_at)
-        VALUES (%(id)s, %(user_id)s, %(candidate)s, 1, 0.1, 'returned', '{blocks<=+0.05,latency<=x1.5}', 50,
-            'blocks', 2000, now())
+        INSERT INTO trials (id, user_id, kind, candidate_id, base_version, changes, share, state, plan)
+        VALUES (%(id)s, %(user_id)s, 'rollout', %(candidate)s, 1, '{"flagged_keywords": ["casino"]}', 0.1,
+            'returned', '{"bounds": ["blocks<=+0.05", "latency<=x1.5"], "least": 50, "metric": "blocks",
+            "planned": 2000}')
         RETURNING id
     )
-    INSERT INTO rollout_steps (rollout_id, kind, share, made_by, automatic, reason, figures, made_at)
+    INSERT INTO trial_steps (trial_id, kind, share, made_by, automatic, reason, figures, made_at)
     SELECT id, 'start', 0.1, 'ada', false, 'No customer should be answered on casino advertisements.',
         NULL::jsonb, now() - interval '2 hours' FROM made
     UNION ALL
@@ -127,8 +126,9 @@ WITH_GOLDEN_SET: Final = """
         VALUES (%(id)s, %(user_id)s, 'Threats ' || %(id)s, 'No threat is answered.', 'ada')
         RETURNING id, user_id
     ), run AS (
-        INSERT INTO golden_runs (id, set_id, set_version, user_id, arms, made_by, made_at)
-        SELECT %(id)s, id, 1, user_id, %(arms)s, 'ada', now() FROM made
+        INSERT INTO trials (id, set_id, plan, user_id, arms, kind, state, base_version, changes)
+        SELECT %(id)s, id, '{"set_version": 1}', user_id, %(arms)s, 'evaluation', 'finished', 1, '{}'
+        FROM made
     )
     INSERT INTO golden_set_items (id, set_id, user_id, row_id, source, decision_id, conversation_id,
         author_id, expected, expected_reason, labelled_by, content, recorded_at)
@@ -137,12 +137,12 @@ WITH_GOLDEN_SET: Final = """
     FROM made JOIN ai_decisions d USING (user_id) ORDER BY d.id LIMIT 1
 """
 WITH_BACKTEST: Final = """
-    INSERT INTO backtests (id, user_id, base_version, changes, since, until, total, done, counts, examples,
-        created_by, created_at, finished_at)
-    SELECT %(id)s, %(user_id)s, 1, '{"flagged_keywords": ["oak", "hello", "order"]}',
-        now() - interval '7 days', now(), 12, 12, %(counts)s,
+    INSERT INTO trials (id, user_id, kind, state, base_version, changes, since, until, plan, done, counts,
+        examples)
+    SELECT %(id)s, %(user_id)s, 'backtest', 'finished', 1, '{"flagged_keywords": ["oak", "hello", "order"]}',
+        now() - interval '7 days', now(), '{"total": 12}', 12, %(counts)s,
         jsonb_agg(jsonb_build_object('decision_id', d.id, 'group', 'newly_stopped', 'before', 'REPLIED',
-            'after', 'FLAGGED_RULE')), 'ada', now(), now()
+            'after', 'FLAGGED_RULE'))
     FROM (SELECT id FROM ai_decisions WHERE user_id = %(user_id)s AND reason_code = 'REPLIED'
           AND message_text ~* '^hi|oak|order' ORDER BY id LIMIT 3) AS d
 """
@@ -173,7 +173,7 @@ def shop_candidate(desk: Desk) -> object:
     return candidate_id
 
 
-def _rollout(desk: Desk) -> object:
+def shop_rollout(desk: Desk) -> object:
     """A rollout of the shop that the guardrail returned."""
     candidate_id, rollout_id = shop_candidate(desk), uuid7()
     values = {"id": rollout_id, "candidate": candidate_id, "user_id": SHOP, "figures": Jsonb(ROLLOUT_FIGURES)}

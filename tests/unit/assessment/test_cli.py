@@ -211,7 +211,7 @@ def test_recorded_readings_that_follow_the_labels_separate_the_rows(tmp_path: Pa
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("not json", "line 2: Expecting value"),
+        ("not json", "line 2: expected JSON, got no JSON at column 1"),
         ("[]", "line 2: row: expected a JSON object, got list"),
         ('{"id": 1, "context": "c"}', "line 2: response: expected a text, got nothing"),
         ('{"id": 1, "response": "r"}', "line 2: context: expected a text or a list, got nothing"),

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
-from trials.pure.evaluation.items import Expected, GoldenContent, GoldenItem, GoldenLabel, GoldenRejected
+from trials.pure.evaluation.items import (
+    Expected,
+    GoldenContent,
+    GoldenItem,
+    GoldenLabel,
+    GoldenRejected,
+    GoldenSource,
+    NewItem,
+)
 from worker.errors import PayloadRejected
 from worker.model import Event, Message, MessageRole, Passage
-from worker.payload import ID_CHARS, Arrival, expectation, got_value, parse
+from worker.payload import ID_CHARS, Arrival, expectation, got_value, no_json, parse
 from worker.payload.schema import Identifier
 from worker.reasons import Reason
 
@@ -77,16 +84,7 @@ class GoldenRow(BaseModel):
     metadata: JsonValue = Field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedRow:
-    """A line that can be an item."""
-
-    row_id: str
-    label: GoldenLabel
-    content: GoldenContent
-
-
-def imported_row(line: bytes, user_id: str, now: datetime) -> ImportedRow:
+def imported_row(line: bytes, user_id: str, now: datetime) -> NewItem:
     """The item of a line; without an id it is named by a hash of the line, without a time it is of ``now``.
 
     Conversation, message and author without an id are named as the row.
@@ -99,7 +97,7 @@ def imported_row(line: bytes, user_id: str, now: datetime) -> ImportedRow:
     try:
         row = GoldenRow.model_validate(orjson.loads(line))
     except orjson.JSONDecodeError as error:
-        raise GoldenRejected(f"line: expected a JSON object, got {error}") from None
+        raise GoldenRejected(f"line: expected a JSON object, got {no_json(error)}") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "line"
@@ -116,7 +114,7 @@ def imported_row(line: bytes, user_id: str, now: datetime) -> ImportedRow:
         reply=row.reply,
     )
     label = GoldenLabel(expected=row.expected, reason=row.reason, labelled_by=row.labelled_by)
-    return ImportedRow(row_id=row_id, label=label, content=content)
+    return NewItem(row_id=row_id, source=GoldenSource.IMPORT, label=label, content=content, recorded_at=now)
 
 
 def row_json(item: GoldenItem) -> dict[str, Any]:

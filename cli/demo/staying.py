@@ -1,0 +1,46 @@
+"""A fleet of this machine that stays until a signal: what is said meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+
+from cli.demo import review_access
+from cli.output import errors
+from cli.stack.environment import names_models
+from cli.stack.fleet import Fleet
+
+
+def starting(workers: str) -> str:
+    """What is started; servers that the caller names are not."""
+    own = (("Postgres", os.environ.get("DATABASE_URL")), ("Valkey", os.environ.get("REDIS_URL")))
+    servers = [name for name, url in (*own, ("the sandbox", names_models(os.environ))) if not url]
+    return f"starting {', '.join((*servers, workers))} and the review pages on this machine ..."
+
+
+def stay_until_signal(running: Fleet, text: str) -> None:
+    """Keep the fleet alive until a signal ends it."""
+    say(text)
+    stopped = _stop_signal()
+    while not stopped.wait(1):
+        for name in running.restart_ended():
+            log = f"; log: {running.logs}/{name}.log" if name in running.workers else ""
+            say(f"{name} had ended and was started again{log}")
+        if review_access.enter_pressed():
+            say("\n".join(asyncio.run(review_access.new_review_access(running)).lines()))
+    say("draining ...")
+
+
+def _stop_signal() -> threading.Event:
+    """An event that SIGINT and SIGTERM set, also where a shell had SIGINT ignored."""
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: stopped.set())
+    return stopped
+
+
+def say(text: str) -> None:
+    """Print a line for a person on standard error."""
+    errors.print(text, style="cyan", highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,72 @@
+"""``hushgate up``: the whole product on this machine, for events of your own."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.demo import embedding, review_access, seed
+from cli.demo.answers import OPTIONS
+from cli.demo.staying import say, starting, stay_until_signal
+from cli.stack.fleet import Fleet, fleet
+from worker.settings import Settings, load
+
+
+def up(
+    workers: Annotated[int, typer.Option(min=1, max=32, help="Worker processes.")] = 2,
+    demo_accounts: Annotated[
+        bool | None,
+        typer.Option(
+            help="Store two accounts with settings and documents of the demo.",
+            show_default="only beside the sandbox, in a database that ends with the command",
+        ),
+    ] = None,
+) -> None:
+    """Run servers, workers, beat and review pages until Ctrl-C; a process that ends is restarted.
+
+    Models are those of OPENAI_BASE_URL and OPENROUTER_BASE_URL with their keys, and the sandbox, which is no
+    model, where neither is set. Printed are shell exports for other commands in another shell, and names of
+    the variables that must be set there too. Accounts that have settings, decisions or documents are not
+    changed. The command ends with a reason when the port of the review pages is in use, or when a process
+    fails to start three times in a row.
+    """
+    say(starting("the workers"))
+    with fleet(sandbox_options=OPTIONS) as running:
+        running.require_review_port()
+        if demo_accounts or (demo_accounts is None and running.sandboxed and running.owns_database):
+            found = asyncio.run(seed.accounts_and_documents(running.stack.database_url))
+            say("\n".join(seed.report(found)))
+        say(_models(running))
+        say(asyncio.run(embedding.prepare(running.environment, running.stack.database_url)))
+        running.start_all(workers)
+        running.start_beat()
+        review_access.await_pages(running, say)
+        say("running until Ctrl-C. In another shell:")
+        for line in _exports(running):
+            typer.echo(line)
+        if running.inherited:
+            say(f"also set there, as here: {' '.join(running.inherited)}")
+        say("\n".join(asyncio.run(review_access.new_review_access(running)).lines()))
+        stay_until_signal(running, f"logs: {running.logs}/*.log")
+
+
+def _models(running: Fleet) -> str:
+    """Who answers, in one sentence."""
+    if running.sandboxed:
+        return "the sandbox answers: it is no model, and copies sentences of documents"
+    known = load(Settings, running.environment)
+    moderation = known.openai_base_url if known.openai_moderation_enabled else "off"
+    return f"model: {known.llm_model} of {known.openrouter_base_url}; moderation: {moderation}"
+
+
+def _exports(running: Fleet) -> Iterator[str]:
+    """Lines for another shell: where the command is, and the addresses."""
+    yield f'export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"'
+    for name, word in running.exports.items():
+        yield f"export {name}={word}"

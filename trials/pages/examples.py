@@ -1,0 +1,139 @@
+"""The examples of a backtest side by side, for people who may read texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from db.access_log import LoggedAction
+from db.audit.suggestions import shown_decisions
+from db.identifiers import uuid_time_bounds
+from db.reviews import queue_items
+from db.rows import Row
+from review.access import Right
+from review.content_covers import cover_reason
+from review.http.visit import Visit
+from trials.pages.wording import TITLES
+from trials.pure.trial import Trial
+from trials.store.backtests import BacktestExample, examples_with
+from worker.model import Account
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownExample:
+    """An example as one person sees it.
+
+    Attributes:
+        decided_at: by its id, to some milliseconds.
+        before, after: reason codes; ``after`` is empty where there is no decision.
+        texts: None for people who may not read them, and when the decision is no longer stored.
+        message: as recorded, else the first characters that the audit has; None when both are gone.
+        cover: categories that cover the texts; empty: nothing does.
+    """
+
+    decision_id: UUID
+    decided_at: datetime
+    group: str
+    before: str
+    after: str
+    texts: BacktestExample | None = None
+    message: str | None = None
+    cover: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownExamples:
+    """The examples of a backtest.
+
+    Attributes:
+        may_read: whether the person may read texts.
+        hidden: how many are left out because the person reviews them without seeing the ending.
+    """
+
+    shown: tuple[ShownExample, ...]
+    may_read: bool
+    hidden: int
+
+    @property
+    def sections(self) -> list[tuple[str, list[ShownExample]]]:
+        """The titles of groups with their examples."""
+        groups = (
+            (title, [each for each in self.shown if each.group == key]) for key, title in TITLES.items()
+        )
+        return [(title, found) for title, found in groups if found]
+
+
+async def load_examples(
+    visit: Visit,
+    trial: Trial,
+    examples: Sequence[Mapping[str, Any]],
+    account: Account | None,
+    most_s: float,
+    *,
+    revealed: UUID | None,
+) -> ShownExamples:
+    """Examples of a backtest, made again for so many seconds; ``account`` None: none is made again."""
+    async with visit.store.reading() as connection:
+        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+    seen = [each for each in examples if UUID(each["decision_id"]) not in hidden]
+    shown, may_read = tuple(map(_listed, seen)), visit.may(Right.REVIEW, trial.user_id)
+    if may_read:
+        pool = visit.store.pool
+        made = await examples_with(pool, trial.user_id, seen, account, most_s=max(0.0, most_s))
+        by_id = {each.decision_id: each for each in made}
+        rows: Mapping[UUID, Row] = {}
+        if made:
+            times = {each.decision_id: each.decided_at for each in made}
+            async with visit.store.reading() as connection:
+                rows = await shown_decisions(connection, times)
+        shown = tuple(_read(visit, each, by_id, rows, revealed) for each in shown)
+    return ShownExamples(shown=shown, may_read=may_read, hidden=len(examples) - len(seen))
+
+
+def _listed(example: Mapping[str, Any]) -> ShownExample:
+    decision_id = UUID(example["decision_id"])
+    return ShownExample(
+        decision_id=decision_id,
+        decided_at=uuid_time_bounds(decision_id)[0],
+        group=example["group"],
+        before=example["before"],
+        after=example["after"],
+    )
+
+
+def _read(
+    visit: Visit,
+    listed: ShownExample,
+    made: Mapping[UUID, BacktestExample],
+    rows: Mapping[UUID, Row],
+    revealed: UUID | None,
+) -> ShownExample:
+    """An example with its texts."""
+    texts, row = made.get(listed.decision_id), rows.get(listed.decision_id)
+    if texts is None:
+        return listed
+    cover: set[str] = set()
+    if listed.decision_id != revealed:
+        covered = visit.person.covered
+        cover |= set(cover_reason(covered, row)) if row else set()
+        cover |= set(cover_reason(covered, {"matched_rule": texts.rule_now}))
+    return replace(
+        listed,
+        after=texts.after or listed.after,
+        texts=texts,
+        message=texts.message or (row["message_text"] if row else None) or None,
+        cover=tuple(sorted(cover)),
+    )
+
+
+async def log_examples(
+    visit: Visit, trial: Trial, shown: Sequence[ShownExample], *, revealed: UUID | None
+) -> None:
+    """Who read how many decisions of the backtest; for people who read no texts, its figures."""
+    read = sum(each.texts is not None and not each.cover for each in shown)
+    detail = {"backtest": str(trial.trial_id), "decisions": read}
+    action = LoggedAction.REVEAL if read else LoggedAction.FIGURES
+    await visit.log(action, user_id=trial.user_id, decision_id=revealed, detail=detail)
