@@ -52,7 +52,7 @@ VIETNAMESE: Final = (
     "/profile",
     "/accounts",
     f"/accounts/{SHOP}/home",
-    f"/accounts/{SHOP}/sentences",
+    f"/accounts/{SHOP}/settings",
     f"/accounts/{SHOP}/documents",
     f"/accounts/{SHOP}/learn",
     f"/accounts/{SHOP}/webhooks",

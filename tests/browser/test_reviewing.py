@@ -93,8 +93,8 @@ def test_a_queue_is_worked_through(desk: Desk) -> None:
     page.goto("/queues")
     picture(page, "queues")
     wrong = faults(page)
-    page.get_by_role("button", name="Next in Escalations").click()
-    expect(page.get_by_text("From the queue Escalations")).to_be_visible()
+    page.get_by_role("button", name="Next in Handoffs to check").click()
+    expect(page.get_by_text("From the queue Handoffs to check")).to_be_visible()
     first = page.url
     watching = desk.sit("lead")
     watching.goto(first)

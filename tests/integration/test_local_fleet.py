@@ -65,8 +65,8 @@ def test_the_exports_are_all_another_shell_needs(running: Fleet) -> None:
 
 def test_the_caller_s_own_key_is_not_printed(outside: dict[str, str]) -> None:
     """Another shell must set it too: its name is printed, and what follows from it refers to it."""
-    more = {"HUSHGATE_REVIEW_URL": "https://review.example", "HUSHGATE_LOG_LEVEL": "INFO"}
-    with fleet(outside | more | {"OPENAI_API_KEY": "secret"}) as made:
+    known = outside | {"HUSHGATE_REVIEW_URL": "https://review.example", "HUSHGATE_LOG_LEVEL": "INFO"}
+    with fleet(known | {"OPENAI_API_KEY": "secret"}) as made:
         assert made.exports == {
             "DATABASE_URL": shlex.quote(outside["DATABASE_URL"]),
             "REDIS_URL": shlex.quote(outside["REDIS_URL"]),
