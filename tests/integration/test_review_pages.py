@@ -417,7 +417,7 @@ def test_a_delivered_reply_that_was_removed_is_not_called_unsent(visitors: Any, 
         reason="SHOULD_ESCALATE",
         remedy="remove",
     )
-    page = visitor.get(f"/decisions/{replied_decision.decision_id}").text
+    page = visitor.get(f"/decisions/{replied_decision.decision_id}?again=1").text
 
     assert "never sent" not in page
     assert "with the reply that the channel was asked to remove" in page
@@ -446,6 +446,7 @@ def test_the_dashboard_says_how_long_queues_have_waited(visitors: Any, database_
     page = reviewer.get("/dashboard").text
 
     assert re.search(
-        r">Escalations</bdi></a></th>\s*<td[^>]*>1</td><td[^>]*>0</td><td[^>]*>5 h( \d+ min)?</td>", page
+        r">Handoffs to check</bdi></a></th>\s*<td[^>]*>1</td><td[^>]*>0</td><td[^>]*>5 h( \d+ min)?</td>",
+        page,
     )
     assert "Queues now" not in viewer.get("/dashboard").text
