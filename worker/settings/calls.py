@@ -27,7 +27,8 @@ class UpstreamKind(StrEnum):
 EXPECTED_PLACES: Final = f"a JSON object, one of {', '.join(UpstreamKind)} -> a number of calls from 1"
 
 
-def _json(value: object, *, expected: str) -> object:
+def json_value(value: object, *, expected: str) -> object:
+    """The value of a variable in JSON; raises ``ValueError`` for a text that is none."""
     if not isinstance(value, str):
         return value
     try:
@@ -39,7 +40,7 @@ def _json(value: object, *, expected: str) -> object:
 CallPlaces = Annotated[
     dict[UpstreamKind, Annotated[int, Field(ge=1, le=100_000)]],
     NoDecode,
-    BeforeValidator(partial(_json, expected=EXPECTED_PLACES)),
+    BeforeValidator(partial(json_value, expected=EXPECTED_PLACES)),
 ]
 """Kind of upstream -> calls at once, written as a JSON object."""
 
@@ -75,7 +76,9 @@ class DeclaredLimits(BaseModel):
 
 
 LimitsByKind = Annotated[
-    dict[UpstreamKind, DeclaredLimits], NoDecode, BeforeValidator(partial(_json, expected=EXPECTED_LIMITS))
+    dict[UpstreamKind, DeclaredLimits],
+    NoDecode,
+    BeforeValidator(partial(json_value, expected=EXPECTED_LIMITS)),
 ]
 """Kind of upstream -> limits, written as a JSON object."""
 
