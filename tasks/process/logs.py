@@ -33,6 +33,7 @@ PLAIN_LOGGERS: Final = (
     "celery.worker.consumer.gossip",
     "celery.worker.consumer.mingle",
     "kombu.pidbox",
+    "uvicorn.error",
 )
 """Library loggers whose messages hold only hosts, schedules and connections: their strings are shown."""
 

@@ -10,8 +10,8 @@ from worker.cancellation import all_of
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.model import AttemptOutcome, ModerationScores
 
-ModerationInput: TypeAlias = "dict[str, Any]"
-Asked: TypeAlias = "list[ModerationInput]"
+ModerationPart: TypeAlias = "dict[str, Any]"
+Asked: TypeAlias = "list[ModerationPart]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,5 +61,5 @@ async def _checked(
 
 
 def _input(text: str | None, url: str) -> Asked:
-    image: ModerationInput = {"type": "image_url", "image_url": {"url": url}}
+    image: ModerationPart = {"type": "image_url", "image_url": {"url": url}}
     return [{"type": "text", "text": text}, image] if text is not None else [image]

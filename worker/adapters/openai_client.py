@@ -12,7 +12,7 @@ import structlog
 
 from worker.adapters.api_errors import ApiStatusError
 from worker.adapters.call_guard import UNGUARDED, Guard
-from worker.adapters.error_bodies import error_in_success, inner_error, message_of
+from worker.adapters.error_bodies import code_of, error_in_success, inner_error, message_of
 from worker.adapters.openai_http import ApiAnswer, ApiClient, ObserveRequest, status_error
 from worker.adapters.vendor_failures import NotTheApi, VendorFailure, misconfigured, status_of_words
 from worker.model import AttemptOutcome
@@ -115,7 +115,7 @@ def _loaded(content: bytes) -> Any:
 
 def _status_error(response: ApiAnswer, hidden: Any) -> ApiStatusError:
     """The error that an answer of success holds, with the status that its code or its words stand for."""
-    code = hidden.get("code", hidden.get("status")) if isinstance(hidden, Mapping) else None
+    code = code_of(hidden)
     digits = str(code)
     is_status = digits.isdecimal() and len(digits) == STATUS_DIGITS and digits[0] in "45"
     words = f"{message_of(hidden)}\n{code}\n{hidden.get('type') if isinstance(hidden, Mapping) else ''}"

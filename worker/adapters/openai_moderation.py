@@ -10,7 +10,7 @@ import structlog
 from worker.adapters.api_errors import ApiError
 from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.moderation_batches import MOST_TEXTS, BatchedChecks
-from worker.adapters.moderation_images import ModerationInput, checked_images
+from worker.adapters.moderation_images import ModerationPart, checked_images
 from worker.adapters.moderation_results import scores_of_result, worst
 from worker.adapters.moderation_texts import pieces
 from worker.adapters.openai_client import Watch, answer
@@ -81,7 +81,7 @@ class OpenAIModerator:
             self._log_change(answers=True)
         return [*results, *await all_of(self._checks.scores(each) for each in alone)], unchecked
 
-    async def _of_input(self, asked: list[ModerationInput]) -> ModerationScores:
+    async def _of_input(self, asked: list[ModerationPart]) -> ModerationScores:
         (result,) = await self._answered(asked, 1)
         if isinstance(result, ModerationUnavailable):
             raise result
@@ -94,7 +94,7 @@ class OpenAIModerator:
         return found
 
     async def _answered(
-        self, asked: str | list[str] | list[ModerationInput], count: int
+        self, asked: str | list[str] | list[ModerationPart], count: int
     ) -> Sequence[ModerationScores | ModerationUnavailable]:
         """One request; a result per input, in their order."""
         try:
