@@ -7,10 +7,10 @@ from enum import StrEnum
 from functools import partial
 from typing import Annotated, Final
 
-import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_settings import NoDecode
 
+from worker.json_variables import json_value
 from worker.settings.environment import Environment
 
 
@@ -25,17 +25,6 @@ class UpstreamKind(StrEnum):
 
 
 EXPECTED_PLACES: Final = f"a JSON object, one of {', '.join(UpstreamKind)} -> a number of calls from 1"
-
-
-def json_value(value: object, *, expected: str) -> object:
-    """The value of a variable in JSON; raises ``ValueError`` for a text that is none."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return orjson.loads(value)
-    except orjson.JSONDecodeError as error:
-        raise ValueError(f"expected {expected}") from error
-
 
 CallPlaces = Annotated[
     dict[UpstreamKind, Annotated[int, Field(ge=1, le=100_000)]],

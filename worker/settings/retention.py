@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_settings import NoDecode
 
-from worker.settings.calls import json_value
+from worker.json_variables import json_value
 from worker.settings.environment import Environment
 from worker.settings.servers import DatabaseSettings
 
