@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -129,10 +130,16 @@ def test_only_silence_ends_events_before_the_model(action: BudgetAction) -> None
 
 def test_a_cost_without_a_known_price_is_unknown() -> None:
     """Not 0.00 USD; a part of the tokens with a price is a cost."""
-    usual = {"user_id": "a", "budget_day_usd": None, "budget_month_usd": None, "budget_action": None}
-    unpriced = Spender(day_usd=0.0, month_usd=0.0, unpriced_tokens=7, **usual)
-    partly = Spender(day_usd=0.0, month_usd=0.5, unpriced_tokens=7, **usual)
-    free = Spender(day_usd=0.0, month_usd=0.0, unpriced_tokens=0, **usual)
+    unpriced = Spender(
+        user_id="a",
+        day_usd=0.0,
+        month_usd=0.0,
+        unpriced_tokens=7,
+        budget_day_usd=None,
+        budget_month_usd=None,
+        budget_action=None,
+    )
+    partly, free = replace(unpriced, month_usd=0.5), replace(unpriced, unpriced_tokens=0)
 
     assert (unpriced.known_day_usd, unpriced.known_month_usd) == (None, None)
     assert partly.known_month_usd == 0.5
