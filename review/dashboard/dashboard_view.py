@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from db.costs.report import Spender
+from db.costs.report import CostSum, Spender
 from db.figures.answers import OutcomeCount
 from db.figures.dashboard import DashboardFigures
+from db.figures.goals import FigureGoal, GoalMeasure
 from db.figures.histograms import SpreadKind
+from db.figures.people_figures import WaitingEscalations
 from db.figures.reach import FigureRow
 from db.figures.rejections import RejectionCount
 from review.dashboard import tiles
 from review.dashboard.contributions import ChangeView
 from review.dashboard.drawings import DashboardPlots, PlotTable
-from review.dashboard.lead_figures import LeadFigures
+from review.dashboard.events import NumberedEvent
 from review.dashboard.rates import Rate, draw_rates, rate_counts
 from review.dashboard.tiles import Compared, FigureChange, Tile, relative_change
 from review.dashboard.today import Concern, concerns
 from review.figures.ranges import range_link
 from review.figures.summary import summarise, time_percentiles
 from review.languages import gettext as _
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeadFigures:
+    """What people did, what is wanted, and what happened.
+
+    Attributes:
+        overturned: time step, overturned decisions, agreed or overturned decisions.
+        answered: step, hits, total.
+        within: when an answer to an escalation is late.
+        costs: by day, model and purpose, of the range and of the range before; None where a scope is chosen.
+    """
+
+    goals: Mapping[GoalMeasure, FigureGoal]
+    overturned: tuple[FigureRow, ...]
+    answered: tuple[FigureRow, ...]
+    within: timedelta
+    waiting: WaitingEscalations
+    events: tuple[NumberedEvent, ...]
+    costs: tuple[CostSum, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
