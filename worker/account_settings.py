@@ -118,7 +118,7 @@ class AccountRejected(RejectedError):
 class AccountSettings(BaseModel):
     """The settings of an account; names and order as in ``worker.model.Account``."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     ai_control_enabled: Annotated[
         bool,

@@ -146,7 +146,7 @@ def setting_words(name: str, value: Any) -> str:
 
 
 def _entry_change(name: str, key: str, before: Any, after: Any, option: PolicyOption | None) -> SettingChange:
-    """One entry of a mapping; an option of a policy is named by its help, with its default while it is empty."""
+    """One entry of a mapping; an option of a policy is named by its help, and has its default while empty."""
     is_share = name == "moderation_thresholds" or (option is not None and option.shape == "share")
     words = _percent if is_share else _words
     if option is None:

@@ -23,6 +23,8 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.services.first_run import EventPlace
 from review.typed.problems import length_problem
+from worker.model import DecisionKind
+from worker.reasons import HELD
 from worker.snapshot import Snapshot, SnapshotStage
 
 MARK: Final = "test-message-"
@@ -55,6 +57,12 @@ class WatchedMessage:
     row: DecisionRow | None
     stages: tuple[SnapshotStage, ...]
     cover: tuple[str, ...]
+
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether a person must answer or approve."""
+        row = self.row
+        return row is not None and (row["decision"] == DecisionKind.ESCALATE or row["reason_code"] in HELD)
 
     @property
     def no_worker(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from xml.etree import ElementTree as ET
@@ -13,12 +13,10 @@ from xml.etree import ElementTree as ET
 import psycopg
 import pytest
 
-from cli.stack import Stack
 from db.figures.hourly import fill_next
 from db.people.records import Role
-from tests.conftest import create_database, database_at
-from tests.support.review_rows import NUMBERS, decided, store
-from tests.support.reviewing import Visitor, add_person, site, stored
+from tests.support.review_rows import decided, store
+from tests.support.reviewing import Visitor, Visitors, add_person, site, stored
 
 NOW = datetime.now(UTC)
 HOUR = timedelta(hours=1)
@@ -28,11 +26,8 @@ LINK = re.compile(r'<td class="number"><a href="(/decisions[^"]+)">([\d\s]+)</a>
 
 
 @pytest.fixture(scope="module")
-def url(stack: Stack, template: str) -> str:
+def url(database_url: str) -> str:
     """Three blocks today and one yesterday, replies of a model, a review, and escalations."""
-    name = f"hushgate_leads_{next(NUMBERS)}"
-    create_database(stack.database_url, name, template)
-    made = database_at(stack.database_url, name)
     blocked = {"reason_code": "FLAGGED_RULE", "matched_rule": RULE}
     replied = {"decision": "respond", "reason_code": "REPLIED", "kept": TRIED}
     escalated = {"decision": "escalate", "reason_code": "MODEL_ESCALATED", "user_id": "other"}
@@ -41,8 +36,8 @@ def url(stack: Stack, template: str) -> str:
         *(decided(NOW - hours * HOUR, **replied) for hours in (4, 5, 28)),
         *(decided(NOW - hours * HOUR, **escalated) for hours in (6, 7, 8)),
     ]
-    store(made, rows)
-    with psycopg.connect(made, autocommit=True) as connection:
+    store(database_url, rows)
+    with psycopg.connect(database_url, autocommit=True) as connection:
         for row, state in ((rows[0], "overturn"), (rows[1], "agree"), (rows[2], "agree")):
             connection.execute(
                 "INSERT INTO review_states (decision_id, decision_at, user_id, state, reviews, last_review)"
@@ -60,20 +55,20 @@ def url(stack: Stack, template: str) -> str:
                 " VALUES (%s, 'other', 'e', %s, 'm', 'a', 'chat', 'MODEL_ESCALATED', '', %s, %s, %s, %s)",
                 (row["id"], row["conversation_id"], opened, *end),
             )
-    while stored(made, lambda connection: fill_next(connection, now=datetime.now(UTC))) is not None:
+    while stored(database_url, lambda connection: fill_next(connection, now=datetime.now(UTC))) is not None:
         pass
-    return made
+    return database_url
 
 
 @pytest.fixture(scope="module")
-def visitor(url: str) -> Iterator[Callable[[], Visitor]]:
+def visitor(url: str) -> Iterator[Visitors]:
     """Visitors of one running site."""
     with site(url) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def lead(url: str, visitor: Callable[[], Visitor]) -> Visitor:
+def lead(url: str, visitor: Visitors) -> Visitor:
     """The session of a lead of every account."""
     session = visitor()
     session.sign_in(add_person(url, Role.LEAD))
@@ -217,7 +212,7 @@ def test_a_note_is_drawn_at_its_time_and_removed(lead: Visitor) -> None:
     assert "Provider outage" not in lead.get("/dashboard").text
 
 
-def test_a_lead_of_one_account_sets_nothing_for_all(url: str, visitor: Callable[[], Visitor]) -> None:
+def test_a_lead_of_one_account_sets_nothing_for_all(url: str, visitor: Visitors) -> None:
     """The forms appear with the account; a note of another account is not found."""
     session = visitor()
     session.sign_in(add_person(url, Role.LEAD, account="acme"))

@@ -30,8 +30,8 @@ FIELDS = {
 
 
 @pytest.fixture(scope="module")
-def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
-    """A running site without a moderator."""
+def visitor(database_url: str, world: World) -> Iterator[Callable[[], Visitor]]:
+    """A running site without a moderator, which counts the decisions of the world."""
     with site(database_url, OPENAI_MODERATION_ENABLED="false") as made:
         yield made
 
@@ -74,8 +74,8 @@ def test_an_owner_starts_at_the_home_of_the_account(owner: Visitor) -> None:
     assert (first.status_code, first.headers["location"]) == (303, f"/accounts/{SHOP}/home")
     assert page.status_code == 200
     assert "some topic" in page.text
-    assert "Stopped by your rules or by moderation" in page.text
-    assert "FLAGGED_RULE</a>" not in page.text
+    assert "The AI was not sure enough of its answer" in page.text
+    assert "NO_EVIDENCE</a>" not in page.text
 
 
 def test_people_with_more_roles_start_at_the_start_page(
@@ -178,7 +178,7 @@ def test_one_word_becomes_a_rule_after_its_effect_was_shown(database_url: str, o
     owner.post(path, word="two  words")
     after = in_force(database_url)
 
-    assert "It would have stopped 1 of the last 2 messages." in shown.text
+    assert "It would have stopped 1 of the last 3 messages." in shown.text
     assert done.status_code == 303
     assert "question" in after.flagged_keywords
     assert "two words" in after.flagged_phrases

@@ -86,7 +86,8 @@ def without_sentences(text: str) -> str:
 @pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.name)
 def test_every_text_of_a_page_is_marked_for_translation(walked: Walked, page: PageRoute) -> None:
     """In the pseudo-locale a page shows no English beside data, codes and names."""
-    assert english_words(content_texts(opened(walked, page))) == set()
+    for _ in range(3 if page.name == "trial" else 1):  # of each kind one
+        assert english_words(content_texts(opened(walked, page))) == set()
 
 
 @pytest.mark.parametrize("value", ["", DATA], ids=["empty fields", "wrong fields"])

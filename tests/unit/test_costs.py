@@ -130,16 +130,17 @@ def test_only_silence_ends_events_before_the_model(action: BudgetAction) -> None
 
 def test_a_cost_without_a_known_price_is_unknown() -> None:
     """Not 0.00 USD; a part of the tokens with a price is a cost."""
-    unpriced = Spender(
+    free = Spender(
         user_id="a",
         day_usd=0.0,
         month_usd=0.0,
-        unpriced_tokens=7,
+        unpriced_tokens=0,
         budget_day_usd=None,
         budget_month_usd=None,
         budget_action=None,
     )
-    partly, free = replace(unpriced, month_usd=0.5), replace(unpriced, unpriced_tokens=0)
+    unpriced = replace(free, unpriced_tokens=7)
+    partly = replace(unpriced, month_usd=0.5)
 
     assert (unpriced.known_day_usd, unpriced.known_month_usd) == (None, None)
     assert partly.known_month_usd == 0.5
