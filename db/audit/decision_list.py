@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,9 +18,8 @@ from db.audit.estimates import estimated_rows, with_scan_hint
 from db.audit.filters import Filters
 from db.audit.search import Patience, SearchRow, TooSlow, matching_query, statement_limit
 from db.connection import Connection
-from db.review_tables import review_states
 from db.rows import all_rows
-from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions, outbox
+from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions
 
 MOST_COUNTED: Final = 1000
 ESTIMATED_FROM: Final = 20_000
@@ -154,31 +153,6 @@ async def get_decision(connection: Connection, decision_id: UUID) -> SearchRow |
     """A decision with its snapshot and its reply, or None."""
     row = await decision_context.get_decision(connection, decision_id)
     return decision_context.listed(row) if row else None
-
-
-async def load_review_states(
-    connection: Connection, rows: Sequence[SearchRow], *, hidden: Collection[UUID] = ()
-) -> dict[UUID, str]:
-    """The review state of the reviewed ones among these decisions, by id.
-
-    Decisions in ``hidden`` are left out, see ``db.reviews.queue_items.hidden_decisions``.
-    """
-    query = sa.select(review_states.c.decision_id, review_states.c.state).where(
-        review_states.c.decision_id.in_([row["id"] for row in rows])
-    )
-    found = await connection.execute(query)
-    return {row.decision_id: row.state for row in found if row.decision_id not in hidden}
-
-
-async def load_replies(connection: Connection, rows: Sequence[SearchRow]) -> dict[UUID, str]:
-    """The approved replies of these decisions, sent or waiting, by id; cancelled ones are left out."""
-    keys = [(row["user_id"], row["event_id"]) for row in rows if row["decision"] == "respond"]
-    if not keys:
-        return {}
-    query = sa.select(outbox.c.decision_id, outbox.c.text).where(
-        sa.tuple_(outbox.c.user_id, outbox.c.event_id).in_(keys), outbox.c.cancelled_at.is_(None)
-    )
-    return {row.decision_id: row.text for row in await connection.execute(query)}
 
 
 async def newer_decision(connection: Connection, filters: Filters, row: SearchRow) -> UUID | None:

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from review.accounts.moderator_fields import part_texts
-from review.accounts.recommended import recommended_limit
+from review.accounts.policy_fields import PolicyOption, options_of
 from review.accounts.rule_texts import LISTS
 from review.content_covers import category_wording
 from review.languages import gettext as _
-from review.languages import mark
 from review.languages.numbers import localized
 from review.typed.durations import duration_in_unit
-from review.words.decisions import percent
 from worker.account_settings import SETTINGS, kind_of
+from worker.assessment.policies.designs import default_name
 from worker.model import Account, ModeratorChoice
 from worker.moderator_settings import MODERATOR_PARTS
 from worker.setting import Risk, SettingKind
 
 SHOWN_RULES: Final = 300
-TITLES: Final[Mapping[str, str]] = {name: each.title for name, each in SETTINGS.items() if name not in LISTS}
-
-SHORT_TITLES: Final[Mapping[str, str]] = {
-    name: each.short_title for name, each in SETTINGS.items() if each.short_title != each.title
+POLICY: Final = "assessment_policy"
+TITLES: Final[Mapping[str, str]] = {
+    name: each.short_title for name, each in SETTINGS.items() if name not in LISTS
 }
-"""Of settings in seconds, whose values are shown with their unit."""
-SURE: Final = "auto_from_confidence"
-LIMIT: Final = mark("Never send an answer when the AI is sure by less than")
+"""Without the unit, which is shown with the value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +85,8 @@ def difference(before: Account, after: Account) -> AccountDifference:
     values = {name: (getattr(before, name), getattr(after, name)) for name in SETTINGS}
     changed = {name: pair for name, pair in values.items() if pair[0] != pair[1]}
     rules = [_rule_change(title, *changed[name]) for name, title in LISTS.items() if name in changed]
-    limits = recommended_limit(before), recommended_limit(after)
     settings = [
-        change
-        for name in TITLES
-        if name in changed
-        for change in _setting_changes(name, *changed[name], limits=limits)
+        change for name in TITLES if name in changed for change in _setting_changes(name, *changed[name])
     ]
     return AccountDifference(rules=tuple(rules), settings=tuple(settings))
 
@@ -127,38 +118,45 @@ def _rule_change(title: str, before: tuple[str, ...], after: tuple[str, ...]) ->
     )
 
 
-def _setting_changes(
-    name: str, before: Any, after: Any, *, limits: tuple[float | None, float | None]
-) -> list[SettingChange]:
-    title, kind = SHORT_TITLES.get(name, TITLES[name]), kind_of(name)
+def _setting_changes(name: str, before: Any, after: Any) -> list[SettingChange]:
+    title, kind = TITLES[name], kind_of(name)
     if kind is SettingKind.RECORDS:
         before, after = _moderators(before), _moderators(after)
     if kind in {SettingKind.RECORDS, SettingKind.TEXT}:
         return [SettingChange(title=title, before="", after="", lines=_lines(before, after))]
     if isinstance(before, Mapping):
         keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
-        return [_entry_change(name, key, before.get(key), after.get(key), limits) for key in keys]
-    words = duration_in_unit if name in SHORT_TITLES else _percent if name == SURE else _words
-    if choices := SETTINGS[name].choices:
-        before, after = (_(choices.get(value, value)) for value in (before, after))
-    return [SettingChange(title=title, before=words(before), after=words(after))]
+        options = {each.path: each for each in options_of(default_name(after))} if name == POLICY else {}
+        return [_entry_change(name, key, before.get(key), after.get(key), options.get(key)) for key in keys]
+    return [SettingChange(title=title, before=setting_words(name, before), after=setting_words(name, after))]
 
 
-def _entry_change(
-    name: str, key: str, before: Any, after: Any, limits: tuple[float | None, float | None]
-) -> SettingChange:
-    """One entry of a mapping; limits that owners set are named and shown as on their page."""
-    if (name, key) == ("assessment_policy", "send_at"):
-        shown = tuple(map(_limit, (before, after), limits))
-        return SettingChange(title=LIMIT, before=shown[0], after=shown[1])
-    words = _percent if name == "moderation_thresholds" else _words
-    return SettingChange(title=TITLES[name], key=key, before=words(before), after=words(after))
+def setting_words(name: str, value: Any) -> str:
+    """The value of a setting in the reader's language."""
+    match kind_of(name):
+        case SettingKind.DURATION:
+            return duration_in_unit(value)
+        case SettingKind.SHARE:
+            return _percent(value)
+        case SettingKind.CHOICE:
+            return _(SETTINGS[name].choices.get(value, value))
+        case SettingKind.RECORDS:
+            return _moderators(value) or _("nothing")
+    return _words(value)
 
 
-def _limit(share: float | None, recommended: float | None) -> str:
-    if share is not None or recommended is None:
-        return _percent(share)
-    return _("recommended: %(limit)s") % {"limit": percent(recommended)}
+def _entry_change(name: str, key: str, before: Any, after: Any, option: PolicyOption | None) -> SettingChange:
+    """One entry of a mapping; an option of a policy is named by its help, and has its default while empty."""
+    is_share = name == "moderation_thresholds" or (option is not None and option.shape == "share")
+    words = _percent if is_share else _words
+    if option is None:
+        return SettingChange(title=TITLES[name], key=key, before=words(before), after=words(after))
+    default = f"{option.default} %" if is_share else option.default
+    shown = (
+        _("default: %(value)s") % {"value": default} if each is None and option.default else words(each)
+        for each in (before, after)
+    )
+    return SettingChange(title=option.help, before=next(shown), after=next(shown))
 
 
 def _percent(share: float | None) -> str:
@@ -193,4 +191,6 @@ def _words(value: Any) -> str:
             return localized(f"{value:g}")
         case tuple():
             return ", ".join(value) or _("any")
-    return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Mapping):
+        value = [f"{key}: {_words(each)}" for key, each in value.items()]
+    return "\n".join(map(_words, value)) or _("nothing") if isinstance(value, list) else str(value)

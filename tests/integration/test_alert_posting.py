@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,12 +16,15 @@ from redis import Redis
 
 from db.schema import logins
 from db.schema.logins import LOGINS, Service
+from tasks.alerts import watch
 from tasks.alerts.known import alerts_key
 from tasks.alerts.watch import AlertWatch
 from tasks.process import telemetry
 from tests.support.fleet_signs import STREAM, sign_fleet
+from tests.support.http_server import Answer, Asked, http_server
 from tests.support.running import eventually
 from tests.support.terminal import Shell, shell_at
+from worker.cancellation import cancel_all
 from worker.settings import FleetSettings
 
 MISSING: Final = "HushgateWorkersMissing"
@@ -47,26 +49,14 @@ def receiver() -> Iterator[Receiver]:
     """A receiver of webhooks on loopback."""
     found = Receiver()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if found.status == 200:
-                found.posted.append(body)
-            self.send_response(found.status)
-            self.send_header("Location", "/elsewhere")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    def answer(asked: Asked) -> Answer:
+        if found.status == 200:
+            found.posted.append(asked.json)
+        return found.status, {"Location": "/elsewhere"}, b""
 
-        def log_message(self, *_arguments: object) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        found.url = f"http://127.0.0.1:{server.server_port}{PATH}"
+    with http_server(answer) as (url, _):
+        found.url = f"{url}{PATH}"
         yield found
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
@@ -122,18 +112,20 @@ def settings_of(shell: Shell, **changes: Any) -> FleetSettings:
     return FleetSettings.model_validate(dict(shell.environment)).model_copy(update=changes)
 
 
-def test_a_process_that_watches_posts_once(shell: Shell, receiver: Receiver, redis_url: str) -> None:
+async def test_a_process_that_watches_posts_once(
+    shell: Shell, receiver: Receiver, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As beat does; what it knows outlives an outage of Redis, and a restart."""
     hour_ago(redis_url)
     settings = settings_of(shell, alerts_every_s=0.05)
-    AlertWatch(settings).check()
+    await asyncio.to_thread(AlertWatch(settings).check)
     hour_ago(redis_url)
-    watch = AlertWatch(settings)
-    watch.start()
-    eventually(lambda: receiver.of(MISSING), "the alert")
+    monkeypatch.setattr(watch, "load", lambda _: settings)
+    work = asyncio.ensure_future(watch.watch_alerts(settings))
+    await asyncio.to_thread(eventually, lambda: receiver.of(MISSING), "the alert")
     sign_fleet(redis_url)
-    eventually(lambda: "resolved" in receiver.of(MISSING), "its end")
-    watch.stop()
+    await asyncio.to_thread(eventually, lambda: "resolved" in receiver.of(MISSING), "its end")
+    await cancel_all([work])
 
     assert receiver.of(MISSING) == ["firing", "resolved"]
 

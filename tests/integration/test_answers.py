@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -26,7 +26,7 @@ from db.people.records import Role
 from db.pool import create_pool
 from db.review_store import REVIEWER_ROLE
 from sandbox.server import SandboxHandle
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, Visitors, add_person, site
 from tests.support.running import Running, eventually, running
 
 HOURS: Final = {
@@ -45,7 +45,7 @@ class Desk:
     """An engine, and the review pages over its database."""
 
     engine: Running
-    visitor: Callable[[], Visitor]
+    visitor: Visitors
 
     def person(self, *roles: Role) -> Visitor:
         """A signed-in person with these roles on every account."""
@@ -266,7 +266,7 @@ def test_suggest_holds_every_reply_until_it_is_approved(desk: Desk, reviewer: Vi
     owner = desk.engine.row("SELECT 1 FROM conversations WHERE user_id = %s", row["user_id"])
 
     assert (row["decision"], row["reason_code"], unsent) == ("ignore", "HELD_FOR_APPROVAL", None)
-    assert "Replies to approve" in before
+    assert "Waits for approval" in before
     assert str(row["id"]) in before
     assert str(row["id"]) not in after
     assert entry["sources"][0]["title"] == "Opening hours"

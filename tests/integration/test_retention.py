@@ -22,20 +22,20 @@ from db.schema import upkeep
 from tasks.retention.sweep import SweepPace, sweep
 from tasks.sending.outgoing import OUTGOING
 from tests.support.retention import SWEPT, keeping
-from worker.settings import RetentionSettings
+from worker.settings.retention import Kept
 
 Rows = psycopg.Connection[dict[str, Any]]
 NOW: Final = datetime.now(UTC)
 OLD: Final = NOW - timedelta(days=400)
 SHORTEST: Final = {
-    "HUSHGATE_KEEP_KEYS_DAYS": 1,
-    "HUSHGATE_KEEP_DEAD_LETTERS_DAYS": 1,
-    "HUSHGATE_KEEP_DECISIONS_MONTHS": 1,
-    "HUSHGATE_KEEP_MESSAGES_DAYS": 1,
-    "HUSHGATE_KEEP_ACCESS_LOG_DAYS": 28,
-    "HUSHGATE_KEEP_JOBS_DAYS": 1,
-    "HUSHGATE_KEEP_APPEALS_DAYS": 184,
-    "HUSHGATE_KEEP_RECORDINGS_DAYS": 1,
+    "keys_days": 1,
+    "dead_letters_days": 1,
+    "decisions_months": 1,
+    "messages_days": 1,
+    "access_log_days": 28,
+    "jobs_days": 1,
+    "appeals_days": 184,
+    "recordings_days": 1,
 }
 DECISION: Final = """
     INSERT INTO ai_decisions (created_at, id, user_id, event_id, message_id, conversation_id, author_id,
@@ -76,10 +76,10 @@ OF_DECISION: Final = {
     " reason_code,"
     " queue, opened_at, closed_at, closed_by, cause) VALUES (%(id)s, 'shop', 'e', %(conversation)s, 'm',"
     " %(author)s, 'chat', 'X', '', %(at)s, %(at)s, '', 'idle')",
-    "answers": "(id, decision_id, user_id, conversation_id, message_id, scope, outcome, text,"
+    "answers": "(id, decision_id, decision_at, user_id, conversation_id, message_id, scope, outcome, text,"
     " person, released,"
-    " rules_version, created_at) VALUES (gen_random_uuid(), %(id)s, 'shop', %(conversation)s, 'm', 'chat',"
-    " 'written', 'x', 'kim', false, 1, %(at)s)",
+    " rules_version, created_at) VALUES (gen_random_uuid(), %(id)s, %(at)s, 'shop', %(conversation)s, 'm',"
+    " 'chat', 'written', 'x', 'kim', false, 1, %(at)s)",
     "retractions": "(decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,"
     " created_at,"
     " not_before, delivered_at) VALUES (%(id)s, gen_random_uuid(), 'shop', 'e', %(conversation)s,"
@@ -175,7 +175,7 @@ def test_every_table_and_stream_is_declared(owner: Rows) -> None:
     assert sorted(each.table for each in RETENTION) == stored
     assert {each.name for each in STREAM_RETENTION} == streams
     assert all(each.why for each in RETENTION if each.kept_by in {KeptBy.FOR_EVER, KeptBy.OTHER, KeptBy.ROW})
-    assert all(each.setting in RetentionSettings.model_fields for each in RETENTION if each.setting)
+    assert all(each.setting in Kept.model_fields for each in RETENTION if each.setting)
 
 
 @pytest.mark.parametrize("kind", ["decision", "conversation", "author"])

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import httpx2
-import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from worker.adapters.api_errors import ApiStatusError
 from worker.adapters.finish_reasons import FinishKind, finish_kind, is_cut_short
 from worker.adapters.model_protocol import protocol_in, spoken
 from worker.adapters.moderation_texts import MOST_TOKENS, OVERLAP_CHARS, pieces
@@ -252,8 +251,7 @@ def test_a_status_is_read_with_the_words_of_its_body(
     status: int, body: dict[str, object], kind: str, cause: str
 ) -> None:
     """Who must act differs although the status is the same."""
-    response = httpx2.Response(status, request=httpx2.Request("POST", "http://x.example"))
-    known = failure(openai.APIStatusError(f"Error code: {status}", response=response, body=body))
+    known = failure(ApiStatusError(f"Error code: {status}", status=status, headers={}, body=body))
 
     assert known is not None
     assert (known.kind, known.cause) == (kind, cause)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import openai
 import orjson
+
+from worker.adapters.api_errors import ApiStatusError
 
 MESSAGE_KEYS: Final = (
     "message", "msg", "detail", "error_msg", "error_message", "errormessage", "status_msg", "error", "errors",
@@ -73,9 +74,9 @@ def code_of(error: Any) -> Any:
     return found if found is not None else next(nested, None)
 
 
-def error_words(error: openai.APIStatusError) -> str:
+def error_words(error: ApiStatusError) -> str:
     """The message, codes and reasons of an error, one a line, for the search of known words."""
-    found = [str(error.message), *_words(error.body, 0)]
+    found = [error.message, *_words(error.body, 0)]
     return "\n".join(found)[:MOST_CHARS]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from selectolax.lexbor import LexborNode
@@ -34,7 +34,7 @@ class HtmlCell(NamedTuple):
 class Table(NamedTuple):
     """The rows of a table; the first ``head`` of them name its columns."""
 
-    rows: list[HtmlRow]
+    rows: Sequence[HtmlRow]
     head: int
 
 
