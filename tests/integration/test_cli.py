@@ -156,7 +156,7 @@ def test_a_pipe_is_published(shell: Shell) -> None:
 def test_one_bad_line_stops_the_whole_file(shell: Shell) -> None:
     """Its number counts blank lines too, as an editor does; nothing was published."""
     lines = "\n".join([line(1), "", line(2, scope="mail"), line(3)])
-    ended = shell.spawn("publish", "-", stdin=lines.encode())
+    ended = shell.run("publish", "-", stdin=lines.encode())
 
     assert (ended.code, ended.out, entries(shell)) == (5, "", 0)
     assert ended.err.splitlines() == [
@@ -409,7 +409,7 @@ def test_an_export_has_links_where_the_address_of_the_pages_is_known(
 
 def test_an_export_goes_into_a_pipe(shell: Shell, audit: list[Decision]) -> None:
     """With the format named, as a pipe has no name that says it."""
-    ended = shell.spawn("decisions", "export", "--format", "ndjson", "-o", "-", "--event", "e7")
+    ended = shell.run("decisions", "export", "--format", "ndjson", "-o", "-", "--event", "e7")
     refused = shell.run("decisions", "export", "-o", "-")
     nowhere = shell.run("decisions", "export", "-o", "no/such/folder.csv")
 
@@ -473,7 +473,7 @@ def test_the_memory_of_an_export_does_not_grow_with_it(shell: Shell, url: str) -
         (("--until", "2026-99-01"), "--until: expected a time"),
         (("--decision", "maybe"), "--decision"),
         (("--scope", "mail"), "--scope"),
-        (("--json", "id,colour"), "--json: expected 'all' or fields of assessed, author_id, "),
+        (("--json", "id,colour"), "--json: expected 'all' or fields of answer_text, answered, "),
         (("--reason", "FLAGGED_RULES"), "expected a reason code such as FLAGGED_RULE, got 'FLAGGED_RULES'"),
         (("--reason", "NOPE"), "expected a reason code such as NO_ANSWER, got 'NOPE'"),
         (("--version", "1"), "--version: expected the filter account as well"),
@@ -742,7 +742,7 @@ def test_migrating_twice_says_so(shell: Shell, stack: Stack) -> None:
     """From nothing to the newest, then from there to there."""
     create_database(stack.database_url, "hushgate_cli")
     url = {"DATABASE_URL": database_at(stack.database_url, "hushgate_cli")}
-    first, second = (shell.spawn("migrate", env=url) for _ in range(2))
+    first, second = (shell.run("migrate", env=url) for _ in range(2))
 
     assert (first.code, first.rows[0]["before"]) == (0, None)
     assert second.rows == [{"before": first.rows[0]["after"], "after": first.rows[0]["after"]}]
@@ -765,7 +765,7 @@ def test_modules_of_the_current_folder_are_not_taken_for_ours(shell: Shell, proc
 def test_a_fit_deployment_has_nothing_to_repair(shell: Shell, url: str) -> None:
     """Everything is looked at; a warning is no failure."""
     sign_fleet(shell.environment["REDIS_URL"])
-    ended = shell.spawn("doctor", env={"DATABASE_URL": url})
+    ended = shell.run("doctor", env={"DATABASE_URL": url})
     states = {row["check"]: row["state"] for row in ended.rows}
 
     assert ended.code == 0
