@@ -8,7 +8,8 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.browser.desk import Desk, sign_in
+from tests.support.browser.axe import THEMES, faults, show_theme
+from tests.support.browser.desk import PHONE, Desk, sign_in
 from tests.support.browser.world import SHOP
 
 JSON: Final = re.compile(r"[{\[]\s*(\"|[}\]])")
@@ -57,6 +58,26 @@ def test_the_search_leaves_the_settings_with_its_words(desk: Desk) -> None:
     page.get_by_label("Find a setting").fill("zebra")
 
     expect(page.get_by_text("No setting has these words.")).to_be_visible()
+
+
+@pytest.mark.parametrize("design", ["calibrated", "failsafe"])
+def test_all_settings_can_be_read(desk: Desk, design: str) -> None:
+    """With every option of a design: nothing serious for axe-core, and nothing beyond the edge of a phone."""
+    page = desk.stranger()
+    sign_in(page, desk.world.people["shop owner"])
+    page.goto(f"/accounts/{SHOP}/settings?level=all")
+    page.get_by_label("Confidence policy").select_option(design)
+    page.get_by_role("button", name="Show its options").click()
+    expect(page.get_by_label("What happens to a draft of low confidence.")).to_be_visible()
+    page.locator("details").evaluate_all("(found) => found.forEach((each) => { each.open = true })")
+    found = faults(page)
+    show_theme(page, "dark")
+    found += faults(page, *THEMES["dark"])
+    page.set_viewport_size(PHONE)
+    beside = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
+
+    assert found == []
+    assert beside <= 0
 
 
 def test_a_duration_has_the_unit_of_its_number(desk: Desk) -> None:
