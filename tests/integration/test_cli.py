@@ -483,7 +483,7 @@ def test_the_memory_of_an_export_does_not_grow_with_it(shell: Shell, fresh_url: 
         (("--until", "2026-99-01"), "--until: expected a time"),
         (("--decision", "maybe"), "--decision"),
         (("--scope", "mail"), "--scope"),
-        (("--json", "id,colour"), "--json: expected 'all' or fields of assessed, author_id, "),
+        (("--json", "id,colour"), "--json: expected 'all' or fields of answer_text, answered, "),
         (("--reason", "FLAGGED_RULES"), "expected a reason code such as FLAGGED_RULE, got 'FLAGGED_RULES'"),
         (("--reason", "NOPE"), "expected a reason code such as NO_ANSWER, got 'NOPE'"),
         (("--version", "1"), "--version: expected the filter account as well"),
