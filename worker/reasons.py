@@ -344,7 +344,9 @@ class Reason(StrEnum):
         ReasonSpec(
             family=ReasonFamily.NOT_TRUSTED,
             label="Draft had no answer",
-            when="the draft only said that it has no answer",
+            when="the draft only said that it has no answer, and `low_action` is `silence`, or the draft is"
+            " empty: no person is asked, and the conversation stays with the AI. With `low_action`"
+            " `escalate` such a draft ends as `LOW_CONFIDENCE_ESCALATED`",
             explanation="Nothing was sent: the draft only said that it does not know the answer.",
         ),
     )
@@ -364,7 +366,8 @@ class Reason(StrEnum):
         ReasonSpec(
             family=ReasonFamily.NOT_TRUSTED,
             label="Draft not trusted",
-            when="the draft cannot be trusted",
+            when="the draft cannot be trusted, and `low_action` is `silence`, or `fallback` without a text:"
+            " no person is asked, and the conversation stays with the AI",
         ),
     )
     LOW_CONFIDENCE_ESCALATED = (
@@ -373,7 +376,9 @@ class Reason(StrEnum):
             decision=DecisionKind.ESCALATE,
             family=ReasonFamily.ESCALATED,
             label="No trusted draft, handed to a person",
-            when="the draft cannot be trusted, and the policy asks for a person",
+            when="the draft cannot be trusted or only said that it has no answer, and `low_action` is"
+            " `escalate`, as the default policy has it: a person is asked, and the conversation belongs to"
+            " people",
         ),
     )
     PROMISED_ACTION = (

@@ -38,7 +38,7 @@ STILL_S: Final = 120.0
 EVENTS: Final = os.environ.get("HUSHGATE_STREAM", "hushgate:events")
 REPLIES: Final = f"{EVENTS.rpartition(':')[0] or EVENTS}:replies"
 NEXT: Final = """
-next:  make up                        the same servers, with their addresses for another shell
+next:  make up                        the same servers; prints what another shell needs for these:
        hushgate publish FILE --wait   your own events, one JSON object a line
        hushgate decisions list        the audit;  decisions show ID  one decision
        hushgate explain EVENT_ID      what happened to an event

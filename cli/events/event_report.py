@@ -108,6 +108,7 @@ class EventReport:
             "reply": {"state": reply_state(reply), **asdict(reply)} if reply else None,
             "answers": [asdict(answer) for answer in outcome.answers] if outcome else [],
             "retraction": asdict(retraction) if retraction else None,
+            "texts": asdict(outcome.texts) if outcome and outcome.texts else None,
             "conversation": asdict(outcome.conversation) if outcome and outcome.conversation else None,
             "exchange": {"state": exchange_state(outcome, exchange), **asdict(exchange)}
             if outcome and exchange

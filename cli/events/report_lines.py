@@ -14,8 +14,10 @@ from db.audit.event_records import (
     EventDecision,
     EventOutcome,
     EventReply,
+    EventTexts,
     StoredExchange,
 )
+from review.decision.reading import VERDICTS
 from tasks.entries.lookup import EntryState, FoundEntry
 from worker.model import Owner
 
@@ -37,6 +39,8 @@ def report_lines(report: EventReport) -> Iterator[tuple[str, str]]:
 
 
 def _outcome_lines(outcome: EventOutcome) -> Iterator[tuple[str, str]]:
+    if outcome.texts is not None:
+        yield from _text_lines(outcome.texts)
     if outcome.decision is not None:
         yield from _decision_lines(outcome.decision)
     elif outcome.decision_id is not None:
@@ -44,7 +48,7 @@ def _outcome_lines(outcome: EventOutcome) -> Iterator[tuple[str, str]]:
     if outcome.duplicates:
         yield "duplicates", f"{outcome.duplicates} further stream entries with the same event id"
     if outcome.reply is not None:
-        yield "reply", _reply_text(outcome.reply)
+        yield "delivery", _reply_text(outcome.reply)
     for answer in outcome.answers:
         yield "answer", _answer_text(answer)
     if outcome.retraction is not None:
@@ -70,6 +74,19 @@ def _decision_lines(decision: EventDecision) -> Iterator[tuple[str, str]]:
             f"{each.stage}: {each.failed} failed attempts, the last {each.last},"
             f" {each.duration_s:.0f} s in total",
         )
+
+
+def _text_lines(texts: EventTexts) -> Iterator[tuple[str, str]]:
+    yield "message", texts.message
+    if texts.reply is not None:
+        yield "reply", texts.reply
+    if texts.held is not None:
+        yield "not sent", texts.held
+    for each in texts.decided_by:
+        found = [VERDICTS.get(each.verdict, each.verdict), *each.disagreements]
+        found += [] if each.support is None else [f"support {each.support:.2f}"]
+        found += [f"quotes {title!r}" for title in each.passages]
+        yield "decided by", f"“{each.text}”: {', '.join(found)}"
 
 
 def _missing_text(outcome: EventOutcome) -> str:

@@ -21,9 +21,11 @@ from db.audit.event_records import (
     EventOutcome,
     EventOutcomes,
     EventReply,
+    EventTexts,
     FailedCalls,
     StoredExchange,
 )
+from db.audit.event_texts import HELD, JUDGED, SENT, texts_of
 from db.audit.search import TooSlow, statement_limit
 from db.connection import Connection
 from db.identifiers import uuid_time_bounds
@@ -181,7 +183,7 @@ async def _outcome(reader: _PartReader, event_id: str, key: Mapping[str, Any], n
     values = {"event_id": event_id, "user_id": key["user_id"], "id": key["decision_id"], "now": now}
     duplicates = await reader.row("duplicates", DUPLICATES, values)
     reply = await reader.row("reply", REPLY, values)
-    decision = month_dropped = retraction = exchange = owner = None
+    decision = month_dropped = retraction = exchange = owner = texts = None
     answers: list[dict[str, Any]] = []
     if key["decision_id"] is not None:
         decision, month_dropped = await _decision(reader, key["decision_id"])
@@ -191,6 +193,7 @@ async def _outcome(reader: _PartReader, event_id: str, key: Mapping[str, Any], n
         values["conversation_id"] = decision.conversation_id
         exchange = await reader.row("exchange", EXCHANGE, values)
         owner = await reader.row("conversation", OWNER, values)
+        texts = await _texts(reader, values)
     return EventOutcome(
         user_id=key["user_id"],
         entry_id=key["entry_id"],
@@ -203,7 +206,16 @@ async def _outcome(reader: _PartReader, event_id: str, key: Mapping[str, Any], n
         retraction=RetractionRecord(**retraction) if retraction else None,
         exchange=StoredExchange(**exchange) if exchange else None,
         conversation=EventConversation(**owner) if owner else None,
+        texts=texts,
     )
+
+
+async def _texts(reader: _PartReader, values: Mapping[str, Any]) -> EventTexts | None:
+    near = uuid_time_bounds(values["id"])
+    judged = await reader.row("texts", JUDGED, {**values, "since": near[0], "until": near[1]})
+    sent = await reader.row("reply", SENT, values)
+    held = await reader.row("held draft", HELD, values)
+    return texts_of(judged, sent=sent, held=held) if judged else None
 
 
 async def _decision(reader: _PartReader, decision_id: UUID) -> tuple[EventDecision | None, bool | None]:

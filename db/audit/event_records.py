@@ -117,6 +117,41 @@ class EventLetter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedSentence:
+    """A sentence of a draft and what was found about it.
+
+    Attributes:
+        verdict: of the judge, a word of ``worker.model.Verdict``.
+        support: 0..1; None for a sentence that states nothing.
+        disagreements: facts that the judge's quotes do not bear out, each with its kind.
+        passages: titles of the passages that the judge quotes.
+    """
+
+    text: str
+    verdict: str
+    support: float | None
+    disagreements: tuple[str, ...]
+    passages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventTexts:
+    """The texts of a decision that the login may read.
+
+    Attributes:
+        message: its first 500 characters.
+        reply: the text in the outbox.
+        held: the text that was not sent and waits for a person, while it is kept.
+        decided_by: the sentences that the passages do not bear out, or all that they support where each is.
+    """
+
+    message: str
+    reply: str | None
+    held: str | None
+    decided_by: tuple[JudgedSentence, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventOutcome:
     """What became of an event of one account.
 
@@ -128,6 +163,7 @@ class EventOutcome:
             when it was erased.
         duplicates: further entries with the same event id; None when they could not be counted.
         conversation: None when people never had it.
+        texts: None without a stored decision.
     """
 
     user_id: str
@@ -141,6 +177,7 @@ class EventOutcome:
     retraction: RetractionRecord | None
     exchange: StoredExchange | None
     conversation: EventConversation | None
+    texts: EventTexts | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ PLAIN_LOGGERS: Final = (
     "celery.worker.consumer.gossip",
     "celery.worker.consumer.mingle",
     "kombu.pidbox",
+    "uvicorn.error",
 )
 """Library loggers whose messages hold only hosts, schedules and connections: their strings are shown."""
 
@@ -76,7 +77,7 @@ def configure(level: str, secrets: Collection[str] = ()) -> None:
     root = logging.getLogger()
     root.handlers = [_handler(shared, secrets)]
     root.setLevel(level)
-    for noisy in ("httpx2", "httpcore2", "openai", "aiohttp", "psycopg.pool"):
+    for noisy in ("httpx2", "httpcore2", "aiohttp", "psycopg.pool"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     sys.excepthook = _uncaught
     threading.excepthook = _uncaught_in_thread

@@ -12,7 +12,7 @@ REVIEWER = "second reviewer"
 
 def test_a_draft_is_approved_with_two_keys(desk: Desk) -> None:
     """From the list of what waits; the page then shows the answer instead of the form."""
-    page, decision_id = desk.sit(REVIEWER), desk.world.endings["HELD_FOR_APPROVAL"]
+    page, decision_id = desk.resident(REVIEWER), desk.world.endings["HELD_FOR_APPROVAL"]
     page.goto("/escalations")
     wrong = faults(page)
     picture(page, "escalations")
@@ -38,7 +38,7 @@ def test_a_draft_is_approved_with_two_keys(desk: Desk) -> None:
 
 def test_keys_of_an_answer_are_letters_while_a_person_writes(desk: Desk) -> None:
     """`e` begins an answer; a rule's refusal leaves the text where it was."""
-    page = desk.sit(REVIEWER)
+    page = desk.resident(REVIEWER)
     page.goto(f"/decisions/{desk.world.endings['MODEL_ESCALATED']}")
     page.keyboard.press("e")
     page.keyboard.type("a kind answer: I will kill you")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -32,10 +33,26 @@ from tests.support.audited import blocked, ignored, record, replied, rows
 from tests.support.pools import in_pool
 from tests.support.relays import none_sent
 from tests.support.reviewing import add_person, stored
-from tests.support.samples import event
+from tests.support.samples import event, passage
 from tests.support.terminal import Shell
 from worker.errors import PayloadRejected
-from worker.model import Attempt, AttemptOutcome, Decision, DecisionKind, Stage, StageOutcome, StageRecord
+from worker.model import (
+    Action,
+    Assessment,
+    Attempt,
+    AttemptOutcome,
+    Decision,
+    DecisionKind,
+    HeldDraft,
+    HeldKind,
+    Quote,
+    ReadSentence,
+    Stage,
+    StageOutcome,
+    StageRecord,
+    Tier,
+    Verdict,
+)
 
 STREAM = "hushgate:events"
 AWAY = {"DATABASE_URL": "postgresql://u:hunter2@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1/0"}
@@ -463,6 +480,87 @@ def test_a_part_that_the_login_may_not_read_is_unknown(shell: Shell, database_ur
     assert (found["state"], found["reply"]["state"]) == ("decided", "waiting")
     assert {"decision", "duplicates"} <= set(found["unknown"])
     assert "permission denied" in found["unknown"]["decision"]
+
+
+DRAFT = "We open at nine. We open on Sunday too. [1]"
+
+
+def judged(**changes: Any) -> Decision:
+    """A decision on a draft of which the passages do not bear out the second sentence."""
+    sentences = (
+        ReadSentence(
+            start=0,
+            end=16,
+            verdict=Verdict.SUPPORTED,
+            support=0.9,
+            quotes=(Quote(passage=1, start=None, end=None),),
+        ),
+        ReadSentence(start=17, end=43, verdict=Verdict.NOT_MENTIONED, support=0.0),
+    )
+    look = Assessment(
+        policy="calibrated@3", confidence=0.0, tier=Tier.LOW, action=Action.ESCALATE, sentences=sentences
+    )
+    until = datetime.now(UTC) + timedelta(days=1)
+    known = {
+        "text": "When are you open?",
+        "held_until": until,
+        "assessment": look,
+        "passages": (passage(1, title="Hours"),),
+    }
+    return ignored(**known | changes)
+
+
+def test_the_message_the_held_draft_and_the_sentences_that_decided_are_shown(
+    shell: Shell, database_url: str
+) -> None:
+    """Of a draft that was not sent those that the passages do not bear out."""
+    held = HeldDraft(kind=HeldKind.DRAFT, text=DRAFT[:43], draft=DRAFT)
+    decided = judged(held=(held,))
+    record(database_url, decided)
+    found = explained(shell, decided.event.event_id)["texts"]
+    shown = shell.on_terminal("explain", decided.event.event_id, columns=200).out
+
+    assert (found["message"], found["reply"], found["held"]) == ("When are you open?", None, DRAFT[:43])
+    assert [(each["text"], each["verdict"]) for each in found["decided_by"]] == [
+        ("We open on Sunday too.", "not_mentioned")
+    ]
+    assert "“We open on Sunday too.”: the passages do not say it, support 0.00" in shown
+
+
+def test_of_a_reply_the_supported_sentences_decided(shell: Shell, database_url: str) -> None:
+    """With the title of the passage that the judge quotes."""
+    sentence = ReadSentence(
+        start=0,
+        end=16,
+        verdict=Verdict.SUPPORTED,
+        support=0.9,
+        quotes=(Quote(passage=1, start=None, end=None),),
+    )
+    made = judged()
+    assert made.assessment is not None
+    look = replace(made.assessment, sentences=(sentence,))
+    decided = replied(
+        text="When?", reply=DRAFT[:16], draft=DRAFT[:16], assessment=look, passages=made.passages
+    )
+    record(database_url, decided)
+    found = explained(shell, decided.event.event_id)["texts"]
+
+    assert (found["reply"], found["held"]) == (DRAFT[:16], None)
+    assert [(each["text"], each["passages"]) for each in found["decided_by"]] == [(DRAFT[:16], ["Hours"])]
+
+
+def test_a_draft_that_the_login_may_not_read_is_unknown(shell: Shell, database_url: str) -> None:
+    """The other texts are shown."""
+    decided = judged(held=(HeldDraft(kind=HeldKind.DRAFT, text=DRAFT),))
+    record(database_url, decided)
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("CREATE ROLE reads_decisions LOGIN")
+        owner.execute("GRANT SELECT ON ai_decisions, event_keys, outbox TO reads_decisions")
+    url = logins.url_of(database_url, "reads_decisions", "")
+    found = explained(shell, decided.event.event_id, DATABASE_URL=url)
+
+    assert (found["texts"]["message"], found["texts"]["held"]) == ("When are you open?", None)
+    assert "permission denied" in found["unknown"]["held draft"]
 
 
 def test_a_terminal_shows_sentences(shell: Shell, database_url: str, redis_url: str) -> None:

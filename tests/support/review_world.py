@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import count
+from itertools import count, cycle
 from typing import Any, Final, Self, TypeAlias
 from uuid import UUID
 
@@ -545,7 +545,14 @@ def version(world: World, _: UUID) -> int:
         escalation_actions=Jsonb({world.text("action key"): "silence"}),
         escalation_queues=Jsonb({world.text("queue key"): world.text("queue")}),
         time_zone=world.text("time zone"),
-        business_hours=Jsonb({world.text("weekday"): world.text("hours")}),
+        business_hours=Jsonb({"mon": world.text("hours")}),
+        moderation_thresholds=Jsonb({world.text("own category"): 0.5}),
+        assessment_policy=Jsonb(
+            {
+                "fallbacks": {world.text("policy language"): world.text("policy fallback")},
+                "retry_with": {"below": 0.1, "prompt": world.text("second prompt")},
+            }
+        ),
         holidays=[world.text("holiday")],
         appeals_enabled=True,
         statements_enabled=True,
@@ -849,10 +856,20 @@ def backtest(world: World, _: UUID) -> UUID:
     return made
 
 
+def shadow(world: World, _: UUID) -> UUID:
+    """A shadow that was switched off."""
+    world.shadowed()
+    query = "SELECT id FROM trials WHERE user_id = %s AND kind = 'shadow' ORDER BY id DESC LIMIT 1"
+    made: UUID = world.one(query, world.account)
+    return made
+
+
+TRIALS: Final = cycle((backtest, rollout, shadow))
+
+
 def trial(world: World, person_id: UUID) -> UUID:
-    """A backtest, where a page has examples, else a rollout; both are in the list of the account."""
-    rollout(world, person_id)
-    return backtest(world, person_id)
+    """A trial of each kind in turn."""
+    return next(TRIALS)(world, person_id)
 
 
 def golden_set(world: World, _: UUID) -> UUID:
@@ -985,6 +1002,7 @@ SAMPLES: Final = OF_ACCOUNT | OWN | SHARED
 QUERIES: Final = {
     "compare": "?from=1&to=1",
     "go": "?q=hostile",
+    "settings": "?level=all",
     "statements": "?since=2026-01-01&until=2026-01-31",
     "statements_file": "?since=2026-01-01&until=2026-01-31&format=csv",
 }

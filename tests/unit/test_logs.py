@@ -43,6 +43,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
         ("asyncio", f"Task exception was never retrieved\nfuture: <Task {SAID}>", (), "never retrieved"),
         ("asyncio", f"Exception in callback f('{SAID}')", (), "Exception in callback f"),
         ("celery.gossip", ValueError(SAID), (), "ValueError"),
+        ("uvicorn.error", "Uvicorn running on %s://%s:%d", ("http", "::1", 80), "running on http://::1:80"),
     ],
 )
 def test_library_message_keeps_its_template_and_loses_its_payload(
