@@ -15,6 +15,7 @@ from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
+from review.typed.problems import button_problem
 
 DONE: Final = {
     "placed": mark("The hold is in force. Decisions that it covers now: %(decisions)s."),
@@ -45,7 +46,7 @@ async def change_holds(visit: Visit) -> Response:
             return visit.redirect("erasure", account=found.user_id, erasure_id=found.id)
     except Unusable as problem:
         return await _show(visit, typed=typed, problem=f"{problem}.", status=422)
-    raise Refused(400, "Which form?", "form: expected hold or erasure.")
+    raise Refused(400, "Which form?", button_problem())
 
 
 async def release_hold(visit: Visit) -> Response:

@@ -9,25 +9,24 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from review.accounts.moderator_fields import part_texts
-from review.accounts.recommended import recommended_limit
+from review.accounts.policy_fields import PolicyOption, options_of
 from review.accounts.rule_texts import LISTS
 from review.content_covers import category_wording
 from review.languages import gettext as _
-from review.languages import mark
 from review.languages.numbers import localized
 from review.typed.durations import duration_in_unit
-from review.words.decisions import percent
 from worker.account_settings import SETTINGS, kind_of
+from worker.assessment.policies.designs import default_name
 from worker.model import Account, ModeratorChoice
 from worker.moderator_settings import MODERATOR_PARTS
 from worker.setting import Risk, SettingKind
 
 SHOWN_RULES: Final = 300
+POLICY: Final = "assessment_policy"
 TITLES: Final[Mapping[str, str]] = {
     name: each.short_title for name, each in SETTINGS.items() if name not in LISTS
 }
 """Without the unit, which is shown with the value."""
-LIMIT: Final = mark("Never send an answer when the AI is sure by less than")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +85,8 @@ def difference(before: Account, after: Account) -> AccountDifference:
     values = {name: (getattr(before, name), getattr(after, name)) for name in SETTINGS}
     changed = {name: pair for name, pair in values.items() if pair[0] != pair[1]}
     rules = [_rule_change(title, *changed[name]) for name, title in LISTS.items() if name in changed]
-    limits = recommended_limit(before), recommended_limit(after)
     settings = [
-        change
-        for name in TITLES
-        if name in changed
-        for change in _setting_changes(name, *changed[name], limits=limits)
+        change for name in TITLES if name in changed for change in _setting_changes(name, *changed[name])
     ]
     return AccountDifference(rules=tuple(rules), settings=tuple(settings))
 
@@ -123,9 +118,7 @@ def _rule_change(title: str, before: tuple[str, ...], after: tuple[str, ...]) ->
     )
 
 
-def _setting_changes(
-    name: str, before: Any, after: Any, *, limits: tuple[float | None, float | None]
-) -> list[SettingChange]:
+def _setting_changes(name: str, before: Any, after: Any) -> list[SettingChange]:
     title, kind = TITLES[name], kind_of(name)
     if kind is SettingKind.RECORDS:
         before, after = _moderators(before), _moderators(after)
@@ -133,7 +126,8 @@ def _setting_changes(
         return [SettingChange(title=title, before="", after="", lines=_lines(before, after))]
     if isinstance(before, Mapping):
         keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
-        return [_entry_change(name, key, before.get(key), after.get(key), limits) for key in keys]
+        options = {each.path: each for each in options_of(default_name(after))} if name == POLICY else {}
+        return [_entry_change(name, key, before.get(key), after.get(key), options.get(key)) for key in keys]
     return [SettingChange(title=title, before=setting_words(name, before), after=setting_words(name, after))]
 
 
@@ -151,21 +145,18 @@ def setting_words(name: str, value: Any) -> str:
     return _words(value)
 
 
-def _entry_change(
-    name: str, key: str, before: Any, after: Any, limits: tuple[float | None, float | None]
-) -> SettingChange:
-    """One entry of a mapping; limits that owners set are named and shown as on their page."""
-    if (name, key) == ("assessment_policy", "send_at"):
-        shown = tuple(map(_limit, (before, after), limits))
-        return SettingChange(title=LIMIT, before=shown[0], after=shown[1])
-    words = _percent if name == "moderation_thresholds" else _words
-    return SettingChange(title=TITLES[name], key=key, before=words(before), after=words(after))
-
-
-def _limit(share: float | None, recommended: float | None) -> str:
-    if share is not None or recommended is None:
-        return _percent(share)
-    return _("recommended: %(limit)s") % {"limit": percent(recommended)}
+def _entry_change(name: str, key: str, before: Any, after: Any, option: PolicyOption | None) -> SettingChange:
+    """One entry of a mapping; an option of a policy is named by its help, and has its default while empty."""
+    is_share = name == "moderation_thresholds" or (option is not None and option.shape == "share")
+    words = _percent if is_share else _words
+    if option is None:
+        return SettingChange(title=TITLES[name], key=key, before=words(before), after=words(after))
+    default = f"{option.default} %" if is_share else option.default
+    shown = (
+        _("default: %(value)s") % {"value": default} if each is None and option.default else words(each)
+        for each in (before, after)
+    )
+    return SettingChange(title=option.help, before=next(shown), after=next(shown))
 
 
 def _percent(share: float | None) -> str:

@@ -41,7 +41,7 @@ async def add_account(visit: Visit) -> Response:
     """Give an account its first version: all switches off."""
     user_id = visit.field("user_id").strip()
     if not is_account_name(user_id):
-        text = _("Account: expected 1 to %(most)s printable characters, not * or dots, got %(got)s.")
+        text = _("Write 1 to %(most)s characters, not * or dots alone, instead of %(got)s.")
         raise Refused(400, "Not an account", text % {"most": ID_CHARS, "got": repr(user_id[:40])})
     if not visit.may(Right.ADMIN, user_id):
         text = _("You are not an administrator of %(account)s, so you cannot set it up.")

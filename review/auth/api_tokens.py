@@ -19,7 +19,7 @@ from review.auth.credentials import NAME_CHARS
 from review.auth.session_start import require_session
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
-from review.languages import gettext as _
+from review.typed.problems import button_problem, choice_problem, length_problem, range_problem
 
 PREFIX: Final = "hg_"
 """Secret scanners recognise a leaked token by it."""
@@ -55,12 +55,9 @@ async def add_token(visit: Visit) -> Response:
     name, days = visit.field("name").strip(), whole_number(visit.field("days"))
     scopes = _scopes(visit)
     if not name or len(name) > NAME_CHARS or not name.isprintable():
-        expected = _("Expected 1 to %(most)s printable characters, got %(got)s.")
-        raise Refused(400, "Name", expected % {"most": NAME_CHARS, "got": len(name)})
+        raise Refused(400, "Name", length_problem(NAME_CHARS))
     if not days or days > MOST_DAYS:
-        given = visit.field("days")[:40]
-        expected = _("Expected a number from 1 to %(most)s, got “%(got)s”.")
-        raise Refused(400, "Days", expected % {"most": MOST_DAYS, "got": given})
+        raise Refused(400, "Days", range_problem("1", str(MOST_DAYS)))
     token = PREFIX + secrets.token_urlsafe(32)
     async with visit.store.writing() as connection:
         await require_session(visit, connection)
@@ -84,9 +81,7 @@ def _scopes(visit: Visit) -> frozenset[TokenScope]:
     """The chosen scopes; reading when the form has none."""
     chosen = [str(each) for each in visit.form.getlist("scope")]
     if unknown := [each for each in chosen if each not in set(TokenScope)]:
-        expected = _("Expected some of %(scopes)s, got “%(got)s”.")
-        text = expected % {"scopes": ", ".join(TokenScope), "got": unknown[0][:40]}
-        raise Refused(400, "Scopes", text)
+        raise Refused(400, "Scopes", choice_problem(TokenScope, unknown[0]))
     return frozenset(map(TokenScope, chosen)) or frozenset({TokenScope.READ})
 
 
@@ -95,7 +90,7 @@ async def revoke_token(visit: Visit) -> Response:
     try:
         token_id = UUID(visit.field("token_id"))
     except ValueError:
-        raise Refused(400, "API token", "Expected one of the listed API tokens.") from None
+        raise Refused(400, "API token", button_problem()) from None
     async with visit.store.writing() as connection:
         done = await api_tokens.revoke_token(connection, visit.person.person_id, token_id, now=visit.now)
         detail = {"changed": "revoked", "token_id": str(token_id)}

@@ -14,6 +14,7 @@ from review.auth.factor_seal import opened, sealed
 from review.auth.sign_in_code import CODE_CHARS, check_code
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
+from review.typed.problems import button_problem
 
 PAGES_WITHOUT_FACTOR: Final = frozenset(
     {"second_factor", "second_factor_post", "profile", "password", "password_post", "sign_out"}
@@ -37,7 +38,7 @@ async def change_second_factor(visit: Visit) -> Response:
         return await _confirm(visit)
     if what == "remove":
         return await _remove(visit)
-    raise Refused(400, "What to do", "Expected one of begin, confirm, remove.")
+    raise Refused(400, "What to do", button_problem())
 
 
 async def _begin(visit: Visit) -> Response:

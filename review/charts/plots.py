@@ -226,13 +226,3 @@ def _side(at: int, data: PlotData) -> str:
 def _up(value: float, marks: Sequence[float]) -> float:
     """The position of a value, in percent from the top."""
     return HEAD + (100 - FOOT - HEAD) * (1 - value / marks[-1])
-
-
-def spark(values: Sequence[float]) -> Markup:
-    """Bars of one series for a table cell, scaled to its highest value; the next cell has them as text."""
-    top = max(values, default=0)
-    heights = [(place, max(4.0, 100 * value / top)) for place, value in enumerate(values) if value > 0]
-    bars = "".join(f"M{10 * place + 1} 100v{-height:.1f}h8v{height:.1f}z" for place, height in heights)
-    path = tag("path", d=bars, class_="c1")
-    box = f"0 0 {10 * max(1, len(values))} 100"
-    return decoration(path, viewBox=box, preserveAspectRatio="none", class_="spark")

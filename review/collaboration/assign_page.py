@@ -18,6 +18,7 @@ from review.decision.collaboration_panel import REVIEWERS
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.queues.review_pages import redirect_to_decision
+from review.typed.problems import button_problem
 
 
 async def assign(visit: Visit) -> Response:
@@ -39,7 +40,7 @@ async def undo(visit: Visit) -> Response:
     try:
         change = UUID(visit.field("change"))
     except ValueError:
-        raise Refused(400, _("Which change?"), _("change: expected the one that the page shows.")) from None
+        raise Refused(400, _("Which change?"), button_problem()) from None
     async with _changing(visit, made) as connection:
         await assignments.undo_assignment(connection, made, change, visit.now)
         await _log(visit, connection, made, {"undone": True})

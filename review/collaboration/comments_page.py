@@ -19,6 +19,7 @@ from review.decision.collaboration_panel import READERS
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.queues.review_pages import redirect_to_decision
+from review.typed.problems import length_problem
 
 NO_COMMENT: Final = Refused(
     404, "No such comment", "It is not yours, was withdrawn, or belongs to another decision."
@@ -33,8 +34,7 @@ async def add_comment(visit: Visit) -> Response:
         await refuse_held(visit, connection, made.decision_id)
         text = await _with_notified(visit, connection, made, text)
         if not 0 < len(text) <= COMMENT_CHARS:
-            expected = _("comment: expected 1 to %(most)s characters, got %(got)s")
-            raise Refused(422, _("Not stored"), expected % {"most": COMMENT_CHARS, "got": len(text)})
+            raise Refused(422, _("Not stored"), length_problem(COMMENT_CHARS))
         named = await colleagues.colleagues_named(connection, made.user_id, READERS, mentioned_logins(text))
         new = NewComment(
             decision_id=made.decision_id,

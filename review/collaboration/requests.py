@@ -40,6 +40,6 @@ async def colleague_named(
     """The person of a login with one of the roles; refused (422) alike for unknown people and strangers."""
     found = await colleagues.colleagues_named(connection, user_id, roles, (login.strip().lower(),))
     if not found:
-        text = _("Expected the login of a person who has the right on this account, as the list suggests.")
+        text = _("Write the login of a person who has the right on this account, as the list suggests.")
         raise Refused(422, _("Unknown person"), text)
     return found[0]

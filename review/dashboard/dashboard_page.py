@@ -22,17 +22,15 @@ from db.people.records import EVERY_ACCOUNT
 from review.access import Right
 from review.dashboard import figure_counter, rates
 from review.dashboard.contributions import change_view, largest_change
-from review.dashboard.dashboard_view import build_view
+from review.dashboard.dashboard_view import DashboardView, build_view, compare_figures
 from review.dashboard.drawings import DashboardPlots
 from review.dashboard.lead_figures import load_lead_figures, load_parts
-from review.dashboard.lead_view import LoadedDashboard, assemble
 from review.figures import ranges
 from review.figures.ranges import BadRange, Range
 from review.figures.reused import Counted
 from review.http.visit import Visit
 from review.languages import gettext as _
 from review.languages.reader import reader
-from review.queues.queue_loads import load_open_queues
 from worker.model import Scope
 
 SPENDERS: Final = 10
@@ -70,14 +68,12 @@ async def show_dashboard(visit: Visit) -> Response:
         query = parse_page_query(visit, {})
     chosen, figures = query.chosen, query.figures
     counted = await load_dashboard(visit, query)
-    loaded = counted.value
-    suggestions = loaded.accounts
+    shown = counted.value
+    suggestions = shown.accounts
     if figures.account is not None:
         suggestions = await visit.store.read_lists(
             lambda connection: dashboard.busiest_accounts(connection, figure_filter(visit, chosen))
         )
-    async with visit.store.reading() as connection:
-        queues = await load_open_queues(visit, connection)
     text = urlencode(query.parameters)
     if not visit.partial or visit.site.followed.due(visit.person.person_id, f"dashboard {text}", visit.now):
         await visit.log(LoggedAction.FIGURES, user_id=figures.account, detail=range_log_detail(chosen))
@@ -89,11 +85,8 @@ async def show_dashboard(visit: Visit) -> Response:
         filters={"account": "", "scope": ""} | query.filters,
         titles=ranges.TITLES,
         scopes=tuple(Scope),
-        shown=loaded,
-        view=loaded.view,
+        shown=shown,
         counted_at=counted.at if counted.at != visit.now else None,
-        found=loaded.found,
-        queues=queues,
         suggestions=suggestions,
         page_query=text,
         may_set=visit.may(Right.LEAD, figures.account or EVERY_ACCOUNT),
@@ -106,7 +99,7 @@ async def show_dashboard(visit: Visit) -> Response:
     )
 
 
-async def load_dashboard(visit: Visit, query: DashboardQuery) -> Counted[LoadedDashboard]:
+async def load_dashboard(visit: Visit, query: DashboardQuery) -> Counted[DashboardView]:
     """Everything that the page shows and its files contain."""
     figures, person = query.figures, reader.get()
     key = ("dashboard", *sorted(query.parameters.items()), figures.since, tuple(figures.users),
@@ -114,31 +107,28 @@ async def load_dashboard(visit: Visit, query: DashboardQuery) -> Counted[LoadedD
     return await visit.site.reused_figures.get(key, visit.now, lambda: _load(visit, query))
 
 
-async def _load(visit: Visit, query: DashboardQuery) -> LoadedDashboard:
+async def _load(visit: Visit, query: DashboardQuery) -> DashboardView:
     chosen, figures = query.chosen, query.figures
     found = await load_figures(visit, figures)
     lead = await load_lead_figures(visit, figures)
     rejections, answers = await load_outcomes(visit, figures)
-    view = build_view(DashboardPlots(found, chosen, query.filters, lead.events))
-    accounts = await visit.store.read_lists(
-        lambda connection: dashboard.busiest_accounts(connection, figures)
-    )
+    compared = compare_figures(found)
     change = None
-    if view.figures.before is not None:
-        measure = query.measure or largest_change(view.figures)
+    if compared.before is not None:
+        measure = query.measure or largest_change(compared)
         parts = await load_parts(visit, figures, measure)
-        change = change_view(parts, view.figures, measure, chosen, query.filters)
-    spenders = await load_spenders(visit.store.pool, _spending(figures), visit.now.date(), limit=SPENDERS)
-    return assemble(
-        view=view,
-        found=found,
-        lead=lead,
+        change = change_view(parts, compared, measure, chosen, query.filters)
+    return build_view(
+        DashboardPlots(found, chosen, query.filters, lead.events),
+        compared,
+        lead,
         change=change,
-        accounts=accounts,
+        accounts=await visit.store.read_lists(
+            lambda connection: dashboard.busiest_accounts(connection, figures)
+        ),
         rejections=rejections,
         answers=answers,
-        spenders=spenders,
-        plots=DashboardPlots(found, chosen, query.filters, lead.events),
+        spenders=await load_spenders(visit.store.pool, _spending(figures), visit.now.date(), limit=SPENDERS),
         now=visit.now,
     )
 

@@ -1,35 +1,49 @@
-"""The dashboard as values for its template."""
+"""The dashboard as values for its template and its files."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from datetime import datetime, timedelta
 
-from markupsafe import Markup
-
+from db.costs.report import CostSum, Spender
+from db.figures.answers import OutcomeCount
 from db.figures.dashboard import DashboardFigures
+from db.figures.goals import FigureGoal, GoalMeasure
 from db.figures.histograms import SpreadKind
-from review.charts.plots import spark
-from review.charts.scales import duration
+from db.figures.people_figures import WaitingEscalations
+from db.figures.reach import FigureRow
+from db.figures.rejections import RejectionCount
 from review.dashboard import tiles
-from review.dashboard.drawings import Cell, DashboardPlots, PlotTable, count_by
+from review.dashboard.contributions import ChangeView
+from review.dashboard.drawings import DashboardPlots, PlotTable
+from review.dashboard.events import NumberedEvent
+from review.dashboard.rates import Rate, draw_rates, rate_counts
 from review.dashboard.tiles import Compared, FigureChange, Tile, relative_change
+from review.dashboard.today import Concern, concerns
 from review.figures.ranges import range_link
 from review.figures.summary import summarise, time_percentiles
 from review.languages import gettext as _
-from review.languages import mark
-from review.words.decisions import DECISION_LABELS
-from worker.reasons import FAILURE_FAMILIES, Reason, ReasonFamily
 
-KINDS: Final = dict.fromkeys(FAILURE_FAMILIES, "failure") | {
-    ReasonFamily.BLOCKED: "block",
-    ReasonFamily.SETTINGS: "switch",
-}
 
-AXES: Final = {
-    SpreadKind.TOTAL: mark("Percentiles from arrival to the decision, on a logarithmic axis"),
-    SpreadKind.WAITING: mark("Percentiles from arrival to the first stage, on a logarithmic axis"),
-}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeadFigures:
+    """What people did, what is wanted, and what happened.
+
+    Attributes:
+        overturned: time step, overturned decisions, agreed or overturned decisions.
+        answered: step, hits, total.
+        within: when an answer to an escalation is late.
+        costs: by day, model and purpose, of the range and of the range before; None where a scope is chosen.
+    """
+
+    goals: Mapping[GoalMeasure, FigureGoal]
+    overturned: tuple[FigureRow, ...]
+    answered: tuple[FigureRow, ...]
+    within: timedelta
+    waiting: WaitingEscalations
+    events: tuple[NumberedEvent, ...]
+    costs: tuple[CostSum, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,57 +51,95 @@ class ReasonLine:
     """One reason in the table of reasons."""
 
     reason: str
-    kind: str
     events: int
     share: float
     change: FigureChange | None
-    spark: Markup
     href: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardView:
-    """Everything on the page except its form."""
+    """Everything on the page except its form and the change, which has a measure of its own."""
 
+    figures: Compared
+    found: DashboardFigures
+    lead: LeadFigures
     decided: tuple[Tile, ...]
     ran: tuple[Tile, ...]
+    cost: Tile | None
+    rates: tuple[Rate, ...]
     plots: tuple[PlotTable, ...]
+    concerns: tuple[Concern, ...]
     reasons: tuple[ReasonLine, ...]
-    times: tuple[tuple[Cell, ...], ...]
-    empty: bool
-    figures: Compared
+    change: ChangeView | None
+    accounts: tuple[FigureRow, ...]
+    rejections: tuple[RejectionCount, ...]
+    answers: tuple[OutcomeCount, ...]
+    spenders: tuple[Spender, ...]
 
     @property
-    def compared(self) -> bool:
-        """Whether there is a range before."""
-        return self.figures.before is not None
+    def drawn(self) -> tuple[PlotTable, ...]:
+        """Every plot of the page."""
+        return (*(each.drawn for each in self.rates), *self.plots)
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """Every tile but the rates."""
+        return (*self.decided, *self.ran, *((self.cost,) if self.cost else ()))
 
 
-def build_view(plots: DashboardPlots) -> DashboardView:
-    """The values of the page."""
-    found = plots.found
-    compared = compare_figures(found)
+def build_view(
+    plots: DashboardPlots,
+    compared: Compared,
+    lead: LeadFigures,
+    *,
+    change: ChangeView | None,
+    accounts: tuple[FigureRow, ...],
+    rejections: tuple[RejectionCount, ...],
+    answers: tuple[OutcomeCount, ...],
+    spenders: Sequence[Spender],
+    now: datetime,
+) -> DashboardView:
+    """Draw the figures, and find what is wrong."""
+    found, chosen, costs = plots.found, plots.chosen, lead.costs
     total, waiting = (
         (time_percentiles(found.spreads, kind), time_percentiles(found.before_spreads, kind))
         for kind in (SpreadKind.TOTAL, SpreadKind.WAITING)
     )
+    rates = draw_rates(plots, rate_counts(found.counts, lead.overturned, lead.answered), lead.goals)
     return DashboardView(
+        figures=compared,
+        found=found,
+        lead=lead,
         decided=tiles.decision_tiles(compared),
         ran=tiles.run_tiles(compared, total, waiting),
+        cost=tiles.cost_tile(costs, chosen) if costs else None,
+        rates=rates,
         plots=(
             plots.decisions(),
-            plots.blocks(),
-            plots.failures(),
-            plots.time_percentiles(SpreadKind.TOTAL, _("Time to a decision"), _(AXES[SpreadKind.TOTAL])),
+            plots.time_percentiles(SpreadKind.TOTAL, _("Time to a decision")),
+            plots.time_percentiles(SpreadKind.WAITING, _("Waiting before work")),
             plots.confidence(),
             plots.mean_confidence(),
             *((plots.mean_confidence_by_label(),) if found.labels else ()),
-            plots.time_percentiles(SpreadKind.WAITING, _("Waiting before work"), _(AXES[SpreadKind.WAITING])),
+            *((plots.costs(costs),) if costs else ()),
+        ),
+        concerns=concerns(
+            rates,
+            compared,
+            lead.waiting,
+            spenders,
+            within=lead.within,
+            now=now,
+            chosen=chosen,
+            filters=plots.filters,
         ),
         reasons=_reasons(plots, compared),
-        times=_times(found),
-        empty=not compared.now.decisions,
-        figures=compared,
+        change=change,
+        accounts=accounts,
+        rejections=rejections,
+        answers=answers,
+        spenders=tuple(spenders),
     )
 
 
@@ -106,35 +158,15 @@ def compare_figures(found: DashboardFigures) -> Compared:
 
 def _reasons(plots: DashboardPlots, compared: Compared) -> tuple[ReasonLine, ...]:
     """Every reason that occurred, now or before, most frequent first."""
-    counts = count_by(plots.found.counts, lambda row: row["reason_code"])
     before = compared.before.by_reason if compared.before else {}
     now, whole = compared.now.by_reason, compared.whole.by_reason
     return tuple(
         ReasonLine(
             reason=reason,
-            kind=_kind(reason),
             events=now.get(reason, 0),
             share=now.get(reason, 0) / max(1, compared.now.decisions),
             change=relative_change(whole.get(reason, 0), before.get(reason, 0)) if compared.before else None,
-            spark=spark([counts[start, reason] for start in plots.starts]),
             href=range_link(plots.chosen, **plots.filters, reason=reason),
         )
         for reason in [*now, *(each for each in before if each not in now)]
     )
-
-
-def _times(found: DashboardFigures) -> tuple[tuple[Cell, ...], ...]:
-    """Percentiles of the time to a decision and of waiting, by decision and for all."""
-    rows = []
-    for decision, title in ((None, mark("All")), *DECISION_LABELS.items()):
-        each_kind = (
-            time_percentiles(found.spreads, kind, decision) for kind in (SpreadKind.TOTAL, SpreadKind.WAITING)
-        )
-        values = [value for each in each_kind for value in each.values()]
-        rows.append((Cell(text=_(title)), *(Cell(text="–" if ms is None else duration(ms)) for ms in values)))
-    return tuple(rows)
-
-
-def _kind(reason: str) -> str:
-    """The kind of ending of a reason; empty for a code of another release."""
-    return KINDS.get(Reason(reason).spec.family, "") if reason in Reason.__members__ else ""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import Any, Final, TypeAlias, TypeVar
+from datetime import date, datetime, timedelta
+from functools import partial
+from typing import Any, Final, TypeAlias
 
+from db.costs.report import CostSum
 from db.figures.dashboard import DashboardFigures
 from db.figures.histograms import CONFIDENCE_BINS, SpreadKind, middle_ms
 from review.charts import plots
@@ -19,16 +21,17 @@ from review.figures.summary import PERCENTILES, mean_confidences
 from review.languages import gettext as _
 from review.languages import mark, ngettext
 from review.languages.numbers import localized
-from review.words.decisions import DECISION_LABELS, reason_label
-from worker.reasons import BLOCKED, FAILED, FAILURE_FAMILIES, Reason, ReasonFamily, reasons_of
+from review.words.decisions import DECISION_LABELS, usd
 
 PlotRow: TypeAlias = Mapping[str, Any]
-Key = TypeVar("Key")
-FAILURES: Final = {
-    ReasonFamily.MODERATION_FAILED: mark("Moderation"),
-    ReasonFamily.MODEL_FAILED: mark("Model"),
-    ReasonFamily.TOO_LATE: mark("Too late"),
+AXES: Final = {
+    SpreadKind.TOTAL: mark("Percentiles from arrival to the decision, on a logarithmic axis"),
+    SpreadKind.WAITING: mark("Percentiles from arrival to the first stage, on a logarithmic axis"),
 }
+MOST_MODELS: Final = 5
+"""Models with a colour of their own in the costs; the others are one sum."""
+NONE: Final = "\N{EN DASH}"
+"""The text of a figure that was not measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +83,40 @@ class PlotTable:
         return value is not None if self.is_line else bool(value)
 
 
+def charted(
+    data: PlotData,
+    columns: Mapping[str, Sequence[float | None]],
+    draw: Callable[[PlotData], Plot],
+    *,
+    head: str,
+    write: Callable[[float], str],
+    link: Callable[[int, str], str] | None = None,
+    is_line: bool = False,
+) -> PlotTable:
+    """A plot with one series for each column, and the same figures as a table.
+
+    ``write`` makes the text of a figure, ``link`` the address of the decisions that it counts, from the place
+    of its step and the name of its column.
+    """
+    series = tuple(Series(name=name, values=tuple(values)) for name, values in columns.items())
+
+    def cell(place: int, each: Series) -> Cell:
+        value = each.values[place]
+        if value is None:
+            return Cell(text=NONE)
+        return Cell(text=write(value), value=value, href=link(place, each.name) if link else None)
+
+    rows = tuple(
+        (Cell(text=step), *(cell(place, each) for each in series)) for place, step in enumerate(data.steps)
+    )
+    return PlotTable(
+        plot=draw(replace(data, series=series)),
+        heads=(head, *columns),
+        rows=rows,
+        is_line=is_line,
+    )
+
+
 class DashboardPlots:
     """Draws the figures of one range.
 
@@ -98,7 +135,6 @@ class DashboardPlots:
         self.chosen = chosen
         self.filters = dict(filters)
         self.starts = chosen.steps
-        self.happenings = happenings
         self.events = place_events(happenings, self.starts, chosen.step)
 
     def decisions(self) -> PlotTable:
@@ -106,98 +142,48 @@ class DashboardPlots:
         counts = count_by(self.found.counts, lambda row: row["decision"])
         text = _("Decisions in this range, stacked by decision: %(num)s")
         data = self.step_data("decisions", _("Decisions"), text % {"num": counts.total()})
-        return self._bars_per_step(data, counts, _decision_titles(), lambda name: {"decision": name})
 
-    def failures(self) -> PlotTable:
-        """Bars of silent failures by family."""
-        rows = [row for row in self.found.counts if row["reason_code"] in FAILED]
-        counts = count_by(rows, lambda row: Reason(row["reason_code"]).spec.family)
-        text = _("Decisions without a reply because of a failure: %(num)s") % {"num": counts.total()}
-        reasons = {family: ",".join(reasons_of(family)) for family in FAILURE_FAMILIES}
-        titles: dict[str, str] = {family: _(FAILURES[family]) for family in FAILURE_FAMILIES}
-        data = self.step_data("failures", _("Silent failures"), text)
-        return self._bars_per_step(data, counts, titles, lambda name: {"reason": reasons[ReasonFamily(name)]})
+        def link(place: int, title: str) -> str:
+            since = self.starts[place]
+            until = min(since + self.chosen.step, self.chosen.until)
+            return decisions_link(since, until, **self.filters, decision=titles[title])
 
-    def blocks(self) -> PlotTable:
-        """Bars of blocks per UTC day, for at least a week."""
-        rows = [{**row, "step": row["day"]} for row in self.found.days]
-        counts = count_by(rows, lambda row: row["reason_code"])
-        until = self.chosen.until
-        first = min(until - 6 * DAY, self.chosen.since).replace(hour=0, minute=0, second=0, microsecond=0)
-        days = tuple(first + number * DAY for number in range((until - first) // DAY + 1))
-        data = PlotData(
-            key="blocks",
-            title=_("Blocks per day"),
-            text=_("Messages and drafts that a rule or moderation flagged: %(num)s")
-            % {"num": counts.total()},
-            steps=tuple(span(start, DAY) for start in days),
-            marks=time_marks(days),
-            events=place_events(self.happenings, days, DAY),
-            open=until - days[-1] < DAY,
-        )
+        titles = _decision_titles()
+        columns = {
+            title: [counts[start, decision] for start in self.starts] for title, decision in titles.items()
+        }
+        return charted(data, columns, plots.stacked, head=_("Time, UTC"), write=str, link=link)
 
-        def link(day: datetime, reason: str) -> str:
-            return decisions_link(day, day + DAY, **self.filters, reason=reason)
-
-        titles: dict[str, str] = {reason: reason_label(reason) for reason in BLOCKED}
-        return _bars(data, counts, titles, keys=days, head=_("Day, UTC"), link=link)
-
-    def time_percentiles(self, kind: SpreadKind, title: str, text: str) -> PlotTable:
+    def time_percentiles(self, kind: SpreadKind, title: str) -> PlotTable:
         """Lines of the percentiles of a time measure."""
         by_step = {row["step"]: row for row in self.found.paces if row["kind"] == kind}
-        series = tuple(
-            Series(
-                name=name,
-                values=tuple(
-                    middle_ms(by_step[start][name]) if start in by_step else None for start in self.starts
-                ),
-            )
+        columns = {
+            name: [middle_ms(by_step[start][name]) if start in by_step else None for start in self.starts]
             for name in PERCENTILES
-        )
-        data = self.step_data(str(kind), title, text)
-        rows = tuple(
-            (
-                Cell(text=step),
-                *(Cell(text="–" if value is None else duration(value), value=value) for value in values),
-            )
-            for step, *values in zip(data.steps, *(each.values for each in series), strict=True)
-        )
-        plot = plots.lines(replace(data, series=series))
-        return PlotTable(plot=plot, heads=(_("Time, UTC"), *PERCENTILES), rows=rows, is_line=True)
+        }
+        data = self.step_data(str(kind), title, _(AXES[kind]))
+        return charted(data, columns, plots.lines, head=_("Time, UTC"), write=duration, is_line=True)
 
     def mean_confidence(self) -> PlotTable:
         """Lines of the mean confidence of assessed drafts, one for each policy."""
-        means = mean_confidences(self.found.trust)
         what = _("Mean confidence of assessed drafts by policy")
-        return self._means(means, "trust", _("Mean confidence"), what)
+        return self._means(
+            self.step_data("trust", _("Mean confidence"), what), mean_confidences(self.found.trust)
+        )
 
     def mean_confidence_by_label(self) -> PlotTable:
         """Lines of the mean confidence of assessed drafts, one for each of the most frequent labels."""
-        means = mean_confidences(self.found.labels, "label")
         what = _("Mean confidence of assessed drafts by label of the event")
-        return self._means(means, "labels", _("Mean confidence by label"), what)
+        data = self.step_data("labels", _("Mean confidence by label"), what)
+        return self._means(data, mean_confidences(self.found.labels, "label"))
 
-    def _means(
-        self, means: Mapping[tuple[datetime, str], float], key: str, title: str, what: str
-    ) -> PlotTable:
+    def _means(self, data: PlotData, means: Mapping[tuple[datetime, str], float]) -> PlotTable:
         names = sorted({name for _step, name in means})
-        series = tuple(
-            Series(name=name, values=tuple(means.get((start, name)) for start in self.starts))
-            for name in names
+        columns = {name: [means.get((start, name)) for start in self.starts] for name in names}
+        draw, head = plots.share_lines, _("Time, UTC")
+        return charted(
+            data, columns, draw, head=head, write=lambda value: localized(f"{value:.3f}"), is_line=True
         )
-        data = self.step_data(key, title, what)
-        rows = tuple(
-            (
-                Cell(text=step),
-                *(
-                    Cell(text="–" if value is None else localized(f"{value:.3f}"), value=value)
-                    for value in values
-                ),
-            )
-            for step, *values in zip(data.steps, *(each.values for each in series), strict=True)
-        )
-        plot = plots.share_lines(replace(data, series=series))
-        return PlotTable(plot=plot, heads=(_("Time, UTC"), *names), rows=rows, is_line=True)
 
     def confidence(self) -> PlotTable:
         """Bars of assessed drafts by confidence."""
@@ -218,14 +204,46 @@ class DashboardPlots:
                 (19, localized("1.00")),
             ),
         )
+        titles = _decision_titles()
 
-        def link(place: int, decision: str) -> str:
+        def link(place: int, title: str) -> str:
             low, high = (f"{each:g}" for each in bounds[place])
-            filters = self.filters | {"decision": decision, "confidence_from": low, "confidence_to": high}
-            return range_link(self.chosen, **filters)
+            filters = self.filters | {"decision": titles[title]}
+            return range_link(self.chosen, **filters, confidence_from=low, confidence_to=high)
 
-        keys = range(CONFIDENCE_BINS)
-        return _bars(data, counts, _decision_titles(), keys=keys, head=_("Confidence"), link=link)
+        columns = {
+            title: [counts[place, decision] for place in range(CONFIDENCE_BINS)]
+            for title, decision in titles.items()
+        }
+        return charted(data, columns, plots.stacked, head=_("Confidence"), write=str, link=link)
+
+    def costs(self, costs: Sequence[CostSum]) -> PlotTable:
+        """Bars of US dollars per UTC day, stacked by model."""
+        days = sorted(cost_days(self.chosen, timedelta(0)))
+        sums: Counter[tuple[date, str]] = Counter()
+        totals: Counter[str] = Counter()
+        for each in costs:
+            if each.day in days and each.usd and each.day and each.model:
+                totals[each.model] += each.usd  # type: ignore[assignment]
+                sums[each.day, each.model] += each.usd  # type: ignore[assignment]
+        named = sorted(totals, key=lambda model: (-totals[model], model))[:MOST_MODELS]
+        others = [model for model in totals if model not in named]
+        groups = {model: [model] for model in named} | ({_("other models"): others} if others else {})
+        starts = [datetime.combine(day, datetime.min.time(), tzinfo=self.chosen.since.tzinfo) for day in days]
+        data = PlotData(
+            key="cost",
+            title=_("Cost per day, USD"),
+            text=_("What models cost, by UTC day, stacked by model"),
+            steps=tuple(span(start, DAY) for start in starts),
+            marks=time_marks(starts),
+            open=True,
+        )
+        columns = {
+            name: [float(sum(sums[day, model] for model in models)) for day in days]
+            for name, models in groups.items()
+        }
+        draw = partial(plots.stacked, least=0, label=usd)
+        return charted(data, columns, draw, head=_("Day, UTC"), write=usd)
 
     def step_data(self, key: str, title: str, text: str) -> PlotData:
         """A plot of the range's steps, without series."""
@@ -240,18 +258,11 @@ class DashboardPlots:
             open=self.chosen.until - self.starts[-1] < step,
         )
 
-    def _bars_per_step(
-        self,
-        data: PlotData,
-        counts: Counter[tuple[datetime, str]],
-        titles: Mapping[str, str],
-        filters_of: Callable[[str], dict[str, str]],
-    ) -> PlotTable:
-        def link(start: datetime, name: str) -> str:
-            until = min(start + self.chosen.step, self.chosen.until)
-            return decisions_link(start, until, **self.filters, **filters_of(name))
 
-        return _bars(data, counts, titles, keys=self.starts, head=_("Time, UTC"), link=link)
+def cost_days(chosen: Range, back: timedelta) -> frozenset[date]:
+    """The UTC days of a range, or of the range ``back`` before it."""
+    first, last = (chosen.since - back).date(), (chosen.until - back - timedelta(microseconds=1)).date()
+    return frozenset(first + timedelta(days=number) for number in range((last - first).days + 1))
 
 
 def count_by(rows: Iterable[PlotRow], name: Callable[[PlotRow], str]) -> Counter[tuple[datetime, str]]:
@@ -262,29 +273,9 @@ def count_by(rows: Iterable[PlotRow], name: Callable[[PlotRow], str]) -> Counter
     return counts
 
 
-def _bars(
-    data: PlotData,
-    counts: Counter[tuple[Key, str]],
-    titles: Mapping[str, str],
-    *,
-    keys: Sequence[Key],
-    head: str,
-    link: Callable[[Key, str], str],
-) -> PlotTable:
-    """Stacked bars of counts by (key of a step, name), and a table in which every count is a link."""
-    series = tuple(
-        Series(name=title, values=tuple(counts[key, name] for key in keys)) for name, title in titles.items()
-    )
-    rows = tuple(
-        (Cell(text=step), *(Cell(text=str(counts[key, name]), href=link(key, name)) for name in titles))
-        for key, step in zip(keys, data.steps, strict=True)
-    )
-    plot = plots.stacked(replace(data, series=series))
-    return PlotTable(plot=plot, heads=(head, *titles.values()), rows=rows)
-
-
 def _decision_titles() -> dict[str, str]:
-    return {decision: _(title) for decision, title in DECISION_LABELS.items()}
+    """The title of each decision -> its code."""
+    return {_(title): decision for decision, title in DECISION_LABELS.items()}
 
 
 def _per_step(title: str, step: timedelta) -> str:

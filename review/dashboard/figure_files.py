@@ -10,8 +10,8 @@ from starlette.responses import Response
 from db.access_log import LoggedAction
 from review.charts.svg_file import plot_file
 from review.dashboard.dashboard_page import load_dashboard, parse_page_query, range_log_detail
+from review.dashboard.dashboard_view import DashboardView
 from review.dashboard.drawings import Cell, PlotTable
-from review.dashboard.lead_view import LoadedDashboard
 from review.figures.ranges import BadRange
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -45,7 +45,7 @@ async def download_svg(visit: Visit) -> Response:
     return _file(str(plot_file(drawn.plot)), "image/svg+xml", f"{key}.svg")
 
 
-async def _load(visit: Visit) -> tuple[str, LoadedDashboard]:
+async def _load(visit: Visit) -> tuple[str, DashboardView]:
     """The key of the URL, and the figures."""
     try:
         query = parse_page_query(visit, visit.request.query_params)
@@ -58,11 +58,11 @@ async def _load(visit: Visit) -> tuple[str, LoadedDashboard]:
     return key, loaded
 
 
-def _plot(loaded: LoadedDashboard, key: str) -> PlotTable | None:
+def _plot(loaded: DashboardView, key: str) -> PlotTable | None:
     return next((each for each in loaded.drawn if each.key == key), None)
 
 
-def _table(loaded: LoadedDashboard, key: str) -> FigureTable | None:
+def _table(loaded: DashboardView, key: str) -> FigureTable | None:
     """The table of a key; None for an unknown one."""
     drawn = _plot(loaded, key)
     if drawn is not None:
@@ -71,25 +71,20 @@ def _table(loaded: LoadedDashboard, key: str) -> FigureTable | None:
         case "change":
             return _change(loaded)
         case "reasons":
-            rows = [(each.reason, each.events, each.share) for each in loaded.view.reasons]
+            rows = [(each.reason, each.events, each.share) for each in loaded.reasons]
             return FigureTable(heads=("reason", "decisions", "share"), rows=rows)
-        case "times":
-            heads = [f"{kind}_{name}" for kind in ("total", "waiting") for name in ("p50", "p95", "p99")]
-            return FigureTable(
-                heads=["decision", *heads], rows=[[cell.text for cell in row] for row in loaded.view.times]
-            )
         case "totals":
-            tiles = (*loaded.view.decided, *loaded.view.ran, *((loaded.cost,) if loaded.cost else ()))
             return FigureTable(
                 heads=("figure", "value", "note", "before"),
                 rows=[
-                    (each.title, each.value, each.note, each.change and each.change.before) for each in tiles
+                    (each.title, each.value, each.note, each.change and each.change.before)
+                    for each in loaded.tiles
                 ],
             )
     return None
 
 
-def _change(loaded: LoadedDashboard) -> FigureTable:
+def _change(loaded: DashboardView) -> FigureTable:
     """Every part of the change; the rest of a dimension has an empty value."""
     heads = ("measure", "dimension", "value", "now", "before", "change")
     if loaded.change is None:

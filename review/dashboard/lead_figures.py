@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from db.connection import Connection
 from db.costs.report import CostFilter, CostKey, CostSum, load_costs
-from db.figures.goals import FigureGoal, GoalMeasure, load_goals
+from db.figures.goals import GoalMeasure, load_goals
 from db.figures.notes import load_happenings
 from db.figures.parts import CountMeasure, PartCount, largest_parts
-from db.figures.people_figures import WaitingEscalations, count_answered, count_overturned, load_waiting
+from db.figures.people_figures import count_answered, count_overturned, load_waiting
 from db.figures.reach import FigureFilter, FigureRow
 from db.reviews import queue_items
-from review.dashboard.events import NumberedEvent, number_events
+from review.dashboard.dashboard_view import LeadFigures
+from review.dashboard.events import number_events
 from review.http.visit import Visit
 
 DEFAULT_WITHIN: Final = timedelta(hours=1)
 """When an answer to an escalation is late, where no goal says it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeadFigures:
-    """What people did, what is wanted, and what happened.
-
-    Attributes:
-        overturned: time step, overturned decisions, agreed or overturned decisions.
-        answered: step, hits, total.
-        within: when an answer to an escalation is late.
-        costs: by day, model and purpose, of the range and of the range before; None where a scope is chosen.
-    """
-
-    goals: Mapping[GoalMeasure, FigureGoal]
-    overturned: tuple[FigureRow, ...]
-    answered: tuple[FigureRow, ...]
-    within: timedelta
-    waiting: WaitingEscalations
-    events: tuple[NumberedEvent, ...]
-    costs: tuple[CostSum, ...] | None
 
 
 async def load_lead_figures(visit: Visit, figures: FigureFilter) -> LeadFigures:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from db.figures.goals import FigureGoal, GoalMeasure
@@ -12,7 +12,7 @@ from db.figures.reach import FigureRow
 from review.charts import plots
 from review.charts.plots import Series
 from review.dashboard.drawings import Cell, DashboardPlots, PlotTable, count_by
-from review.figures.ranges import DAY, HOUR, decisions_link
+from review.figures.ranges import decisions_link
 from review.languages import gettext as _
 from review.languages import mark, ngettext
 from review.words.decisions import amount, percent
@@ -52,38 +52,19 @@ FILTERS: Final[Mapping[GoalMeasure, dict[str, str]]] = {
     GoalMeasure.FAILED: {"reason": "failed"},
 }
 """Of the counted decisions; escalations have no list of a range."""
-MISSED: Final[Mapping[tuple[bool, str], Wording]] = {
-    (False, "hours"): lambda steps: ngettext(
-        "Above the goal of %(goal)s in %(missed)s of %(steps)s hour.",
-        "Above the goal of %(goal)s in %(missed)s of %(steps)s hours.",
-        steps,
-    ),
-    (False, "days"): lambda steps: ngettext(
-        "Above the goal of %(goal)s on %(missed)s of %(steps)s day.",
-        "Above the goal of %(goal)s on %(missed)s of %(steps)s days.",
-        steps,
-    ),
-    (False, "steps"): lambda steps: ngettext(
+MISSED: Final[Mapping[bool, Wording]] = {
+    False: lambda steps: ngettext(
         "Above the goal of %(goal)s in %(missed)s of %(steps)s period.",
         "Above the goal of %(goal)s in %(missed)s of %(steps)s periods.",
         steps,
     ),
-    (True, "hours"): lambda steps: ngettext(
-        "Below the goal of %(goal)s in %(missed)s of %(steps)s hour.",
-        "Below the goal of %(goal)s in %(missed)s of %(steps)s hours.",
-        steps,
-    ),
-    (True, "days"): lambda steps: ngettext(
-        "Below the goal of %(goal)s on %(missed)s of %(steps)s day.",
-        "Below the goal of %(goal)s on %(missed)s of %(steps)s days.",
-        steps,
-    ),
-    (True, "steps"): lambda steps: ngettext(
+    True: lambda steps: ngettext(
         "Below the goal of %(goal)s in %(missed)s of %(steps)s period.",
         "Below the goal of %(goal)s in %(missed)s of %(steps)s periods.",
         steps,
     ),
 }
+"""By whether the goal is a floor."""
 KEPT: Final = mark("The goal of %(goal)s is kept in every period with figures.")
 
 
@@ -176,21 +157,20 @@ def _rate(
         whole=whole,
         basis=BASES[measure](whole.total) % {"hits": amount(whole.hits), "total": amount(whole.total)},
         goal=goal,
-        goal_text=_goal_text(goal, steps, plots_of.chosen.step),
+        goal_text=_goal_text(goal, steps),
         missed=goal is not None and whole.share is not None and goal.missed(whole.share),
         drawn=_draw(plots_of, measure, title, steps, goal),
         href=decisions_link(since, until, **plots_of.filters, **filters) if filters and whole.hits else None,
     )
 
 
-def _goal_text(goal: FigureGoal | None, steps: Mapping[datetime, StepCount], step: timedelta) -> str:
+def _goal_text(goal: FigureGoal | None, steps: Mapping[datetime, StepCount]) -> str:
     """How many of the steps with figures miss the goal."""
     shares = [each.share for each in steps.values() if each.share is not None]
     if goal is None or not shares:
         return ""
     missed = sum(goal.missed(share) for share in shares)
-    unit = {HOUR: "hours", DAY: "days"}.get(step, "steps")
-    text = MISSED[goal.measure.is_floor, unit](len(shares)) if missed else _(KEPT)
+    text = MISSED[goal.measure.is_floor](len(shares)) if missed else _(KEPT)
     return text % {"goal": percent(goal.share), "missed": missed, "steps": len(shares)}
 
 

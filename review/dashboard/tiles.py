@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from typing import Final
 
+from db.costs.report import CostSum
 from db.figures.figure_sql import RunEvent
 from review.charts.scales import compact, duration
+from review.dashboard.drawings import cost_days
 from review.figures.ranges import Range, range_link
 from review.figures.summary import FigureSummary
 from review.languages import gettext as _
 from review.languages import mark, ngettext
 from review.languages.numbers import localized
-from review.words.decisions import amount, decision_label, percent
-from worker.model import DecisionKind
+from review.words.decisions import amount, decision_label, percent, usd
+from worker.model import CallPurpose, DecisionKind
 
 Times = Mapping[str, float | None]
 RUN_TITLES: Final[Mapping[RunEvent, str]] = {
@@ -31,6 +34,8 @@ RUN_NOTES: Final[Mapping[RunEvent, Callable[[int], str]]] = {
     RunEvent.IMPROVED: lambda _count: _("%(count)s improved"),
 }
 """Total; the text of a number, in the reader's plural form."""
+CHEAP_JUDGE: Final = "openai/gpt-4.1-nano"
+"""Named while the judge is the model that writes: a quarter of the default's price (``worker.settings``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,3 +206,34 @@ def _time(title: str, now: Times, before: Times, found: Compared) -> Tile:
     change = None if value is None else relative_change(value, earlier, duration)
     shown = "–" if value is None else duration(value)
     return Tile(title=title, value=shown, note=note or _("nothing measured"), change=change)
+
+
+def cost_tile(costs: Sequence[CostSum], chosen: Range) -> Tile:
+    """What the days of the range cost; compared only where all its days are over."""
+    now, before = cost_days(chosen, timedelta(0)), cost_days(chosen, chosen.back)
+    unpriced = sum(each.unpriced_tokens for each in costs if each.day in now)
+    note = _("UTC days from %(day)s on") % {"day": f"{min(now):%Y-%m-%d}"}
+    read = [each for each in costs if each.purpose == CallPurpose.JUDGE]
+    total, judge = _sum(costs, now), _sum(read, now)
+    if total and judge:
+        note += _("; the judge %(share)s") % {"share": percent(judge / total)}
+        if {each.model for each in read} & {each.model for each in costs if each not in read}:
+            note += _(", less with HUSHGATE_JUDGE_MODEL=%(model)s") % {"model": CHEAP_JUDGE}
+    if unpriced:
+        note = ngettext(
+            "without %(tokens)s token that has no price",
+            "without %(tokens)s tokens that have no price",
+            unpriced,
+        ) % {"tokens": amount(unpriced)}
+    is_over = chosen.until.time() == datetime.min.time()
+    change = relative_change(_sum(costs, now), _sum(costs, before), usd) if is_over else None
+    return Tile(
+        title=_("Cost"),
+        value=usd(None if unpriced and not total else round(total, 6)),
+        note=note,
+        change=change,
+    )
+
+
+def _sum(costs: Sequence[CostSum], days: Collection[date]) -> float:
+    return sum(each.usd or 0.0 for each in costs if each.day in days)

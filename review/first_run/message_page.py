@@ -22,6 +22,7 @@ from review.first_run.attempts import begin_attempt
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.services.first_run import EventPlace
+from review.typed.problems import length_problem
 from worker.model import DecisionKind
 from worker.reasons import HELD
 from worker.snapshot import Snapshot, SnapshotStage
@@ -92,8 +93,7 @@ async def send_message_test(visit: Visit) -> Response:
     if events is None:
         raise Refused(409, _("No stream of events"), _("This server has no settings of Redis."))
     if not text or len(text) > TEXT_CHARS or "\0" in text:
-        expected = _("Expected 1 to %(most)s characters, got %(got)s.")
-        raise Refused(400, _("Message"), expected % {"most": TEXT_CHARS, "got": len(text)})
+        raise Refused(400, _("Message"), length_problem(TEXT_CHARS))
     event_id = f"{MARK}{uuid7()}"
     await begin_attempt(visit, AttemptKind.TEST_MESSAGE, event_id, user_id)
     entry_id = await run_in_threadpool(events.publish, message_event(visit, user_id, event_id, text))

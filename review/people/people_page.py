@@ -16,6 +16,7 @@ from review.auth.role_grants import GrantResult
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.people import invitation_links
+from review.typed.problems import length_problem
 
 
 async def list_people(
@@ -64,7 +65,7 @@ async def add_person(visit: Visit) -> Response:
         )
         found = await records.get_credentials(connection, login)
         if found is None:
-            raise Refused(400, "Login", "Expected one that the database keeps as it is.")
+            raise Refused(400, "Login", _("Write the login in one form of its letters."))
         given = await give_role(visit, connection, found.person, grant, changed="added" if new else "granted")
     return await list_people(visit, login=login, given=GrantResult(password=first) if new else given)
 
@@ -88,7 +89,7 @@ def grant_of_form(visit: Visit) -> RoleGrant:
     """The role and the account in a form; 403 on an account that the administrator does not administer."""
     user_id, role = visit.field("account").strip(), visit.field("role")
     if role not in set(Role) or not user_id:
-        raise Refused(400, "Role", _("Expected an account and a role."))
+        raise Refused(400, "Role", _("Choose an account and a role."))
     if not grant_limits.may_grant(visit.person, user_id):
         raise Refused(403, "Not allowed", "You do not administer this account.")
     return RoleGrant(user_id=user_id, role=Role(role))
@@ -97,5 +98,5 @@ def grant_of_form(visit: Visit) -> RoleGrant:
 def _login(visit: Visit) -> str:
     login = visit.field("login").strip().lower()
     if not login or len(login) > LOGIN_CHARS or not login.isprintable():
-        raise Refused(400, "Login", _("Expected 1 to %(most)s printable characters.") % {"most": LOGIN_CHARS})
+        raise Refused(400, "Login", length_problem(LOGIN_CHARS))
     return login

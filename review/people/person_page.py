@@ -18,6 +18,7 @@ from review.auth.role_grants import GrantResult
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.people.people_page import give_role, grant_of_form, invite_person
+from review.typed.problems import button_problem
 
 PersonEdit: TypeAlias = Callable[[Visit, Connection, Person], Awaitable[dict[str, Any]]]
 
@@ -88,7 +89,7 @@ async def manage_person(visit: Visit) -> Response:
             entry = visit.entry(LoggedAction.PEOPLE, detail=detail)
             await access_log.append_entries_for_accounts(connection, entry, person.accounts)
         else:
-            raise Refused(400, "What to do", _("Expected one of the buttons of the page."))
+            raise Refused(400, "What to do", button_problem())
         after = await records.get_person(connection, person.person_id)
     if given.password and after is not None:
         return _page(visit, after, given=given)

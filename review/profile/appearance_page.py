@@ -7,6 +7,7 @@ from starlette.responses import RedirectResponse, Response
 from review.http.local_paths import local_path
 from review.http.visit import Refused, Visit, set_cookie
 from review.shell.appearance import KEPT_S, SIDEBAR_COOKIE, THEME_COOKIE, Sidebar, Theme
+from review.typed.problems import choice_problem
 
 
 async def change_appearance(visit: Visit) -> Response:
@@ -17,6 +18,6 @@ async def change_appearance(visit: Visit) -> Response:
         if not value:
             continue
         if value not in tuple(values):
-            raise Refused(400, "Appearance", f"Expected {', '.join(values)}; got {value[:40]!r}.")
+            raise Refused(400, "Appearance", choice_problem(values, value))
         set_cookie(response, cookie, value, max_age=KEPT_S)
     return response

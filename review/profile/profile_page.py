@@ -15,6 +15,7 @@ from review.content_covers import CATEGORIES, organisation_covers
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages.choice import zone_names
+from review.typed.problems import button_problem, length_problem
 
 SESSION_HASH: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -41,8 +42,7 @@ async def save_profile(visit: Visit) -> Response:
     """Store name and preferences."""
     name = visit.field("name").strip()
     if not name or len(name) > NAME_CHARS or not name.isprintable():
-        expected = _("Expected 1 to %(most)s printable characters, got %(got)s.")
-        raise Refused(400, "Name", expected % {"most": NAME_CHARS, "got": len(name)})
+        raise Refused(400, "Name", length_problem(NAME_CHARS))
     covered = [str(each) for each in visit.form.getlist("covered")]
     nothing_chosen = not covered and not organisation_covers(visit.site.settings)
     as_organisation = nothing_chosen or visit.field("covers") == "organisation"
@@ -97,5 +97,5 @@ async def recognise_sign_ins(visit: Visit) -> Response:
 
 def _session_hash(text: str) -> bytes:
     if SESSION_HASH.fullmatch(text) is None:
-        raise Refused(400, "Session", "Expected one of the listed sessions or 'others'.")
+        raise Refused(400, "Session", button_problem())
     return bytes.fromhex(text)

@@ -19,6 +19,7 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.panels import load_panels
 from review.subjects.records import load_subject
+from review.typed.problems import button_problem, length_problem
 from worker.payload import ID_CHARS
 
 DONE: Final = frozenset({"note", "tag", "untag"})
@@ -95,7 +96,7 @@ async def _show(visit: Visit, subject: Subject) -> Response:
 async def _change(visit: Visit, subject: Subject) -> Response:
     form = visit.field("form")
     if form not in DONE:
-        raise Refused(400, _("Which form?"), _("form: expected note, tag or untag."))
+        raise Refused(400, _("Which form?"), button_problem())
     async with visit.store.writing() as connection:
         if not await subject_figures.is_known_subject(connection, subject):
             raise _unknown(subject.kind)
@@ -116,7 +117,7 @@ async def _add_note(visit: Visit, connection: Connection, subject: Subject) -> N
 async def _change_tag(visit: Visit, connection: Connection, subject: Subject, *, add: bool) -> None:
     tag = " ".join(_typed(visit, "tag", TAG_CHARS).split())
     if not tag.isprintable():
-        raise Refused(422, _("Tag"), _("tag: expected printable characters."))
+        raise Refused(422, _("Tag"), length_problem(TAG_CHARS))
     if not add:
         if await subjects.remove_tag(connection, subject, tag):
             await _log(visit, connection, subject, "tag removed")
@@ -131,9 +132,7 @@ async def _change_tag(visit: Visit, connection: Connection, subject: Subject, *,
 def _typed(visit: Visit, field: str, most: int) -> str:
     text = visit.field(field).strip()
     if not 0 < len(text) <= most:
-        expected = _("%(field)s: expected 1 to %(most)s characters, got %(got)s")
-        values = {"field": field, "most": most, "got": len(text)}
-        raise Refused(422, _("Not stored"), expected % values)
+        raise Refused(422, _("Not stored"), length_problem(most))
     return text
 
 

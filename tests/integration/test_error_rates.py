@@ -275,7 +275,7 @@ def test_calibration_shows_bins_and_a_threshold(desk: Desk, tmp_path: Path) -> N
     )
     assert f"{proposal['changes']['assessment_policy']['high_threshold']:.3f}" in page.text
     assert 'class="reliability"' in page.text
-    assert "precision: expected a number between 0 and 100 percent" in wrong.text
+    assert "Write a percentage from 0 to 100" in wrong.text
     assert "No measured draft of a sample has been reviewed" in nothing.text
     assert "expected at least 49 right ones" in few.err
     stored_candidates = desk.connection.execute("SELECT changes, source FROM candidates").fetchall()

@@ -195,7 +195,7 @@ def test_a_form_that_cannot_be_used_says_why(lead: Visitor, world: World) -> Non
     other = lead.get(f"/accounts/elsewhere/learn/candidates/{first}/rollout")
 
     assert (wrong.status_code, nothing.status_code, second.status_code) == (422, 422, 409)
-    assert "Enter a number from 0.1 to 100." in wrong.text
+    assert "Write a number from 0.1 to 100." in wrong.text
     assert 'id="limit_blocks-problem"' in wrong.text
     assert 'id="least-problem"' in wrong.text
     assert "Declare at least one bound." in nothing.text

@@ -32,12 +32,13 @@ def test_rules_are_compared_as_bags_and_settings_one_by_one() -> None:
     assert (found.added, found.removed) == (1, 1)
 
 
-def test_the_limit_that_owners_set_is_named_as_on_their_page() -> None:
-    """Not by the field of the policy, and in percent."""
-    found = difference(account(), account(assessment_policy={"send_at": 0.7}))
+def test_an_option_of_a_policy_is_named_as_on_the_form() -> None:
+    """By its help, not by its field; in percent, with the default that counts while it is not set."""
+    found = difference(account(), account(assessment_policy={"send_at": 0.7, "gate": False}))
 
     assert [(each.title, each.before, each.after) for each in found.settings] == [
-        ("Never send an answer when the AI is sure by less than", "recommended: 50 %", "70 %")
+        ("Lowest confidence that is sent.", "default: 50 %", "70 %"),
+        ("Small talk and clarifying questions pass without a check of facts.", "default: yes", "no"),
     ]
 
 

@@ -21,7 +21,7 @@ from review.dashboard.dashboard_view import compare_figures
 from review.dashboard.drawings import DashboardPlots
 from review.dashboard.events import number_events, place_events
 from review.dashboard.rates import Rate, StepCount, draw_rates, rate_counts
-from review.figures.ranges import Range, parse_range
+from review.figures.ranges import parse_range
 from review.figures.summary import SUMS
 
 NOW = datetime(2026, 11, 22, 14, 25, tzinfo=UTC)
@@ -99,14 +99,14 @@ def test_the_change_furthest_beyond_chance_is_shown_first() -> None:
     assert largest_change(compare_figures(found(now, [counted(1000)]))) is CountMeasure.BLOCKED
 
 
-def rate_of(measure: GoalMeasure, goal: float | None, *shares: tuple[int, int], chosen: Range = WEEK) -> Rate:
+def rate_of(measure: GoalMeasure, goal: float | None, *shares: tuple[int, int]) -> Rate:
     """The share of a range of these hits and totals by step."""
-    steps = {chosen.steps[at]: StepCount(hits=a, total=b) for at, (a, b) in enumerate(shares)}
+    steps = {WEEK.steps[at]: StepCount(hits=a, total=b) for at, (a, b) in enumerate(shares)}
     goals = {} if goal is None else {measure: FigureGoal(user_id="", measure=measure, share=goal)}
     counts: dict[GoalMeasure, dict[datetime, StepCount]] = {each: {} for each in GoalMeasure} | {
         measure: steps
     }
-    drawn = draw_rates(DashboardPlots(found([]), chosen, {}), counts, goals)
+    drawn = draw_rates(DashboardPlots(found([]), WEEK, {}), counts, goals)
     return next(each for each in drawn if each.measure is measure)
 
 
@@ -136,15 +136,6 @@ def test_a_goal_is_compared_in_words(
     assert bool(rate.goal_text) == bool(text)
     assert rate.missed is missed
     assert ("goal" in rate.drawn.plot.area) == (goal is not None)
-
-
-def test_days_are_called_days() -> None:
-    """A month is drawn in days."""
-    month = parse_range({"range": "30d"}, NOW)
-
-    assert rate_of(GoalMeasure.FAILED, 0.0, (1, 2), (0, 2), chosen=month).goal_text == (
-        "Above the goal of 0.0 % on 1 of 2 days."
-    )
 
 
 def test_shares_are_counted_from_the_same_rows_as_the_totals() -> None:
@@ -214,7 +205,7 @@ def test_a_plot_as_a_file_needs_no_style_sheet() -> None:
     goals = {GoalMeasure.BLOCKED: FigureGoal(user_id="", measure=GoalMeasure.BLOCKED, share=0.1)}
     rates = draw_rates(plots, rate_counts(rows, [], []), goals)
 
-    for drawn in (plots.decisions(), plots.blocks(), *(rate.drawn for rate in rates)):
+    for drawn in (plots.decisions(), *(rate.drawn for rate in rates)):
         markup = str(plot_file(drawn.plot))
         tree = ET.fromstring(markup)
         assert [each for each in tree.iter() if "class" in each.attrib or "style" in each.attrib] == []

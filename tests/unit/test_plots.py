@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from review.charts.intervals import interval
-from review.charts.plots import PlotData, Series, lines, share_lines, spark, stacked
+from review.charts.plots import PlotData, Series, lines, share_lines, stacked
 from review.charts.scales import compact, duration, log_ticks, ticks, time_marks
 from review.charts.svg import PATTERNS, tag
 from worker.statistics.shares import wilson
@@ -114,7 +114,6 @@ def test_nothing_to_show_is_an_empty_plot(values: tuple[float | None, ...]) -> N
 
     assert tree(stacked(plot_data(*series, names=names)).area).tag == "svg"
     assert tree(lines(plot_data(*series, names=names)).area).tag == "svg"
-    assert tree(spark([value or 0 for value in values])).tag == "svg"
 
 
 @given(hits=st.integers(0, 500), more=st.integers(0, 500))

@@ -19,7 +19,8 @@ from review.figures import ranges
 from review.figures.ranges import Range
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from review.typed.numbers import typed_number
+from review.typed.numbers import typed_share
+from review.typed.problems import share_problem
 from trials.pages.named import hidden_of
 from trials.pages.plots import reliability_plot
 from trials.pure.proposals import (
@@ -185,11 +186,10 @@ def _wanted(text: str, problems: list[str]) -> float:
     if not text.strip():
         return WANTED
     try:
-        wanted = typed_number(text.replace("%", "")) / 100
+        wanted = typed_share(text)
     except ValueError:
         wanted = 0.0
     if 0 < wanted < 1:
         return wanted
-    problem = _("precision: expected a number between 0 and 100 percent, got %(got)s.")
-    problems.append(problem % {"got": repr(text[:40])})
+    problems.append(share_problem(text))
     return WANTED

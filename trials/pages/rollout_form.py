@@ -11,6 +11,7 @@ from review.languages import gettext as _
 from review.languages import mark
 from review.languages.numbers import localized
 from review.typed.numbers import typed_number
+from review.typed.problems import length_problem, range_problem
 from trials.pure.rollouts.bounds import MOST_LEAST, SHARES, Bound, BoundKind, Measure
 from trials.pure.rollouts.presets import PRESETS, RolloutPreset, RolloutPresetName
 from trials.pure.statistics.sequential import PLANNED_UNITS
@@ -96,7 +97,7 @@ def read_form(field: Callable[[str], str]) -> FilledForm:
     if (metric := field("metric")) not in set(Measure):
         problems["metric"] = _("Choose a figure.")
     if not 0 < len(reason := field("reason").strip()) <= REASON_CHARS:
-        problems["reason"] = _("Write 1 to %(most)s characters.") % {"most": REASON_CHARS}
+        problems["reason"] = length_problem(REASON_CHARS)
     bounds = tuple(found for each in Measure if (found := _bound(each, field, problems)) is not None)
     if not bounds and not problems:
         problems["bounds"] = _("Declare at least one bound.")
@@ -133,8 +134,7 @@ def _number(text: str, least: float, most: float, name: str, problems: dict[str,
         found = math.nan
     if least <= found <= most:
         return found
-    wanted = {"least": _shown(least), "most": _shown(most)}
-    problems[name] = _("Enter a number from %(least)s to %(most)s.") % wanted
+    problems[name] = range_problem(_shown(least), _shown(most))
     return least
 
 

@@ -12,6 +12,7 @@ from db.reviews.rulings import ReviewRejected
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.typed.numbers import typed_number
+from review.typed.problems import number_problem
 from trials.pages.named import candidate_named, explained, trial_of_path
 from trials.pure.trial import TrialKind
 from trials.store import shadows
@@ -70,5 +71,4 @@ def _usd(visit: Visit) -> float:
     try:
         return typed_number(text)
     except ValueError as error:
-        problem = _("US dollars a day: expected a number, got %(got)s.")
-        raise Refused(422, _("The shadow was not started"), problem % {"got": repr(text[:40])}) from error
+        raise Refused(422, _("The shadow was not started"), number_problem(text)) from error
