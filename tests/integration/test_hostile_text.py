@@ -72,6 +72,7 @@ UNSEEN = {
     "label value",
     "candidate prompt",
     "passage text",
+    "page of a document",  # it stands in an image
 }
 """Fields that no page shows, or only after something was asked or went wrong."""
 Filled = tuple[World, TestClient, UUID, dict[str, set[str]]]
