@@ -87,6 +87,7 @@ NOT_MEASURED: Final[Mapping[str, str]] = {
     "appeal_link": "needs a signed link; its two look-ups are those of the form of an appeal",
     "sign_in_link": "reads nothing",
     "sign_in": "leads a signed-in person elsewhere",
+    "document_picture": "a picture made by another process",
     "job_file": "a download, of any size",
     "statements_file": "a download, of any size",
 }

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import urllib.error
 import urllib.request
-from functools import lru_cache
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from sandbox.listen import is_loopback
 
 FORWARD_S = 120.0
 """A model on a busy CPU needs seconds for a batch of documents."""
-KEPT = 4096
-"""Answers that are kept; each is some kilobytes."""
+MOST_KEPT = 20_000
+"""Vectors that are kept, by request without texts and by text; each is some kilobytes."""
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Without a proxy: the server is on this machine."""
+_VECTORS: dict[tuple[str, str], Any] = {}
 
 
 def parse_forward(url: str) -> str:
@@ -43,15 +46,31 @@ def _post(url: str, body: bytes) -> tuple[int, bytes]:
         )
 
 
-@lru_cache(maxsize=KEPT)
 def _answered(url: str, body: bytes) -> bytes:
-    """The other server's answer, once for equal requests: accounts of several policies have equal documents.
+    """The other server's answer, in which a text that it has embedded before keeps its vector.
 
     Raises:
         OSError: there is none, or it is an error.
     """
+    asked = json.loads(body)
+    texts = asked["input"] if isinstance(asked["input"], list) else [asked["input"]]
+    how = json.dumps({**asked, "input": ""}, sort_keys=True)
+    vectors = {text: _VECTORS.get((how, text)) for text in texts}
+    if new := [text for text, vector in vectors.items() if vector is None]:
+        found = _posted(url, {**asked, "input": new})
+        vectors |= {new[each["index"]]: each["embedding"] for each in found["data"]}
+        if len(_VECTORS) < MOST_KEPT:
+            _VECTORS.update({(how, text): vectors[text] for text in new})
+    data = [{"object": "embedding", "index": at, "embedding": vectors[text]} for at, text in enumerate(texts)]
+    usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
+    return json.dumps(
+        {"object": "list", "model": asked.get("model", ""), "data": data, "usage": usage}
+    ).encode()
+
+
+def _posted(url: str, document: Mapping[str, Any]) -> Any:
     headers = {"Content-Type": "application/json", "Authorization": "Bearer sandbox"}
+    body = json.dumps(document).encode()
     request = urllib.request.Request(url, data=body, headers=headers, method="POST")  # noqa: S310  # loopback, checked at start
     with DIRECT.open(request, timeout=FORWARD_S) as response:
-        answer: bytes = response.read()
-    return answer
+        return json.load(response)

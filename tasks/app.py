@@ -12,8 +12,6 @@ from tasks import consumer
 from tasks.broker import use_losable_channels
 from tasks.fleet.beats import sign_beat
 from tasks.maintenance import SCHEDULE
-from tasks.metrics.endpoint import serve_metrics
-from tasks.metrics.process import ProcessMetrics
 from tasks.process import logs, telemetry
 from tasks.process.beat_jobs import start_beat_jobs
 from tasks.process.garbage import collect_garbage_on_a_thread
@@ -68,6 +66,9 @@ def _start_beat(**_signal: object) -> None:
     collect_garbage_on_a_thread()
     sign_beat(settings.redis_url.get_secret_value(), settings.stream)
     if settings.metrics_port is not None:
+        from tasks.metrics.endpoint import serve_metrics  # noqa: PLC0415  # 1 MB
+        from tasks.metrics.process import ProcessMetrics  # noqa: PLC0415  # 1 MB
+
         serve_metrics(ProcessMetrics("beat").registry, settings)
     if settings.alerts_every_s:
         from tasks.alerts.watch import AlertWatch  # noqa: PLC0415  # only beat needs it

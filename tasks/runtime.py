@@ -9,15 +9,13 @@ from collections.abc import Callable, Coroutine
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import structlog
 import uvloop
 
 from db.pool import Pool
 from db.schema.rights import session_login
-from tasks.metrics.endpoint import MetricsEndpoint, serve_metrics
-from tasks.metrics.process import ProcessMetrics, WorkerMetrics
 from tasks.process import telemetry
 from tasks.process.garbage import collect_garbage, spare_the_collector
 from tasks.process.heartbeat_file import keep_files
@@ -28,6 +26,10 @@ from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
 from worker.settings import Settings
 from worker.supervisor import RESTART_S, Supervisor, name_of
+
+if TYPE_CHECKING:  # a worker without metrics does without their library
+    from tasks.metrics.endpoint import MetricsEndpoint
+    from tasks.metrics.process import WorkerMetrics
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +57,8 @@ class Runtime:
         self._endpoint: MetricsEndpoint | None = None
         self._traces = start_traces(settings)
         if settings.metrics_port is not None:
+            from tasks.metrics.process import ProcessMetrics, WorkerMetrics  # noqa: PLC0415
+
             self._metrics = WorkerMetrics(ProcessMetrics("worker"), accounts=settings.metrics_accounts)
 
     def start(self) -> None:
@@ -118,6 +122,8 @@ class Runtime:
         name = worker_id()
         self._parts = await build_worker(self._settings, name, self._jobs, self._metrics, self._traces)
         if self._metrics is not None:
+            from tasks.metrics.endpoint import serve_metrics  # noqa: PLC0415
+
             self._endpoint = serve_metrics(self._metrics.registry, self._settings)
         jobs = (
             self._parts.relay.run,

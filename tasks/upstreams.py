@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic import SecretStr
 
-from db.documents.configured_embedder import QUERY_TIMEOUT_S
-from db.documents.retrieval import PostgresRetriever
+from db.documents.retrieval import QUERY_TIMEOUT_S, PostgresRetriever
 from db.history.conversations import PostgresConversations
 from db.pool import Pool
 from tasks.limits.guards import Guards, connections
-from tasks.metrics.process import WorkerMetrics
 from tasks.process import telemetry
 from worker.adapters import openai_client
 from worker.adapters.chat_classifier import ChatClassifier
@@ -31,6 +29,9 @@ from worker.model import Json
 from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
 from worker.settings import Settings, embedding_endpoint
 from worker.settings.calls import UpstreamKind
+
+if TYPE_CHECKING:  # a worker without metrics does without their library
+    from tasks.metrics.process import WorkerMetrics
 
 SPARE_CONNECTIONS: Final = 50
 JUDGE_TOKENS: Final = 2048

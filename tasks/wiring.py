@@ -8,7 +8,7 @@ import secrets
 import socket
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from redis.asyncio import Redis
 
@@ -40,7 +40,6 @@ from tasks.limits.fleet_limits import FleetLimits
 from tasks.limits.guards import Guards
 from tasks.limits.spending import Spending
 from tasks.metrics import names
-from tasks.metrics.process import WorkerMetrics
 from tasks.sending.escalations import escalation_rows
 from tasks.sending.relay import Relay, fleet_relay
 from tasks.sending.replies import REPLY_ROWS
@@ -62,6 +61,9 @@ from worker.settings import Settings
 from worker.settings.prices import price_table
 from worker.settings.retention import key_bytes
 from worker.supervisor import Supervisor
+
+if TYPE_CHECKING:  # a worker without metrics does without their library
+    from tasks.metrics.process import WorkerMetrics
 
 HELD_BY_ACCOUNT: Final = 4
 """One account may have a fourth of the held events."""

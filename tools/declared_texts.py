@@ -11,6 +11,7 @@ from db.reviews.rulings import RulingReason
 from review.lists.filter_fields import FIELDS
 from worker.account_settings import SETTINGS
 from worker.assessment.policies.designs import DESIGNS
+from worker.assessment.policies.option_help import ACTION_WORDS, OPTION_HELP
 from worker.moderator_settings import MODERATOR_PARTS
 from worker.reasons import Reason
 from worker.setting import RiskText, Section
@@ -24,7 +25,13 @@ def texts() -> Iterator[tuple[str, str]]:
             if text:
                 yield text, "worker/reasons.py"
     for setting in (*SETTINGS.values(), *MODERATOR_PARTS.values()):
-        for text in (setting.title, setting.short_title, setting.help, *setting.choices.values()):
+        for text in (
+            setting.title,
+            setting.short_title,
+            setting.sentence,
+            setting.help,
+            *setting.choices.values(),
+        ):
             if text:
                 yield text, "worker/account_settings.py"
     for text in (*RiskText, *Section):
@@ -45,6 +52,8 @@ def _of_filters() -> Iterator[tuple[str, str]]:
 
 
 def _of_policies() -> Iterator[tuple[str, str]]:
+    for text in (*OPTION_HELP.values(), *ACTION_WORDS.values()):
+        yield text, "worker/assessment/policies/option_help.py"
     for design in DESIGNS.values():
         of_limits = (text for each in design.limits for text in (each.measure, each.effect, each.subject))
         for text in (design.summary, *design.problems.values(), *of_limits):

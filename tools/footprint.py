@@ -17,7 +17,8 @@ from cli.stack.start_watch import await_workers
 from tasks.lanes.stream import connect
 
 IMPORT: Final = (
-    "import time; began, used = time.perf_counter(), time.process_time(); import tasks.app;"
+    "import time; began, used = time.perf_counter(), time.process_time();"
+    "from tasks.__main__ import import_lean; import_lean(); import tasks.app;"
     "print(time.perf_counter() - began, time.process_time() - used)"
 )
 IDLE_S: Final = 20.0

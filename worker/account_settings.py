@@ -46,6 +46,7 @@ from worker.moderator_settings import MOST_MODERATORS, ModeratorSettings, with_u
 from worker.payload import is_account_name
 from worker.rules import RuleProblem, validate_rules
 from worker.setting import (
+    UNIT,
     Section,
     Setting,
     SettingKind,
@@ -117,13 +118,14 @@ class AccountRejected(RejectedError):
 class AccountSettings(BaseModel):
     """The settings of an account; names and order as in ``worker.model.Account``."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     ai_control_enabled: Annotated[
         bool,
         Setting(
             title="AI replies",
             section=Section.REPLIES,
+            sentence="Let the AI answer",
             help="The main switch: while it is off, nothing is answered.",
             warnings=warn_switched_on,
         ),
@@ -133,6 +135,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="AI for chats",
             section=Section.REPLIES,
+            sentence="Answer chats",
             help="Answer chat messages.",
             warnings=warn_switched_on,
         ),
@@ -142,6 +145,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="AI for comments",
             section=Section.REPLIES,
+            sentence="Answer comments",
             help="Answer comments.",
             warnings=warn_switched_on,
         ),
@@ -305,6 +309,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="Languages answered in",
             section=Section.REPLIES,
+            sentence="Answer only in these languages",
             help="Codes such as en, de; empty for any.",
         ),
     ]
@@ -314,6 +319,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="Instructions",
             section=Section.REPLY,
+            sentence="Tone and instructions for the AI",
             help="About the account, its tone and its language; they extend the fixed instructions.",
         ),
     ]
@@ -342,6 +348,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="Confidence policy",
             section=Section.REPLY,
+            sentence="How an answer is checked",
             help="Name and settings of the policy that assesses a draft; see docs/confidence.md.",
             warnings=warn_unassessed,
         ),
@@ -351,6 +358,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="Fallback texts",
             section=Section.FALLBACKS,
+            sentence="What the customer reads when the AI is not sure",
             help="By language, the text sent in place of a draft with low confidence.",
         ),
     ]
@@ -422,6 +430,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="Replies",
             section=Section.APPROVAL,
+            sentence="Answers",
             help="Start a new account with suggest, and switch to auto when few drafts need a change.",
             warnings=warn_sent_at_once,
             choices=MappingProxyType(
@@ -447,8 +456,9 @@ class AccountSettings(BaseModel):
         Setting(
             title="Sent without approval, from confidence",
             section=Section.APPROVAL,
-            help="With suggest, a reply of the model with at least this measured confidence, 0 to 1, is sent"
-            " at once all the same; empty: none.",
+            sentence="Send without approval when the AI is sure by at least",
+            help="With suggest, a reply of the model with at least this measured confidence is sent at once"
+            " all the same; empty: none.",
         ),
     ]
     keep_drafts_days: Annotated[
@@ -534,6 +544,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="Text at a handoff",
             section=Section.HANDOFF,
+            sentence="What the customer reads when people take over",
             help="By language, the text sent to the author when a conversation is handed to people; empty:"
             " none. With replies that wait for approval it is sent only for reasons sent without approval.",
         ),
@@ -576,6 +587,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="Time zone",
             section=Section.HANDOFF,
+            sentence="Time zone of the working hours",
             help="IANA name such as Europe/Berlin, for business hours and holidays.",
         ),
     ]
@@ -587,6 +599,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="Business hours",
             section=Section.HANDOFF,
+            sentence="When people answer",
             help="By weekday (mon to sun), ranges such as 09:00-12:00, 13:00-17:00; a missing day is closed."
             " Empty: always open.",
         ),
@@ -680,12 +693,14 @@ def kind_of(name: str) -> SettingKind:
     shape = AccountSettings.model_fields[name].annotation
     if isinstance(shape, type) and issubclass(shape, StrEnum):
         return SettingKind.CHOICE
+    if shape is float and SETTINGS[name].title.endswith(UNIT):
+        return SettingKind.DURATION
     plain: Mapping[Any, SettingKind] = {
         bool: SettingKind.SWITCH,
         float: SettingKind.NUMBER,
         int: SettingKind.NUMBER,
         str: SettingKind.TEXT,
-        ShareNumber | None: SettingKind.NUMBER,
+        ShareNumber | None: SettingKind.SHARE,
         Usd | None: SettingKind.NUMBER,
         Amount | None: SettingKind.NUMBER,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from worker.model import (
     OPENAI_MODERATION,
@@ -16,6 +16,9 @@ from worker.model import (
     ModeratorChoice,
     ReplyMode,
 )
+
+UNIT: Final = ", seconds"
+"""End of the title of a duration, whose value pages show with a unit of its own."""
 
 
 class Section(StrEnum):
@@ -41,6 +44,8 @@ class SettingKind(StrEnum):
 
     SWITCH = "switch"
     NUMBER = "number"
+    SHARE = "share"
+    DURATION = "duration"
     TEXT = "text"
     CHOICE = "choice"
     LIST = "list"
@@ -98,6 +103,7 @@ class Setting:
         help: the sentence under the form's field, in the CLI's listing and in ``docs/settings.md``.
         warnings: the risks of changing the value before into the value after, as sentences.
         choices: value -> meaning, for a setting with a closed set of values.
+        sentence: the label on the first level of the settings page; empty: the setting is on the second one.
     """
 
     title: str
@@ -105,11 +111,12 @@ class Setting:
     help: str
     warnings: Callable[[Any, Any], Iterator[Risk]] = _no_warning
     choices: Mapping[str, str] = field(default_factory=dict)
+    sentence: str = ""
 
     @property
     def short_title(self) -> str:
         """The title without the unit, for a value that is shown with its own."""
-        return self.title.removesuffix(", seconds")
+        return self.title.removesuffix(UNIT)
 
 
 def warn_switched_on(before: bool, after: bool) -> Iterator[Risk]:

@@ -93,6 +93,7 @@ def _figures(runs: Mapping[Writes, RunResult]) -> dict[str, Any]:
             writes: {
                 "cases": len(result.cases),
                 "decided": len(result.endings),
+                "degraded": sum(ending.degraded for _, ending in result.endings),
                 "calls": result.calls,
                 "endings": dict(Counter(ending.reason_code for _, ending in result.endings).most_common()),
             }

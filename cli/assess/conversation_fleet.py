@@ -20,10 +20,13 @@ from db.documents import configured_embedder
 from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
 from db.documents.storage import UploadOutcome
 from db.pool import Pool
+from sandbox.cases import Case
 from worker.account_settings import AccountRejected, changed
 from worker.assessment.policies.designs import DESIGNS
-from worker.model import Account
+from worker.documents.query import embedded_texts
+from worker.model import Account, Message, MessageRole
 from worker.settings import DocumentSettings, load
+from worker.steps.context import continued_lines
 
 BY: Final = "assess conversations"
 OURS: Final = ("HUSHGATE_", "DATABASE_", "REDIS_", "OPENAI_", "OPENROUTER_")
@@ -105,21 +108,32 @@ def measuring_fleet(
 
 
 async def add_accounts(
-    source: Pool, running: Fleet, folder: Path, policies: Sequence[MeasuredPolicy], domains: Sequence[str]
+    source: Pool, running: Fleet, folder: Path, policies: Sequence[MeasuredPolicy], cases: Sequence[Case]
 ) -> None:
-    """Create an account for each policy and domain, with the documents of the domain.
+    """Create an account for each policy and domain of the cases, with the documents of the domain.
+
+    The sandbox keeps the vectors of the cases' queries: no search of a run then waits for a slow server.
 
     Raises:
         typer.Exit: a domain has no documents, or one of them cannot be read.
     """
     known = load(DocumentSettings, running.environment)
     async with configured_embedder.open_model(known, source) as model:
-        for domain in domains:
+        for domain in sorted({case.domain for case in cases}):
             files = [read_document(path) for path in _documents(folder, domain)]
             for policy in policies:
                 await accounts.store_account(source, policy.account(domain), changed_by=BY, expected=0)
                 ingestion = Ingest(source, model, DocumentOptions(user_id=policy.user_id(domain)))
                 await _add_all(ingestion, files)
+        if model is not None:
+            texts = dict.fromkeys(text for case in cases for text in _searched(case))
+            await model.embedder.embed(list(texts), model=model.name, dimensions=model.dimensions)
+
+
+def _searched(case: Case) -> tuple[str, ...]:
+    """What is embedded for a case: its message after the lines it continues, and a model's query."""
+    history = [Message(role=MessageRole(line.role), text=line.text) for line in case.history]
+    return (*embedded_texts(case.query, continued_lines(history)), *embedded_texts(case.rewrite))
 
 
 async def _add_all(ingestion: Ingest, files: Sequence[DocumentFile]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any, Final
 
 import orjson
@@ -33,7 +34,9 @@ AGE_S: Final = 2.5
 HISTORY_S: Final = 60.0
 STILL_S: Final = 120.0
 """A run without a new decision for this long is counted as it is."""
-LOOK_S: Final = 0.2
+LOOK_S: Final = 0.1
+IN_FLIGHT: Final = 16
+"""Most questions without a decision; more at once would measure how long the servers are waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,21 +79,30 @@ async def measured(
     await store_history(
         source, [line for event_id, case in by_event.items() for line in _past(run, event_id, case, now)]
     )
-    payloads = [orjson.dumps(_event(run, event_id, case, now)) for event_id, case in by_event.items()]
-    await asyncio.to_thread(_publish, running.stack.redis_url, payloads)
-    await _decided(source, running, run, len(cases), advance)
+    await _ask(source, running, run, by_event, advance)
     endings = [(by_event[each.event_id], each) for each in await load_endings(source, run.name)]
     after = _calls(running)
     calls = {route: after[route] - count for route, count in before.items()}
     return RunResult(run=run, cases=cases, endings=endings, calls=calls)
 
 
-async def _decided(
-    source: Pool, running: Fleet, run: MeasuredRun, expected: int, advance: Callable[[int], None]
+async def _ask(
+    source: Pool,
+    running: Fleet,
+    run: MeasuredRun,
+    by_event: Mapping[str, Case],
+    advance: Callable[[int], None],
 ) -> None:
-    """Wait until every event is decided, or until no decision is new for ``STILL_S``."""
+    """Publish ``IN_FLIGHT`` at a time until all are decided, or until no decision is new for ``STILL_S``."""
+    waiting, asked = iter(by_event.items()), 0
     moved, seen = time.monotonic(), 0
-    while seen < expected and time.monotonic() - moved < STILL_S:
+    while seen < len(by_event) and time.monotonic() - moved < STILL_S:
+        now = datetime.now(UTC)
+        more = islice(waiting, IN_FLIGHT - (asked - seen))
+        payloads = [orjson.dumps(_event(run, event_id, case, now)) for event_id, case in more]
+        if payloads:
+            await asyncio.to_thread(_publish, running.stack.redis_url, payloads)
+            asked += len(payloads)
         if (last_lines := running.ended_output()) is not None:
             raise ConfigurationError(last_lines)
         if (count := await count_decided(source, run.name)) > seen:

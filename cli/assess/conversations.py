@@ -123,10 +123,9 @@ async def _measure(
     cases: Sequence[Case],
 ) -> list[RunResult]:
     client = connect(running.stack.redis_url)
-    domains = sorted({case.domain for case in cases})
     results = []
     async with own_connections(running.stack.database_url) as source:
-        await add_accounts(source, running, folder, policies, domains)
+        await add_accounts(source, running, folder, policies, cases)
         await await_workers(running, client, EVENTS, names, errors.print)
         with progress_bar(TimeElapsedColumn(), transient=True) as bar:
             task = bar.add_task("", total=len(runs) * len(cases))

@@ -36,7 +36,7 @@ HELP: Final = (
 app = typer.Typer(no_args_is_help=True, help=HELP)
 app.command()(review.review)
 
-FIELDS: Final = frozenset(column.name for column in LIST_COLUMNS) | export_rows.ADDED
+FIELDS: Final = frozenset(column.name for column in LIST_COLUMNS) | frozenset(export_rows.NAMES)
 
 JsonFields = Annotated[
     str | None,
@@ -181,7 +181,7 @@ def _fields(text: str | None) -> list[str] | None:
 
 async def _page(connection: Connection, filters: Filters, limit: int, cursor: str | None) -> DecisionPage:
     found = await decision_list.load_page(connection, filters, limit=limit, cursor=cursor)
-    return replace(found, rows=await export_rows.with_reviews_and_replies(connection, found.rows))
+    return replace(found, rows=await export_rows.with_people(connection, found.rows))
 
 
 async def _decision_with_reviews(connection: Connection, decision_id: UUID) -> dict[str, Any] | None:

@@ -24,7 +24,7 @@ async def write_decisions(connection: Connection, filters: Filters, file: TextIO
         task = progress.add_task("decisions", total=count.number)
         file.write(layout.head())
         async for page in _pages(connection, filters):
-            file.write(layout.lines(await export_rows.with_reviews_and_replies(connection, page.rows)))
+            file.write(layout.lines(await export_rows.with_people(connection, page.rows)))
             await connection.rollback()  # a long export must not hold back the vacuum
             progress.update(task, advance=len(page.rows))
         progress.update(task, total=progress.tasks[task].completed)  # the total was estimated

@@ -30,7 +30,7 @@ async def follow(connection: Connection, filters: Filters, last: int, fields: Se
     older = await _unseen(connection, filters, newest - OVERLAP, seen)
     rows += [row for row in older if row["created_at"] > newest]
     while True:
-        for row in await export_rows.with_reviews_and_replies(connection, rows):
+        for row in await export_rows.with_people(connection, rows):
             _print_line(row, fields)
         await connection.rollback()
         await asyncio.sleep(POLL_S)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from cli.doctor.check import DoctorCheck, failed, passed, warned
 from cli.options import with_pool
 from db.documents import embedding_models
-from db.documents.configured_embedder import QUERY_TIMEOUT_S
 from db.documents.embedding_models import StoredEmbedder
+from db.documents.retrieval import QUERY_TIMEOUT_S
 from db.documents.stored_vectors import count_vectors
 from db.pool import Pool
 from worker.adapters import openai_client

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
-import httpx2
-import openai
-import orjson
-
 from cli.doctor.check import CheckState, DoctorCheck
+from worker.adapters.api_errors import ApiConnectionError, ApiError, ApiStatusError
 from worker.adapters.openai_client import NO_KEY
+from worker.adapters.openai_http import ApiClient, model_names
 from worker.settings import Settings, classifier_key, embedding_endpoint
 
 REACH_S: Final = 10.0
@@ -132,21 +131,25 @@ def listed_models(settings: Settings) -> Iterator[DoctorCheck]:
 def _endpoint_check(endpoint: Endpoint) -> DoctorCheck:
     try:
         return _models_check(endpoint, _models(endpoint.url, endpoint.key))
-    except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-        found = f"{endpoint.url}: HTTP {error.status_code}"
-        return _check(
-            endpoint, "fail", found, f"set {endpoint.key_variable} to a key that the endpoint accepts"
-        )
-    except openai.NotFoundError as error:
-        return _no_list_check(endpoint, _kind(error.response), not_found=True)
     except NoModelList as error:
         return _no_list_check(endpoint, str(error), not_found=False)
-    except openai.APIStatusError as error:
-        found = f"{endpoint.url}/models: HTTP {error.status_code}"
-        return _check(endpoint, "warn", found, f"the models were not checked; {LIVE}")
-    except openai.OpenAIError as error:
+    except ApiStatusError as error:
+        return _refused_check(endpoint, error)
+    except (ApiConnectionError, TimeoutError) as error:
         fix = f"check {endpoint.variable} and the network; meanwhile {endpoint.meanwhile}"
         return _check(endpoint, "fail", f"{endpoint.url}: {type(error).__name__}", fix)
+
+
+def _refused_check(endpoint: Endpoint, error: ApiStatusError) -> DoctorCheck:
+    """The check when the endpoint refuses GET /models."""
+    if error.status in {401, 403}:
+        found = f"{endpoint.url}: HTTP {error.status}"
+        fix = f"set {endpoint.key_variable} to a key that the endpoint accepts"
+        return _check(endpoint, "fail", found, fix)
+    if error.status == 404:
+        return _no_list_check(endpoint, _kind(404, error.headers, str(error.body)), not_found=True)
+    found = f"{endpoint.url}/models: HTTP {error.status}"
+    return _check(endpoint, "warn", found, f"the models were not checked; {LIVE}")
 
 
 def _models_check(endpoint: Endpoint, listed: frozenset[str]) -> DoctorCheck:
@@ -188,7 +191,7 @@ def _better_url(endpoint: Endpoint) -> str | None:
     for candidate in (f"{url}/v1", *shorter):
         try:
             _models(candidate, endpoint.key)
-        except (openai.OpenAIError, NoModelList):
+        except (ApiError, TimeoutError, NoModelList):
             continue
         return candidate
     return None
@@ -198,29 +201,30 @@ def _models(url: str, key: str) -> frozenset[str]:
     """The names that GET /models lists.
 
     Raises:
-        OpenAIError: an HTTP error, or no answer.
+        ApiError, TimeoutError: an HTTP error, or no answer.
         NoModelList: the answer is not a list of models.
     """
-    with openai.OpenAI(base_url=url, api_key=key, max_retries=0, timeout=REACH_S) as client:
-        response = client.get("/models", cast_to=httpx2.Response)
+    return asyncio.run(_listed(url, key))
+
+
+async def _listed(url: str, key: str) -> frozenset[str]:
+    async with ApiClient(url, key, connections=1) as client, asyncio.timeout(REACH_S):
+        found = await client.get("/models")
     try:
-        body: Any = orjson.loads(response.content)
-        entries = body["data"] if isinstance(body, dict) else body
-        return frozenset(str(entry["id"]) for entry in entries)
-    except (ValueError, LookupError, TypeError) as error:
-        raise NoModelList(_kind(response)) from error
+        return model_names(found)
+    except ValueError as error:
+        raise NoModelList(_kind(200, found.headers, found.content.decode(errors="replace"))) from error
 
 
 HTML: Final = "an HTML page"
 
 
-def _kind(response: httpx2.Response) -> str:
+def _kind(status: int, headers: Mapping[str, str], content: str) -> str:
     """What the server answered, in words."""
-    kind = response.headers.get("content-type", "").partition(";")[0].strip()
-    if "html" in kind or response.content.lstrip()[:1] == b"<":
+    kind = headers.get("content-type", "").partition(";")[0].strip()
+    if "html" in kind or content.lstrip()[:1] == "<":
         return HTML
-    shown = f"HTTP {response.status_code}"
-    return f"{shown} with {kind}" if kind else shown
+    return f"HTTP {status} with {kind}" if kind else f"HTTP {status}"
 
 
 def _check(endpoint: Endpoint, state: CheckState, found: str, fix: str = "") -> DoctorCheck:

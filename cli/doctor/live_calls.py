@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-import openai
-
 from cli.doctor.check import DoctorCheck, failed, passed
 from cli.doctor.embedding import embedding_answer
 from cli.doctor.endpoints import Endpoint, classifier_endpoints, moderation_endpoint
 from cli.doctor.live_models import SHOWN_CHARS, model_checks
 from worker.adapters import openai_client
+from worker.adapters.api_errors import ApiError
 from worker.adapters.chat_classifier import request_body, scores_of
 from worker.adapters.moderation_results import scores_of_result
 from worker.adapters.vendor_failures import VendorFailure, failure
@@ -107,7 +106,7 @@ async def _call_check(call: Call) -> DoctorCheck:
             client, call.path, call.body, call.timeout_s, holding=call.holding
         )
         result = call.read(document)
-    except (openai.OpenAIError, TimeoutError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (ApiError, TimeoutError, ValueError, LookupError, TypeError, AttributeError) as error:
         known = failure(error)
         found = f"{called}: {_shown(error, known)}"
         status, kind = (known.status, str(known.kind)) if known else (None, "")

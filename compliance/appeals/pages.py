@@ -140,6 +140,8 @@ async def store_outcome(
     if outcome not in frozenset(AppealOutcome):
         text = _("Choose an outcome, %(known)s; got “%(got)s”.")
         raise ReviewRejected(text % {"known": ", ".join(AppealOutcome), "got": outcome[:40]})
+    if outcome == AppealOutcome.RESTORED and not reason:
+        raise ReviewRejected(_("Choose what was wrong with the decision."))
     if reason and reason not in frozenset(RulingReason):
         text = _("reason: expected one of %(known)s, got “%(got)s”")
         raise ReviewRejected(text % {"known": ", ".join(RulingReason), "got": reason[:40]})

@@ -24,13 +24,6 @@ OF_DECISION: Final = f"""
                        WHERE decision_id = a.id AND cancelled_at IS NULL ORDER BY id DESC LIMIT 1) r ON true
     WHERE a.decision_id = %(decision_id)s ORDER BY a.created_at, a.id
 """
-STANDS: Final = f"""
-    NOT EXISTS (SELECT FROM outbox o
-                WHERE o.user_id = a.user_id AND o.event_id = '{EVENT_PREFIX}' || a.id
-                    AND o.cancelled_at IS NOT NULL)
-    AND NOT EXISTS (SELECT FROM retractions r WHERE r.decision_id = a.id AND r.cancelled_at IS NULL)
-"""
-"""True of an answer ``a`` as ``Answer.stands``."""
 ANSWERED: Final = "SELECT decision_id FROM answers WHERE id = %s"
 
 

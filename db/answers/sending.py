@@ -24,12 +24,11 @@ from worker.errors import RejectedError
 LATEST_DELIVERY: Final = timedelta(days=1)
 """An answer that could not be delivered for so long is cancelled."""
 STORE: Final = """
-    INSERT INTO answers (id, decision_id, user_id, conversation_id, message_id, scope, outcome, text,
-                         draft, held_id, person_id, person, released, rules_version, checks, created_at)
-    VALUES (%(answer_id)s, %(decision_id)s, %(user_id)s, %(conversation_id)s, %(message_id)s, %(scope)s,
-            %(outcome)s,
-            %(text)s, %(shown)s, %(held_id)s, %(person_id)s, %(person)s, %(release)s, %(rules_version)s,
-            %(checks)s, %(now)s)
+    INSERT INTO answers (id, decision_id, decision_at, user_id, conversation_id, message_id, scope, outcome,
+                         text, draft, held_id, person_id, person, released, rules_version, checks, created_at)
+    VALUES (%(answer_id)s, %(decision_id)s, %(decided_at)s, %(user_id)s, %(conversation_id)s, %(message_id)s,
+            %(scope)s, %(outcome)s, %(text)s, %(shown)s, %(held_id)s, %(person_id)s, %(person)s,
+            %(release)s, %(rules_version)s, %(checks)s, %(now)s)
     ON CONFLICT (id) DO NOTHING
 """
 SEND: Final = """

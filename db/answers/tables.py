@@ -49,6 +49,7 @@ answers: Final = table(
     "decisions of people on messages that the AI did not answer: append-only",
     key("id", sa.Uuid, comment="of the form; also decision_id of its outbox row and of its line in messages"),
     required("decision_id", sa.Uuid, comment="the decision of the AI that it answers"),
+    required("decision_at", Timestamp),
     *required_texts("user_id", "conversation_id", "message_id", "scope"),
     required("outcome", sa.Text, comment="unchanged, edited, replaced, written or dismissed"),
     sa.Column("text", sa.Text, comment="as sent; null: dismissed"),
@@ -68,4 +69,5 @@ answers: Final = table(
     index("ix_answers_account", "user_id", "created_at"),
     index("ix_answers_conversation", "user_id", "conversation_id", "created_at"),
     index("ix_answers_created_at", "created_at"),
+    index("ix_answers_decision_at", "decision_at"),
 )

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
+import sqlalchemy as sa
 from psycopg.rows import class_row
 
-from db.answers.records import STANDS
+from db.answers.state import AnswerState
+from db.answers.tables import held_drafts
 from db.connection import Connection
+from db.identifiers import uuid_time_bounds
+from db.rows import Row, all_rows
+from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions
 
 LISTED_FOR: Final = timedelta(days=30)
 """An escalation that was closed without a standing answer is listed for so long."""
-PAGE: Final = f"""
+PAGE: Final = """
         AND (%(accounts)s::text[] IS NULL OR w.user_id = ANY(%(accounts)s))
-        AND (%(after)s::timestamptz IS NULL OR ({{since}}, w.decision_id) > (%(after)s, %(after_id)s))
-        AND NOT EXISTS (SELECT FROM answers a WHERE a.decision_id = w.decision_id AND {STANDS})
-    ORDER BY {{since}}, w.decision_id LIMIT %(limit)s
+        AND (%(after)s::timestamptz IS NULL OR ({since}, w.decision_id) > (%(after)s, %(after_id)s))
+        AND NOT EXISTS (SELECT FROM answered_decisions a WHERE a.decision_id = w.decision_id)
+    ORDER BY {since}, w.decision_id LIMIT %(limit)s
 """
 """The rest of each statement: its first unanswered rows in the order of its index, not all of them."""
 ESCALATED: Final = """
@@ -29,11 +35,15 @@ ESCALATED: Final = """
 """
 OPEN: Final = f"{ESCALATED} WHERE closed_at IS NULL {PAGE.format(since='opened_at')}"
 LEFT_UNANSWERED: Final = f"""{ESCALATED}
-    WHERE closed_at IS NOT NULL AND cause IN ('idle', 'answered') AND opened_at > %(listed_from)s
+    WHERE closed_at IS NOT NULL AND opened_at > %(listed_from)s
+        AND (cause IN ('idle', 'answered') OR cause = 'reviewed' AND EXISTS (
+            SELECT FROM decision_reviews r
+            WHERE r.decision_id = w.decision_id AND r.ruling = 'overturn' AND r.corrected_decision = 'respond'
+                AND NOT EXISTS (SELECT FROM decision_reviews later WHERE later.withdraws = r.id)))
         AND NOT EXISTS (
-            SELECT FROM answers a
+            SELECT FROM answered_decisions a
             WHERE a.user_id = w.user_id AND a.conversation_id = w.conversation_id
-                AND a.created_at >= w.opened_at AND a.text IS NOT NULL AND {STANDS})
+                AND a.answered_at >= w.opened_at AND a.state <> '{AnswerState.DISMISSED}')
         AND NOT EXISTS (
             SELECT FROM ai_decisions d
             WHERE d.user_id = w.user_id AND d.conversation_id = w.conversation_id
@@ -42,7 +52,8 @@ LEFT_UNANSWERED: Final = f"""{ESCALATED}
                     OR d.reason_code = 'MESSAGE_DELETED' AND d.message_id = w.message_id))
         {PAGE.format(since="opened_at")}
 """
-"""Closed escalations without an answer that stands: idle, or its answer was cancelled or taken back.
+"""Closed escalations without an answer that stands: idle, its answer was cancelled or taken back, or a
+reviewer said that the AI should have answered.
 
 A person's later text in the conversation answers them as well.
 """
@@ -55,6 +66,7 @@ HELD: Final = f"""
 WAITING: Final = f"""
     ({OPEN}) UNION ALL ({LEFT_UNANSWERED}) UNION ALL ({HELD}) ORDER BY since, decision_id LIMIT %(limit)s
 """
+NUMBER: Final = f"SELECT count(*) FROM ({WAITING}) AS waiting"
 SINCE: Final = """
     SELECT bool_or(reason_code = 'MESSAGE_DELETED' AND message_id = %(message_id)s) AS deleted,
            bool_or(reason_code = 'MESSAGE_EDITED' AND message_id = %(message_id)s) AS edited,
@@ -100,6 +112,55 @@ class WaitingItem:
     send_before: datetime | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingText:
+    """The message of what waits, and what the AI would answer.
+
+    Attributes:
+        row: the columns that ``review.content_covers`` reads.
+        draft: the first text of the AI that was not sent; None without one.
+    """
+
+    row: Row
+    draft: str | None
+
+
+async def load_texts(
+    connection: Connection, items: Sequence[WaitingItem], now: datetime
+) -> Mapping[UUID, WaitingText]:
+    """The texts of these items, by decision, without erased ones; the caller logs the reading."""
+    if not items:
+        return {}
+    bounds = [uuid_time_bounds(each.decision_id) for each in items]
+    draft = (
+        sa.select(held_drafts.c.text)
+        .where(held_drafts.c.decision_id == ai_decisions.c.id, held_drafts.c.expires_at > now)
+        .order_by(held_drafts.c.id)
+        .limit(1)
+    )
+    names = ("id", "author_id", "scope", "matched_rule", "message_text", "reason_code")
+    query = sa.select(
+        *(ai_decisions.c[name] for name in names),
+        HIGH_SCORE_CATEGORIES,
+        draft.scalar_subquery().label("draft"),
+    ).where(
+        ai_decisions.c.created_at.between(min(bounds)[0], max(bounds)[1]),
+        ai_decisions.c.id.in_([each.decision_id for each in items]),
+        sa.text(NOT_ERASED),
+    )
+    found = await all_rows(connection, query)
+    return {row["id"]: WaitingText(row=row, draft=row.pop("draft")) for row in found}
+
+
+async def count_waiting(
+    connection: Connection, accounts: tuple[str, ...] | None, *, now: datetime, most: int
+) -> int:
+    """How much waits on these accounts, or on all, counted up to ``most``."""
+    values = _values(accounts, now=now, limit=most, after=None)
+    row = await (await connection.execute(NUMBER, values)).fetchone()
+    return int(row[0]) if row else 0
+
+
 async def list_waiting(
     connection: Connection,
     accounts: tuple[str, ...] | None,
@@ -109,7 +170,15 @@ async def list_waiting(
     after: tuple[datetime, UUID] | None = None,
 ) -> tuple[WaitingItem, ...]:
     """What waits on these accounts, or on all, the oldest first; ``after`` is the last one of a page."""
-    values = {
+    values = _values(accounts, now=now, limit=limit, after=after)
+    cursor = connection.cursor(row_factory=class_row(WaitingItem))
+    return tuple(await (await cursor.execute(WAITING, values)).fetchall())
+
+
+def _values(
+    accounts: tuple[str, ...] | None, *, now: datetime, limit: int, after: tuple[datetime, UUID] | None
+) -> dict[str, Any]:
+    return {
         "accounts": None if accounts is None else list(accounts),
         "now": now,
         "listed_from": now - LISTED_FOR,
@@ -117,5 +186,3 @@ async def list_waiting(
         "after": after[0] if after else None,
         "after_id": after[1] if after else None,
     }
-    cursor = connection.cursor(row_factory=class_row(WaitingItem))
-    return tuple(await (await cursor.execute(WAITING, values)).fetchall())

@@ -7,7 +7,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, aggregate_order_by, array
 
-from db.audit.filters import COUNTED, Filters
+from db.audit.filters import ASSESSED, COUNTED, Filters
 from db.audit.search import matching_query
 from db.connection import Connection
 from db.rows import all_rows
@@ -49,7 +49,10 @@ async def conversation_confidence(
 async def of_newest_replies(
     connection: Connection, user_id: str, conversation_id: str
 ) -> dict[str, Any] | None:
-    """The row of one conversation, of its newest decisions only; None without an assessed reply."""
+    """The row of one conversation, of its newest decisions only; None without an assessed draft.
+
+    A draft without an answer, which pages call not assessed, is left out.
+    """
     kept = ai_decisions.alias()
     newest = (
         sa.select(kept.c.created_at, kept.c.id)
@@ -59,7 +62,7 @@ async def of_newest_replies(
     )
     key = sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id)
     filters = Filters(user_id=user_id, conversation_id=conversation_id)
-    rows = await all_rows(connection, _figures(filters).where(key.in_(newest)))
+    rows = await all_rows(connection, _figures(filters, ASSESSED).where(key.in_(newest)))
     return rows[0] if rows else None
 
 
@@ -80,7 +83,7 @@ async def _latest(connection: Connection, filters: Filters, limit: int) -> list[
     return found[:limit] if len(found) >= limit or len(rows) < read else None
 
 
-def _figures(filters: Filters) -> sa.Select[Any]:
+def _figures(filters: Filters, counted: sa.ColumnElement[bool] = COUNTED) -> sa.Select[Any]:
     kept, found, rechecked = ai_decisions.c, _KEPT["assessment"], _KEPT["rechecked"]
     return (
         matching_query(filters)
@@ -94,7 +97,7 @@ def _figures(filters: Filters) -> sa.Select[Any]:
             _count(rechecked[1].astext.cast(sa.Float) > rechecked[0].astext.cast(sa.Float)).label("improved"),
             _count(kept.decision == "escalate").label("escalated"),
         )
-        .where(COUNTED)
+        .where(counted)
         .group_by(*_CONVERSATION)
     )
 

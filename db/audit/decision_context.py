@@ -10,6 +10,8 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from db.answers import state
+from db.answers.state import answered_decisions
 from db.audit.filters import ASSESSED
 from db.connection import Connection
 from db.identifiers import uuid_time_bounds
@@ -36,17 +38,17 @@ _REPLY: Final = (
     outbox.c.draft.label("reply_draft"),
     outbox.c.sources.label("reply_sources"),
     outbox.c.metadata["sentences"].label("reply_sentences"),
+    *state.SELECTED,
 )
 _KEY: Final = (ai_decisions.c.created_at, ai_decisions.c.id)
-_WITH_REPLY: Final = ai_decisions.join(
+_WITH_REPLY: Final = ai_decisions.outerjoin(
     outbox,
     sa.and_(
         outbox.c.user_id == ai_decisions.c.user_id,
         outbox.c.event_id == ai_decisions.c.event_id,
         outbox.c.decision_id == ai_decisions.c.id,
     ),
-    isouter=True,
-)
+).outerjoin(answered_decisions, answered_decisions.c.decision_id == ai_decisions.c.id)
 _IN_HISTORY: Final = (
     sa.exists()
     .where(
@@ -142,7 +144,7 @@ class StoredPassage:
 
 
 def decision_query(decision_id: UUID, *joined: Join) -> sa.Select[Any]:
-    """A decision with its snapshot and its reply, searched by the time in its id; no row when erased.
+    """A decision with its snapshot, its reply and a person's answer, by the time in its id; none when erased.
 
     ``joined`` are further tables, each with its condition; a decision without their row has NULL there.
     """

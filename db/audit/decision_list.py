@@ -20,7 +20,7 @@ from db.audit.search import Patience, SearchRow, TooSlow, matching_query, statem
 from db.connection import Connection
 from db.review_tables import review_states
 from db.rows import all_rows
-from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions, outbox
+from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions
 
 MOST_COUNTED: Final = 1000
 ESTIMATED_FROM: Final = 20_000
@@ -168,17 +168,6 @@ async def load_review_states(
     )
     found = await connection.execute(query)
     return {row.decision_id: row.state for row in found if row.decision_id not in hidden}
-
-
-async def load_replies(connection: Connection, rows: Sequence[SearchRow]) -> dict[UUID, str]:
-    """The approved replies of these decisions, sent or waiting, by id; cancelled ones are left out."""
-    keys = [(row["user_id"], row["event_id"]) for row in rows if row["decision"] == "respond"]
-    if not keys:
-        return {}
-    query = sa.select(outbox.c.decision_id, outbox.c.text).where(
-        sa.tuple_(outbox.c.user_id, outbox.c.event_id).in_(keys), outbox.c.cancelled_at.is_(None)
-    )
-    return {row.decision_id: row.text for row in await connection.execute(query)}
 
 
 async def newer_decision(connection: Connection, filters: Filters, row: SearchRow) -> UUID | None:

@@ -1,66 +1,62 @@
-"""The columns that exports and `decisions list` add to the audit: review state, reason and reply."""
+"""The columns that exports and `decisions list` add to the audit: reviews, replies, answers, settings."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Final
-from uuid import UUID
+from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY
 
-from db.audit import decision_list
+from db.answers import state
 from db.audit.search import SearchRow
 from db.connection import Connection
 from db.rows import all_rows
-from db.tables import outbox
-from worker.model import DecisionKind
 
-REASONS: Final = sa.text("""
-    SELECT DISTINCT ON (r.decision_id) r.decision_id, r.reason_code
-    FROM decision_reviews r
-    WHERE r.decision_id = ANY(:ids) AND r.ruling <> 'withdrawn' AND r.source <> 'golden'
-        AND NOT EXISTS (SELECT FROM decision_reviews w WHERE w.withdraws = r.id)
-    ORDER BY r.decision_id, r.created_at DESC, r.id DESC
+ADDED: Final = sa.text("""
+    SELECT listed.id, (d.snapshot_json ->> 'rules_version')::integer AS settings_version,
+        coalesce(reviewed.state, 'open') AS review, coalesce(newest.reason_code, '') AS review_reason,
+        newest.person AS reviewed_by, newest.created_at AS reviewed_at, newest.note AS review_note,
+        reply.text AS reply_text, answer.state AS answered, answer.person AS answered_by, answer.answered_at,
+        answer.text AS answer_text
+    FROM (SELECT id, id = ANY(:hidden) AS hidden FROM unnest(CAST(:ids AS uuid[])) AS id) AS listed
+    JOIN ai_decisions d ON d.id = listed.id AND d.created_at BETWEEN :since AND :until
+    LEFT JOIN review_states reviewed ON reviewed.decision_id = listed.id AND NOT listed.hidden
+    LEFT JOIN LATERAL (
+        SELECT r.reason_code, r.person, r.created_at, r.note FROM decision_reviews r
+        WHERE r.decision_id = reviewed.decision_id AND r.ruling <> 'withdrawn' AND r.source <> 'golden'
+            AND NOT EXISTS (SELECT FROM decision_reviews w WHERE w.withdraws = r.id)
+        ORDER BY r.created_at DESC, r.id DESC LIMIT 1) AS newest ON true
+    LEFT JOIN outbox reply ON reply.user_id = d.user_id AND reply.event_id = d.event_id
+        AND d.decision = 'respond'
+    LEFT JOIN answered_decisions answer ON answer.decision_id = listed.id AND NOT listed.hidden
 """)
-"""The reason of the newest review that is not withdrawn, by decision."""
-ADDED: Final = frozenset({"review", "review_reason", "reply_text"})
-"""The columns that ``with_reviews_and_replies`` adds to those of the audit."""
+"""``review_*`` are of the newest review that is not withdrawn."""
+NAMES: Final = (
+    "settings_version",
+    "reply_text",
+    *state.FIELDS,
+    "review",
+    "review_reason",
+    "reviewed_by",
+    "reviewed_at",
+    "review_note",
+)
+"""The columns that ``with_people`` adds to those of the audit."""
 
 
-async def with_reviews_and_replies(
-    connection: Connection, rows: Sequence[SearchRow], *, hidden: Collection[UUID] = ()
+async def with_people(
+    connection: Connection, rows: Sequence[SearchRow], *, hidden: Collection[object] = ()
 ) -> tuple[SearchRow, ...]:
-    """The rows of a page with ``review``, ``review_reason`` and ``reply_text``, in two or three queries.
+    """The rows of a page with ``NAMES``, in one query.
 
-    Decisions in ``hidden`` count as not reviewed, see ``db.reviews.queue_items.hidden_decisions``.
+    Decisions in ``hidden`` count as neither reviewed nor answered, see
+    ``db.reviews.queue_items.hidden_decisions``.
     """
-    states = await decision_list.load_review_states(connection, rows, hidden=hidden)
-    found = await all_rows(connection, REASONS, {"ids": list(states)}) if states else ()
-    reasons = {each["decision_id"]: each["reason_code"] for each in found}
-    replies = await _replies(connection, [row for row in rows if row["decision"] == DecisionKind.RESPOND])
-    return tuple(
-        row
-        | {
-            "review": states.get(row["id"], "open"),
-            "review_reason": reasons.get(row["id"], ""),
-            "reply_text": replies.get((row["user_id"], row["event_id"])),
-        }
-        for row in rows
-    )
-
-
-async def _replies(connection: Connection, rows: Sequence[SearchRow]) -> dict[tuple[str, str], str]:
-    """The reply, by account and event."""
     if not rows:
-        return {}
-    keys = sa.func.unnest(
-        sa.cast([row["user_id"] for row in rows], ARRAY(sa.Text)),
-        sa.cast([row["event_id"] for row in rows], ARRAY(sa.Text)),
-    )
-    events = keys.table_valued("user_id", "event_id", name="events").render_derived()
-    same = sa.and_(outbox.c.user_id == events.c.user_id, outbox.c.event_id == events.c.event_id)
-    query = sa.select(outbox.c.user_id, outbox.c.event_id, outbox.c.text).select_from(
-        events.join(outbox, same)
-    )
-    return {(row.user_id, row.event_id): row.text for row in await connection.execute(query)}
+        return ()
+    times = [row["created_at"] for row in rows]
+    values: dict[str, Any] = {"ids": [row["id"] for row in rows], "hidden": list(hidden)}
+    values |= {"since": min(times), "until": max(times)}
+    added = {each.pop("id"): each for each in await all_rows(connection, ADDED, values)}
+    gone: SearchRow = dict.fromkeys(NAMES)
+    return tuple(row | added.get(row["id"], gone) for row in rows)

@@ -12,6 +12,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from db.answers.state import SENT, AnswerState, answered_decisions
 from db.audit import snapshot_filters
 from db.audit.snapshot_filters import Condition
 from db.collaboration.tables import decision_assignments as assigned
@@ -49,6 +50,17 @@ class ReviewFilter(StrEnum):
     DISPUTED = "disputed"
 
 
+class AnsweredFilter(StrEnum):
+    """What a person answered to a decision: the states of ``AnswerState``, any answer, or none."""
+
+    ANSWERED = "yes"
+    APPROVED = AnswerState.APPROVED.value
+    EDITED = AnswerState.EDITED.value
+    WRITTEN = AnswerState.WRITTEN.value
+    DISMISSED = AnswerState.DISMISSED.value
+    UNANSWERED = "no"
+
+
 class FeatureFilter(Protocol):
     """The value of a filter that an optional feature declares."""
 
@@ -71,7 +83,8 @@ class Filters:
         further: of optional features.
         text: part of the message, in any case.
         chosen: only these decisions; empty: any.
-        hidden: these decisions count as not reviewed; see ``db.reviews.queue_items``.
+        answered: by a person.
+        hidden: these decisions count as neither reviewed nor answered; see ``db.reviews.queue_items``.
         walk: scan the snapshots for labels instead of their index; ``db.audit.estimates`` sets it.
     """
 
@@ -97,6 +110,7 @@ class Filters:
     stage_outcome: str | None = None
     ran: RunEvent | None = None
     review: ReviewFilter | None = None
+    answered: AnsweredFilter | None = None
     assignee: str | None = None
     further: tuple[FeatureFilter, ...] = ()
     text: str | None = None
@@ -251,6 +265,8 @@ def _people(filters: Filters) -> Iterator[Condition]:
         if filters.hidden:
             is_reviewed &= review_states.c.decision_id.not_in(filters.hidden)
         yield ~sa.exists().where(review_states.c.decision_id == ai_decisions.c.id, is_reviewed)
+    if filters.answered is not None:
+        yield _answered(filters.answered, filters.hidden)
     if filters.assignee is not None:
         person_id = sa.select(people.c.id).where(people.c.login == filters.assignee.lower()).scalar_subquery()
         is_assigned = sa.or_(
@@ -266,6 +282,19 @@ def _people(filters: Filters) -> Iterator[Condition]:
                 )
             )
         )
+
+
+def _answered(wanted: AnsweredFilter, hidden: tuple[UUID, ...]) -> Condition:
+    """The condition on the standing answer of a person."""
+    found, sent = answered_decisions.c, [each.value for each in SENT]
+    wants_text = wanted in (AnsweredFilter.ANSWERED, AnsweredFilter.UNANSWERED)
+    is_wanted = found.state.in_(sent) if wants_text else found.state == wanted.value
+    if hidden:
+        is_wanted &= found.decision_id.not_in(hidden)
+    if wanted is AnsweredFilter.UNANSWERED:
+        return ~sa.exists().where(found.decision_id == ai_decisions.c.id, is_wanted)
+    answered = sa.select(found.decision_at, found.decision_id).where(is_wanted)
+    return sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(answered)
 
 
 def _plain(text: str) -> str:

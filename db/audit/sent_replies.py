@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from db.answers.state import answered_decisions
 from db.audit.search import TooSlow, statement_limit
 from db.connection import Connection
 from db.rows import Row, all_rows
@@ -26,7 +27,10 @@ CANDIDATES: Final = 4
 async def newest_replies(
     connection: Connection, user_id: str, since: datetime, limit: int
 ) -> tuple[Row, ...]:
-    """Messages with the replies that were sent to them, newest first."""
+    """Messages with the texts that were sent to them by the AI or a person, newest first.
+
+    ``answered_by``: the person; None for the AI.
+    """
     names = ("id", "created_at", "user_id", "event_id", "scope", "message_text", "matched_rule")
     columns = (*(ai_decisions.c[name] for name in names), HIGH_SCORE_CATEGORIES)
     newest = newest_of_reasons(columns, user_id, since, CANDIDATES * limit).subquery()
@@ -41,14 +45,29 @@ async def newest_replies(
         .limit(1)
         .lateral()
     )
-    query = (
-        sa.select(newest, sent.c.reply_text)
-        .join_from(newest, sent, sa.true())
-        .order_by(newest.c.created_at.desc(), newest.c.id.desc())
-        .limit(limit)
-    )
+    by_ai = sa.select(newest, sent.c.reply_text, sa.cast(sa.null(), sa.Text).label("answered_by"))
+    of_people = _newest_answers(columns, user_id, since, limit).subquery()
+    both = sa.union_all(by_ai.join_from(newest, sent, sa.true()), sa.select(of_people)).subquery()
+    query = sa.select(both).order_by(both.c.created_at.desc(), both.c.id.desc()).limit(limit)
     async with statement_limit(connection, PATIENCE_S):
         return await all_rows(connection, query)
+
+
+def _newest_answers(columns: Sequence[Any], user_id: str, since: datetime, limit: int) -> sa.Select[Any]:
+    found = answered_decisions.c
+    same = sa.and_(ai_decisions.c.created_at == found.decision_at, ai_decisions.c.id == found.decision_id)
+    return (
+        sa.select(*columns, found.text.label("reply_text"), found.person.label("answered_by"))
+        .join_from(answered_decisions, ai_decisions, same)
+        .where(
+            found.user_id == user_id,
+            found.decision_at >= since,
+            found.text.is_not(None),
+            sa.text(NOT_ERASED),
+        )
+        .order_by(found.decision_at.desc())
+        .limit(limit)
+    )
 
 
 async def measured_replies(

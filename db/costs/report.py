@@ -115,6 +115,16 @@ class Spender:
     budget_action: str | None
 
     @property
+    def known_day_usd(self) -> float | None:
+        """What today cost; None when no price of the used models is known."""
+        return None if self.unpriced_tokens and not self.day_usd else self.day_usd
+
+    @property
+    def known_month_usd(self) -> float | None:
+        """What this month cost; None when no price of the used models is known."""
+        return None if self.unpriced_tokens and not self.month_usd else self.month_usd
+
+    @property
     def shares(self) -> dict[BudgetPeriod, float]:
         """The part of each budget that is spent; 1 or more: all of it."""
         budgets = {

@@ -8,13 +8,12 @@ from typing import Final
 
 from db.documents.embedding_models import active_embedder
 from db.documents.ingest import EmbeddingModel
+from db.documents.retrieval import QUERY_TIMEOUT_S
 from db.pool import Pool
 from worker.adapters.openai_http import ApiClient
 from worker.ports import Embedder
 from worker.settings import DocumentSettings, EmbeddingEndpoint, embedding_endpoint
 
-QUERY_TIMEOUT_S: Final = 5.0
-"""Timeout of one query; after it the search continues by words only."""
 BATCH_TIMEOUT_S: Final = 60.0
 """Timeout of a request when documents are added; a search uses ``QUERY_TIMEOUT_S``."""
 
@@ -62,7 +61,7 @@ async def _automatic(
 
 @asynccontextmanager
 async def _client(place: EmbeddingEndpoint) -> AsyncIterator[ApiClient]:
-    from worker.adapters import openai_client  # noqa: PLC0415  # a second of CPU, only with a model
+    from worker.adapters import openai_client  # noqa: PLC0415  # only with a model
 
     client = openai_client.client(place.url, place.key, connections=4)
     try:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 import sqlalchemy as sa
 
 from db.answers.records import AnswerOutcome
+from db.answers.state import SENT
 from db.answers.tables import answers
 from db.connection import Connection
-from db.rows import all_rows
+from db.rows import Row, all_rows
 
+ANSWERED: Final = sa.text("""
+    SELECT date_bin(:step, a.decision_at, :since) AS step, a.decision_at >= :open AS open, d.decision,
+           d.reason_code, a.state, count(*) AS events
+    FROM answered_decisions a JOIN ai_decisions d ON d.created_at = a.decision_at AND d.id = a.decision_id
+    WHERE a.decision_at >= :since AND a.decision_at < :until
+        AND (CAST(:users AS text[]) IS NULL OR a.user_id = ANY (CAST(:users AS text[])))
+        AND (CAST(:scope AS text) IS NULL OR d.scope = :scope)
+    GROUP BY 1, 2, 3, 4, 5
+""")
 OF_A_DRAFT: Final = (AnswerOutcome.UNCHANGED, AnswerOutcome.EDITED, AnswerOutcome.REPLACED)
 """Outcomes of messages for which the AI had a text that people could send."""
 
@@ -82,6 +92,31 @@ class AccountAnswers:
         share = round(self.counts[AnswerOutcome.UNCHANGED] / drafts, 4) if drafts else None
         counts = {each.value: number for each, number in self.counts.items()}
         return {"user_id": self.user_id, **counts, "unchanged_share": share}
+
+
+async def answered_counts(
+    connection: Connection, filters: AnswerFilter, *, step: timedelta, back: timedelta, now: datetime
+) -> tuple[Row, ...]:
+    """Decisions of a range, moved back by ``back``, with a standing answer of a person.
+
+    Rows have step, open (of the hour of ``now``), decision, reason_code, state and events.
+    """
+    open_hour = now.replace(minute=0, second=0, microsecond=0)
+    until = min(filters.until, open_hour) if back else filters.until
+    values = {
+        "step": step,
+        "since": filters.since - back,
+        "until": until - back,
+        "open": open_hour,
+        "users": None if list(filters.users) == [""] else list(filters.users),
+        "scope": filters.scope,
+    }
+    return await all_rows(connection, ANSWERED, values)
+
+
+def answered_by_people(rows: Iterable[Row]) -> int:
+    """How many of these decisions a person answered with a text."""
+    return sum(row["events"] for row in rows if row["state"] in SENT)
 
 
 async def answer_figures(connection: Connection, filters: AnswerFilter) -> tuple[AccountAnswers, ...]:

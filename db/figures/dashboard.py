@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 import sqlalchemy as sa
 
 from db.connection import Connection
 from db.figures import figure_sql
+from db.figures.answers import answered_counts
 from db.figures.histograms import LABEL, POLICY, POLICY_BINS, SpreadKind
 from db.figures.hourly import HOUR, Grain
 from db.figures.reach import (
@@ -40,6 +41,8 @@ class DashboardFigures:
         spreads: decision, kind, bin, events.
         paces: step, kind, p50, p95, p99 (numbers of bins): times of all decisions of a step.
         before: as ``counts`` without steps, for the same whole hours ``back`` earlier.
+        answered: decisions that people answered, as ``db.figures.answers.answered_counts``.
+        answered_before: the same of the range before.
         trust: step, policy, events, confidence_sum: assessed drafts of a step by the design of their policy.
         labels: step, label, events, confidence_sum: labels with most assessed drafts, of chosen accounts.
         days: BLOCKED per UTC day, at least a week of them.
@@ -50,6 +53,8 @@ class DashboardFigures:
     before: tuple[FigureRow, ...]
     missing: int
     missing_before: int
+    answered: tuple[FigureRow, ...] = ()
+    answered_before: tuple[FigureRow, ...] = ()
     spreads: tuple[FigureRow, ...] = ()
     paces: tuple[FigureRow, ...] = ()
     before_spreads: tuple[FigureRow, ...] = ()
@@ -102,6 +107,10 @@ async def _totals(
         before=await counted_rows(connection, figure_sql.COUNTED, filters, reach.before, **in_one),
         missing=reach.steps.missing,
         missing_before=reach.before.missing,
+        answered=await answered_counts(connection, filters, step=filters.step, back=timedelta(), now=now),
+        answered_before=await answered_counts(
+            connection, filters, step=filters.step, back=filters.back, now=now
+        ),
     )
 
 

@@ -28,13 +28,12 @@ _OF_SCOPE: Final = """
 """
 _ANSWERED: Final = f"""
     SELECT date_bin(:step, e.opened_at, :since) AS step,
-           count(*) FILTER (WHERE e.cause IN ('answered', 'released', 'reviewed')
-                            AND e.closed_at <= e.opened_at + :within) AS hits,
+           count(*) FILTER (WHERE e.cause = 'answered' AND e.closed_at <= e.opened_at + :within) AS hits,
            count(*) AS total
     FROM escalations AS e
     WHERE e.opened_at >= :since AND e.opened_at < :until AND {_USERS.format(table="e")}
           AND (CAST(:scope AS text) IS NULL OR e.scope = :scope)
-          AND (e.cause IN ('answered', 'released', 'reviewed', 'idle')
+          AND (e.cause IN ('answered', 'released', 'idle')
                OR e.closed_at IS NULL AND e.opened_at + :within <= :now)
     GROUP BY 1 ORDER BY 1
 """
@@ -75,9 +74,11 @@ async def count_overturned(
 async def count_answered(
     connection: Connection, filters: FigureFilter, *, within: timedelta, now: datetime
 ) -> tuple[FigureRow, ...]:
-    """step, hits, total: escalations of a step that people closed in time, of those that they could.
+    """step, hits, total: escalations of a step that people answered in time, of those that needed an answer.
 
-    Open ones count once they are late; those that a later one replaced or whose message was deleted do not.
+    An escalation that was given back to the AI or became idle without an answer was not answered. Open ones
+    count once they are late; those that a later one replaced, that a person dismissed or overturned, or whose
+    message was deleted do not.
     """
     values = _values(filters) | {"step": filters.step, "within": within, "now": now}
     return await all_rows(connection, ANSWERED, values)

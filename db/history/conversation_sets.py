@@ -19,7 +19,8 @@ INSERT: Final = """
 DECIDED: Final = "SELECT count(*) FROM ai_decisions WHERE event_id LIKE %s"
 ENDINGS: Final = """
     SELECT d.event_id, d.reason_code, o.text,
-           d.decision = 'escalate' OR EXISTS (SELECT FROM held_drafts h WHERE h.decision_id = d.id) AS waits
+           d.decision = 'escalate' OR EXISTS (SELECT FROM held_drafts h WHERE h.decision_id = d.id) AS waits,
+           d.degraded
     FROM ai_decisions d
     LEFT JOIN outbox o ON o.user_id = d.user_id AND o.event_id = d.event_id AND o.origin = 'ai'
     WHERE d.event_id LIKE %s ORDER BY d.event_id
@@ -43,12 +44,14 @@ class QuestionEnding:
     Attributes:
         reply: the text in the outbox, or None.
         waits: a person is to answer it, or may approve the draft.
+        degraded: a service that should have been consulted was not, such as the embedding server.
     """
 
     event_id: str
     reason_code: str
     reply: str | None
     waits: bool
+    degraded: bool = False
 
 
 async def store_history(source: Pool, past: Sequence[PastMessage]) -> None:
@@ -79,6 +82,8 @@ async def load_endings(source: Pool, run: str) -> tuple[QuestionEnding, ...]:
     """The ending of each decided event of a run."""
     rows = await fetch_rows(source, ENDINGS, (f"{run}-%",))
     return tuple(
-        QuestionEnding(event_id=event_id, reason_code=reason_code, reply=reply, waits=waits)
-        for event_id, reason_code, reply, waits in rows
+        QuestionEnding(
+            event_id=event_id, reason_code=reason_code, reply=reply, waits=waits, degraded=degraded
+        )
+        for event_id, reason_code, reply, waits, degraded in rows
     )

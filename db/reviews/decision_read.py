@@ -8,6 +8,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from db.answers.state import UNANSWERED, PersonAnswer, answer_of
 from db.answers.tables import answers
 from db.audit.decision_context import DecisionRow, decision_query
 from db.connection import Connection
@@ -63,6 +64,7 @@ class DecisionRead:
 
     Attributes:
         row: the decision with its reply.
+        row: with the fields of ``PersonAnswer``, which are None while the reviews are hidden.
         newest_answer: the newest text that a person sent for it.
         hidden_decisions: whose reviews the person must not see yet, see ``queue_items.hidden_decisions``.
         review_state: open without a standing review; also while the reviews are hidden.
@@ -84,6 +86,11 @@ class DecisionRead:
     def hidden(self) -> bool:
         """Whether the person holds this decision in a queue, and must not see its reviews yet."""
         return self.row["id"] in self.hidden_decisions
+
+    @property
+    def answer(self) -> PersonAnswer | None:
+        """The standing answer of a person; None also while the reviews are hidden."""
+        return answer_of(self.row)
 
     @property
     def subject(self) -> ReviewSubject:
@@ -109,6 +116,8 @@ def _decision_read(row: Row) -> DecisionRead:
     known = {name: row.pop(f"known_{name}") for name in KNOWN}
     hidden = frozenset(row.pop("hidden_decisions") or ())
     state = row.pop("review_state")
+    if row["id"] in hidden:
+        row |= UNANSWERED
     return DecisionRead(
         newest_answer=row.pop("newest_answer"),
         hidden_decisions=hidden,

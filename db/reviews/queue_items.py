@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from db.audit.filters import Filters
 from db.collaboration import assignments
 from db.connection import Connection
+from db.reviews.queues import FOR_PERSON, account_parameters
 from db.reviews.rulings import ReviewSource
 from db.rows import Row, all_rows, first_row
 
@@ -28,13 +29,16 @@ MINE: Final = f"""
 """
 HELD: Final = sa.text(MINE)
 LOCKED: Final = sa.text(f"{MINE} FOR UPDATE OF i")
-CLAIMED: Final = sa.text("""
-    SELECT i.id AS item_id, i.queue_id, i.decision_id, i.user_id, i.golden, i.first_review, i.claimed_until,
-           q.name AS queue, q.kind, q.lease_s, q.second_share, i.claimed_by,
-           coalesce(nullif(p.name, ''), p.login) AS holder
-    FROM queue_items i JOIN queues q ON q.id = i.queue_id JOIN people p ON p.id = i.claimed_by
-    WHERE i.decision_id = :decision AND i.done_at IS NULL
-    ORDER BY i.golden DESC, i.first_review IS NULL, i.claimed_until DESC, i.id
+CLAIMED: Final = sa.text(f"""
+    SELECT c.id AS item_id, c.queue_id, c.decision_id, c.user_id, c.golden, c.first_review, c.claimed_until,
+           q.name AS queue, q.kind, q.lease_s, q.second_share, c.claimed_by,
+           coalesce(nullif(p.name, ''), p.login) AS holder,
+           CASE WHEN c.claimed_by = :person THEN (
+               SELECT count(*) FROM queue_items i WHERE i.queue_id = c.queue_id AND {FOR_PERSON}
+           ) END AS items_left
+    FROM queue_items c JOIN queues q ON q.id = c.queue_id JOIN people p ON p.id = c.claimed_by
+    WHERE c.decision_id = :decision AND c.done_at IS NULL
+    ORDER BY c.golden DESC, c.first_review IS NULL, c.claimed_until DESC, c.id
 """)
 HIDDEN: Final = sa.text("""
     SELECT DISTINCT decision_id FROM queue_items
@@ -129,10 +133,12 @@ class DecisionClaims:
 
     Attributes:
         held: the person's own item, see ``held_item``.
+        left: other items of its queue that wait for the person.
         holders: other people's items that are claimed now, without blind and golden ones.
     """
 
     held: HeldItem | None
+    left: int
     holders: tuple[dict[str, Any], ...]
 
 
@@ -149,10 +155,16 @@ async def locked_item(connection: Connection, decision_id: UUID, person_id: UUID
 
 
 async def load_claims(
-    connection: Connection, decision_id: UUID, person_id: UUID, now: datetime
+    connection: Connection,
+    decision_id: UUID,
+    person_id: UUID,
+    now: datetime,
+    *,
+    accounts: Sequence[str] | None,
 ) -> DecisionClaims:
-    """Who holds items on a decision, as one person may see."""
-    rows = await all_rows(connection, CLAIMED, {"decision": decision_id})
+    """Who holds items on a decision, as a person may see who reviews these accounts; None: every account."""
+    values = {"decision": decision_id, "person": person_id, "now": now, **account_parameters(accounts)}
+    rows = await all_rows(connection, CLAIMED, values)
     own = next((row for row in rows if row["claimed_by"] == person_id), None)
     others = [
         row
@@ -165,6 +177,7 @@ async def load_claims(
     names = [each.name for each in fields(HeldItem)]
     return DecisionClaims(
         held=HeldItem(**{name: own[name] for name in names}) if own else None,
+        left=own["items_left"] if own else 0,
         holders=tuple(sorted(others, key=lambda row: row["claimed_until"], reverse=True)),
     )
 
@@ -237,15 +250,16 @@ def lease_end(now: datetime, lease_s: int) -> datetime:
 
 
 async def with_hidden_reviews(connection: Connection, filters: Filters, person_id: UUID) -> Filters:
-    """The filters for one person: decisions that the person holds in a queue count as not reviewed.
+    """The filters for one person: decisions that the person holds count as neither reviewed nor answered.
 
     A decision that is left out instead would be missing under every review state, which discloses as much.
     """
-    if filters.review is None:
+    if filters.review is None and filters.answered is None:
         return filters
     return hiding(filters, await hidden_decisions(connection, person_id))
 
 
 def hiding(filters: Filters, hidden: Collection[UUID]) -> Filters:
     """The same with decisions that are known to be hidden from the person."""
-    return filters if filters.review is None else replace(filters, hidden=tuple(sorted(hidden)))
+    unaffected = filters.review is None and filters.answered is None
+    return filters if unaffected else replace(filters, hidden=tuple(sorted(hidden)))

@@ -11,16 +11,14 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.reviews.queues import DEALT_TO, account_parameters
+from db.reviews.queues import FOR_PERSON, account_parameters
 from db.rows import all_rows
 
 LOADS: Final = sa.text(f"""
     SELECT i.queue_id,
            count(*) FILTER (WHERE i.done_at IS NULL
                             AND (i.claimed_until IS NULL OR i.claimed_until <= :now)) AS waiting,
-           count(*) FILTER (WHERE i.done_at IS NULL
-                            AND (i.claimed_until IS NULL OR i.claimed_until <= :now)
-                            AND (i.assigned_to IS NULL OR i.assigned_to = :person) AND {DEALT_TO}) AS for_you,
+           count(*) FILTER (WHERE {FOR_PERSON}) AS for_you,
            count(*) FILTER (WHERE i.done_at IS NULL AND i.claimed_until > :now) AS held,
            count(*) FILTER (WHERE i.done_at >= :today AND i.review_id IS NOT NULL) AS done_today,
            count(*) FILTER (WHERE i.done_at IS NULL AND :person = ANY(i.skipped_by)
@@ -41,6 +39,12 @@ HOLDERS: Final = sa.text("""
             AND (i.claimed_by = :person OR NOT i.golden AND i.first_review IS NULL)
             AND (:every OR i.user_id = ANY(:accounts))
     ) AS numbered WHERE place <= 10 ORDER BY queue_id, place
+""")
+
+
+DONE: Final = sa.text("""
+    SELECT count(*) FROM queue_items i JOIN decision_reviews r ON r.id = i.review_id
+    WHERE i.queue_id = :queue AND i.done_at >= :since AND r.person_id = :person
 """)
 
 
@@ -80,13 +84,24 @@ class QueueLoad:
         return self.waiting - self.for_you
 
 
+def today(now: datetime) -> datetime:
+    """The midnight before, UTC."""
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+async def count_done(connection: Connection, queue_id: UUID, person_id: UUID, *, since: datetime) -> int:
+    """How many items of a queue a person answered."""
+    values = {"queue": queue_id, "person": person_id, "since": since}
+    return int((await connection.execute(DONE, values)).scalar_one())
+
+
 async def load_counts(
     connection: Connection, *, person_id: UUID, accounts: Sequence[str] | None, now: datetime
 ) -> Mapping[UUID, QueueLoad]:
     """The load of each queue that has items; ``accounts`` None: every account."""
     values = {
         "now": now,
-        "today": now.replace(hour=0, minute=0, second=0, microsecond=0),
+        "today": today(now),
         "person": person_id,
         **account_parameters(accounts),
     }

@@ -151,6 +151,12 @@ DEALT_TO: Final = """
         SELECT FROM decision_reviews r WHERE r.decision_id = i.decision_id AND r.person_id = :person))
 """
 """Whether an item may be dealt to a person; callers check ``assigned_to`` separately."""
+FOR_PERSON: Final = f"""
+    i.done_at IS NULL AND (i.claimed_until IS NULL OR i.claimed_until <= :now)
+    AND (i.assigned_to IS NULL OR i.assigned_to = :person) AND {DEALT_TO}
+    AND (NOT i.golden OR i.only_for = :person) AND (:every OR i.user_id = ANY(:accounts))
+"""
+"""Whether an item waits for a person who reviews these accounts."""
 CLOSE: Final = sa.text("UPDATE queues SET closed_at = :now WHERE id = :queue AND closed_at IS NULL")
 ADD: Final = sa.text("""
     INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, assigned_to, created_at)

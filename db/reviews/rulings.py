@@ -229,9 +229,10 @@ async def last_seen_review(connection: Connection, decision_id: UUID) -> UUID | 
 def review_state(reviews: Sequence[Review]) -> str:
     """The review state of a decision: agree, overturn, unsure, disputed, or open without a standing review.
 
-    Golden answers do not count; an unsure ruling does not outweigh a sure one.
+    Of a person's reviews the newest counts. Golden answers do not count; an unsure ruling does not outweigh a
+    sure one.
     """
-    rulings = {each.ruling for each in standing_reviews(reviews)}
+    rulings = set({each.person_id or each.person: each.ruling for each in standing_reviews(reviews)}.values())
     sure = rulings - {Ruling.UNSURE}
     if len(sure) > 1:
         return "disputed"

@@ -40,6 +40,7 @@ class Submission:
             person holds the decision in a queue.
         seen: the newest review on the person's page, None when there was none; for a held item, which shows
             no reviews, any identifier made when the page was made.
+        of_item: the page showed a queue item, so that the review counts only while the person holds it.
     """
 
     decision_id: UUID
@@ -51,6 +52,7 @@ class Submission:
     remedy: Remedy = Remedy.NONE
     source: ReviewSource = ReviewSource.PAGE
     seen: UUID | None = None
+    of_item: bool = False
     job_id: UUID | None = None
 
 
@@ -80,8 +82,8 @@ class StaleReview(ReviewRejected):
 async def submit_review(connection: Connection, submission: Submission, now: datetime) -> StoredReview:
     """Store a review with its effect, close the queue item it answers, and queue a second reading where due.
 
-    It withdraws an earlier standing review of the same person; the effect of that review stays unless the
-    new one asks for the opposite.
+    It withdraws an earlier standing review of the same person, but for a blind reading, which is compared
+    with others; the effect of that review stays unless the new one asks for the opposite.
 
     Raises:
         DecisionGone: there is no such decision.
@@ -96,6 +98,8 @@ async def submit_review(connection: Connection, submission: Submission, now: dat
     person, held = submission.reviewer.person_id, None
     if submission.source is ReviewSource.PAGE and person is not None:
         held = await queue_items.locked_item(connection, submission.decision_id, person)
+    if submission.of_item and held is None:
+        raise ReviewRejected("item: expected one that you hold, got one that is answered or another person's")
     source = held.source if held else submission.source
     review_id = uuid_at(now)
     if source is ReviewSource.GOLDEN:
@@ -177,7 +181,7 @@ async def _replace_earlier_review(
     if _stale(submission.seen, before, held):
         raise StaleReview(reviews)
     for each in rulings.standing_reviews(reviews):
-        if each.is_by(submission.reviewer):
+        if each.is_by(submission.reviewer) and each.source is not ReviewSource.BLIND:
             row = review_columns(subject, submission.reviewer, uuid_at(now), now)
             change = {"ruling": Ruling.WITHDRAWN, "source": each.source, "withdraws": each.id}
             await append_review(connection, row | change)

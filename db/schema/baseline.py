@@ -42,6 +42,7 @@ FUNCTIONS: Final = (
     "retention",
     "samples",
     "token_owners",
+    "answered_decisions",
     *(file.stem for file in FEATURE_FILES),
 )
 AFTER_TABLES: Final = (*FUNCTIONS, "triggers", "grants", "first_queues")

@@ -24,8 +24,8 @@ GRANT UPDATE (state, disabled_reason, failures, failing_since, failed_at, paused
     webhook_endpoints TO hushgate_worker;
 
 -- Review pages, API and command line of people.
-GRANT SELECT ON account_costs, ai_decisions, alembic_version, audit_log_checkpoints, audit_log_leaves,
-    audit_log_nodes, audit_log_removals, budget_crossings, compiled_rules, dead_letters, duplicates,
+GRANT SELECT ON account_costs, ai_decisions, alembic_version, answered_decisions, audit_log_checkpoints,
+    audit_log_leaves, audit_log_nodes, audit_log_removals, budget_crossings, compiled_rules, dead_letters, duplicates,
     embedders, erasures, event_keys, held_drafts, purged, recordings, retention_limits TO hushgate_reviewer;
 GRANT SELECT, INSERT ON access_log, ai_rules, answers, appeals, candidates, chunk_embeddings, chunks,
     decision_comments, decision_reviews, document_files, escalations, legal_holds, outbox, outgoing_events,

@@ -42,6 +42,8 @@ EPOCH_MS: Final = 1_420_070_400_000
 """Discord's ids count milliseconds from 2015 in all but their last 22 bits."""
 PING: Final = 1
 COMMAND: Final = 2
+TYPED: Final = 3
+"""The type of an option with a text."""
 COMMAND_ID: Final = "command-"
 """Before the id of a command, which is no message: nothing can refer to it."""
 ACCEPTED: Final = {"type": 4, "data": {"content": "Thank you, the answer follows here.", "flags": 64}}
@@ -145,10 +147,10 @@ def _message(message: Json, setup: Setup) -> list[Json]:
         **_place(message),
         type=written_by(setup, author, *roles),
         author_id=author,
-        text=find(message, "content", str) or "",
+        text=_text(message),
         attachments=_attached(message),
         created_at=read(message, "timestamp", str),
-        parent_id=find(message, "message_reference.message_id", str),
+        parent_id=None if _forwarded(message) else find(message, "message_reference.message_id", str),
     )
 
 
@@ -161,16 +163,35 @@ def _edit(message: Json, setup: Setup) -> list[Json]:
         **_place(message),
         type="message_edited",
         author_id=read(message, "author.id", str),
-        text=find(message, "content", str) or "",
+        text=_text(message),
         attachments=_attached(message),
         created_at=edited_at,
     )
 
 
+def _text(message: Json) -> str:
+    """The text; without one that of a forwarded message, or the question of a poll."""
+    forwarded = (find(each, "content", str) for each in _forwarded(message))
+    return (
+        find(message, "content", str)
+        or "\n".join(filter(None, forwarded))
+        or find(message, "poll.question.text", str)
+        or ""
+    )
+
+
+def _forwarded(message: Json) -> list[Json]:
+    snapshots = find(message, "message_snapshots", list) or []
+    return [each for each in (find(one, "message", dict) for one in snapshots) if each]
+
+
 def _attached(message: Json) -> list[Json | str]:
-    """Files and stickers; the URL of a file is public for a day."""
-    files = attached(message, "attachments", "url", "content_type")
-    return files + attached(message, "sticker_items", "", "format_type_name")
+    """Files and stickers, also of forwarded messages; the URL of a file is public for a day."""
+    found: list[Json | str] = []
+    for each in (message, *_forwarded(message)):
+        found += attached(each, "attachments", "url", "content_type")
+        found += attached(each, "sticker_items", "", "format_type_name")
+    return found
 
 
 def _deletion(message: Json, setup: Setup) -> list[Json]:
@@ -186,7 +207,6 @@ def _deletion(message: Json, setup: Setup) -> list[Json]:
 
 
 def _command(payload: Json, setup: Setup) -> list[Json]:
-    options = find(payload, "data.options", list) or [{}]
     author = find(payload, "member.user", dict) or read(payload, "user", dict)
     milliseconds = (int(_snowflake(payload, "id")) >> 22) + EPOCH_MS
     return event(
@@ -196,9 +216,20 @@ def _command(payload: Json, setup: Setup) -> list[Json]:
         message_id=f"{COMMAND_ID}{_snowflake(payload, 'id')}",
         type=written_by(setup, read(author, "id", str)),
         author_id=read(author, "id", str),
-        text=find(options[0], "value", str) or "",
+        text=_option(find(payload, "data.options", list) or []),
         created_at=instant(milliseconds / 1000),
     )
+
+
+def _option(options: list[Json]) -> str:
+    """The first text that was typed for a command, or for a command below it."""
+    texts = (
+        find(each, "value", str)
+        if find(each, "type", int) in (None, TYPED)
+        else _option(find(each, "options", list) or [])
+        for each in options
+    )
+    return next(filter(None, texts), "")
 
 
 def _place(message: Json) -> Json:
@@ -215,7 +246,10 @@ def _snowflake(payload: Json, path: str) -> str:
 
 def _is_automatic(message: Json, setup: Setup) -> bool:
     author = find(message, "author", dict) or {}
-    return bool(author.get("bot") or message.get("webhook_id")) or author.get("id") == setup.own_id
+    return (
+        bool(author.get("bot") or author.get("system") or message.get("webhook_id"))
+        or author.get("id") == setup.own_id
+    )
 
 
 def _nonce(key: str) -> str:

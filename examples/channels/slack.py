@@ -36,11 +36,14 @@ from .recipe import (
 NAME: Final = "slack"
 DIRECT: Final = "direct"
 """Instead of a thread, in a direct message."""
-TOKEN_ERRORS: Final = ("invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive")
+TOKEN_ERRORS: Final = (
+    *("invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive"),
+    *("missing_scope", "not_allowed_token_type", "access_denied"),
+)
 PASSING_ERRORS: Final = (
     *("internal_error", "fatal_error", "service_unavailable", "request_timeout"),
     *("ratelimited", "rate_limited", "accesslimited", "rollup_error", "message_limit_exceeded"),
-    *("team_added_to_org", "org_login_required"),
+    *("team_added_to_org", "org_login_required", "external_channel_migrating"),
 )
 """Slack's own failures, its limits, and the move of a workspace into an organization."""
 PASSING_WAIT_S: Final = 5
@@ -169,6 +172,7 @@ def _event(happened: Json, message: Json, setup: Setup, kind: str = "") -> list[
     author = read(message, "user", str)
     channel, stamp = read(happened, "channel", str), read(message, "ts", str)
     thread = find(message, "thread_ts", str) or stamp
+    is_gone = kind == "message_deleted"
     place = DIRECT if channel.startswith("D") else thread  # ids of direct messages begin so
     return event(
         setup,
@@ -177,11 +181,22 @@ def _event(happened: Json, message: Json, setup: Setup, kind: str = "") -> list[
         conversation_id=f"{NAME}:{channel}:{place}",
         message_id=stamp,
         author_id=author,
-        text=html.unescape(find(message, "text", str) or "") if kind != "message_deleted" else "",
-        attachments=attached(message, "files", "", "mimetype") if kind != "message_deleted" else [],
+        text="" if is_gone else _text(message),
+        # `url_private` needs the bot's token. A public URL of it would show a workspace's file to the
+        # moderation server and to everyone with the link: the file is counted, and people see it in Slack.
+        attachments=[] if is_gone else attached(message, "files", "", "mimetype"),
         created_at=_time(read(happened, "event_ts", str)),
         parent_id=thread if thread != stamp else None,
     )
+
+
+def _text(message: Json) -> str:
+    """The text; without one that of the messages which are forwarded."""
+    forwarded = (
+        find(each, "text", str) or find(each, "fallback", str) or ""
+        for each in find(message, "attachments", list) or []
+    )
+    return html.unescape(find(message, "text", str) or "\n".join(filter(None, forwarded)))
 
 
 def _escaped(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,13 +23,10 @@ from worker.moderator_settings import MODERATOR_PARTS
 from worker.setting import Risk, SettingKind
 
 SHOWN_RULES: Final = 300
-TITLES: Final[Mapping[str, str]] = {name: each.title for name, each in SETTINGS.items() if name not in LISTS}
-
-SHORT_TITLES: Final[Mapping[str, str]] = {
-    name: each.short_title for name, each in SETTINGS.items() if each.short_title != each.title
+TITLES: Final[Mapping[str, str]] = {
+    name: each.short_title for name, each in SETTINGS.items() if name not in LISTS
 }
-"""Of settings in seconds, whose values are shown with their unit."""
-SURE: Final = "auto_from_confidence"
+"""Without the unit, which is shown with the value."""
 LIMIT: Final = mark("Never send an answer when the AI is sure by less than")
 
 
@@ -130,7 +126,7 @@ def _rule_change(title: str, before: tuple[str, ...], after: tuple[str, ...]) ->
 def _setting_changes(
     name: str, before: Any, after: Any, *, limits: tuple[float | None, float | None]
 ) -> list[SettingChange]:
-    title, kind = SHORT_TITLES.get(name, TITLES[name]), kind_of(name)
+    title, kind = TITLES[name], kind_of(name)
     if kind is SettingKind.RECORDS:
         before, after = _moderators(before), _moderators(after)
     if kind in {SettingKind.RECORDS, SettingKind.TEXT}:
@@ -138,10 +134,21 @@ def _setting_changes(
     if isinstance(before, Mapping):
         keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
         return [_entry_change(name, key, before.get(key), after.get(key), limits) for key in keys]
-    words = duration_in_unit if name in SHORT_TITLES else _percent if name == SURE else _words
-    if choices := SETTINGS[name].choices:
-        before, after = (_(choices.get(value, value)) for value in (before, after))
-    return [SettingChange(title=title, before=words(before), after=words(after))]
+    return [SettingChange(title=title, before=setting_words(name, before), after=setting_words(name, after))]
+
+
+def setting_words(name: str, value: Any) -> str:
+    """The value of a setting in the reader's language."""
+    match kind_of(name):
+        case SettingKind.DURATION:
+            return duration_in_unit(value)
+        case SettingKind.SHARE:
+            return _percent(value)
+        case SettingKind.CHOICE:
+            return _(SETTINGS[name].choices.get(value, value))
+        case SettingKind.RECORDS:
+            return _moderators(value) or _("nothing")
+    return _words(value)
 
 
 def _entry_change(
@@ -193,4 +200,6 @@ def _words(value: Any) -> str:
             return localized(f"{value:g}")
         case tuple():
             return ", ".join(value) or _("any")
-    return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Mapping):
+        value = [f"{key}: {_words(each)}" for key, each in value.items()]
+    return "\n".join(map(_words, value)) or _("nothing") if isinstance(value, list) else str(value)

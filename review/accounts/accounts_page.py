@@ -57,5 +57,5 @@ async def add_account(visit: Visit) -> Response:
             ),
         )
     except stored_accounts.VersionMoved:
-        return visit.redirect("sentences", account=user_id)
-    return visit.redirect("sentences", "new=1", account=user_id)
+        return visit.redirect("settings", account=user_id)
+    return visit.redirect("settings", "new=1", account=user_id)

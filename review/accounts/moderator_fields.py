@@ -9,26 +9,17 @@ from review.languages import gettext as _
 from review.typed.numbers import typed_number
 from worker.classifiers.endpoints import ClassifierEndpoint
 from worker.classifiers.formats import FORMATS
-from worker.model import OPENAI_MODERATION, Account, ModeratorChoice
+from worker.model import OPENAI_MODERATION, ModeratorChoice
 from worker.moderator_settings import MODERATOR_PARTS, MOST_MODERATORS
 
-ROWS: Final = range(1, MOST_MODERATORS + 1)
+ROWS: Final = range(MOST_MODERATORS)
 
 
-def field_name(row: int, part: str) -> str:
-    """Name of a form field, such as ``moderator_2_policy``."""
-    return f"moderator_{row}_{part}"
-
-
-FIELDS: Final = tuple(field_name(row, part) for row in ROWS for part in MODERATOR_PARTS)
-"""Every form field; a row whose fields are all empty is no moderator."""
-
-
-def moderator_texts(account: Account) -> dict[str, str]:
-    """The fields filled with an account's moderators."""
-    found = dict.fromkeys(FIELDS, "")
-    for row, each in zip(ROWS, account.moderators, strict=False):
-        found |= {field_name(row, part): text for part, text in part_texts(each).items()}
+def moderator_texts(chosen: Collection[ModeratorChoice]) -> dict[str, str]:
+    """The fields, such as ``1.policy``; a row whose fields are all empty is no moderator."""
+    found = {f"{row}.{part}": "" for row in ROWS for part in MODERATOR_PARTS}
+    for row, each in zip(ROWS, chosen, strict=False):
+        found |= {f"{row}.{part}": text for part, text in part_texts(each).items()}
     return found
 
 
@@ -44,38 +35,37 @@ def part_texts(choice: ModeratorChoice) -> dict[str, str]:
     }
 
 
-def filled_rows(fields: Mapping[str, str]) -> list[int]:
+def filled_rows(typed: Mapping[str, str]) -> list[int]:
     """Numbers of the rows that are moderators."""
-    return [row for row in ROWS if any(fields[field_name(row, part)].strip() for part in MODERATOR_PARTS)]
+    return [row for row in ROWS if any(typed[f"{row}.{part}"].strip() for part in MODERATOR_PARTS)]
 
 
-def moderator_values(fields: Mapping[str, str]) -> list[dict[str, Any]]:
+def moderator_values(typed: Mapping[str, str]) -> list[dict[str, Any]]:
     """The moderators that the fields describe, for ``worker.account_settings.changed``."""
     return [
         {
-            "name": fields[field_name(row, "name")].strip(),
-            "endpoint": fields[field_name(row, "endpoint")].strip(),
-            "failure": fields[field_name(row, "failure")] or None,
-            "thresholds": dict(_thresholds(fields[field_name(row, "thresholds")])),
-            "policy": fields[field_name(row, "policy")],
+            "name": typed[f"{row}.name"].strip(),
+            "endpoint": typed[f"{row}.endpoint"].strip(),
+            "failure": typed[f"{row}.failure"] or None,
+            "thresholds": dict(_thresholds(typed[f"{row}.thresholds"])),
+            "policy": typed[f"{row}.policy"],
         }
-        for row in filled_rows(fields)
+        for row in filled_rows(typed)
     ]
 
 
-def error_field(fields: Mapping[str, str], place: str) -> tuple[str, str]:
-    """The form field of a problem at ``place``, such as ``0.thresholds.hate``, and the rest of the place."""
+def error_part(typed: Mapping[str, str], place: str) -> str:
+    """The part of a problem at a place such as ``0.thresholds.hate``, which counts moderators, not rows."""
     number, _, inside = place.partition(".")
-    rows = filled_rows(fields)
+    rows = filled_rows(typed)
     if not number.isdecimal() or int(number) >= len(rows):
-        return "moderators", place
-    part, _, rest = inside.partition(".")
-    return field_name(rows[int(number)], part if part in MODERATOR_PARTS else "name"), rest
+        return place
+    return f"{rows[int(number)]}.{inside or 'name'}"
 
 
-def endpoint_warnings(fields: Mapping[str, str], declared: Mapping[str, ClassifierEndpoint]) -> Iterator[str]:
+def endpoint_warnings(typed: Mapping[str, str], declared: Mapping[str, ClassifierEndpoint]) -> Iterator[str]:
     """Moderators with which nothing would pass: an unknown classifier, or a policy that does not fit it."""
-    for each in moderator_values(fields):
+    for each in moderator_values(typed):
         name, endpoint = each["name"], each["endpoint"]
         if endpoint == OPENAI_MODERATION:
             continue

@@ -70,7 +70,7 @@ class TrialExample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class RuleTrial:
     """A rule set on the recent messages of its account."""
 
     messages: int
@@ -96,7 +96,7 @@ async def try_text(account: Account, text: str) -> TextTrial:
 
 async def try_messages(
     account: Account, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]
-) -> Trial:
+) -> RuleTrial:
     """The matches of the rules in recent messages."""
     settings = rule_settings(account)
     return await _threaded(lambda: _trial(_compiled(settings), decisions, covered))
@@ -138,7 +138,7 @@ def _problems(settings: RuleSettings, recent: tuple[str, ...]) -> tuple[RuleProb
     return validate_rules(keywords, phrases, allow=allow, recent_messages=recent, level=level)
 
 
-def _trial(rules: CompiledRules, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]) -> Trial:
+def _trial(rules: CompiledRules, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]) -> RuleTrial:
     counts: Counter[str] = Counter()
     examples: list[TrialExample] = []
     matched = 0
@@ -150,7 +150,7 @@ def _trial(rules: CompiledRules, decisions: Sequence[Mapping[str, Any]], covered
         counts.update({hit.rule for hit in hits})
         if new is not None and len(examples) < EXAMPLES:
             examples.append(_example(row, new, cover_reason(covered, row)))
-    return Trial(
+    return RuleTrial(
         messages=len(decisions), matched=matched, by_rule=tuple(counts.most_common(EXAMPLES)),
         examples=tuple(examples),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from review.access import Right
 from review.accounts import rule_trial
 from review.accounts.account_changes import difference
 from review.accounts.rule_texts import EDITOR_RULES, LISTS, Remark, RuleEdit, fits, rules_containing
-from review.accounts.rule_trial import RECENT, TEXT_CHARS, Trial
+from review.accounts.rule_trial import RECENT, TEXT_CHARS, RuleTrial
 from review.accounts.stored_versions import store_change, stored_version, version_in_force
 from review.http.numbers import page_of
 from review.http.visit import Refused, Visit
@@ -136,7 +136,7 @@ async def _after_saving(visit: Visit, stored: AccountVersion) -> dict[str, Any]:
     }
 
 
-async def _trial(visit: Visit, account: Account) -> Trial:
+async def _trial(visit: Visit, account: Account) -> RuleTrial:
     decisions = await accounts.recent_decisions(visit.store.pool, account.user_id, RECENT)
     found = await rule_trial.try_messages(account, decisions, visit.person.covered)
     if shown := [str(each.decision_id) for each in found.examples if not each.covered]:

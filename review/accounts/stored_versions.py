@@ -62,16 +62,18 @@ async def store_change(
     action: LoggedAction,
     *,
     page: str = "rules",
+    level: str = "",
     **detail: object,
 ) -> Response | None:
     """Store a change of ``before`` and lead to the page that shows it; None when ``before`` is not in force.
 
     The entry of the access log has the change in numbers and ``detail``. An unchanged account stores nothing.
     """
+    shown = f"&level={level}" if level == "all" else ""
     if after == before:
-        return visit.redirect(page, "same=1", account=after.user_id)
+        return visit.redirect(page, f"same=1{shown}", account=after.user_id)
     version = await store_version(visit, before, after, action, **detail)
-    return None if version is None else visit.redirect(page, f"saved={version}", account=after.user_id)
+    return None if version is None else visit.redirect(page, f"saved={version}{shown}", account=after.user_id)
 
 
 async def store_version(

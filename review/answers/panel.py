@@ -38,6 +38,7 @@ class AnswerPanel:
         moved_on: what happened in the conversation since, as a sentence; empty: nothing.
         may_answer: the person may answer now.
         expired: the reply waited for approval longer than the message may be old.
+        blind: the person holds the decision in a queue: texts of the AI, nothing of others.
         answer_id: of the form; the same form is stored once.
         seen: the newest answer, as the form sends it back.
         typed: what the person wrote, when it was not sent; ``problem`` says why.
@@ -49,6 +50,7 @@ class AnswerPanel:
     may_answer: bool
     may_read: bool
     expired: bool
+    blind: bool
     answer_id: UUID
     seen: str
     typed: str = ""
@@ -56,24 +58,30 @@ class AnswerPanel:
     chars: int = ANSWER_CHARS
 
     @property
+    def standing(self) -> Answer | None:
+        """The answer that the message has."""
+        return standing_answer(self.answers)
+
+    @property
     def shown(self) -> bool:
         """Whether there is anything to show."""
         return bool(self.held.count or self.answers or self.may_answer)
 
 
-def answer_panel(visit: Visit, row: DecisionRow, found: Answering) -> AnswerPanel:
-    """The panel of what was read."""
+def answer_panel(visit: Visit, row: DecisionRow, found: Answering, *, blind: bool = False) -> AnswerPanel:
+    """The panel of what was read; ``blind``: for a person who holds the decision in a queue."""
     may_review = visit.may(Right.REVIEW, row["user_id"])
-    answers, since = found.answers, found.since
+    answers, since = ((), None) if blind else (found.answers, found.since)
     waits = is_answerable(row) and standing_answer(answers) is None and since is not Since.DELETED
     late = row["reason_code"] in HELD and any(each.too_late(visit.now) for each in found.held.texts)
     return AnswerPanel(
         held=found.held,
         answers=answers,
         moved_on=gettext(MOVED_ON[since]) if since else "",
-        may_answer=waits and may_review,
+        may_answer=waits and may_review and not blind,
         may_read=may_review,
-        expired=late,
+        expired=late and not blind,
+        blind=blind,
         answer_id=uuid7(),
         seen=str(answers[-1].answer_id) if answers else "",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 from uuid import UUID
 
@@ -11,11 +11,12 @@ import orjson
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
+from db.answers.state import UNANSWERED
 from db.audit import decision_context, decision_list
 from db.audit.conversation_confidence import conversation_confidence
 from db.audit.cursor import CursorRejected
 from db.reviews import decision_read, queue_items
-from db.reviews.list_marks import load_list_marks
+from db.reviews.list_marks import ListMarks, load_list_marks
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.lists.filters import ListQuery
@@ -61,7 +62,10 @@ async def list_decisions(visit: Visit) -> Response:
     action = LoggedAction.SEARCH if query.filters.text is not None else LoggedAction.LIST
     detail = {"query": query.encoded(), "rows": len(page.rows), "api": True}
     await visit.log(action, user_id=query.filters.about(), detail=detail)
-    rows = [_row_dict(row) | {"review": marks.states.get(row["id"], "open")} for row in page.rows]
+    rows = [
+        _row_dict({**row, "review": marks.states.get(row["id"], "open"), **_answer_fields(marks, row["id"])})
+        for row in page.rows
+    ]
     body = {"decisions": rows, "newer": page.newer, "older": page.older, "searched_to": page.searched_to}
     return _json(body)
 
@@ -111,6 +115,11 @@ async def get_decision(visit: Visit) -> Response:
             connection=connection,
         )
     return _json(decision_context.listed(read.row) | {"review": read.review_state})
+
+
+def _answer_fields(marks: ListMarks, decision_id: UUID) -> Mapping[str, Any]:
+    found = marks.answers.get(decision_id)
+    return asdict(found) if found else UNANSWERED
 
 
 def _row_dict(row: Mapping[str, Any]) -> dict[str, Any]:

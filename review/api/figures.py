@@ -41,7 +41,7 @@ async def show_figures(visit: Visit) -> Response:
             "account": figures.account,
             "scope": figures.scope,
             "uncounted_hours": found.missing,
-            "totals": _numbers(summarise(found.counts)),
+            "totals": _numbers(summarise(found.counts, found.answered)),
             "rejections": [asdict(each) for each in rejections],
             "answers": {
                 "outcomes": {each.outcome: each.answers for each in answers},
@@ -71,8 +71,13 @@ async def show_figures(visit: Visit) -> Response:
             ],
             "before": {
                 "uncounted_hours": found.missing_before,
-                "totals": _numbers(summarise(found.before)),
-                "compared_with": _numbers(summarise(row for row in found.counts if not row["open"])),
+                "totals": _numbers(summarise(found.before, found.answered_before)),
+                "compared_with": _numbers(
+                    summarise(
+                        (row for row in found.counts if not row["open"]),
+                        (row for row in found.answered if not row["open"]),
+                    )
+                ),
             },
         }
     )

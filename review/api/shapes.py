@@ -38,6 +38,8 @@ class DecisionLine:
 
     ``confidence`` is the confidence in a draft where ``assessed`` is true, and has no meaning elsewhere.
     ``candidate_id`` is the candidate of a rollout that decided; null: the settings in force did.
+    ``answered`` is what a person answered: ``approved``, ``edited``, ``written`` or ``dismissed``; null,
+    as the other fields of the answer, while no answer stands.
     """
 
     id: UUID
@@ -58,6 +60,10 @@ class DecisionLine:
     degraded: bool
     candidate_id: UUID | None
     review: str
+    answered: str | None
+    answered_by: str | None
+    answered_at: datetime | None
+    answer_text: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

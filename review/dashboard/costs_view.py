@@ -46,7 +46,12 @@ def cost_tile(costs: Sequence[CostSum], chosen: Range) -> Tile:
         ) % {"tokens": amount(unpriced)}
     is_over = chosen.until.time() == datetime.min.time()
     change = relative_change(_sum(costs, now), _sum(costs, before), usd) if is_over else None
-    return Tile(title=_("Cost"), value=usd(round(total, 6)), note=note, change=change)
+    return Tile(
+        title=_("Cost"),
+        value=usd(None if unpriced and not total else round(total, 6)),
+        note=note,
+        change=change,
+    )
 
 
 def draw_costs(costs: Sequence[CostSum], chosen: Range) -> PlotTable:

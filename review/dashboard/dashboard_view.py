@@ -93,10 +93,13 @@ def build_view(plots: DashboardPlots) -> DashboardView:
 
 def compare_figures(found: DashboardFigures) -> Compared:
     """The figures with those of the range before, if it has any."""
-    before = None if found.missing_before else summarise(found.before)
+    before = None if found.missing_before else summarise(found.before, found.answered_before)
     return Compared(
-        now=summarise(found.counts),
-        whole=summarise(row for row in found.counts if not row["open"]),
+        now=summarise(found.counts, found.answered),
+        whole=summarise(
+            (row for row in found.counts if not row["open"]),
+            (row for row in found.answered if not row["open"]),
+        ),
         before=before if before is not None and before.decisions else None,
     )
 

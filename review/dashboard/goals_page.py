@@ -16,7 +16,8 @@ from review.access import Right
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.typed.moments import moment
-from review.typed.numbers import typed_number
+from review.typed.numbers import typed_share
+from review.typed.problems import length_problem
 
 LONGEST_MIN: Final = 10_080
 """A week."""
@@ -44,7 +45,7 @@ async def add_note(visit: Visit) -> Response:
     """Mark an incident or another event on the plots."""
     account, text = _account(visit), visit.field("text").strip()
     if not 1 <= len(text) <= notes.NOTE_CHARS or "\0" in text:
-        raise _unusable(_("Write a text of 1 to %(most)s characters.") % {"most": notes.NOTE_CHARS})
+        raise _unusable(length_problem(notes.NOTE_CHARS))
     at = _time(visit)
     async with visit.store.writing() as connection:
         note = await notes.add_note(connection, account, at=at, text=text, person=visit.person.login)
@@ -96,14 +97,10 @@ def _is_whole(text: str) -> bool:
 
 
 def _share(percent: str) -> float:
-    problem = _unusable(_("Write a goal from 0 to 100 percent."))
     try:
-        share = typed_number(percent) / 100
+        return typed_share(percent)
     except ValueError as error:
-        raise problem from error
-    if not 0 <= share <= 1:
-        raise problem
-    return round(share, 6)
+        raise _unusable(str(error)) from error
 
 
 def _time(visit: Visit) -> datetime:

@@ -137,6 +137,7 @@ def decision_tiles(found: Compared) -> tuple[Tile, ...]:
         found.count("replies", decision_label(DecisionKind.RESPOND), {"decision": "respond"}),
         found.count("silent", decision_label(DecisionKind.IGNORE), {"decision": "ignore"}),
         found.count("escalated", decision_label(DecisionKind.ESCALATE), {"decision": "escalate"}),
+        found.count("answered", _("Answered by a person"), {"answered": "yes"}),
         found.count("blocked", _("Blocked"), {"reason": "blocked"}),
         found.count("failed", _("Silent failures"), {"reason": "failed"}),
         found.count("fallbacks", _("Fallback texts"), {"reason": "FALLBACK_SENT"}),

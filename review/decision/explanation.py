@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
+from db.answers.state import AnswerState, PersonAnswer
 from review.decision.clauses import (
     ExplanationFacts,
     attempt_outcomes,
@@ -26,6 +27,13 @@ from worker.assessment.policies.vetoes import Veto
 from worker.model import Action, AttemptOutcome
 from worker.reasons import Reason
 
+ANSWERED: Final[Mapping[AnswerState, str]] = {
+    AnswerState.APPROVED: mark("A reply was sent: %(person)s approved the text of the AI."),
+    AnswerState.EDITED: mark("A reply was sent: %(person)s changed the text of the AI."),
+    AnswerState.WRITTEN: mark("A reply was sent: %(person)s wrote it."),
+    AnswerState.DISMISSED: mark("Nothing was sent: %(person)s closed the message without an answer."),
+}
+"""Total."""
 MESSAGE: Final = mark("the message")
 DRAFTED_REPLY: Final = mark("the drafted reply")
 
@@ -38,6 +46,11 @@ def explain(facts: ExplanationFacts) -> str:
         return unknown % {"code": code}
     reason = Reason(code)
     return SENTENCES[reason](facts) if reason in SENTENCES else _(reason.spec.explanation)
+
+
+def answer_sentence(answer: PersonAnswer | None) -> str:
+    """What a person answered; empty while no answer stands."""
+    return "" if answer is None else _(ANSWERED[answer.answered]) % {"person": answer.answered_by}
 
 
 def _too_late(facts: ExplanationFacts) -> str:

@@ -24,7 +24,7 @@ from review.decision.list_position import list_position
 from review.decision.measure_bars import measure_bars
 from review.decision.panels import PANELS, PanelSubject, load_named_panels, log_detail, rounds, wanted_panels
 from review.decision.review_form import ReviewDraft
-from review.decision.review_panel import ReviewReads, finished_queue, list_query, review_panel
+from review.decision.review_panel import ReviewReads, list_query, review_panel
 from review.decision.view import build_view, decision_record
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -39,6 +39,8 @@ NOTHING_LOADED: Final[dict[str, Any]] = {
     "features": Panel(),
 }
 """Values of panels that a page shows without, or before, their load."""
+REVEALING: Final = (LoggedAction.REVEAL, LoggedAction.DOWNLOAD)
+"""Readings for which the person asked for the covered texts."""
 NOT_FOUND: Final = Refused(
     404,
     "No such decision",
@@ -127,11 +129,11 @@ async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -
     """
     async with visit.store.single() as connection:
         read = await read_decision_of_path(visit, connection)
-        subject, values = await _load_frame(visit, connection, read, revealed=action is LoggedAction.REVEAL)
+        subject, values = await _load_frame(visit, connection, read, revealed=action in REVEALING)
         wanted = wanted_panels(subject)
         loaded = await load_named_panels(connection, subject, wanted) if whole else {}
-        answering = values["answering"]
-        drafts = {"drafts": len(answering.held.texts)} if answering and answering.held.texts else {}
+        texts = values["answering"].held.texts
+        drafts = {"drafts": len(texts)} if texts else {}
         _due(subject)  # the panels that follow need no line of their own
         await _log(connection, action, subject, drafts | log_detail(loaded))
     return {
@@ -152,7 +154,11 @@ async def _load_frame(
     subject = replace(subject, cover=()) if revealed else subject
     async with round_of_reads(connection) as reads:
         reviews = reads.read(rulings.reviews_and_own(connection, row["id"], person_id, visit.now))
-        claims = reads.read(queue_items.load_claims(connection, row["id"], person_id, visit.now))
+        claims = reads.read(
+            queue_items.load_claims(
+                connection, row["id"], person_id, visit.now, accounts=visit.accounts(Right.REVIEW)
+            )
+        )
         exchange = reads.read(exchanges.load_exchange_lines(connection, read.subject, visit.now))
         settings = reads.read(settings_snapshot.settings_of_decision(connection, row, snapshot))
         answering = reads.read(
@@ -160,11 +166,10 @@ async def _load_frame(
                 connection,
                 row,
                 visit.now,
-                may_read=subject.may_review and subject.shown,
+                may_read=subject.may_review and not subject.cover,
                 passage_ids=[each.passage_id for each in snapshot.passages],
             )
         )
-        finished = reads.read(finished_queue(visit, connection))
     place, lines = exchange.result()
     record = decision_record(
         read,
@@ -180,14 +185,13 @@ async def _load_frame(
         undoable=reviews.result()[1],
         claims=claims.result(),
         place=place,
-        finished=finished.result(),
     )
     draft = assessed_draft(read, answering.result().held, answering.result().passages)
     return subject, _shared(subject) | {
         "record": record,
         "panel": review_panel(visit, read, found),
         "view": view,
-        "answering": None if read.hidden else answer_panel(visit, row, answering.result()),
+        "answering": answer_panel(visit, row, answering.result(), blind=read.hidden),
         "passages": answering.result().passages,
         "bars": measure_bars(snapshot.assessment, view.confidence, view.moderation),
         "grounds": None if view.cover else decision_grounds(record, draft),

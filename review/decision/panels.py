@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from db.answers.state import UNANSWERED
 from db.audit import decision_context
 from db.audit.conversation_confidence import of_newest_replies
 from db.audit.decision_context import DecisionRow
@@ -106,10 +107,11 @@ async def _neighbours(connection: Connection, subject: PanelSubject) -> PanelVal
 
 
 def _line(subject: PanelSubject, row: DecisionRow) -> ConversationLine:
+    hidden = row["id"] in subject.read.hidden_decisions
     return ConversationLine(
-        row=row,
+        row={**row, **UNANSWERED} if hidden else row,
         cover=() if subject.revealed else cover_reason(subject.visit.person.covered, row),
-        not_in_history=row["id"] not in subject.read.hidden_decisions and not row["in_history"],
+        not_in_history=not hidden and not row["in_history"],
     )
 
 

@@ -28,9 +28,6 @@ FACTS: Final[Mapping[str, str]] = {
     Fact.NAME: mark("name"),
     Fact.NEGATION: mark("yes or no"),
     Fact.CONDITION: mark("condition"),
-    Fact.OPPOSITE: mark("the opposite"),
-    Fact.PRICE: mark("price"),
-    Fact.BOUND: mark("at least or at most"),
     Fact.ADDRESS: mark("address of mail or web"),
 }
 """Kinds of facts that code compares."""

@@ -64,6 +64,7 @@ def submission_of(visit: Visit, decision_id: UUID, draft: ReviewDraft) -> Submis
         corrected=parse_optional_code("corrected decision", draft.corrected, tuple(DecisionKind)),
         remedy=parse_optional_code("remedy", draft.remedy, tuple(Remedy)) or Remedy.NONE,
         seen=last_seen_of(visit),
+        of_item=visit.field("item") == "1",
     )
 
 

@@ -8,9 +8,8 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from db.connection import Connection
 from db.identifiers import uuid_at
-from db.reviews import exchanges, queues, rulings
+from db.reviews import exchanges, rulings
 from db.reviews.corrections import FITTING, FittingReason, outcome_of
 from db.reviews.decision_read import DecisionRead
 from db.reviews.exchanges import Exchange, ReviewSubject
@@ -60,12 +59,13 @@ class ReviewPanel:
         reviews: oldest first; empty while hidden.
         own_review: the person's own standing review.
         held: the queue item that the person's review answers.
+        left: other items of its queue that wait for the person.
         holders: other people who hold the decision in a queue.
         place: location of the exchange; while reviews are hidden, where the decision left it.
         known: the known answer, for leads and for who has answered it, with ``answered``.
         undo: the person's newest review while it can be undone, of this decision or of another.
         came_from: query of the list to go back to; every form here carries it.
-        finished: the queue without further items for the person after their answer; empty for none.
+        again: the person asked for the form although they have reviewed the decision.
         undone: the decision whose review the person has just withdrawn, while they stay in its queue.
         problem: why the draft was not stored.
     """
@@ -78,6 +78,7 @@ class ReviewPanel:
     reviews: tuple[Review, ...]
     own_review: Review | None
     held: HeldItem | None
+    left: int
     holders: tuple[dict[str, Any], ...]
     place: Exchange
     known: KnownAnswer | None
@@ -85,7 +86,7 @@ class ReviewPanel:
     undo: Review | None
     now: datetime
     came_from: str | None
-    finished: str
+    again: bool
     undone: UUID | None
     draft: ReviewDraft = field(default_factory=ReviewDraft)
     problem: str = ""
@@ -102,6 +103,15 @@ class ReviewPanel:
         If it were for some kinds only, it would reveal the golden items.
         """
         return self.held is not None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the form waits for a press, as the person has reviewed the decision.
+
+        A key too many must not replace a review.
+        """
+        reviewed = self.own_review is not None or self.answered is not None
+        return reviewed and not (self.held or self.again or self.problem or self.draft.ruling)
 
     @property
     def corrections(self) -> tuple[DecisionKind, ...]:
@@ -140,14 +150,12 @@ class ReviewReads:
 
     Attributes:
         undoable: the person's newest review while it can be undone, of this decision or of another.
-        finished: as in ``ReviewPanel``.
     """
 
     reviews: tuple[Review, ...]
     undoable: Review | None
     claims: DecisionClaims
     place: Exchange
-    finished: str
 
 
 def list_query(visit: Visit) -> str | None:
@@ -162,7 +170,9 @@ def review_panel(visit: Visit, read: DecisionRead, found: ReviewReads) -> Review
     reviewer = Reviewer(person_id=person_id, login=visit.person.login)
     may_lead = visit.may(Right.LEAD, subject.user_id)
     own = [each for each in rulings.standing_reviews(found.reviews) if each.is_by(reviewer)]
-    golden = (each for each in found.reviews if each.source == "golden" and each.is_by(reviewer))
+    golden = (
+        each for each in found.reviews if each.source == "golden" and each.standing and each.is_by(reviewer)
+    )
     answered = next(golden, None)
     panel = ReviewPanel(
         subject=subject,
@@ -171,8 +181,9 @@ def review_panel(visit: Visit, read: DecisionRead, found: ReviewReads) -> Review
         state=rulings.review_state(found.reviews),
         seen=str(read.last_review or ""),
         reviews=tuple(each for each in found.reviews if each.source != "golden" or each.is_by(reviewer)),
-        own_review=own[0] if own else None,
+        own_review=own[-1] if own else None,
         held=found.claims.held,
+        left=found.claims.left,
         holders=found.claims.holders,
         place=found.place,
         known=read.known if answered or may_lead else None,
@@ -180,7 +191,7 @@ def review_panel(visit: Visit, read: DecisionRead, found: ReviewReads) -> Review
         undo=found.undoable,
         now=visit.now,
         came_from=list_query(visit),
-        finished=found.finished,
+        again="again" in visit.request.query_params,
         undone=query_id(visit, "undone"),
     )
     return _without_reviews(panel) if panel.hidden else panel
@@ -197,14 +208,6 @@ def _without_reviews(panel: ReviewPanel) -> ReviewPanel:
         place=exchanges.exchange_as_decided(panel.subject, panel.place),
         known=None,
     )
-
-
-async def finished_queue(visit: Visit, connection: Connection) -> str:
-    """The name of the queue that the address names as finished, if the person may know of it."""
-    queue_id = query_id(visit, "finished")
-    queue = None if queue_id is None else await queues.get_queue(connection, queue_id)
-    may_know = queue is not None and visit.may(Right.REVIEW) and queue.is_for(visit.accounts(Right.REVIEW))
-    return queue.name if queue is not None and may_know else ""
 
 
 def query_id(visit: Visit, name: str) -> UUID | None:

@@ -9,6 +9,7 @@ from typing import Final
 
 from markupsafe import Markup
 
+from db.answers.state import answer_of
 from db.audit.decision_context import DecisionRow, ExchangeLine, Sealed, StoredLines
 from db.audit.settings_snapshot import SettingsSnapshot
 from db.history.conversation_owners import OwnerRecord
@@ -16,7 +17,7 @@ from db.reviews.decision_read import DecisionRead
 from review.content_covers import cover_reason
 from review.decision import margins
 from review.decision.clauses import ExplanationFacts
-from review.decision.explanation import explain
+from review.decision.explanation import answer_sentence, explain
 from review.decision.highlights import MatchLine, finding_spans, highlighted_html, match_lines
 from review.decision.margin import Margin
 from review.decision.notices import notices
@@ -100,6 +101,8 @@ class DecisionView:
 
     Attributes:
         cover: why the texts are covered; empty when they are shown.
+        sentence: what became of the message: what a person answered, else why the AI decided so.
+        decided: why the AI decided so, where ``sentence`` is about a person; else empty.
         texts: None while they are covered.
         not_in_history: the stored history holds nothing of this exchange.
         waited_ms: before its turn.
@@ -109,6 +112,7 @@ class DecisionView:
 
     cover: tuple[str, ...]
     sentence: str
+    decided: str
     notices: tuple[str, ...]
     texts: ShownTexts | None
     not_in_history: bool
@@ -171,9 +175,11 @@ def build_view(record: DecisionRecord) -> DecisionView:
         margins=margins.assessment_margins(snapshot, settings.assessment_policy if settings else None),
         hides_rule=bool(cover),
     )
+    decided, answered = explain(facts), answer_sentence(answer_of(row))
     return DecisionView(
         cover=cover,
-        sentence=explain(facts),
+        sentence=answered or decided,
+        decided=decided if answered else "",
         notices=notices(facts),
         texts=None if cover else _shown_texts(record),
         not_in_history=not record.history,
@@ -188,7 +194,7 @@ def build_view(record: DecisionRecord) -> DecisionView:
 
 def _shown_texts(record: DecisionRecord) -> ShownTexts:
     snapshot, draft = record.snapshot, stopped_draft(record)
-    message, complete = _message(record)
+    message, complete = whole_message(record)
     return ShownTexts(
         message=highlighted_html(message, finding_spans(snapshot, reply=False)),
         complete=complete,
@@ -198,7 +204,7 @@ def _shown_texts(record: DecisionRecord) -> ShownTexts:
     )
 
 
-def _message(record: DecisionRecord) -> tuple[str, bool]:
+def whole_message(record: DecisionRecord) -> tuple[str, bool]:
     """The message as far as this person may see it, and whether it is complete."""
     stored: str = record.row["message_text"]
     if len(stored) < STORED_CHARS:

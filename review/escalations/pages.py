@@ -1,19 +1,18 @@
-"""The form under a decision that sends a person's answer, and the list of what waits for one."""
+"""The forms that send a person's answer: under a decision, and in the list of what waits."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import groupby
-from typing import Final
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
 from uuid import UUID
 
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.answers import waiting
 from db.answers.held import HeldText
 from db.answers.sending import AnswerConflict, MessageGone
-from db.answers.waiting import WaitingItem
+from db.audit.decision_context import DecisionRow
 from review.access import Right
 from review.answers.answerable import AnswerAction, AnswerRejected, DraftTooOld, GivenAnswer
 from review.answers.checks import ModerationAway
@@ -22,32 +21,25 @@ from review.decision import page
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from review.words.states import TO_APPROVE
 from worker.errors import RejectedError
-from worker.reasons import HELD
-
-MOST: Final = 500
 
 
-async def list_waiting(visit: Visit) -> Response:
-    """What waits for an answer, by queue, the oldest first."""
-    accounts = visit.accounts(Right.REVIEW)
-    async with visit.store.single() as connection:
-        found = await waiting.list_waiting(connection, accounts, now=visit.now, limit=MOST)
-    await visit.log(LoggedAction.LIST, detail={"waiting": len(found)})
-    queues = [(name, tuple(items)) for name, items in groupby(sorted(found, key=_queue), key=_queue)]
-    return visit.render("answers/waiting.html", queues=queues, count=len(found), most=MOST)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPlace:
+    """Where a person answers: the page with the form, and where a stored answer leads."""
 
-
-def _queue(item: WaitingItem) -> str:
-    """The heading under which an item waits; sorting by it keeps the order in time."""
-    if item.reason_code in HELD and not item.queue:
-        return TO_APPROVE
-    return item.queue or "Escalations"
+    template: str
+    load: Callable[[Visit, LoggedAction], Awaitable[dict[str, Any]]]
+    stored: Callable[[Visit, DecisionRow], Awaitable[Response]]
 
 
 async def submit_answer(visit: Visit) -> Response:
     """Send a person's answer, then show the decision with it."""
+    return await submit_at(visit, DECISION)
+
+
+async def submit_at(visit: Visit, place: AnswerPlace) -> Response:
+    """Send a person's answer from a form; refusals show the form again, with what was typed."""
     row = await page.load_row(visit)
     visit.require(Right.REVIEW, row["user_id"])
     given = None
@@ -57,14 +49,21 @@ async def submit_answer(visit: Visit) -> Response:
     except AnswerConflict as conflict:
         return await _show_conflict(visit, conflict)
     except MessageGone as gone:
-        return await _show_again(visit, str(gone), status=410)
+        return await _show_again(visit, place, str(gone), status=410)
     except DraftTooOld as old:
-        return await _show_again(visit, str(old), status=409)
+        return await _show_again(visit, place, str(old), status=409)
     except ModerationAway as away:
-        return await _show_again(visit, str(away), status=503, given=given)
+        return await _show_again(visit, place, str(away), status=503, given=given)
     except RejectedError as rejected:
-        return await _show_again(visit, str(rejected), status=400)
+        return await _show_again(visit, place, str(rejected), status=400)
+    return await place.stored(visit, row)
+
+
+async def _show_decision(visit: Visit, row: DecisionRow) -> Response:
     return visit.redirect("decision", "answered=1#answer", decision_id=row["id"])
+
+
+DECISION: Final = AnswerPlace(template="decision/page.html", load=page.load_page, stored=_show_decision)
 
 
 def parse_answer_form(visit: Visit) -> GivenAnswer:
@@ -102,16 +101,16 @@ def parse_id(name: str, text: str) -> UUID:
 
 
 async def _show_again(
-    visit: Visit, problem: str, *, status: int, given: GivenAnswer | None = None
+    visit: Visit, place: AnswerPlace, problem: str, *, status: int, given: GivenAnswer | None = None
 ) -> Response:
     """The page with what was not sent and why; its id is kept where the outcome of the first form counts."""
-    values = await page.load_page(visit, LoggedAction.REVEAL)
-    if values["answering"] is None:
+    values = await place.load(visit, LoggedAction.REVEAL)
+    if values["answering"].blind:
         raise Refused(status, "Not sent", problem)
     panel = replace(values["answering"], typed=visit.field("text"), problem=f"{_('Not sent.')} {problem}")
     if given is not None:
         panel = replace(panel, answer_id=given.answer_id)
-    return visit.render("decision/page.html", status=status, **(values | {"answering": panel}))
+    return visit.render(place.template, status=status, **(values | {"answering": panel}))
 
 
 async def _show_conflict(visit: Visit, conflict: AnswerConflict) -> Response:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
+from db.figures.answers import answered_by_people
 from db.figures.histograms import SpreadKind, percentile_ms
+from db.rows import Row
 from worker.model import DecisionKind
 from worker.reasons import BLOCKED, FAILED, Reason
 
@@ -30,6 +32,7 @@ class FigureSummary:
         failed: no reply because of a failure, see ``worker.reasons.FAILED``.
         retried: with a call to a model or to moderation that failed.
         improved: rechecked, with higher confidence afterwards.
+        answered: a person answered it, whatever the AI decided.
         mean_confidence: of assessed drafts, sent or not, and 0 for those without an answer.
         by_reason: events by reason code, most first.
     """
@@ -38,6 +41,7 @@ class FigureSummary:
     replies: int
     silent: int
     escalated: int
+    answered: int
     blocked: int
     failed: int
     fallbacks: int
@@ -66,8 +70,8 @@ class FigureSummary:
         return self.improved / self.rechecked if self.rechecked else None
 
 
-def summarise(rows: Iterable[SumRow]) -> FigureSummary:
-    """The sums over rows of ``db.figures.dashboard.DashboardFigures.counts``."""
+def summarise(rows: Iterable[SumRow], answered: Iterable[Row] = ()) -> FigureSummary:
+    """The sums over rows of ``counts`` and ``answered`` of ``db.figures.dashboard.DashboardFigures``."""
     decisions: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     sums = dict.fromkeys(SUMS, 0)
@@ -84,6 +88,7 @@ def summarise(rows: Iterable[SumRow]) -> FigureSummary:
         replies=decisions[DecisionKind.RESPOND],
         silent=decisions[DecisionKind.IGNORE],
         escalated=decisions[DecisionKind.ESCALATE],
+        answered=answered_by_people(answered),
         blocked=sum(reasons[each] for each in BLOCKED),
         failed=sum(reasons[each] for each in FAILED),
         fallbacks=reasons[Reason.FALLBACK_SENT],

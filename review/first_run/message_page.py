@@ -22,6 +22,8 @@ from review.first_run.attempts import begin_attempt
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.services.first_run import EventPlace
+from worker.model import DecisionKind
+from worker.reasons import HELD
 from worker.snapshot import Snapshot, SnapshotStage
 
 MARK: Final = "test-message-"
@@ -54,6 +56,12 @@ class WatchedMessage:
     row: DecisionRow | None
     stages: tuple[SnapshotStage, ...]
     cover: tuple[str, ...]
+
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether a person must answer or approve."""
+        row = self.row
+        return row is not None and (row["decision"] == DecisionKind.ESCALATE or row["reason_code"] in HELD)
 
     @property
     def no_worker(self) -> bool:

@@ -27,7 +27,7 @@ from review.queues.queue_loads import load_open_queues
 
 log = structlog.get_logger(__name__)
 
-MAX_FIGURES: Final = 6
+MAX_FIGURES: Final = 7
 """Number of the dashboard's decision tiles shown."""
 MAX_JOBS: Final = 5
 

@@ -77,6 +77,7 @@ def _environment() -> Environment:
         "owner_cause": states.owner_cause,
         "cancel_reason": states.cancel_wording,
         "answer_outcome": states.answer_outcome,
+        "answer_state": states.answer_state,
         "held_kind": states.held_kind,
         "stage_name": traces.stage_name,
         "stage_outcome": traces.stage_outcome,

@@ -28,3 +28,8 @@ def _signs(locale: str) -> dict[int, str]:
     if locale == "en_GB":
         return {ord(","): THIN_SPACE}
     return {ord(","): get_group_symbol(locale), ord("."): get_decimal_symbol(locale)}
+
+
+def group_mark() -> str:
+    """The sign between thousands in the reader's language."""
+    return _signs(reader.get().locale)[ord(",")]

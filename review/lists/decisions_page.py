@@ -93,9 +93,9 @@ async def _log(visit: Visit, query: ListQuery, *, rows: int, live: bool) -> None
 
 
 async def _filters(visit: Visit, query: ListQuery) -> Filters:
-    """The filters for this person; only those by review state need to know what the person holds."""
-    if query.filters.review is None:
-        return query.filters
+    """The filters for this person."""
+    if query.filters.review is None and query.filters.answered is None:
+        return query.filters  # without a connection
     async with visit.store.single() as connection:
         return await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
 
@@ -134,6 +134,7 @@ async def _load_values(visit: Visit, query: ListQuery, cursor: str | None, *, li
         "views": visible_views(visit, marks.views),
         "samples": samples,
         "replies": marks.replies,
+        "answers": marks.answers,
         "layout": layout,
     }
 

@@ -31,10 +31,18 @@ COLUMNS: Final = (
     "confidence",
     "degraded",
     "candidate_id",
+    "settings_version",
     "message_text",
     "reply_text",
+    "answered",
+    "answered_by",
+    "answered_at",
+    "answer_text",
     "review",
     "review_reason",
+    "reviewed_by",
+    "reviewed_at",
+    "review_note",
     "permalink",
 )
 BOM: Final = "\ufeff"

@@ -71,7 +71,7 @@ async def write_step(site: Site, connection: Connection, job: Job, person: Perso
         lambda replica: decision_list.load_page(replica, filters, limit=ROWS, cursor=before.cursor or None)
     )
     hidden = await queue_items.hidden_decisions(connection, person.person_id)
-    rows = await export_rows.with_reviews_and_replies(connection, page.rows, hidden=hidden)
+    rows = await export_rows.with_people(connection, page.rows, hidden=hidden)
     text = await asyncio.to_thread(_text, layout_of(job), rows, first=before.parts == 0)
     after = before.followed_by(text, cursor=page.older or "")
     await jobs.add_part(

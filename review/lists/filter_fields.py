@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from db.audit.filters import ReviewFilter
+from db.audit.filters import AnsweredFilter, ReviewFilter
 from db.figures.figure_sql import RunEvent
 from features.feature import items
 from review.lists import filter_parsers
@@ -134,6 +134,7 @@ FIELDS: Final = (
         opposite="whole",
     ),
     _choice("review", "Review", "The state of the decision's reviews.", *ReviewFilter),
+    _choice("answered", "Answered by a person", "What a person answered to it.", *AnsweredFilter),
     _filter(
         "assignee",
         "Assigned to",

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from db.answers.state import AnswerState
+from db.figures.answers import answered_by_people
+from db.rows import Row
 from review.languages import mark
 from worker.model import DecisionKind
 from worker.reasons import Reason, ReasonFamily
@@ -36,22 +39,32 @@ class HeldGroup:
     reasons: tuple[tuple[str, int], ...]
 
 
-def held_groups(counts: Iterable[Mapping[str, Any]]) -> tuple[HeldGroup, ...]:
-    """The groups of rows with ``reason_code`` and ``events``, without replies and unknown codes."""
+CLOSED: Final = mark("A person closed it without an answer")
+
+
+def held_groups(counts: Iterable[Row], answered: Iterable[Row] = ()) -> tuple[HeldGroup, ...]:
+    """The groups of rows with ``reason_code`` and ``events``, without replies and unknown codes.
+
+    ``answered`` are those that people answered or closed: of the latter there is a group of their own.
+    """
+    dealt_with = [row for row in answered if row["decision"] != DecisionKind.RESPOND]
+    closed = sum(row["events"] for row in dealt_with if row["state"] == AnswerState.DISMISSED)
     by_family: dict[ReasonFamily, Counter[str]] = {family: Counter() for family in FAMILIES}
-    for row in counts:
+    for row in (*counts, *(row | {"events": -row["events"]} for row in dealt_with)):
         if row["reason_code"] not in Reason.__members__:
             continue
         spec = Reason(row["reason_code"]).spec
         if spec.decision is not DecisionKind.RESPOND:
             by_family[spec.family][row["reason_code"]] += row["events"]
-    return tuple(
-        HeldGroup(title=FAMILIES[family], events=found.total(), reasons=tuple(found.most_common()))
+    groups = [
+        HeldGroup(title=FAMILIES[family], events=left.total(), reasons=tuple(left.most_common()))
         for family, found in by_family.items()
-        if found.total()
-    )
+        if (left := +found)
+    ]
+    return (*groups, HeldGroup(title=CLOSED, events=closed, reasons=())) if closed else tuple(groups)
 
 
-def replies_counted(counts: Iterable[Mapping[str, Any]]) -> int:
-    """The number of replies in figure rows."""
-    return sum(row["events"] for row in counts if row["decision"] == DecisionKind.RESPOND)
+def replies_counted(counts: Iterable[Row], answered: Iterable[Row]) -> int:
+    """The number of messages with a reply of the AI, or an answer of a person, in figure rows."""
+    replies: int = sum(row["events"] for row in counts if row["decision"] == DecisionKind.RESPOND)
+    return replies + answered_by_people(row for row in answered if row["decision"] != DecisionKind.RESPOND)

@@ -23,6 +23,7 @@ from db.audit.suggestions import Suggestion
 from db.connection import Connection
 from db.costs.report import Spender, load_spenders
 from db.figures import dashboard
+from db.figures.dashboard import DashboardFigures
 from db.figures.reach import FigureFilter, FigureRow
 from db.people.records import EVERY_ACCOUNT, Person, Role
 from db.reviews import queue_items
@@ -136,7 +137,7 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
         await asyncio.gather(figures, suggested, parts)
     finally:
         await cancel_all((figures, suggested, parts))
-    (counts, today), found = figures.result(), parts.result()
+    counted, found, today = figures.result(), parts.result(), _midnight(visit.now)
     cards = [_with_problem(visit, each, **problem) for each in found.cards]
     shown = [str(row["id"]) for row in (*found.replies, *(each.row for each in cards))]
     drafts = sum(len(each.panel.held.texts) for each in cards)
@@ -150,10 +151,10 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
         steps=found.steps,
         samples=None,
         settings=await accounts.current_account(visit.store.pool, user_id),
-        today=replies_counted(today),
-        week=replies_counted(counts),
-        decided=sum(row["events"] for row in counts),
-        groups=held_groups(counts),
+        today=replies_counted(_of_step(counted.counts, today), _of_step(counted.answered, today)),
+        week=replies_counted(counted.counts, counted.answered),
+        decided=sum(row["events"] for row in counted.counts),
+        groups=held_groups(counted.counts, counted.answered),
         replies=[(row, cover_reason(visit.person.covered, row)) for row in found.replies],
         cards=cards,
         waits=found.waits,
@@ -194,9 +195,9 @@ async def _replies(connection: Connection, user_id: str, since: datetime) -> tup
         return ()
 
 
-async def _figures(visit: Visit, user_id: str) -> tuple[tuple[FigureRow, ...], tuple[FigureRow, ...]]:
-    """Counted decisions of seven days, UTC, and those of today among them."""
-    midnight = visit.now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+async def _figures(visit: Visit, user_id: str) -> DashboardFigures:
+    """Counted decisions of seven days, UTC."""
+    midnight = _midnight(visit.now)
     filters = FigureFilter(
         accounts=visit.accounts(Right.VIEW),
         account=user_id,
@@ -206,11 +207,17 @@ async def _figures(visit: Visit, user_id: str) -> tuple[tuple[FigureRow, ...], t
         step=DAY,
         back=DAYS * DAY,
     )
-    found = await visit.store.read_lists(
+    return await visit.store.read_lists(
         lambda replica: dashboard.load_totals(replica, filters, now=visit.now)
     )
-    today = filters.newest(visit.now)
-    return found.counts, tuple(row for row in found.counts if row["step"] == today)
+
+
+def _midnight(now: datetime) -> datetime:
+    return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _of_step(rows: tuple[FigureRow, ...], step: datetime) -> list[FigureRow]:
+    return [row for row in rows if row["step"] == step]
 
 
 async def _waiting(visit: Visit, connection: Connection, user_id: str) -> tuple[list[WaitingCard], int]:

@@ -12,11 +12,11 @@ from db.access_log import LoggedAction
 from db.account_settings import accounts
 from review.access import Right
 from review.accounts import rule_trial
-from review.accounts.rule_trial import RECENT, Trial
+from review.accounts.rule_trial import RECENT, RuleTrial
 from review.accounts.stored_versions import require_known_account, store_change, version_in_force
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from review.words.problems import problem_wording
+from review.typed.problems import problem_wording
 from worker.account_settings import AccountRejected, changed
 from worker.model import Account
 from worker.rules import ProblemLevel
@@ -72,7 +72,7 @@ def _alone(account: Account, word: str) -> Account:
     return replace(account, flagged_keywords=(word,), flagged_phrases=())
 
 
-async def _trial(visit: Visit, account: Account, word: str) -> Trial:
+async def _trial(visit: Visit, account: Account, word: str) -> RuleTrial:
     decisions = await accounts.recent_decisions(visit.store.pool, account.user_id, RECENT)
     found = await rule_trial.try_messages(_alone(account, word), decisions, visit.person.covered)
     if shown := [str(each.decision_id) for each in found.examples if not each.covered]:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from db import access_log
 from db.access_log import LoggedAction
 from db.connection import Connection
-from db.reviews import claims, queues, rulings
+from db.reviews import claims, queue_loads, queues, rulings
 from db.reviews.queue_loads import QueueLoad
 from db.reviews.queues import Drawn, NewQueue, Queue, QueueKind, Sample, Stratum
 from db.reviews.rulings import ReviewRejected
@@ -57,6 +57,29 @@ async def take_next(visit: Visit) -> Response:
     """Claim the next item of a queue."""
     await queue_filler.fill_open(visit.store, visit.now)
     return await review_pages.redirect_to_next(visit, visit.path_id("queue_id", review_pages.NOT_FOUND))
+
+
+async def show_end(visit: Visit) -> Response:
+    """The end of a queue: what the person did, the undo of their last review, and the next queue."""
+    queue_id, person_id = visit.path_id("queue_id", review_pages.NOT_FOUND), visit.person.person_id
+    async with visit.store.reading() as connection:
+        opened = await load_open_queues(visit, connection)
+        queue = next((each for each, _load in opened if each.id == queue_id), None)
+        if queue is None:
+            return visit.redirect("queues")
+        done = await queue_loads.count_done(
+            connection, queue_id, person_id, since=queue_loads.today(visit.now)
+        )
+        undo = await rulings.undoable_review(connection, person_id, visit.now)
+    following = next(((each, load) for each, load in opened if load.for_you), None)
+    return visit.render(
+        "queues/done.html",
+        queue=queue,
+        done=done,
+        undo=undo,
+        following=following,
+        undone="undone" in visit.request.query_params,
+    )
 
 
 async def create_queue(visit: Visit) -> Response:

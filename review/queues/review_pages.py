@@ -111,14 +111,14 @@ async def redirect_to_next(
 ) -> Response:
     """Redirect to the next item of a queue.
 
-    When nothing waits, redirect to ``ruled_on``, the decision just reviewed or undone, or to the queues when
-    it is None. ``undone``: its review was withdrawn; the next page shows that.
+    When nothing waits, redirect to the end of the queue after ``ruled_on``, the decision just reviewed or
+    undone, or to the queues when it is None. ``undone``: its review was withdrawn; the next page shows that.
     """
     async with visit.store.writing() as connection:
         queue = await queues.get_queue(connection, queue_id)
         accounts = visit.accounts(Right.REVIEW)
         if queue is None or queue.closed_at is not None or not queue.is_for(accounts):
-            return redirect_to_decision(visit, ruled_on, "review") if ruled_on else visit.redirect("queues")
+            return visit.redirect("queues")
         claim = await claims.claim_next(
             connection,
             queue,
@@ -128,7 +128,7 @@ async def redirect_to_next(
             now=visit.now,
         )
         if claim is None and ruled_on is not None:
-            return redirect_to_decision(visit, ruled_on, "review", finished=queue_id)
+            return visit.redirect("queue_done", "undone=1" if undone else "", queue_id=queue_id)
         if claim is None:
             return visit.redirect("queues", f"empty={queue_id}")
         entry = visit.entry(LoggedAction.CLAIM, user_id=claim.user_id, decision_id=claim.decision_id)
@@ -137,16 +137,11 @@ async def redirect_to_next(
     return RedirectResponse(f"/decisions/{claim.decision_id}?{query}", status_code=303)
 
 
-def redirect_to_decision(
-    visit: Visit, decision_id: UUID, place: str, *, finished: UUID | None = None
-) -> Response:
-    """Redirect to a place of a decision's page, in the list that the person came from.
-
-    ``finished`` is the queue in which nothing more waits for the person; the page shows it.
-    """
-    fields = (("from", list_query(visit)), ("finished", finished))
-    query = urlencode([(name, value) for name, value in fields if value is not None])
-    return RedirectResponse(f"/decisions/{decision_id}{'?' if query else ''}{query}#{place}", status_code=303)
+def redirect_to_decision(visit: Visit, decision_id: UUID, place: str) -> Response:
+    """Redirect to a place of a decision's page, in the list that the person came from."""
+    came_from = list_query(visit)
+    query = "" if came_from is None else "?" + urlencode({"from": came_from})
+    return RedirectResponse(f"/decisions/{decision_id}{query}#{place}", status_code=303)
 
 
 async def store_submission(visit: Visit, submission: Submission, **detail: object) -> StoredReview:

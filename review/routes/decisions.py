@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.decision import page, prompt_page
+from review.decision import case_file, page, prompt_page
 from review.http.page_routes import get, post
 from review.lists import decisions_page, jobs_page, list_layout_page, list_search, views_page
 
@@ -18,6 +18,7 @@ DECISIONS: Final = (
     post("/decisions/{decision_id}/reveal", "decision_reveal", page.reveal_texts, Right.VIEW),
     get("/decisions/{decision_id}/panels/{names}", "decision_panels", page.show_panels, Right.VIEW),
     get("/decisions/{decision_id}/similar", "decision_similar", page.show_similar, Right.VIEW),
+    get("/decisions/{decision_id}/case", "decision_case", case_file.download_case, Right.VIEW),
     get("/decisions/{decision_id}/prompt", "decision_prompt", prompt_page.show_prompt, Right.AUDIT),
     # the list of decisions, views, exports
     get("/decisions", "decisions", decisions_page.list_decisions, Right.VIEW),

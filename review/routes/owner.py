@@ -1,4 +1,4 @@
-"""Routes of a shop owner: home and settings of one account."""
+"""Routes of a shop owner: home and single rules of one account."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from typing import Final
 
 from review.access import Right
 from review.http.page_routes import ACCOUNT, get, post
-from review.owner import home_page, one_rule_page, sentences_page
+from review.owner import home_page, one_rule_page
 
 OWNER: Final = (
     get(ACCOUNT + "/home", "owner_home", home_page.show_owner_home, Right.VIEW),
     post(ACCOUNT + "/home/{decision_id}", "owner_home_answer", home_page.answer_from_home, Right.REVIEW),
     get(ACCOUNT + "/rules/one", "one_rule", one_rule_page.show_one_rule, Right.EDIT_RULES),
     post(ACCOUNT + "/rules/one", "one_rule_post", one_rule_page.add_one_rule, Right.EDIT_RULES),
-    get(ACCOUNT + "/sentences", "sentences", sentences_page.show_sentences, Right.VIEW),
-    post(ACCOUNT + "/sentences", "sentences_post", sentences_page.save_sentences, Right.ADMIN),
 )

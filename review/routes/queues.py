@@ -6,6 +6,7 @@ from typing import Final
 
 from review.access import Right
 from review.decision import page
+from review.escalations import inbox
 from review.escalations import pages as answer_pages
 from review.http.page_routes import get, post
 from review.profile import profile_page
@@ -14,13 +15,16 @@ from review.queues import bulk_pages, item_pages, queue_pages, review_pages
 REVIEWING: Final = (
     get("/decisions/{decision_id}/review", "decision_review_form", page.show_decision, Right.VIEW),
     post("/decisions/{decision_id}/review", "decision_review", review_pages.submit_review, Right.REVIEW),
-    get("/escalations", "escalations", answer_pages.list_waiting, Right.REVIEW),
+    get("/escalations", "escalations", inbox.list_waiting, Right.REVIEW),
+    get("/escalations/{decision_id}", "escalation", inbox.show_case, Right.REVIEW),
+    post("/escalations/{decision_id}", "escalation_answer", inbox.answer_case, Right.REVIEW),
     get("/decisions/{decision_id}/answer", "decision_answer_form", page.show_decision, Right.VIEW),
     post("/decisions/{decision_id}/answer", "decision_answer", answer_pages.submit_answer, Right.REVIEW),
     post("/reviews/{review_id}/undo", "review_undo", review_pages.undo_review, Right.REVIEW),
     get("/queues", "queues", queue_pages.list_queues, Right.REVIEW),
     post("/queues", "queue_create", queue_pages.create_queue, Right.LEAD),
     post("/queues/{queue_id}/next", "queue_take", queue_pages.take_next, Right.REVIEW),
+    get("/queues/{queue_id}/done", "queue_done", queue_pages.show_end, Right.REVIEW),
     post("/queues/{queue_id}/unskip", "queue_unskip", queue_pages.restore_skipped, Right.REVIEW),
     get("/queues/{queue_id}/close", "queue_close_form", queue_pages.confirm_close, Right.LEAD),
     post("/queues/{queue_id}/close", "queue_close", queue_pages.close_queue, Right.LEAD),

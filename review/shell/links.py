@@ -24,6 +24,7 @@ class NavigationLink:
     Attributes:
         key: typed after ``g``, it opens the page.
         icon: its name in the sprite.
+        counted: with the number of what waits behind it, see ``review.home.counts``.
         related_paths: first parts of paths of pages that belong to this one.
     """
 
@@ -34,3 +35,4 @@ class NavigationLink:
     icon: str
     key: str
     related_paths: tuple[str, ...] = ()
+    counted: bool = False

@@ -10,9 +10,13 @@ from review.access import Right
 
 
 class MenuPlace(StrEnum):
-    """Where a link stands; links beside a decision's candidate lead to pages of its account."""
+    """Where a link stands; links beside a decision's candidate lead to pages of its account.
+
+    Those of the agreement page lead to pages of every account that the person leads.
+    """
 
     ACCOUNT = "account"
+    AGREEMENT = "agreement"
     DECISION = "decision"
     DECISION_CANDIDATE = "decision_candidate"
     DECISION_REVIEW = "decision_review"

@@ -35,12 +35,13 @@ CORE: Final = (
         related_paths=("/views", "/jobs", "/bulk"),
     ),
     NavigationLink(
-        title=mark("Escalations"),
+        title=mark("To answer"),
         path="/escalations",
         right=Right.REVIEW,
         group=NavigationGroup.REVIEWING,
         icon="hand",
         key="e",
+        counted=True,
     ),
     NavigationLink(
         title=mark("Queues"),
@@ -49,6 +50,7 @@ CORE: Final = (
         group=NavigationGroup.REVIEWING,
         icon="inbox",
         key="q",
+        counted=True,
     ),
     NavigationLink(
         title=mark("Conversations"),

@@ -53,7 +53,7 @@
 
   function choose(number) {
     const choice = all("#review-form input[name=ruling]")[number - 1];
-    if (!choice) return;
+    if (!shown(choice)) return;
     choice.checked = true;
     choice.dispatchEvent(new Event("change", { bubbles: true }));
     choice.focus({ preventScroll: true });
@@ -88,7 +88,8 @@
   function submit() {
     const form = document.activeElement?.closest?.("form") || one("#review-form");
     const target = form?.matches("[method=post]") ? form : one("#review-form");
-    target?.requestSubmit();
+    // with its button, which may say what is done
+    target?.requestSubmit(one("button:not([type=button]):not([hidden])", target));
   }
 
   function press(id) {
@@ -185,6 +186,24 @@
   for (const tab of all(".tabs [aria-current]")) {
     const strip = tab.closest(".tabs");
     strip.scrollLeft = tab.offsetLeft - strip.offsetLeft - (strip.clientWidth - tab.offsetWidth) / 2;
+  }
+
+  // --- a field that another choice of its form requires, such as data-required-with="outcome=restored"
+
+  function require() {
+    for (const field of all("[data-required-with]")) {
+      const [name, value] = field.dataset.requiredWith.split("=");
+      field.required = Boolean(one(`[name="${name}"][value="${value}"]:checked`, field.form));
+    }
+  }
+  document.addEventListener("change", require);
+  require();
+
+  // --- a calendar beside a field of time
+
+  for (const calendar of all("[data-calendar]")) {
+    calendar.hidden = false;
+    calendar.addEventListener("change", () => { one("input[name]", calendar.parentElement).value = calendar.value; });
   }
 
   // --- URLs of filtered lists, without empty fields

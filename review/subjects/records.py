@@ -22,6 +22,7 @@ from db.connection import Connection
 from db.history import conversation_owners
 from db.history.conversation_owners import ConversationIds, OwnerRecord
 from db.reviews import queue_items
+from db.reviews.list_marks import ListMarks, load_list_marks
 from review.content_covers import cover_reason
 from review.http.visit import Visit
 
@@ -33,12 +34,13 @@ class History:
     """A page of decisions, newest first, with what is shown of each.
 
     Attributes:
+        marks: replies and answers.
         reviews: those that stand, but for decisions whose reviews the person must not see yet.
         covers: why the texts of a decision are covered; empty: they are not.
     """
 
     page: DecisionPage
-    replies: Mapping[UUID, str]
+    marks: ListMarks
     reviews: Mapping[UUID, list[StandingReview]]
     covers: Mapping[UUID, tuple[str, ...]]
 
@@ -111,7 +113,7 @@ async def _load_history(
     shown = [row["id"] for row in page.rows if row["id"] not in hidden]
     return History(
         page=page,
-        replies=await decision_list.load_replies(connection, page.rows),
+        marks=await load_list_marks(connection, page.rows, visit.person.person_id),
         reviews=await subject_figures.list_standing_reviews(connection, shown),
         covers={
             row["id"]: cover_reason(covered, {**row, "high_score_categories": scores.get(row["id"])})

@@ -1,1 +1,1 @@
-"""Values that people type: numbers, times and durations."""
+"""Values that people type, numbers, times and durations, and what is wrong with them."""

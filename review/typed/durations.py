@@ -10,6 +10,7 @@ from review.languages import gettext as _
 from review.languages import ngettext
 from review.languages.numbers import localized
 from review.typed.numbers import typed_number
+from review.typed.problems import choice_problem, number_problem
 
 
 class TimeUnit(StrEnum):
@@ -62,13 +63,12 @@ def duration_s(number: str, unit: str) -> float:
     """The seconds of a number and a unit as typed.
 
     Raises:
-        ValueError: the message says what was expected and what came.
+        ValueError: the message is for people.
     """
     if unit not in set(TimeUnit):
-        text = _("expected one of %(known)s, got “%(got)s”")
-        raise ValueError(text % {"known": ", ".join(TimeUnit), "got": unit[:40]})
+        raise ValueError(choice_problem(TimeUnit, unit))
     try:
         seconds = typed_number(number) * UNIT_S[TimeUnit(unit)]
     except ValueError as error:
-        raise ValueError(_("expected a number, got “%(got)s”") % {"got": number[:40]}) from error
+        raise ValueError(number_problem(number)) from error
     return int(seconds) if seconds.is_integer() else seconds

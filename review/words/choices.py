@@ -19,6 +19,7 @@ YES_OR_NO: Final[Mapping[str, str]] = {"yes": mark("yes"), "no": mark("no")}
 WORDINGS: Final[Mapping[str, Callable[[str], str]]] = {
     "decision": decisions.decision_label,
     "review": states.review_state,
+    "answered": lambda choice: gettext({**YES_OR_NO, **states.ANSWER_STATES}.get(choice, choice)),
     "scope": states.scope_name,
     "tier": decisions.tier_wording,
     "ran": lambda choice: gettext(RUN_EVENTS.get(choice, choice)),

@@ -86,6 +86,7 @@ DRAFT_PROBLEMS: Final[Mapping[str, str]] = {
     "judge_answer_has_no_relevance": mark("the judge did not say whether it answers the question"),
     "judge_answer_has_no_scores": mark("the judge gave no score"),
     "judge_answer_out_of_range": mark("a number of the judge is not between 0 and 1"),
+    "promised_action": mark("it promises an action that is not performed"),
     "ungrounded": mark("the passages do not support every sentence"),
     "unquoted": mark("a sentence has no quote from the passages"),
     "contested": mark("a fact differs from the passages"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from db.answers.state import AnswerState
 from db.jobs import JobKind, JobState
 from review.languages import gettext, mark
 from worker.model import EventType, Scope
@@ -53,6 +54,13 @@ ANSWER_OUTCOMES: Final[Mapping[str, str]] = {
     "written": mark("Answered"),
     "dismissed": mark("Closed without an answer"),
 }
+ANSWER_STATES: Final[Mapping[str, str]] = {
+    AnswerState.APPROVED: mark("Approved by a person"),
+    AnswerState.EDITED: mark("Edited by a person"),
+    AnswerState.WRITTEN: mark("Answered by a person"),
+    AnswerState.DISMISSED: mark("Closed without an answer"),
+}
+"""Total; files and the JSON API keep the codes."""
 HELD_KINDS: Final[Mapping[str, str]] = {
     "reply": mark("Reply of the AI, not sent"),
     "draft": mark("Draft of the AI, not sent"),
@@ -83,9 +91,8 @@ REVIEW_STATES: Final[Mapping[str, str]] = {
     "disputed": mark("disputed"),
 }
 """What reviewers said of a decision; total over ``db.audit.filters.ReviewFilter``."""
-TO_APPROVE: Final = mark("Replies to approve")
 FIRST_QUEUES: Final = frozenset(
-    {mark("Escalations"), mark("Second readings"), mark("Silent ignores, a sample"), TO_APPROVE}
+    {mark("Handoffs to check"), mark("Second readings"), mark("Silent ignores, a sample")}
 )
 """Names that Hushgate gives to queues; people give all others."""
 
@@ -118,6 +125,11 @@ def cancel_wording(reason: str | None) -> str:
 def answer_outcome(outcome: str) -> str:
     """What a person did with a message, as stored."""
     return gettext(ANSWER_OUTCOMES.get(outcome, outcome))
+
+
+def answer_state(state: str) -> str:
+    """What a person answered to a decision."""
+    return gettext(ANSWER_STATES.get(state, state))
 
 
 def held_kind(kind: str) -> str:

@@ -45,6 +45,7 @@ MISTRAL = Vendor(
         answered("written_call_args", Meaning.UNUSABLE, GUIDE, text(lambda _: '[TOOL_CALLS]search_documents[ARGS]{"query": "hours"}')),
         answered("arguments_object", Meaning.WHOLE, GUIDE, called({"id": "a1B2c3D4e", "function": {"name": "search_documents", "arguments": {"query": "hours"}}})),
         refused("key", Meaning.KEY, GUIDE, 401, {"detail": "Unauthorized"}),
+        refused("size_reset", Meaning.LATER, GUIDE, 429, flat("Requests rate limit exceeded", "rate_limited", "1300"), wait_s=37.0, ratelimitbysize_reset="37"),
         refused("capacity", Meaning.LATER, GUIDE, 429, flat("Service tier capacity exceeded for this model.", "service_tier_capacity_exceeded", "3505")),
         refused("invalid", Meaning.INPUT, GUIDE, 422, {"detail": [{"type": "string_type", "loc": ["body", "messages", 0, "content"], "msg": "Input should be a string"}]}),
         refused("model", Meaning.MODEL, GUIDE, 400, flat("Invalid model: x", "invalid_model", "1500")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from sandbox.routes import Route
@@ -131,6 +132,13 @@ CHAT = (
         "agents-js#1632",
         text(lambda _: 'to=functions.search_documents\n{"query": "x"}'),
     ),
+    answered(
+        "own_citation",
+        Meaning.WHOLE,
+        "opencodex#3150",
+        text(lambda said: f"{said} \ue200cite\ue202turn1view0\ue202turn1view1\ue201 【4:0†hours.pdf】"),
+    ),
+    answered("json_text", Meaning.WHOLE, GUIDE, text(lambda said: json.dumps({"response": said}))),
     refused("try_again_s", Meaning.LATER, GUIDE, 429, error(AGAIN.format("7.3s"), code=RATE), wait_s=7.3),
     refused("try_again_m", Meaning.LATER, GUIDE, 429, error(AGAIN.format("1m12s"), code=RATE), wait_s=72.0),
     refused("try_again_ms", Meaning.LATER, GUIDE, 429, error(AGAIN.format("20ms"), code=RATE), wait_s=0.02),

@@ -8,6 +8,7 @@ from sandbox.vendors.anthropic_gateway import ANTHROPIC_GATEWAY
 from sandbox.vendors.azure import AZURE
 from sandbox.vendors.deepseek import DEEPSEEK, MINIMAX, MOONSHOT, ZHIPU
 from sandbox.vendors.form import Vendor
+from sandbox.vendors.gateways import CLOUDFLARE, OPEN_WEBUI, QIANFAN
 from sandbox.vendors.gemini import GEMINI
 from sandbox.vendors.groq import COHERE, GROQ, LLAMA_CPP, TGI
 from sandbox.vendors.litellm import LITELLM
@@ -41,5 +42,8 @@ VENDORS: Mapping[str, Vendor] = {
         TGI,
         OLLAMA,
         LM_STUDIO,
+        CLOUDFLARE,
+        QIANFAN,
+        OPEN_WEBUI,
     )
 }

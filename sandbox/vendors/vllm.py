@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.vendors.form import Meaning, Requirement, Vendor, answered, cut, message, refused, text
+from sandbox.vendors.form import Meaning, Requirement, Vendor, answered, choice, cut, message, refused, text
 from sandbox.vendors.requests import does_not_alternate, has_system, has_tools, over
 
 GUIDE = "docs.vllm.ai: openai_compatible_server, tool_calling, reasoning_outputs"
@@ -45,6 +45,16 @@ VLLM = Vendor(
         answered("harmony", Meaning.WHOLE, "vllm#32633", text(lambda said: f"<|channel|>analysis<|message|>Hours.<|end|><|start|>assistant<|channel|>final<|message|>{said}<|return|>")),
         answered("harmony_call", Meaning.UNUSABLE, "TensorRT-LLM#9256", text(lambda _: '<|channel|>commentary to=functions.x <|constrain|>json<|message|>{"a": 1}<|end|>')),
         answered("gemma_call", Meaning.UNUSABLE, "hermes-agent#7449", text(lambda _: '<|tool_call>call:search_documents{query: "x"}<tool_call|>')),
+        answered("granite", Meaning.WHOLE, "vllm#14202", text(lambda said: f"Here is my thought process: Hours.\n\nHere is my response: {said}")),
+        answered("granite_end", Meaning.WHOLE, "frontend-crates#75", text(lambda said: f"Here is my response: {said}")),
+        answered("exaone_end", Meaning.WHOLE, "LG EXAONE: chat template", text(lambda said: f"[|assistant|]{said}[|endofturn|]")),
+        answered("scratch_pad", Meaning.WHOLE, "NousResearch Hermes 3: prompt format", text(lambda said: f"<scratch_pad>Hours.</scratch_pad>\n{said}")),
+        answered("unknown_element", Meaning.UNUSABLE, GUIDE, text(lambda _: "Let me search.\n<search>hours on Saturday</search>")),
+        answered("padding", Meaning.WHOLE, GUIDE, text(lambda said: f"<pad>{said}<unk><unk>")),
+        answered("tokens_as_text", Meaning.UNUSABLE, "mlx-lm#1041", text(lambda _: "Hello!ĠHowĠcanĠIĠassistĠyouĠtoday?")),
+        answered("text_turns", Meaning.WHOLE, "chat templates without end tokens", text(lambda said: f"{said}\n\nHuman: And on Sunday?\n\nAssistant: No.")),
+        answered("react", Meaning.WHOLE, "langchain: ReAct prompt", text(lambda said: f"Thought: I know the answer.\nFinal Answer: {said}")),
+        answered("stop_words", Meaning.WHOLE, "TensorRT-LLM: finish reasons", choice(finish_reason="STOP_WORDS")),
         answered("abort", Meaning.UNUSABLE, GUIDE, cut("abort")),
         answered("next_turn", Meaning.WHOLE, "cuga-agent#558", text(lambda said: f"{said}<|im_end|>\n<|im_start|>user\nAnd on Sunday?")),
         refused("old_error", Meaning.TOO_LONG, GUIDE, 400, {"object": "error", "message": "This model's maximum context length is 4096 tokens.", "type": "BadRequestError", "code": 400}),

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tasks.entries.gate import Gate
 from tasks.entries.recording import recorder_of, with_recording
 from tasks.fairness.overload import Overload
 from tasks.limits.account_limits import AccountLimits
 from tasks.limits.spending import Spending
-from tasks.metrics.process import WorkerMetrics
 from tasks.tracing.start import Traces
 from worker.model import Decision, Json
 from worker.pipeline import decide
 from worker.ports import Ports
 from worker.steps.run import EventCase
+
+if TYPE_CHECKING:  # a worker without metrics does without their library
+    from tasks.metrics.process import WorkerMetrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

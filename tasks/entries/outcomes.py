@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import structlog
 
 from db.commits.known import Recorded
 from db.dead_letters import DeadLetter
 from tasks.entries import lines
-from tasks.metrics.process import WorkerMetrics
 from tasks.tracing.start import Traces
 from worker.model import Decision, Event
+
+if TYPE_CHECKING:  # a worker without metrics does without their library
+    from tasks.metrics.process import WorkerMetrics
 
 log = structlog.get_logger(__name__)
 

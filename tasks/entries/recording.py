@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import structlog
 
-from tasks.metrics.process import WorkerMetrics
 from worker.model import Decision, Json
 from worker.ports import Ports
 from worker.recordings.recorder import Recorder
 from worker.recordings.stored import encoded
 from worker.steps.run import EventCase
+
+if TYPE_CHECKING:  # a worker without metrics does without their library
+    from tasks.metrics.process import WorkerMetrics
 
 log = structlog.get_logger(__name__)
 

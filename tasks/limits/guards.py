@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Final, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from pydantic import SecretStr
 
 from tasks.limits.upstream_limits import UpstreamLimits
 from tasks.metrics import names
-from tasks.metrics.process import WorkerMetrics
 from worker.adapters.call_guard import CallGuard, CallLimits, Upstream, key_id, log_state
 from worker.adapters.circuit_breaker import BreakerLimits, BreakerState, CircuitBreaker
 from worker.adapters.vendor_failures import kind_of
 from worker.places import Places
 from worker.settings import Settings, classifier_key, embedding_endpoint
 from worker.settings.calls import Resource, UpstreamKind
+
+if TYPE_CHECKING:  # a worker without metrics does without their library
+    from tasks.metrics.process import WorkerMetrics
 
 OPTIONAL_WAIT_S: Final = 1.0
 """How long a call that an event can do without waits for a place, in seconds."""

@@ -77,7 +77,7 @@ def configure(level: str, secrets: Collection[str] = ()) -> None:
     root = logging.getLogger()
     root.handlers = [_handler(shared, secrets)]
     root.setLevel(level)
-    for noisy in ("httpx2", "httpcore2", "openai", "aiohttp", "psycopg.pool"):
+    for noisy in ("httpx2", "httpcore2", "aiohttp", "psycopg.pool"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     sys.excepthook = _uncaught
     threading.excepthook = _uncaught_in_thread

@@ -74,7 +74,7 @@ def _pictures(desk: Desk) -> dict[str, tuple[str, dict[str, object], Callable[[P
         "dashboard": (f"/dashboard?account={SHOP}", {}, _as_it_is),
         "dashboard-dark": (f"/dashboard?account={SHOP}", SHORT | DARK, _as_it_is),
         "owner-home": (f"/accounts/{SHOP}/home", {}, _as_it_is),
-        "owner-settings": (f"/accounts/{SHOP}/sentences", {}, _as_it_is),
+        "owner-settings": (f"/accounts/{SHOP}/settings", {}, _as_it_is),
         "agreement": ("/agreement", SHORT, _as_it_is),
         "rules": (f"/accounts/{SHOP}/rules", {}, _try_a_text),
     }

@@ -12,16 +12,19 @@ REVIEWER = "second reviewer"
 
 def test_a_draft_is_approved_with_two_keys(desk: Desk) -> None:
     """From the list of what waits; the page then shows the answer instead of the form."""
-    page, decision_id = desk.sit(REVIEWER), desk.world.endings["HELD_FOR_APPROVAL"]
+    page, decision_id = desk.resident(REVIEWER), desk.world.endings["HELD_FOR_APPROVAL"]
     page.goto("/escalations")
     wrong = faults(page)
     picture(page, "escalations")
-    page.locator(f"a[href^='/decisions/{decision_id}']").click()
+    page.locator(f"a[href='/escalations/{decision_id}']").click()
     expect(page.locator("[data-approve]")).to_be_visible()
     wrong += faults(page)
     page.keyboard.press("a")
     expect(page.locator("[data-approve]")).to_be_focused()
-    page.keyboard.press("Enter")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    page.goto(f"/decisions/{decision_id}")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("rolf approved the text of the AI")
     expect(page.locator("#answer")).to_contain_text("Approved by rolf")
     expect(page.locator("[data-approve]")).to_have_count(0)
     picture(page, "answer-approved")
@@ -35,7 +38,7 @@ def test_a_draft_is_approved_with_two_keys(desk: Desk) -> None:
 
 def test_keys_of_an_answer_are_letters_while_a_person_writes(desk: Desk) -> None:
     """`e` begins an answer; a rule's refusal leaves the text where it was."""
-    page = desk.sit(REVIEWER)
+    page = desk.resident(REVIEWER)
     page.goto(f"/decisions/{desk.world.endings['MODEL_ESCALATED']}")
     page.keyboard.press("e")
     page.keyboard.type("a kind answer: I will kill you")
@@ -46,4 +49,4 @@ def test_keys_of_an_answer_are_letters_while_a_person_writes(desk: Desk) -> None
     page.locator("#own-answer").fill("a kind answer")
     page.locator("#answer").get_by_role("button", name="Send", exact=True).click()
     expect(page.locator("#answer")).to_contain_text("Answered by rolf")
-    expect(page.locator("#answer")).to_contain_text("a kind answer")
+    expect(page.locator("#content .thread")).to_contain_text("a kind answer")

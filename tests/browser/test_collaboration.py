@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import pytest
 from playwright.sync_api import expect
 
@@ -9,7 +11,7 @@ from tests.support.browser.axe import faults
 from tests.support.browser.desk import PHONE, Desk, picture
 from tests.support.browser.world import SHOP
 
-SIZES = {
+SIZES: Final[dict[str, dict[str, Any]]] = {
     "wide": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"},
     "laptop": {"viewport": {"width": 1200, "height": 800}, "color_scheme": "dark"},
     "phone": {"viewport": PHONE, "color_scheme": "light"},
@@ -19,7 +21,7 @@ SIZES = {
 @pytest.mark.parametrize("size", SIZES)
 def test_people_write_around_a_decision(desk: Desk, size: str) -> None:
     """A note on the author, a comment, the assignment and the inbox; each page is clean."""
-    page = desk.sit("everything", **SIZES[size])
+    page = desk.resident("everything", **SIZES[size])
     person = desk.world.people["everything"]
     page.goto(f"/decisions/{desk.world.decision(SHOP, 'FLAGGED_RULE')}")
     address = page.url

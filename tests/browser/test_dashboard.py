@@ -11,7 +11,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 def test_a_plot_is_read_by_key_saved_as_png_and_kept_by_a_refresh(desk: Desk) -> None:
     """The arrow keys read the steps; an open table and the focus survive new figures."""
-    page = desk.sit("everything")
+    page = desk.resident("everything")
     page.goto("/dashboard")
     figure = page.locator("figure.plot").filter(has=page.locator(".frame")).first
     figure.locator("summary").click()
@@ -38,7 +38,7 @@ def test_a_plot_is_read_by_key_saved_as_png_and_kept_by_a_refresh(desk: Desk) ->
 
 def test_figures_need_no_script(desk: Desk) -> None:
     """Tables, titles and files are links and text."""
-    page = desk.sit("everything", java_script_enabled=False)
+    page = desk.resident("everything", java_script_enabled=False)
     page.goto("/dashboard")
     figure = page.locator("figure.plot").filter(has=page.locator(".frame")).first
     figure.locator("summary").click()

@@ -64,7 +64,7 @@ def test_a_cover_is_lifted_by_a_key_and_nothing_typed_is_lost(careful: Desk) -> 
 
 def test_a_list_is_walked_by_keys(desk: Desk) -> None:
     """From one decision to the older one and back, the list's filters along."""
-    page = desk.sit("everything")
+    page = desk.resident("everything")
     page.goto("/decisions?account=corner-shop")
     page.locator("[data-open]").first.click()
     expect(page.locator("[data-next]")).to_be_visible()
@@ -97,7 +97,7 @@ def test_a_sentence_and_its_quote_lead_to_each_other_by_keyboard(desk: Desk) -> 
 
 def test_a_reading_is_complete_without_javascript(desk: Desk) -> None:
     """Its links are the page's own, and their targets are there."""
-    page = desk.sit("everything", java_script_enabled=False)
+    page = desk.resident("everything", java_script_enabled=False)
     page.goto(f"/decisions/{desk.world.endings['PARTIAL_REPLY']}")
     page.locator('a[href="#quote-1-1"]').click()
 

@@ -71,7 +71,7 @@ def test_a_page_can_be_read_by_everybody(desk: Desk, route: Route) -> None:
 @pytest.mark.parametrize("path", ["/dashboard", "/agreement"])
 def test_what_a_plot_shows_stands_in_a_table_too(desk: Desk, path: str) -> None:
     """For whoever cannot see it, and for whoever wants the numbers."""
-    page = desk.sit(EVERYBODY)
+    page = desk.resident(EVERYBODY)
     page.goto(path)
 
     assert page.locator("main table").count() > 0

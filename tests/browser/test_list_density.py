@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.browser.axe import faults
-from tests.support.browser.desk import PICTURES, Desk
+from tests.support.browser.desk import Desk, Scheme, picture
 
 FULLY_VISIBLE = """() => [...document.querySelectorAll('#rows [data-row]')].filter((row) => {
   const box = row.getBoundingClientRect();
@@ -18,9 +18,9 @@ FULLY_VISIBLE = """() => [...document.querySelectorAll('#rows [data-row]')].filt
 }).length"""
 
 
-def opened(desk: Desk, width: int, height: int, scheme: str = "light") -> Page:
+def opened(desk: Desk, width: int, height: int, scheme: Scheme = "light") -> Page:
     """The list of all decisions in a window of this size."""
-    page = desk.sit("lead", viewport={"width": width, "height": height}, color_scheme=scheme)
+    page = desk.resident("lead", viewport={"width": width, "height": height}, color_scheme=scheme)
     page.goto("/decisions?since=all")
     return page
 
@@ -30,11 +30,11 @@ def opened(desk: Desk, width: int, height: int, scheme: str = "light") -> Page:
     [(1440, 900, 18, "light"), (1200, 800, 12, "dark"), (390, 844, 5, "dark")],
 )
 def test_many_rows_are_seen_without_scrolling(
-    desk: Desk, width: int, height: int, least: int, scheme: str
+    desk: Desk, width: int, height: int, least: int, scheme: Scheme
 ) -> None:
     """As many as a reviewer can compare at a glance, and nothing wider than the window."""
     page = opened(desk, width, height, scheme)
-    page.screenshot(path=PICTURES / f"list-{width}-{scheme}.png")
+    picture(page, f"list-{width}-{scheme}")
 
     assert page.evaluate(FULLY_VISIBLE) >= least
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -54,7 +54,7 @@ def test_decisions_are_read_beside_the_list(desk: Desk) -> None:
     assert wanted is not None
     decision_id = urlsplit(wanted).path.rpartition("/")[2]
     expect(pane.locator(f'a[href$="/{decision_id}/similar"]')).to_be_attached()
-    page.screenshot(path=PICTURES / "list-preview.png")
+    picture(page, "list-preview")
 
     assert page.url.endswith("/decisions?since=all")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -5,20 +5,20 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.support.browser.axe import faults
-from tests.support.browser.desk import PICTURES, Desk
+from tests.support.browser.desk import Desk, picture
 from tests.support.browser.world import CHANNEL, SHOP
 
 
 def test_rows_are_ticked_by_keyboard_and_reviewed_together(desk: Desk) -> None:
     """X ticks, Shift with J ticks on; the bulk page counts exactly these, and works without a filter."""
-    page = desk.sit("lead", viewport={"width": 1440, "height": 900})
+    page = desk.resident("lead", viewport={"width": 1440, "height": 900})
     page.goto("/decisions?since=all")
     button = page.get_by_role("button", name="Review the ticked ones")
     expect(button).to_be_disabled()
     for key in ("j", "x", "Shift+J", "Shift+J", "Shift+K", "j", "j", "x"):
         page.keyboard.press(key)
     expect(page.locator("[data-tick]:checked")).to_have_count(4)
-    page.screenshot(path=PICTURES / "list-ticked.png")
+    picture(page, "list-ticked")
     assert faults(page) == []
     page.keyboard.press("x")
     page.get_by_role("checkbox", name="Tick all decisions of this page").click()
@@ -39,7 +39,7 @@ def test_the_search_suggests_filters(desk: Desk) -> None:
     page.keyboard.type(CHANNEL[:5])
     links = page.locator("#search-suggestions a")
     expect(links.first).to_contain_text(CHANNEL)
-    page.screenshot(path=PICTURES / "list-suggestions.png")
+    picture(page, "list-suggestions")
     assert faults(page) == []
     page.keyboard.press("Escape")
     expect(links).to_have_count(0)
@@ -91,7 +91,7 @@ def test_columns_and_order_are_kept_for_the_person(desk: Desk) -> None:
 
 def test_a_review_from_the_list_opens_the_next_of_the_list(desk: Desk) -> None:
     """As in a queue; the undo of the review waits there."""
-    page = desk.sit("lead")
+    page = desk.resident("lead")
     page.goto(f"/decisions?since=all&account={CHANNEL}&review=open")
     second = page.locator("[data-open]").nth(1).get_attribute("href") or ""
     page.keyboard.press("j")

@@ -15,7 +15,7 @@ from tests.support.browser.world import CHANNEL, HOSTILE, SHOP
 
 def test_a_followed_list_shows_what_is_decided_meanwhile(desk: Desk) -> None:
     """Without a reload."""
-    page = desk.sit("viewer")
+    page = desk.resident("viewer")
     page.goto(f"/decisions?account={SHOP}")
     page.get_by_role("link", name="Follow live").click()
     page.evaluate("window.notReloaded = true")
@@ -27,7 +27,7 @@ def test_a_followed_list_shows_what_is_decided_meanwhile(desk: Desk) -> None:
 
 def test_an_address_carries_no_empty_filters(desk: Desk) -> None:
     """What is left empty is not sent, so that the address can be read."""
-    page = desk.sit("viewer")
+    page = desk.resident("viewer")
     page.goto("/decisions")
     page.locator("summary", has_text="Filters").click()
     page.get_by_role("textbox", name="Account").fill(SHOP)
@@ -55,7 +55,7 @@ def test_a_view_is_kept_on_the_server_and_found_again(desk: Desk) -> None:
 
 def test_an_export_runs_beside_and_holds_no_formula(desk: Desk, tmp_path: Path) -> None:
     """A cell that begins with = is text in every spreadsheet."""
-    page = desk.sit("everything")
+    page = desk.resident("everything")
     link, saved = export(page, "/decisions"), tmp_path / "decisions.csv"
     with page.expect_download() as download:
         link.click()
@@ -70,7 +70,7 @@ def test_an_export_runs_beside_and_holds_no_formula(desk: Desk, tmp_path: Path) 
 
 def test_many_are_reviewed_after_their_count_was_shown(desk: Desk) -> None:
     """The count, one ruling with a reason, its effect on some, then a job that can be undone as a whole."""
-    page = desk.sit("lead")
+    page = desk.resident("lead")
     page.goto(f"/decisions?account={CHANNEL}&reason=FLAGGED_RULE&rule=flagged_phrase%3Amy+channel")
     page.get_by_role("link", name="Review all of these").click()
     count = page.locator("#count").inner_text()
@@ -99,7 +99,7 @@ def test_many_are_reviewed_after_their_count_was_shown(desk: Desk) -> None:
 @pytest.mark.parametrize("path", ["/dashboard", "/queues", "/"])
 def test_the_search_key_leads_to_the_search_where_a_page_has_none(desk: Desk, path: str) -> None:
     """The field for texts in the list of decisions is open and has the focus."""
-    page = desk.sit("second reviewer")
+    page = desk.resident("second reviewer")
     page.goto(path)
     page.keyboard.press("/")
     page.wait_for_url("**/decisions#search")
@@ -110,7 +110,7 @@ def test_the_search_key_leads_to_the_search_where_a_page_has_none(desk: Desk, pa
 @pytest.mark.parametrize("decision", ["ignore", "respond", "escalate"])
 def test_a_decision_has_one_colour_in_the_list_and_on_its_page(desk: Desk, decision: str) -> None:
     """Its badge looks the same in both places."""
-    page = desk.sit("viewer")
+    page = desk.resident("viewer")
     colours = []
     page.goto(f"/decisions?since=all&decision={decision}")
     row = page.locator("[data-row]").first
@@ -124,7 +124,7 @@ def test_a_decision_has_one_colour_in_the_list_and_on_its_page(desk: Desk, decis
 
 def test_a_degraded_decision_has_one_colour_in_the_list_and_on_its_page(desk: Desk) -> None:
     """The badge that says so looks the same in both places."""
-    page = desk.sit("viewer")
+    page = desk.resident("viewer")
     page.goto("/decisions?since=all&degraded=yes")
     row = page.locator("[data-row]").first
     listed = row.locator(".badge", has_text="degraded").get_attribute("class")

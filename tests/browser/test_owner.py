@@ -29,14 +29,14 @@ def test_an_empty_limit_stands_nowhere_or_at_the_value_in_force(desk: Desk) -> N
     """The recommended limit has its number; a limit that is not set has a slider without a thumb."""
     page = desk.stranger()
     sign_in(page, desk.world.people["shop owner"])
-    page.goto(f"/accounts/{SHOP}/sentences")
+    page.goto(f"/accounts/{SHOP}/settings")
     recommended, approval = (
-        page.locator(f"[data-slider={name}]") for name in ("send_at", "auto_from_confidence")
+        page.locator(f"[data-slider='{name}']")
+        for name in ("assessment_policy.send_at", "auto_from_confidence")
     )
 
     expect(recommended).to_have_value("50")
     expect(recommended).to_have_class("unset")
-    expect(page.locator("main")).to_contain_text("Empty: the recommended limit, 50 %")
     expect(approval).to_have_class("unset nowhere")
     expect(approval).to_have_attribute("aria-valuetext", "not set")
     approval.focus()
@@ -45,12 +45,26 @@ def test_an_empty_limit_stands_nowhere_or_at_the_value_in_force(desk: Desk) -> N
     expect(page.locator("#auto_from_confidence")).to_have_value("51")
 
 
+def test_the_search_leaves_the_settings_with_its_words(desk: Desk) -> None:
+    """By title, help and name; a section without a match is hidden, and no match is said."""
+    page = desk.stranger()
+    sign_in(page, desk.world.people["shop owner"])
+    page.goto(f"/accounts/{SHOP}/settings?level=all")
+    page.get_by_label("Find a setting").fill("budget month")
+    expect(page.locator("#setting-budget_month_usd")).to_be_visible()
+    expect(page.locator("#setting-hold_max_s")).to_be_hidden()
+    expect(page.get_by_role("heading", name="Moderation", exact=True)).to_be_hidden()
+    page.get_by_label("Find a setting").fill("zebra")
+
+    expect(page.get_by_text("No setting has these words.")).to_be_visible()
+
+
 def test_a_duration_has_the_unit_of_its_number(desk: Desk) -> None:
     """“1 day”, and “2 days” while a person types."""
     page = desk.stranger()
     sign_in(page, desk.world.people["shop owner"])
-    page.goto(f"/accounts/{SHOP}/sentences")
-    units = page.locator("select[name=hold_max_s_unit]")
+    page.goto(f"/accounts/{SHOP}/settings?level=all")
+    units = page.locator("select[name='hold_max_s.unit']")
     page.locator("#hold_max_s").fill("2")
     expect(units).to_contain_text("days")
     page.locator("#hold_max_s").fill("1")
@@ -80,7 +94,7 @@ def test_an_owner_changes_a_rule_a_limit_and_a_document_without_json(desk: Desk,
 
     page.get_by_role("navigation", name="Account").get_by_role("link", name="Settings").click()
     limit = "71" if scripts else "72"
-    page.get_by_label("Never send an answer when the AI is sure by less than", exact=True).fill(limit)
+    page.get_by_label("Lowest confidence that is sent.", exact=True).fill(limit)
     if scripts:
         expect(page.locator("#effects")).to_contain_text(f"Lowest confidence, {limit} %")
         without_json(page)

@@ -32,7 +32,7 @@ def test_everything_works_without_scripts(desk: Desk) -> None:
 @pytest.mark.parametrize("path", ["/decisions", "/queues", "/accounts/corner-shop/rules"])
 def test_a_page_enlarged_to_200_percent_is_not_cut_off(desk: Desk, path: str) -> None:
     """A screen of 1280 pixels at 200 % is one of 640."""
-    page = desk.sit("everything", viewport={"width": 640, "height": 450}, device_scale_factor=2)
+    page = desk.resident("everything", viewport={"width": 640, "height": 450}, device_scale_factor=2)
     page.goto(path)
 
     assert page.evaluate(BESIDE) <= 0

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.support.browser.axe import faults
-from tests.support.browser.desk import Desk, picture
+from tests.support.browser.desk import Desk, Scheme, picture
 from tests.support.browser.reviewer import Reviewer, queue_of
 from tests.support.browser.world import SHOP
 
-WIDE: Final = {"width": 1440, "height": 900}
-LAPTOP: Final = {"width": 1200, "height": 800}
-SMALL: Final = {"width": 390, "height": 844}
+WIDE: Final[ViewportSize] = {"width": 1440, "height": 900}
+LAPTOP: Final[ViewportSize] = {"width": 1200, "height": 800}
+SMALL: Final[ViewportSize] = {"width": 390, "height": 844}
 CITING: Final = """
     SELECT d.id FROM ai_decisions d JOIN outbox o ON o.decision_id = d.id
     WHERE d.reason_code = 'REPLIED' AND o.draft LIKE '%%[1]%%' AND d.user_id = %s
@@ -64,7 +64,7 @@ def test_a_queue_costs_two_keys_to_agree_and_three_to_overturn_with_a_reason(des
     """Item after item, of every kind; the overturn is stored with its reason and the right decision."""
     rows = desk.world.running.rows(PICKED, MIXED)
     queue_of(desk.world.url, "By keyboard", {row["id"]: row["created_at"] for row in rows})
-    page = desk.sit("second reviewer", viewport=WIDE)
+    page = desk.resident("second reviewer", viewport=WIDE)
     page.goto("/queues")
     page.get_by_role("button", name="Next in By keyboard").click()
     page.wait_for_url("**/decisions/*")
@@ -85,7 +85,7 @@ def test_a_queue_costs_two_keys_to_agree_and_three_to_overturn_with_a_reason(des
 
 def test_message_reply_cited_sentence_and_form_are_seen_together(desk: Desk) -> None:
     """On a screen of 1440 by 900, without scrolling."""
-    page = desk.sit("everything", viewport=WIDE)
+    page = desk.resident("everything", viewport=WIDE)
     page.goto(citing(desk))
     picture(page, "decision-together")
     parts = ("#message", ".quote.reply", "mark.cited", ".measure-bar", ".rulings", ".review-actions button")
@@ -94,9 +94,9 @@ def test_message_reply_cited_sentence_and_form_are_seen_together(desk: Desk) -> 
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(LAPTOP, "light"), (SMALL, "dark")], ids=["laptop", "phone"])
-def test_the_page_has_no_faults_at_other_sizes(desk: Desk, size: dict[str, int], scheme: str) -> None:
+def test_the_page_has_no_faults_at_other_sizes(desk: Desk, size: ViewportSize, scheme: Scheme) -> None:
     """Nothing is wider than the window; open folds and the chosen overturn are accessible too."""
-    page = desk.sit("everything", viewport=size, color_scheme=scheme)
+    page = desk.resident("everything", viewport=size, color_scheme=scheme)
     page.goto(citing(desk) + "#review")
     page.locator("input[value=overturn]").first.check()
     page.locator("input[name=reason]").first.check()
@@ -113,7 +113,7 @@ def test_the_page_has_no_faults_at_other_sizes(desk: Desk, size: dict[str, int],
 @pytest.mark.parametrize("scripts", [True, False])
 def test_the_form_on_a_phone_opens_from_a_bar_that_is_always_in_view(desk: Desk, scripts: bool) -> None:
     """With and without JavaScript; it closes again, and nothing has to be scrolled."""
-    page = desk.sit("everything", viewport=SMALL, java_script_enabled=scripts)
+    page = desk.resident("everything", viewport=SMALL, java_script_enabled=scripts)
     page.goto(citing(desk))
     seen = inside(page, ".review-bar a")
     page.locator(".review-bar a").click()
@@ -126,7 +126,7 @@ def test_the_form_on_a_phone_opens_from_a_bar_that_is_always_in_view(desk: Desk,
 
 def test_a_reason_proposes_the_right_decision_until_the_person_chooses(desk: Desk) -> None:
     """A key of a reason is an overturn; a choice of the person stays with another reason."""
-    page = desk.sit("second reviewer", viewport=WIDE)
+    page = desk.resident("second reviewer", viewport=WIDE)
     page.goto(f"/decisions/{desk.world.endings['MODERATION_FLAGGED']}")
     corrected = page.locator("input[name=corrected]:checked")
     page.keyboard.press("h")
@@ -146,7 +146,7 @@ def test_an_item_of_a_queue_stays_in_its_place_while_keys_choose(desk: Desk) -> 
     """The window does not scroll, hints that no longer say anything go, and the queues are the way back."""
     block = desk.world.running.rows(PICKED, ["FLAGGED_RULE"])
     queue_of(desk.world.url, "In place", {row["id"]: row["created_at"] for row in block})
-    page = desk.sit("second reviewer", viewport={"width": 1200, "height": 620})
+    page = desk.resident("second reviewer", viewport={"width": 1200, "height": 620})
     page.goto("/queues")
     page.get_by_role("button", name="Next in In place").click()
     page.wait_for_url("**/decisions/*")

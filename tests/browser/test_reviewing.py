@@ -22,7 +22,7 @@ def at_decision(page: Page, desk: Desk, reason: str) -> str:
 
 def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> None:
     """And taken back with one key, while the page says how long that is possible."""
-    page, engine = desk.sit(REVIEWER), desk.world.running
+    page, engine = desk.resident(REVIEWER), desk.world.running
     query = "SELECT user_id, message_text FROM ai_decisions WHERE id = %s"
     like = engine.row(query, desk.world.endings["FLAGGED_RULE"])
     assert like is not None
@@ -60,7 +60,7 @@ def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> Non
 
 def test_what_a_ruling_offers_is_seen_before_it_is_given(desk: Desk) -> None:
     """Choosing to restore a blocked exchange, or to remove a reply, says the ruling too."""
-    page, implied = desk.sit(REVIEWER), {}
+    page, implied = desk.resident(REVIEWER), {}
     for reason, remedy in (("MODERATION_FLAGGED", "restore"), ("REPLIED", "remove")):
         at_decision(page, desk, reason)
         choice = page.get_by_role("radio", name=re.compile(f"^{remedy}"))
@@ -74,7 +74,7 @@ def test_what_a_ruling_offers_is_seen_before_it_is_given(desk: Desk) -> None:
 
 def test_a_bulk_review_changes_its_mind(desk: Desk) -> None:
     """Restoring goes with overturning only; a reason is asked for whatever the ruling."""
-    page = desk.sit("lead")
+    page = desk.resident("lead")
     page.goto(f"/decisions?account={SHOP}")
     page.get_by_role("link", name="Review all of these").click()
     restore = page.locator("input[name=remedy]")
@@ -93,8 +93,8 @@ def test_a_queue_is_worked_through(desk: Desk) -> None:
     page.goto("/queues")
     picture(page, "queues")
     wrong = faults(page)
-    page.get_by_role("button", name="Next in Escalations").click()
-    expect(page.get_by_text("From the queue Escalations")).to_be_visible()
+    page.get_by_role("button", name="Next in Handoffs to check").click()
+    expect(page.get_by_text("From the queue Handoffs to check")).to_be_visible()
     first = page.url
     watching = desk.sit("lead")
     watching.goto(first)

@@ -10,7 +10,7 @@ from tests.support.browser.world import SHOP
 
 def test_a_mistake_is_named_while_it_is_typed(desk: Desk) -> None:
     """With the line and what is wrong; nothing is stored by that."""
-    page = desk.sit("rule_editor")
+    page = desk.resident("rule_editor")
     page.goto(f"/accounts/{SHOP}/rules")
     words = page.locator("textarea[name=flagged_keywords]")
     words.fill(words.input_value() + "\n/(unclosed/")
@@ -22,7 +22,7 @@ def test_a_mistake_is_named_while_it_is_typed(desk: Desk) -> None:
 
 def test_a_remark_leads_to_its_line(desk: Desk) -> None:
     """It is selected in its box, so that nobody counts lines."""
-    page = desk.sit("rule_editor")
+    page = desk.resident("rule_editor")
     page.goto(f"/accounts/{SHOP}/rules")
     words = page.locator("textarea[name=flagged_keywords]")
     words.fill("one\n/(unclosed/\nthree")
@@ -35,7 +35,7 @@ def test_a_remark_leads_to_its_line(desk: Desk) -> None:
 
 def test_the_test_box_shows_what_matches_where_and_how(desk: Desk) -> None:
     """A disguised word, by the rule that is being typed."""
-    page = desk.sit("rule_editor")
+    page = desk.resident("rule_editor")
     page.goto(f"/accounts/{SHOP}/rules")
     page.locator("textarea[name=text]").fill("Do you sell v.i.a.g.r.a here?")
 

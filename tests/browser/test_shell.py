@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final, Literal
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.browser.test_every_page import BESIDE
 from tests.support.browser.axe import THEMES, faults, show_theme
 from tests.support.browser.desk import Desk, picture, sign_in
 from tests.support.browser.world import SHOP
 
-SIZES: Final[dict[str, dict[str, int]]] = {
+SIZES: Final[dict[str, ViewportSize]] = {
     "wide": {"width": 1440, "height": 900},
     "tablet": {"width": 900, "height": 800},
     "phone": {"width": 390, "height": 844},
@@ -30,7 +30,7 @@ TOP: Final = "document.querySelector('main h1').getBoundingClientRect().top"
 @pytest.mark.parametrize("size", SIZES)
 def test_every_state_of_the_frame_can_be_read(desk: Desk, size: str) -> None:
     """User menu and rest of the navigation, in light and dark; axe-core finds nothing serious."""
-    page = desk.sit("everything", viewport=SIZES[size])
+    page = desk.resident("everything", viewport=SIZES[size])
     page.goto("/accounts")
     above = page.evaluate(TOP)
     page.locator(".user-button").click()
@@ -60,7 +60,7 @@ def _read(page: Page, name: str, size: str) -> list[str]:
 
 def test_the_bar_of_a_phone_has_five_entries(desk: Desk) -> None:
     """Four pages and More, each as wide as a thumb."""
-    page = desk.sit("everything", viewport=SIZES["phone"])
+    page = desk.resident("everything", viewport=SIZES["phone"])
     page.goto("/queues")
     boxes = [each.bounding_box() for each in page.locator("nav > div:not([popover]) a, .nav-more").all()]
 
@@ -71,7 +71,7 @@ def test_the_bar_of_a_phone_has_five_entries(desk: Desk) -> None:
 
 def test_the_help_lists_the_actions_of_the_page(desk: Desk) -> None:
     """An element that declares a key is an action; pages of the navigation have keys too."""
-    page = desk.sit("second reviewer")
+    page = desk.resident("second reviewer")
     page.goto(f"/decisions/{desk.world.decision(SHOP, 'REPLIED')}")
     page.locator("h1").click()
     page.keyboard.press("?")

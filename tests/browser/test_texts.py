@@ -27,7 +27,7 @@ def test_a_covered_text_is_not_in_the_page_until_a_key_reveals_it(desk: Desk) ->
 @pytest.mark.parametrize("place", range(len(HOSTILE)))
 def test_a_hostile_text_stays_a_text(desk: Desk, place: int) -> None:
     """In the list, at the decision, in the account's documents; nothing of it runs or loads."""
-    page = desk.sit("everything")
+    page = desk.resident("everything")
     row = desk.world.running.row("SELECT user_id FROM ai_decisions WHERE id = %s", desk.world.hostile[place])
     assert row is not None
     account = row["user_id"]

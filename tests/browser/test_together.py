@@ -74,14 +74,14 @@ def test_a_claim_shows_its_holder_to_others(desk: Desk) -> None:
     """In the list of queues and on the decision itself."""
     holder, other = desk.sit("reviewer"), desk.sit("second reviewer")
     holder.goto("/queues")
-    holder.get_by_role("button", name="Next in Escalations").click()
-    expect(holder.locator("#held")).to_contain_text("From the queue Escalations")
+    holder.get_by_role("button", name="Next in Handoffs to check").click()
+    expect(holder.locator("#held")).to_contain_text("From the queue Handoffs to check")
     other.goto("/queues")
     login = desk.world.people["reviewer"].login
-    expect(other.get_by_role("row", name="Escalations")).to_contain_text(login, ignore_case=True)
+    expect(other.get_by_role("row", name="Handoffs to check")).to_contain_text(login, ignore_case=True)
     other.goto(holder.url)
 
-    expect(other.get_by_text("is reading this decision in the queue Escalations")).to_contain_text(
+    expect(other.get_by_text("is reading this decision in the queue Handoffs to check")).to_contain_text(
         login, ignore_case=True
     )
     holder.get_by_role("button", name="Release").click()

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
-import openai
 import pytest
 
 from worker.adapters import openai_client, openai_http
+from worker.adapters.api_errors import ApiStatusError
 from worker.adapters.vendor_failures import failure
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -74,7 +74,7 @@ async def test_no_other_origin_gets_a_prompt(status: int) -> None:
         answering(lambda _: (status, {"location": f"{elsewhere}/take"}, b"")) as (url, _),
     ):
         async with openai_client.client(url, "key", connections=1) as client:
-            with pytest.raises(openai.APIStatusError) as caught:
+            with pytest.raises(ApiStatusError) as caught:
                 await client.post("/moderations", {"input": "a prompt"})
 
     known = failure(caught.value)

@@ -92,6 +92,19 @@ async def test_refused_embeddings_are_not_found_and_forwarded_ones_come_from_the
     assert sandbox.calls("embeddings") == before + 2
 
 
+async def test_a_text_is_forwarded_once_whatever_stands_beside_it(sandbox: SandboxHandle) -> None:
+    """A measurement embeds its queries before it starts, so that no search waits for a slow server."""
+    before = sandbox.calls("embeddings")
+    with start(options=("--embeddings", sandbox.base_url)) as passing:
+        async with client_of(passing) as client:
+            both = (await client.embeddings.create(model="any", input=["one", "two"])).data
+            again = (await client.embeddings.create(model="any", input=["two"])).data
+            await client.embeddings.create(model="other", input=["two"])
+
+    assert again[0].embedding == both[1].embedding != both[0].embedding
+    assert sandbox.calls("embeddings") == before + 2
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import psycopg
@@ -16,13 +16,13 @@ from sandbox.server import SandboxHandle
 from tasks.lanes.stream import connect
 from tests.conftest import create_database, database_at
 from tests.support.fake_channel import FakeChannel, fake_channel
-from tests.support.reviewing import Visitor, site
+from tests.support.reviewing import Visitors, site
 from tests.support.running import Running, running
 from tests.support.terminal import Shell, shell_at
 
 
 @pytest.fixture
-def fresh_url(stack: Stack, template: str, tmp_path: Path) -> str:
+def url(stack: Stack, template: str, tmp_path: Path) -> str:
     """URL of a migrated, empty database of one test's own."""
     name = f"hushgate_{tmp_path.name}"
     create_database(stack.database_url, name, template)
@@ -57,9 +57,9 @@ def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterato
         yield each
 
 
-@pytest.fixture
-def visitors(database_url: str) -> Iterator[Callable[[], Visitor]]:
-    """The review pages; call it for one more visitor."""
+@pytest.fixture(scope="module")
+def visitors(database_url: str) -> Iterator[Visitors]:
+    """The review pages on this module's database; call it for one more visitor."""
     with site(database_url) as running_site:
         yield running_site
 

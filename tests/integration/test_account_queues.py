@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from uuid import UUID
 
 import psycopg
@@ -10,10 +9,8 @@ import pytest
 
 from db.people.records import EVERY_ACCOUNT, Role
 from tests.support.audited import escalated, ignored, record
-from tests.support.reviewing import Visitor, add_person
+from tests.support.reviewing import Visitor, Visitors, add_person
 from worker.model import Decision
-
-Visitors = Callable[[], Visitor]
 
 
 @pytest.fixture

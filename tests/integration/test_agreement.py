@@ -14,12 +14,10 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from cli.stack import Stack
 from db.figures import agreement
 from db.figures.agreement import Agreement, Basis, ReviewSelection
 from db.review_store import Store
 from review.agreement.tables import agreement_tables
-from tests.conftest import create_database, database_at
 from tests.support.review_rows import NUMBERS, decided, store
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -116,11 +114,9 @@ def readings(**changes: Any) -> ReviewSelection:
 
 
 @pytest.fixture
-def desk(stack: Stack, template: str) -> Iterator[Desk]:
+def desk(url: str) -> Iterator[Desk]:
     """A desk in a database of this test's own."""
-    name = f"hushgate_agreement_{next(NUMBERS)}"
-    create_database(stack.database_url, name, template)
-    made = Desk(database_at(stack.database_url, name))
+    made = Desk(url)
     yield made
     made.connection.close()
 

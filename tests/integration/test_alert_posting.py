@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +19,7 @@ from tasks.alerts.known import alerts_key
 from tasks.alerts.watch import AlertWatch
 from tasks.process import telemetry
 from tests.support.fleet_signs import STREAM, sign_fleet
+from tests.support.http_server import Answer, Asked, http_server
 from tests.support.running import eventually
 from tests.support.terminal import Shell, shell_at
 from worker.settings import FleetSettings
@@ -47,26 +46,14 @@ def receiver() -> Iterator[Receiver]:
     """A receiver of webhooks on loopback."""
     found = Receiver()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if found.status == 200:
-                found.posted.append(body)
-            self.send_response(found.status)
-            self.send_header("Location", "/elsewhere")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    def answer(asked: Asked) -> Answer:
+        if found.status == 200:
+            found.posted.append(asked.json)
+        return found.status, {"Location": "/elsewhere"}, b""
 
-        def log_message(self, *_arguments: object) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        found.url = f"http://127.0.0.1:{server.server_port}{PATH}"
+    with http_server(answer) as (url, _):
+        found.url = f"{url}{PATH}"
         yield found
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -26,7 +26,7 @@ from db.people.records import Role
 from db.pool import create_pool
 from db.review_store import REVIEWER_ROLE
 from sandbox.server import SandboxHandle
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, Visitors, add_person, site
 from tests.support.running import Running, eventually, running
 
 HOURS: Final = {
@@ -45,7 +45,7 @@ class Desk:
     """An engine, and the review pages over its database."""
 
     engine: Running
-    visitor: Callable[[], Visitor]
+    visitor: Visitors
 
     def person(self, *roles: Role) -> Visitor:
         """A signed-in person with these roles on every account."""

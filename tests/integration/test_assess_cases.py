@@ -22,7 +22,7 @@ def test_a_terminal_shows_a_table_and_a_pipe_gets_ndjson(tmp_path: Path) -> None
     shell = Shell(environment={"HOME": str(tmp_path)}, folder=tmp_path)
     words = ("assess", "--cases", "rows.jsonl", "--policy", "safety")
     shown = shell.on_terminal(*words, columns=200)
-    piped = shell.spawn(*words)
+    piped = shell.run(*words)
     (line,) = piped.rows
 
     assert (shown.code, piped.code) == (0, 0)
@@ -47,10 +47,10 @@ def test_class_and_subject_can_be_given_for_all_rows(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     shell = Shell(environment={"HOME": str(tmp_path)}, folder=tmp_path)
     words = ("assess", "--cases", "rows.jsonl", "--policy", "safety", "--required-label", "class=10")
-    fits = shell.spawn(*words, "--required-label", "subject=Mathematics").rows
-    other = shell.spawn(*words, "--required-label", "subject=Physics").rows
-    wrong = shell.spawn(*words, "--required-label", "class=9")
-    bare = shell.spawn(*words, "--required-label", "subject")
+    fits = shell.run(*words, "--required-label", "subject=Mathematics").rows
+    other = shell.run(*words, "--required-label", "subject=Physics").rows
+    wrong = shell.run(*words, "--required-label", "class=9")
+    bare = shell.run(*words, "--required-label", "subject")
 
     assert [line["category"] for line in fits] == ["", "off_topic"]
     assert [line["category"] for line in other] == ["off_topic", "off_topic"]

@@ -24,7 +24,7 @@ from trials.jobs.backtest_job import run_backtest
 from trials.pure.replay.groups import ReplayState
 from trials.pure.trial import Trial
 from trials.store.backtests import begin_backtest, examples_with
-from trials.store.candidates import Author, changed_account
+from trials.store.candidates import Author, TriedSettings, changed_account
 from trials.store.trials import get_trial
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
@@ -46,10 +46,9 @@ def backtest_of(engine: Running, user_id: str, changes: dict[str, Any] = CHANGE)
     async def run() -> Trial:
         now = datetime.now(UTC)
         async with create_pool(engine.url, size=2, application="test", role=None) as source:
-            begun = await begin_backtest(
-                source, user_id, base_version=1, changes=changes, since=now - timedelta(days=1),
-                author=Author(made_by="kim", now=now),
-            )  # fmt: skip
+            tried = TriedSettings(user_id=user_id, base_version=1, changes=changes)
+            by = Author(made_by="kim", now=now)
+            begun = await begin_backtest(source, tried, now - timedelta(days=1), by)
             return await run_backtest(source, engine.url, begun, now=lambda: datetime.now(UTC), processes=1)
 
     return asyncio.run(run())

@@ -32,14 +32,6 @@ QUESTION = "When are you open on weekdays?"
 
 
 @pytest.fixture
-def url(stack: Stack, template: str, tmp_path: Path) -> str:
-    """A migrated, empty database of one test's own."""
-    name = f"hushgate_{tmp_path.name}"
-    create_database(stack.database_url, name, template)
-    return database_at(stack.database_url, name)
-
-
-@pytest.fixture
 def other(stack: Stack, tmp_path: Path) -> str:
     """An empty database without tables, to restore into."""
     name = f"hushgate_restored_{tmp_path.name}"

@@ -8,13 +8,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, cast
-from uuid import uuid4
 
 import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from cli.stack import Stack
 from db import dead_letters
 from db.audit.decision_list import read_connection
 from db.commits.commit_sql import KEY, commit_statement
@@ -27,7 +25,6 @@ from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle
 from tasks.lanes.stream import EntryGrant
 from tasks.retention.sweep import sweep
-from tests.conftest import create_database, database_at
 from tests.support.decided import reply_to
 from tests.support.retention import keeping
 from tests.support.running import Running, eventually, running
@@ -39,14 +36,6 @@ NUMBERS = count(1)
 NOW = datetime.now(UTC)
 POISON = PayloadRejected(code="poison", field="data", expected="an outcome", got="nothing")
 Rows = psycopg.Connection[dict[str, Any]]
-
-
-@pytest.fixture
-def url(stack: Stack, template: str) -> str:
-    """A database of this test's own, so that its balance is this test's too."""
-    name = f"hushgate_buried_{uuid4().hex}"
-    create_database(stack.database_url, name, template)
-    return database_at(stack.database_url, name)
 
 
 @pytest.fixture

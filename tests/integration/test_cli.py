@@ -8,12 +8,10 @@ import io
 import json
 import signal
 import subprocess
-import threading
 import time
 import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -34,6 +32,7 @@ from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.support.auditing import assessed, reviewed, staged
 from tests.support.fleet_signs import sign_fleet
+from tests.support.http_server import http_server
 from tests.support.pools import in_pool
 from tests.support.running import OPEN, running
 from tests.support.samples import event
@@ -222,11 +221,11 @@ def test_a_rate_spreads_the_entries(shell: Shell) -> None:
     assert (ended.code, entries(shell)) == (0, 6)
 
 
-def test_publish_can_wait_for_the_decisions(shell: Shell, fresh_url: str, sandbox: SandboxHandle) -> None:
+def test_publish_can_wait_for_the_decisions(shell: Shell, url: str, sandbox: SandboxHandle) -> None:
     """It returns when a running engine has decided all of them."""
     lines = "\n".join([*(line(number, user_id="waited") for number in range(5)), "nonsense"])
     words = ("publish", "-", "--raw", "--wait", "--timeout", "30")
-    with running(fresh_url, shell.environment["REDIS_URL"], sandbox) as engine:
+    with running(url, shell.environment["REDIS_URL"], sandbox) as engine:
         ended = shell.spawn(*words, stdin=lines.encode())
         rows = engine.rows("SELECT reason_code FROM ai_decisions")
 
@@ -281,8 +280,10 @@ def test_an_empty_list_says_so_on_a_terminal(shell: Shell, audit: list[Decision]
     """And nothing at all in a pipe."""
     words = ("decisions", "list", "--account", "nobody")
 
-    assert shell.on_terminal(*words).out.startswith("no decisions match")
-    assert "--since all searches every decision" in shell.on_terminal(*words).out
+    shown = shell.on_terminal(*words).out
+
+    assert shown.startswith("no decisions match")
+    assert "--since all searches every decision" in shown
     assert "--since" not in shell.on_terminal(*words, "--since", "all").out
     assert shell.run(*words).out == ""
 
@@ -428,15 +429,15 @@ def test_an_export_goes_into_a_pipe(shell: Shell, audit: list[Decision]) -> None
     assert (nowhere.code, "No such file" in nowhere.err) == (2, True)
 
 
-def test_an_export_that_fails_leaves_no_cut_file(shell: Shell, fresh_url: str) -> None:
+def test_an_export_that_fails_leaves_no_cut_file(shell: Shell, url: str) -> None:
     """The file that was there before stays as it was; nothing else is left in the folder."""
-    with psycopg.connect(fresh_url) as connection:
+    with psycopg.connect(url) as connection:
         connection.execute(MANY, {"first": 0, "last": 3000})
     (shell.folder / "many.csv").write_text("as before")
     words = ("decisions", "export", "--since", "all", "-o", "many.csv", "--force")
     ended = subprocess.run(
         ["/bin/sh", "-c", 'ulimit -f 900; exec "$@"', "sh", HUSHGATE, *words],  # 460 KB, less than two pages
-        env=shell.env({"DATABASE_URL": fresh_url}),
+        env=shell.env({"DATABASE_URL": url}),
         cwd=shell.folder,
         capture_output=True,
         check=False,
@@ -446,11 +447,11 @@ def test_an_export_that_fails_leaves_no_cut_file(shell: Shell, fresh_url: str) -
     assert [(each.name, each.read_text()) for each in shell.folder.iterdir()] == [("many.csv", "as before")]
 
 
-def test_the_memory_of_an_export_does_not_grow_with_it(shell: Shell, fresh_url: str) -> None:
+def test_the_memory_of_an_export_does_not_grow_with_it(shell: Shell, url: str) -> None:
     """Ten times the decisions, the same peak."""
     peaks = []
     for first, last in ((0, 1000), (1000, 12_000)):
-        with psycopg.connect(fresh_url) as connection:
+        with psycopg.connect(url) as connection:
             connection.execute(MANY, {"first": first, "last": last})
         tracemalloc.start()
         ended = shell.run(
@@ -461,7 +462,7 @@ def test_the_memory_of_an_export_does_not_grow_with_it(shell: Shell, fresh_url: 
             "-o",
             "many.csv",
             "--force",
-            env={"DATABASE_URL": fresh_url},
+            env={"DATABASE_URL": url},
         )
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
@@ -773,10 +774,10 @@ def test_modules_of_the_current_folder_are_not_taken_for_ours(shell: Shell, proc
 # --- doctor
 
 
-def test_a_fit_deployment_has_nothing_to_repair(shell: Shell, fresh_url: str) -> None:
+def test_a_fit_deployment_has_nothing_to_repair(shell: Shell, url: str) -> None:
     """Everything is looked at; a warning is no failure."""
     sign_fleet(shell.environment["REDIS_URL"])
-    ended = shell.spawn("doctor", env={"DATABASE_URL": fresh_url})
+    ended = shell.spawn("doctor", env={"DATABASE_URL": url})
     states = {row["check"]: row["state"] for row in ended.rows}
 
     assert ended.code == 0
@@ -854,26 +855,11 @@ def test_servers_that_are_away_are_found(shell: Shell) -> None:
     assert "hunter2" not in ended.out + ended.err
 
 
-class Refusing(BaseHTTPRequestHandler):
-    """A provider that takes no key."""
-
-    def do_GET(self) -> None:
-        """401, as OpenAI says it."""
-        self.send_response(401)
-        self.send_header("content-length", "0")
-        self.end_headers()
-
-    def log_message(self, *_arguments: object) -> None:
-        """Nothing."""
-
-
 def test_a_key_that_is_refused_is_found(shell: Shell) -> None:
     """The provider says 401."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/v1"
+    with http_server(lambda _: (401, {}, b"")) as (address, _):
+        url = f"{address}/v1"
         fixes = failures(shell.run("doctor", env={"OPENAI_BASE_URL": url, "OPENROUTER_BASE_URL": url}))
-        server.shutdown()
 
     assert fixes["model endpoint"] == "set OPENROUTER_API_KEY to a key that the endpoint accepts"
     assert fixes["moderation endpoint"] == "set OPENAI_API_KEY to a key that the endpoint accepts"
@@ -892,15 +878,15 @@ def embeddings(shell: Shell, url: str, *words: str, **env: str) -> dict[str, tup
     }
 
 
-def test_embeddings_are_looked_at_where_a_model_is_set(shell: Shell, fresh_url: str) -> None:
+def test_embeddings_are_looked_at_where_a_model_is_set(shell: Shell, url: str) -> None:
     """Does it answer, with which length, and is every chunk's vector its own?"""
-    off = embeddings(shell, fresh_url, HUSHGATE_EMBEDDING_MODEL="off")
-    without = embeddings(shell, fresh_url)
-    empty = embeddings(shell, fresh_url, **HASH)
-    seed_document(fresh_url, "acme", "Hours", ["We are open from nine to six."])
-    unembedded = embeddings(shell, fresh_url, **HASH)
-    shell.run("documents", "reembed", env={"DATABASE_URL": fresh_url, **HASH})
-    whole = embeddings(shell, fresh_url, **HASH)
+    off = embeddings(shell, url, HUSHGATE_EMBEDDING_MODEL="off")
+    without = embeddings(shell, url)
+    empty = embeddings(shell, url, **HASH)
+    seed_document(url, "acme", "Hours", ["We are open from nine to six."])
+    unembedded = embeddings(shell, url, **HASH)
+    shell.run("documents", "reembed", env={"DATABASE_URL": url, **HASH})
+    whole = embeddings(shell, url, **HASH)
 
     assert off == {
         "embedder": ("ok", "HUSHGATE_EMBEDDING_MODEL is off: searches use words only", ""),
@@ -913,15 +899,15 @@ def test_embeddings_are_looked_at_where_a_model_is_set(shell: Shell, fresh_url: 
     assert whole["embedding endpoint"][0] == "ok"
 
 
-def test_vectors_that_no_search_uses_are_found(shell: Shell, fresh_url: str) -> None:
+def test_vectors_that_no_search_uses_are_found(shell: Shell, url: str) -> None:
     """The settings name another model, embeddings are off, or a document came without one."""
-    seed_document(fresh_url, "acme", "Hours", ["We are open from nine to six."])
-    shell.run("documents", "reembed", env={"DATABASE_URL": fresh_url, **HASH})
-    other = embeddings(shell, fresh_url, "--offline", HUSHGATE_EMBEDDING_MODEL="other")
-    unset = embeddings(shell, fresh_url, "--offline")
-    off = embeddings(shell, fresh_url, "--offline", HUSHGATE_EMBEDDING_MODEL="off")
-    seed_document(fresh_url, "acme", "Returns", ["Keep the receipt."])
-    partial = embeddings(shell, fresh_url, "--offline", **HASH)
+    seed_document(url, "acme", "Hours", ["We are open from nine to six."])
+    shell.run("documents", "reembed", env={"DATABASE_URL": url, **HASH})
+    other = embeddings(shell, url, "--offline", HUSHGATE_EMBEDDING_MODEL="other")
+    unset = embeddings(shell, url, "--offline")
+    off = embeddings(shell, url, "--offline", HUSHGATE_EMBEDDING_MODEL="off")
+    seed_document(url, "acme", "Returns", ["Keep the receipt."])
+    partial = embeddings(shell, url, "--offline", **HASH)
 
     assert other["embedder"][0] == off["embedder"][0] == partial["embedder"][0] == "warn"
     assert unset["embedder"][0] == "ok"
@@ -941,11 +927,11 @@ def test_vectors_that_no_search_uses_are_found(shell: Shell, fresh_url: str) -> 
     ],
 )
 def test_an_embedding_model_that_does_not_answer_is_found(
-    shell: Shell, sandbox: SandboxHandle, fresh_url: str, fault: str, expected: tuple[str, str]
+    shell: Shell, sandbox: SandboxHandle, url: str, fault: str, expected: tuple[str, str]
 ) -> None:
     """Searches go on by words alone, so only the doctor and `degraded` tell."""
     sandbox.add_rule("embeddings", fault)
-    state, told, how = embeddings(shell, fresh_url, "--live", **HASH)["live embedding call"]
+    state, told, how = embeddings(shell, url, "--live", **HASH)["live embedding call"]
 
     found, fix = expected
 

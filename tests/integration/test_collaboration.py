@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import count
 from typing import Any
 from uuid import UUID
@@ -18,19 +17,12 @@ from review.http.visit import SESSION_COOKIE
 from tests.integration.test_review_attacks import hand_queue
 from tests.support.audited import blocked, escalated, record, replied
 from tests.support.review_world import World
-from tests.support.reviewing import Visitor, site, stored
+from tests.support.reviewing import Visitor, stored
 from tests.support.samples import event
 from worker.model import Decision
 
 NUMBERS = count(1)
 CHANGE = re.compile(r'name="change" value="([0-9a-f-]{36})"')
-
-
-@pytest.fixture(scope="module")
-def visitors(database_url: str) -> Iterator[Any]:
-    """The application; call it for one more visitor."""
-    with site(database_url) as visitor:
-        yield visitor
 
 
 def signed_in(visitors: Any, url: str, role: Role, *, account: str) -> tuple[Visitor, Person]:

@@ -29,18 +29,12 @@ PRICES = json.dumps([{"model": CHAT_MODEL, "since": "2020-01-01", "prompt": 0.4,
 LLAMA = "Llama-Guard-4-12B"
 
 
-@pytest.fixture(scope="module")
-def url(database_url: str) -> str:
-    """The module's database."""
-    return database_url
-
-
 @pytest.fixture
-def engine(url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
+def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
     """A worker that knows the price of the model and not that of a classifier."""
     guard = {"guard": {"base_url": sandbox.base_url, "model": LLAMA, "format": "llama_guard"}}
     with running(
-        url, redis_url, sandbox, HUSHGATE_PRICES=PRICES, HUSHGATE_CLASSIFIERS=json.dumps(guard)
+        database_url, redis_url, sandbox, HUSHGATE_PRICES=PRICES, HUSHGATE_CLASSIFIERS=json.dumps(guard)
     ) as found:
         yield found
 
@@ -64,11 +58,11 @@ def cost_of(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_decisions_are_counted_once_by_concurrent_workers(
-    engine: Running, url: str, redis_url: str, sandbox: SandboxHandle
+    engine: Running, database_url: str, redis_url: str, sandbox: SandboxHandle
 ) -> None:
     """Day and month hold the sum of all decisions' costs, with a repeated entry counted once."""
     user_id = engine.account(documents=HOURS)
-    with running(url, redis_url, sandbox, HUSHGATE_PRICES=PRICES) as other:
+    with running(database_url, redis_url, sandbox, HUSHGATE_PRICES=PRICES) as other:
         events = [engine.publish(user_id, QUESTION) for _ in range(30)]
         with ThreadPoolExecutor(1) as twice:
             twice.submit(engine.publish, user_id, QUESTION, event_id=events[0]).result()

@@ -11,28 +11,18 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from cli.stack import Stack
 from db.figures import dashboard
 from db.figures.figure_sql import COLUMNS, SUMS
 from db.figures.hourly import fill_next
 from db.figures.parts import CountMeasure, Dimension, PartCount, largest_parts
 from db.figures.reach import FigureFilter
 from db.review_store import Store
-from tests.conftest import create_database, database_at
-from tests.support.review_rows import NUMBERS, decided, store
+from tests.support.review_rows import decided, store
 from worker.reasons import BLOCKED
 
 DAY = datetime(2026, 11, 20, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 NOW = DAY + 13 * HOUR + timedelta(minutes=20)
-
-
-@pytest.fixture
-def url(stack: Stack, template: str) -> str:
-    """A database of this test's own: figures are of everything in it."""
-    name = f"hushgate_counted_figures_{next(NUMBERS)}"
-    create_database(stack.database_url, name, template)
-    return database_at(stack.database_url, name)
 
 
 @pytest.fixture

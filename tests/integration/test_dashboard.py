@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from html import unescape
 
@@ -11,12 +11,10 @@ import psycopg
 import pytest
 from httpx2 import Response
 
-from cli.stack import Stack
 from db.figures.hourly import fill_next
 from db.people.records import Role
-from tests.conftest import create_database, database_at
-from tests.support.review_rows import NUMBERS, decided, store
-from tests.support.reviewing import Visitor, add_person, site, stored
+from tests.support.review_rows import decided, store
+from tests.support.reviewing import Visitor, Visitors, add_person, site, stored
 
 HOSTILE = "<script>alert(1)</script>"
 RULE = 'flagged_keyword:"><img src=x onerror=alert(1)>'
@@ -25,11 +23,8 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture(scope="module")
-def url(stack: Stack, template: str) -> str:
+def url(database_url: str) -> str:
     """A database with three accounts, one with a hostile name, and a review of each kind."""
-    name = f"hushgate_dashboard_{next(NUMBERS)}"
-    create_database(stack.database_url, name, template)
-    made = database_at(stack.database_url, name)
     rows = [
         decided(
             NOW - 2 * HOUR,
@@ -62,8 +57,8 @@ def url(stack: Stack, template: str) -> str:
             kept={"assessment": {"policy": "calibrated@1"}},
         ),
     ]
-    store(made, rows)
-    with psycopg.connect(made, autocommit=True) as connection:
+    store(database_url, rows)
+    with psycopg.connect(database_url, autocommit=True) as connection:
         for number, (row, ruling) in enumerate(zip(rows[:3], ("agree", "overturn", "unsure"), strict=True)):
             connection.execute(
                 "INSERT INTO decision_reviews"
@@ -71,20 +66,20 @@ def url(stack: Stack, template: str) -> str:
                 " VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, 'page')",
                 (row["id"], row["created_at"], row["user_id"], f"<i>reader {number}</i>", ruling),
             )
-    while stored(made, lambda connection: fill_next(connection, now=datetime.now(UTC))) is not None:
+    while stored(database_url, lambda connection: fill_next(connection, now=datetime.now(UTC))) is not None:
         pass
-    return made
+    return database_url
 
 
 @pytest.fixture(scope="module")
-def visitor(url: str) -> Iterator[Callable[[], Visitor]]:
+def visitor(url: str) -> Iterator[Visitors]:
     """Visitors of one running site."""
     with site(url) as running:
         yield running
 
 
 @pytest.fixture
-def lead(url: str, visitor: Callable[[], Visitor]) -> Visitor:
+def lead(url: str, visitor: Visitors) -> Visitor:
     """The session of a lead of every account."""
     session = visitor()
     session.sign_in(add_person(url, Role.LEAD))
@@ -196,7 +191,7 @@ def test_hostile_names_are_text(lead: Visitor) -> None:
     assert "&lt;script&gt;" in lead.get("/dashboard").text
 
 
-def test_a_viewer_of_one_account_sees_its_figures_only(url: str, visitor: Callable[[], Visitor]) -> None:
+def test_a_viewer_of_one_account_sees_its_figures_only(url: str, visitor: Visitors) -> None:
     """Another account does not exist for them, and agreement is not theirs to see."""
     session = visitor()
     session.sign_in(add_person(url, Role.VIEWER, account="acme"))
@@ -211,7 +206,7 @@ def test_a_viewer_of_one_account_sees_its_figures_only(url: str, visitor: Callab
     assert session.get("/api/v1/agreement").status_code == 403
 
 
-def test_a_lead_of_one_account_sees_its_reviews_only(url: str, visitor: Callable[[], Visitor]) -> None:
+def test_a_lead_of_one_account_sees_its_reviews_only(url: str, visitor: Visitors) -> None:
     """Also through the JSON API, and although they may look at another account."""
     session = visitor()
     session.sign_in(add_person(url, Role.LEAD, account="acme"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from html import escape, unescape
 from typing import Any
 from urllib.parse import quote
@@ -16,13 +16,12 @@ from httpx2 import Response
 from psycopg.rows import dict_row
 
 from db.people.records import (
-    Person,
     Role,
     RoleGrant,
     grant_role,
 )
 from tests.support.auditing import ago, decided, store
-from tests.support.reviewing import Visitor, add_person, site, stored
+from tests.support.reviewing import Visitor, Visitors, add_person, signed_in, site, stored
 from worker.reasons import Reason
 
 HOSTILE = "<script>alert(1)</script>\" onclick='x' {{7*7}} \u202e"
@@ -30,7 +29,7 @@ ROWS = 5
 
 
 @pytest.fixture(scope="module")
-def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
+def visitor(database_url: str) -> Iterator[Visitors]:
     """Visitors of one running site over an audit of two accounts."""
     made = [decided(at=ago(minutes=number), user_id="acme", author_id="a") for number in range(ROWS)]
     made += [
@@ -44,16 +43,9 @@ def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
 
 
 @pytest.fixture
-def lead(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
+def lead(database_url: str, visitor: Visitors) -> Visitor:
     """A lead of every account, signed in."""
     return signed_in(visitor, add_person(database_url, Role.LEAD))
-
-
-def signed_in(visitor: Callable[[], Visitor], person: Person) -> Visitor:
-    """A signed-in visitor."""
-    session = visitor()
-    session.sign_in(person)
-    return session
 
 
 def rows_of(response: Response) -> int:
@@ -167,9 +159,7 @@ def test_a_tampered_cursor_is_refused(lead: Visitor, query: str) -> None:
     assert "expected one from an earlier page" in refused.text
 
 
-def test_a_person_of_one_account_sees_only_that_account(
-    database_url: str, visitor: Callable[[], Visitor]
-) -> None:
+def test_a_person_of_one_account_sees_only_that_account(database_url: str, visitor: Visitors) -> None:
     """With any filters in the URL, on the pages and in the JSON API."""
     person = add_person(database_url, Role.VIEWER, account="acme")
     session = signed_in(visitor, person)
@@ -222,7 +212,7 @@ def test_a_followed_list_shows_decisions_that_were_committed_late(database_url: 
 
 
 def test_views_are_saved_shared_renamed_and_deleted(
-    database_url: str, lead: Visitor, visitor: Callable[[], Visitor]
+    database_url: str, lead: Visitor, visitor: Visitors
 ) -> None:
     """By their owner; others use what is shared and cannot change it."""
     lead.get("/decisions")
@@ -291,7 +281,7 @@ def test_an_export_is_written_in_the_background_and_fetched(database_url: str, l
 
 
 def test_an_export_belongs_to_its_requester_with_the_right(
-    database_url: str, lead: Visitor, visitor: Callable[[], Visitor]
+    database_url: str, lead: Visitor, visitor: Visitors
 ) -> None:
     """Another lead cannot download it, nor its requester after losing the right to an account."""
     person = add_person(database_url, Role.LEAD, account="acme")

@@ -14,9 +14,12 @@ import pytest
 
 from db.people.records import Role
 from tests.integration.test_outcomes import HOURS, OUTCOMES, QUESTION, Outcome
+from tests.support.audited import ignored, record
 from tests.support.conversing import SCENARIOS, conversation_ending
 from tests.support.reviewing import Visitor, add_person, site
 from tests.support.running import Running
+from tests.support.samples import assessment
+from worker.assessment import ReplyKind
 from worker.reasons import Reason
 
 TAGS = re.compile(r"<[^>]*>")
@@ -318,3 +321,15 @@ def test_the_page_says_what_became_of_the_reply_by_webhook(engine: Running) -> N
 
     assert "Webhook:" not in without
     assert "Webhook: cancelled people took the conversation" in shown
+
+
+def test_a_draft_without_an_answer_is_no_assessed_reply(database_url: str) -> None:
+    """The page does not show a mean of 0.00 beside the sentence that no draft was assessed."""
+    refused = assessment(measured=False, category=ReplyKind.REFUSAL, confidence=0.0)
+    decision = ignored(user_id="unassessed", assessment=refused)
+    record(database_url, decision)
+    with reading(database_url, Role.REVIEWER, account="unassessed") as reviewer:
+        page = read(reviewer.get(f"/decisions/{decision.decision_id}").text)
+
+    assert "No draft was assessed." in page
+    assert "assessed reply: mean" not in page

@@ -7,13 +7,14 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from sandbox.server import SandboxHandle
+from tests.support.http_server import Answer, Asked, http_server, json_answer
 from tests.support.terminal import Ended, Shell, shell_at
 
 KEY = "sk-hunter2-of-this-test"
@@ -42,34 +43,6 @@ def serving(handler: Any) -> Iterator[str]:
         thread.join()
 
 
-class Api(BaseHTTPRequestHandler):
-    """Answers JSON by path; 404 as JSON elsewhere."""
-
-    answers: ClassVar[Answers] = {}
-    asked: ClassVar[list[tuple[str, Any]]] = []
-
-    def do_GET(self) -> None:
-        """The answer of this path."""
-        self._answer(None)
-
-    def do_POST(self) -> None:
-        """The answer of this path; the body is kept."""
-        self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-
-    def _answer(self, body: Any) -> None:
-        self.asked.append((self.path, body))
-        status, answer = self.answers.get(self.path, (404, {"error": {"message": "unknown path"}}))
-        sent = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(sent)))
-        self.end_headers()
-        self.wfile.write(sent)
-
-    def log_message(self, *_arguments: object) -> None:
-        """Nothing."""
-
-
 class Files(SimpleHTTPRequestHandler):
     """A plain static file server."""
 
@@ -78,11 +51,15 @@ class Files(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def api(answers: Answers) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
-    """An API with these answers: its address, and what it was asked."""
-    asked: list[tuple[str, Any]] = []
-    with serving(type("OneApi", (Api,), {"answers": answers, "asked": asked})) as url:
-        yield url, asked
+def api(answers: Answers) -> Iterator[tuple[str, list[Asked]]]:
+    """An API with these answers by path, and 404 elsewhere: its address, and what it was asked."""
+
+    def answer(asked: Asked) -> Answer:
+        status, document = answers.get(asked.path, (404, {"error": {"message": "unknown path"}}))
+        return json_answer(document, status)
+
+    with http_server(answer) as running:
+        yield running
 
 
 def listing(*names: str) -> tuple[int, Any]:
@@ -152,7 +129,7 @@ def test_a_model_that_the_endpoint_does_not_list_is_found(shell: Shell) -> None:
     assert "openai/gpt-4.1-nano" in found["model endpoint"]["fix"]
     assert MODERATION not in found["model endpoint"]["fix"]
     assert "hushgate doctor --live" in found["model endpoint"]["fix"]
-    assert {path for path, _ in asked} == {"/v1/models"}
+    assert {each.path for each in asked} == {"/v1/models"}
 
 
 @pytest.mark.parametrize("listed", [MODEL, "openai/*", "*"])
@@ -197,12 +174,12 @@ def test_live_makes_the_calls_of_a_worker(shell: Shell) -> None:
     }
     with api(answers) as (url, asked):
         found, _ = doctor(shell, f"{url}/v1", "--live")
-    calls = [(path, body) for path, body in asked if body is not None and path != "/v1/embeddings"]
+    calls = [(each.path, each.json) for each in asked if each.body and each.path != "/v1/embeddings"]
 
     assert [path for path, _ in calls] == [*["/v1/chat/completions"] * 3, "/v1/moderations"]
     assert [body["model"] for _, body in calls] == [*[MODEL] * 3, MODERATION]
-    asked, after_tools, reading = (body for _, body in calls[:3])
-    assert [each["role"] for each in asked["messages"]] == ["system", "user", "assistant", "user"]
+    first, after_tools, reading = (body for _, body in calls[:3])
+    assert [each["role"] for each in first["messages"]] == ["system", "user", "assistant", "user"]
     assert (after_tools["messages"][-1]["role"], after_tools["tool_choice"]) == ("tool", "none")
     assert reading["response_format"]["json_schema"]["name"] == "reading"
     assert found["live model call"]["state"] == found["live moderation call"]["state"] == "ok"

@@ -14,10 +14,8 @@ from redis import Redis
 
 from cli.doctor.fleet import LINES
 from cli.doctor.servers import clock_check
-from cli.stack import Stack
 from tasks.alerts.declared import ALERTS
 from tasks.fleet.beats import beat_key, sign_beat
-from tests.conftest import create_database, database_at
 from tests.integration.test_alerts import decide
 from tests.support.fleet_signs import STREAM, sign_fleet
 from tests.support.terminal import Ended, Shell, shell_at
@@ -51,14 +49,6 @@ WRONG: Final = """
         (endpoint_id, event_row, user_id, conversation_id, next_attempt_at, created_at)
     SELECT '{endpoint}', id, 'shop', 'c', now(), now() - interval '1 hour' FROM event;
 """
-
-
-@pytest.fixture
-def url(stack: Stack, template: str, tmp_path: Path) -> str:
-    """A migrated, empty database of one test's own."""
-    name = f"hushgate_{tmp_path.name}"
-    create_database(stack.database_url, name, template)
-    return database_at(stack.database_url, name)
 
 
 @pytest.fixture

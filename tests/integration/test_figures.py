@@ -13,7 +13,6 @@ import pytest
 import sqlalchemy as sa
 from psycopg_pool import AsyncConnectionPool
 
-from cli.stack import Stack
 from db.connection import Connection
 from db.figures import dashboard, hourly
 from db.figures.dashboard import DashboardFigures
@@ -23,21 +22,12 @@ from db.figures.hourly import FilledSpan, Grain, fill_next
 from db.figures.reach import FigureFilter
 from db.pool import Pool
 from review.figures.summary import mean_confidences, summarise
-from tests.conftest import create_database, database_at
-from tests.support.review_rows import NUMBERS, decided, store
+from tests.support.review_rows import decided, store
 from tests.support.statements_sent import sent_statements
 
 DAY = datetime(2026, 11, 20, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 NOON = DAY + 12 * HOUR
-
-
-@pytest.fixture
-def url(stack: Stack, template: str) -> str:
-    """A database of this test's own: figures are of everything in it."""
-    name = f"hushgate_figures_{next(NUMBERS)}"
-    create_database(stack.database_url, name, template)
-    return database_at(stack.database_url, name)
 
 
 @pytest.fixture
@@ -213,7 +203,10 @@ async def test_what_came_after_the_last_count_is_counted_as_it_is_read(url: str,
     """The open hour is whole at every moment, each decision in it once."""
     store(url, [decided(NOON + timedelta(minutes=1), scope="comment")])
     await fill(source, NOON + timedelta(minutes=2))
-    store(url, [decided(NOON + timedelta(minutes=3)), decided(NOON + timedelta(minutes=4), scope="comment")])
+    store(
+        url,
+        [decided(NOON + timedelta(minutes=3)), decided(NOON + timedelta(minutes=4), scope="comment")],
+    )
     now = NOON + timedelta(minutes=5)
     found = await ask(source, now)
     comments = await ask(source, now, scope="comment")
@@ -400,7 +393,10 @@ async def test_the_range_before_is_of_the_same_whole_hours(url: str, source: Poo
     """The open hour is left out there, as it would be compared with a whole one."""
     now = NOON + timedelta(minutes=20)
     yesterday = NOON - 24 * HOUR
-    store(url, [decided(yesterday - HOUR), decided(yesterday + timedelta(minutes=5)), decided(NOON - HOUR)])
+    store(
+        url,
+        [decided(yesterday - HOUR), decided(yesterday + timedelta(minutes=5)), decided(NOON - HOUR)],
+    )
     store(url, [decided(NOON + timedelta(minutes=5))])
     await fill(source, now)
     found = await ask(source, now)

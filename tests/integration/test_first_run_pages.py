@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
@@ -19,7 +19,7 @@ from gateway.event_stream import RedisEventStream
 from review.first_run.message_page import MARK
 from review.services.first_run import FirstRunServices
 from sandbox.server import SandboxHandle
-from tests.support.reviewing import ADDRESS, Visitor, add_person, site, site_with
+from tests.support.reviewing import ADDRESS, Visitor, Visitors, add_person, site, site_with
 from tests.support.running import eventually, running
 from worker.settings import GatewaySettings, Settings
 
@@ -39,13 +39,13 @@ def services(url: str, redis_url: str, sandbox: SandboxHandle) -> FirstRunServic
 
 
 @pytest.fixture
-def visitors(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Callable[[], Visitor]]:
+def visitors(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Visitors]:
     """Visitors of a site that can call models and publish."""
     with site_with(services(database_url, redis_url, sandbox), database_url) as running_site:
         yield running_site
 
 
-def admin_of(visitors: Callable[[], Visitor], url: str) -> Visitor:
+def admin_of(visitors: Visitors, url: str) -> Visitor:
     """An administrator of every account."""
     visitor = visitors()
     visitor.sign_in(add_person(url, Role.ACCOUNT_ADMIN))
@@ -53,7 +53,7 @@ def admin_of(visitors: Callable[[], Visitor], url: str) -> Visitor:
 
 
 def test_the_model_test_makes_real_calls_and_names_errors_without_keys(
-    visitors: Callable[[], Visitor], database_url: str, sandbox: SandboxHandle
+    visitors: Visitors, database_url: str, sandbox: SandboxHandle
 ) -> None:
     """Latency or error of each endpoint; a success marks the step; the number of tests is limited."""
     admin = admin_of(visitors, database_url)
@@ -77,7 +77,7 @@ def test_the_model_test_makes_real_calls_and_names_errors_without_keys(
 
 
 def test_a_test_message_is_published_and_watched_until_decided(
-    visitors: Callable[[], Visitor], database_url: str, redis_url: str, sandbox: SandboxHandle
+    visitors: Visitors, database_url: str, redis_url: str, sandbox: SandboxHandle
 ) -> None:
     """Without a worker the page says so; with one it ends with the decision."""
     admin = admin_of(visitors, database_url)
@@ -106,7 +106,7 @@ def test_a_test_message_is_published_and_watched_until_decided(
 
 
 def test_a_message_that_no_worker_reads_says_what_to_do(
-    visitors: Callable[[], Visitor], database_url: str, redis_url: str
+    visitors: Visitors, database_url: str, redis_url: str
 ) -> None:
     """An old entry that is still unread; ids of other forms are not looked for."""
     admin = admin_of(visitors, database_url)

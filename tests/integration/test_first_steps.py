@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import psycopg
@@ -11,17 +11,10 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from db.people.records import Role
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, Visitors, add_person
 
 HEADING = "First steps"
 DONE = re.compile(r'<li class="done">\s*<span>([^<]+)</span>')
-
-
-@pytest.fixture(scope="module")
-def visitors(database_url: str) -> Iterator[Callable[[], Visitor]]:
-    """Visitors of one running site."""
-    with site(database_url) as running:
-        yield running
 
 
 @pytest.fixture
@@ -34,7 +27,7 @@ def owner(database_url: str) -> Iterator[psycopg.Connection]:
             connection.execute(f"DELETE FROM {table}")
 
 
-def signed_in(visitors: Callable[[], Visitor], url: str, role: Role, account: str = "*") -> Visitor:
+def signed_in(visitors: Visitors, url: str, role: Role, account: str = "*") -> Visitor:
     """A visitor with one role."""
     visitor = visitors()
     visitor.sign_in(add_person(url, role, account=account))
@@ -76,7 +69,7 @@ def add_token(owner: psycopg.Connection, scope: str, expires_at: datetime) -> No
 
 
 def test_each_step_is_done_once_its_data_exists(
-    visitors: Callable[[], Visitor], database_url: str, owner: psycopg.Connection
+    visitors: Visitors, database_url: str, owner: psycopg.Connection
 ) -> None:
     """Steps are marked one after the other; the list disappears with the last one."""
     admin, soon = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN), datetime.now(UTC) + timedelta(days=1)
@@ -108,7 +101,7 @@ def test_each_step_is_done_once_its_data_exists(
 
 
 def test_a_rule_that_was_removed_opens_its_step_again(
-    visitors: Callable[[], Visitor], database_url: str, owner: psycopg.Connection
+    visitors: Visitors, database_url: str, owner: psycopg.Connection
 ) -> None:
     """Only the version in force counts."""
     admin = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN)
@@ -121,7 +114,7 @@ def test_a_rule_that_was_removed_opens_its_step_again(
 
 
 def test_the_steps_are_hidden_on_request(
-    visitors: Callable[[], Visitor], database_url: str, owner: psycopg.Connection
+    visitors: Visitors, database_url: str, owner: psycopg.Connection
 ) -> None:
     """The button hides them in this browser only."""
     admin = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN)
@@ -136,7 +129,7 @@ def test_the_steps_are_hidden_on_request(
 
 
 def test_a_shop_owner_sees_the_steps_of_the_account(
-    visitors: Callable[[], Visitor], database_url: str, owner: psycopg.Connection
+    visitors: Visitors, database_url: str, owner: psycopg.Connection
 ) -> None:
     """Also beside other accounts; without the steps of the installation, until they are hidden."""
     for name in ("shop", "another"):
@@ -164,7 +157,7 @@ def test_a_shop_owner_sees_the_steps_of_the_account(
     ],
 )
 def test_other_people_do_not_see_the_steps(
-    visitors: Callable[[], Visitor],
+    visitors: Visitors,
     database_url: str,
     owner: psycopg.Connection,
     accounts: tuple[str, ...],
@@ -179,7 +172,7 @@ def test_other_people_do_not_see_the_steps(
 
 
 def test_an_account_name_is_shown_as_text_only(
-    visitors: Callable[[], Visitor], database_url: str, owner: psycopg.Connection
+    visitors: Visitors, database_url: str, owner: psycopg.Connection
 ) -> None:
     """Links quote the name of the account."""
     add_account(owner, '"><script>alert(1)</script>')

@@ -190,9 +190,9 @@ def test_decisions_become_items_with_what_was_seen(engine: Running, shell: Shell
     review(engine, fourth, "kim", "agree")
     review(engine, fourth, "lee", "overturn")
     engine.database.execute(
-        "INSERT INTO answers (id, decision_id, user_id, conversation_id, message_id, scope, outcome, text,"
-        " person, released, rules_version, created_at) VALUES (gen_random_uuid(), %s, %s, 'c', 'm', 'chat',"
-        " 'edited', 'From nine.', 'kim', false, 1, now())",
+        "INSERT INTO answers (id, decision_id, decision_at, user_id, conversation_id, message_id, scope,"
+        " outcome, text, person, released, rules_version, created_at) VALUES (gen_random_uuid(), %s, now(),"
+        " %s, 'c', 'm', 'chat', 'edited', 'From nine.', 'kim', false, 1, now())",
         (fifth, shop),
     )
     shell.run("trials", "golden", "create", shop, "s")

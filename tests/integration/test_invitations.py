@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -16,9 +15,8 @@ from db.people import invitations, records
 from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
 from review.people.invitation_links import PER_HOUR
 from tests.support.audited import record, replied
-from tests.support.reviewing import PASSWORD, Visitor, add_person, stored
+from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, stored
 
-Visitors = Callable[[], Visitor]
 CHOSEN = "seven quiet herons at noon"
 OTHER = "nine loud geese after dusk"
 LINK = re.compile(r"https://127\.0\.0\.1(/invitation/[\w-]{43})")

@@ -16,9 +16,8 @@ from typer.testing import CliRunner
 from cli.main import command_line
 from db.people import records
 from db.people.records import EVERY_ACCOUNT, Person, Role
-from tests.support.reviewing import PASSWORD, Visitor, add_person, stored
+from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, stored
 
-Visitors = Callable[[], Visitor]
 CHOSEN = "seven quiet herons at noon"
 FIRST = re.compile(r"<code>([\w-]{16})</code>")
 LINK = re.compile(r"https://127\.0\.0\.1(/invitation/[\w-]{43})")

@@ -30,12 +30,15 @@ from trials.store.candidates import (
     Author,
     CandidateSource,
     SettingsCandidate,
+    TrialRefused,
+    TriedSettings,
     add_candidate,
     candidate_account,
     changed_account,
 )
 from trials.store.recordings import load_decisions
 from trials.store.replaying import Replayer
+from trials.store.trials import get_trial
 from worker.account_settings import AccountRejected
 
 Value = TypeVar("Value")
@@ -70,13 +73,10 @@ def test_a_backtest_counts_what_would_end_otherwise(engine: Running) -> None:
     async def run(source: Pool, *, full: bool, then: timedelta) -> Trial:
         now = datetime.now(UTC) + then
         asked: dict[str, Any] = {"flagged_keywords": ["weekdays"]}
-        values: dict[str, Any] = {
-            "base_version": 1,
-            "changes": asked,
-            "author": Author(made_by="kim", now=now),
-        }
-        begun = await begin_backtest(source, user_id, since=now - timedelta(days=1), **values)
-        again = await begin_backtest(source, user_id, since=now - timedelta(days=1), **values)
+        since, by = now - timedelta(days=1), Author(made_by="kim", now=now)
+        tried = TriedSettings(user_id=user_id, base_version=1, changes=asked)
+        begun = await begin_backtest(source, tried, since, by)
+        again = await begin_backtest(source, tried, since, by)
         assert begun.trial_id == again.trial_id
         return await run_backtest(
             source, engine.url, again, now=lambda: datetime.now(UTC), processes=1, full=full
@@ -89,6 +89,27 @@ def test_a_backtest_counts_what_would_end_otherwise(engine: Running) -> None:
     assert (fast.done, fast.counts) == (3, full.counts)
     assert fast.counts[DifferenceKind.NEWLY_STOPPED] >= 1
     assert fast.examples[0]["after"] in {"FLAGGED_RULE", "REPLY_FLAGGED_RULE"}
+
+
+def test_two_runs_of_a_backtest_count_nothing_twice(engine: Running) -> None:
+    """The second one is refused at its first chunk, with all that it counted."""
+    user_id = engine.account(documents=HOURS)
+    engine.decide(user_id, QUESTION)
+
+    async def run(source: Pool) -> Trial | None:
+        now = datetime.now(UTC)
+        tried = TriedSettings(user_id=user_id, base_version=1, changes={"flagged_keywords": ["weekdays"]})
+        begun = await begin_backtest(source, tried, now - timedelta(days=1), Author(made_by="kim", now=now))
+        again = partial(run_backtest, source, engine.url, begun, now=lambda: datetime.now(UTC), processes=1)
+        await again()
+        with pytest.raises(TrialRefused, match="got a second"):
+            await again()
+        return await get_trial(source, begun.trial_id)
+
+    found = with_pool(engine, run)
+
+    assert found is not None
+    assert (found.done, found.counts["newly_stopped"]) == (1, 1)
 
 
 def test_pages_say_what_a_change_would_have_done_before_it_is_stored(engine: Running) -> None:

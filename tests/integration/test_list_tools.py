@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from html import unescape
 from urllib.parse import quote
 
@@ -11,7 +11,7 @@ import pytest
 
 from db.people.records import Person, Role, RoleGrant, grant_role
 from tests.support.auditing import ago, decided, store
-from tests.support.reviewing import Visitor, add_person, site, stored
+from tests.support.reviewing import Visitor, Visitors, add_person, signed_in, site, stored
 from worker.reasons import Reason
 
 ROWS = 60
@@ -36,17 +36,10 @@ def audit(database_url: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def visitor(database_url: str, audit: list[str]) -> Iterator[Callable[[], Visitor]]:
+def visitor(database_url: str, audit: list[str]) -> Iterator[Visitors]:
     """Visitors of one running site."""
     with site(database_url) as running:
         yield running
-
-
-def signed_in(visitor: Callable[[], Visitor], person: Person) -> Visitor:
-    """A signed-in visitor."""
-    session = visitor()
-    session.sign_in(person)
-    return session
 
 
 def limited(database_url: str, account: str) -> Person:
@@ -76,7 +69,7 @@ def suggested(session: Visitor, text: str, query: str = "") -> list[tuple[str, s
 
 
 def test_the_oldest_come_first_for_who_chose_that(
-    database_url: str, visitor: Callable[[], Visitor], audit: list[str]
+    database_url: str, visitor: Visitors, audit: list[str]
 ) -> None:
     """Every decision once, forwards and back; the choice stays with the person."""
     person = add_person(database_url, Role.LEAD)
@@ -95,9 +88,7 @@ def test_the_oldest_come_first_for_who_chose_that(
     assert shown(signed_in(visitor, person), here) == first
 
 
-def test_columns_are_kept_and_nothing_else_is_taken(
-    database_url: str, visitor: Callable[[], Visitor]
-) -> None:
+def test_columns_are_kept_and_nothing_else_is_taken(database_url: str, visitor: Visitors) -> None:
     """The order stays when columns are saved; unknown names are refused."""
     session = signed_in(visitor, add_person(database_url, Role.LEAD))
     usual = session.get("/decisions?account=arranged").text
@@ -114,9 +105,7 @@ def test_columns_are_kept_and_nothing_else_is_taken(
     assert refused == [400, 400]
 
 
-def test_the_search_suggests_only_what_the_person_may_see(
-    database_url: str, visitor: Callable[[], Visitor]
-) -> None:
+def test_the_search_suggests_only_what_the_person_may_see(database_url: str, visitor: Visitors) -> None:
     """Accounts, authors, rules and reasons with the text, added to the filters of the list."""
     everyone = signed_in(visitor, add_person(database_url, Role.LEAD))
     here = signed_in(visitor, limited(database_url, "arranged"))
@@ -131,7 +120,7 @@ def test_the_search_suggests_only_what_the_person_may_see(
     assert suggested(everyone, "a") == []
 
 
-def test_suggestions_show_hostile_names_as_text(database_url: str, visitor: Callable[[], Visitor]) -> None:
+def test_suggestions_show_hostile_names_as_text(database_url: str, visitor: Visitors) -> None:
     """Authors choose their names; a link with one leads to exactly this author's decisions."""
     session = signed_in(visitor, add_person(database_url, Role.LEAD))
     page = session.client.get("/decisions/search?text=alert(1)", headers={"HX-Request": "true"}).text
@@ -147,7 +136,7 @@ def test_suggestions_show_hostile_names_as_text(database_url: str, visitor: Call
     "position", [("newest", 3, 4), ("oldest", 3, 2), ("newest", ROWS - 1, ROWS - 1)], ids=str
 )
 def test_a_review_from_a_list_leads_to_the_next_of_that_list(
-    database_url: str, visitor: Callable[[], Visitor], audit: list[str], position: tuple[str, int, int]
+    database_url: str, visitor: Visitors, audit: list[str], position: tuple[str, int, int]
 ) -> None:
     """In the person's order, although the reviewed one leaves the list; after the last one it stays."""
     order, at, following = position

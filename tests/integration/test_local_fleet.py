@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import urllib.request
+from collections.abc import Iterator
 
 import psutil
 import psycopg
@@ -12,33 +13,47 @@ import pytest
 from redis import Redis
 
 from cli.demo.review_access import add_sample_reviews, await_pages, new_review_access
-from cli.stack.fleet import fleet
+from cli.stack import Stack
+from cli.stack.fleet import Fleet, fleet
 from sandbox.server import DIRECT
 from tests.support.running import eventually
 from worker.errors import ConfigurationError
 from worker.settings import Settings
 
 
-def test_a_dead_sandbox_is_started_again_at_its_address(database_url: str, redis_url: str) -> None:
+@pytest.fixture(scope="module")
+def outside(database_url: str, stack: Stack) -> dict[str, str]:
+    """The servers of a caller."""
+    return {"DATABASE_URL": database_url, "REDIS_URL": stack.redis_url}
+
+
+@pytest.fixture(scope="module")
+def running(outside: dict[str, str]) -> Iterator[Fleet]:
+    """A fleet on the servers of a caller, without workers."""
+    with fleet(outside) as made:
+        yield made
+        assert made.sandbox is not None
+        process = made.sandbox.process
+    assert process.poll() is not None
+
+
+def test_a_dead_sandbox_is_started_again_at_its_address(running: Fleet) -> None:
     """The workers know it by its port."""
-    with fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running:
-        assert running.sandbox is not None
-        first = running.sandbox
-        first.process.kill()
-        first.process.wait()
-        restarted, again = running.restart_ended(), running.restart_ended()
-        with DIRECT.open(urllib.request.Request(f"{first.url}/healthz"), timeout=10) as answer:
-            status = answer.status
+    assert running.sandbox is not None
+    first = running.sandbox
+    first.process.kill()
+    first.process.wait()
+    restarted, again = running.restart_ended(), running.restart_ended()
+    with DIRECT.open(urllib.request.Request(f"{first.url}/healthz"), timeout=10) as answer:
+        status = answer.status
 
     assert (restarted, again, status) == (("sandbox",), (), 200)
-    assert running.sandbox.process.poll() is not None
 
 
-def test_the_exports_are_all_another_shell_needs(database_url: str, redis_url: str) -> None:
+def test_the_exports_are_all_another_shell_needs(running: Fleet) -> None:
     """Beside the sandbox every command reads its settings from them alone, and no model is made up."""
-    with fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running:
-        found = {name: shlex.split(word)[0] for name, word in running.exports.items()}
-        settings = Settings.model_validate(found)
+    found = {name: shlex.split(word)[0] for name, word in running.exports.items()}
+    settings = Settings.model_validate(found)
 
     assert (settings.openai_base_url, settings.openrouter_base_url) == (
         running.environment["OPENAI_BASE_URL"],
@@ -48,56 +63,50 @@ def test_the_exports_are_all_another_shell_needs(database_url: str, redis_url: s
     assert running.inherited == ()
 
 
-def test_the_caller_s_own_key_is_not_printed(database_url: str, redis_url: str) -> None:
+def test_the_caller_s_own_key_is_not_printed(outside: dict[str, str]) -> None:
     """Another shell must set it too: its name is printed, and what follows from it refers to it."""
-    outside = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "OPENAI_API_KEY": "secret"}
-    with fleet(
-        outside | {"HUSHGATE_REVIEW_URL": "https://review.example", "HUSHGATE_LOG_LEVEL": "INFO"}
-    ) as running:
-        assert running.exports == {
-            "DATABASE_URL": shlex.quote(database_url),
-            "REDIS_URL": shlex.quote(redis_url),
+    known = outside | {"HUSHGATE_REVIEW_URL": "https://review.example", "HUSHGATE_LOG_LEVEL": "INFO"}
+    with fleet(known | {"OPENAI_API_KEY": "secret"}) as made:
+        assert made.exports == {
+            "DATABASE_URL": shlex.quote(outside["DATABASE_URL"]),
+            "REDIS_URL": shlex.quote(outside["REDIS_URL"]),
             "HUSHGATE_REVIEW_URL": "https://review.example",
             "HUSHGATE_LLM_MODEL": "gpt-4.1-mini",
             "OPENROUTER_API_KEY": '"$OPENAI_API_KEY"',
             "OPENROUTER_BASE_URL": "https://api.openai.com/v1",
         }
-        assert running.inherited == ("HUSHGATE_LOG_LEVEL", "OPENAI_API_KEY")
-        assert running.sandbox is None
+        assert made.inherited == ("HUSHGATE_LOG_LEVEL", "OPENAI_API_KEY")
+        assert made.sandbox is None
 
 
 @pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "OPENROUTER_BASE_URL"])
-def test_a_server_of_models_that_needs_no_key_is_used(
-    database_url: str, redis_url: str, variable: str
-) -> None:
+def test_a_server_of_models_that_needs_no_key_is_used(outside: dict[str, str], variable: str) -> None:
     """Its address is enough; without a key of OpenAI nothing is moderated."""
     place = "http://127.0.0.1:11434/v1"
-    with fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url, variable: place}) as running:
-        settings = Settings.model_validate(running.environment)
+    with fleet(outside | {variable: place}) as made:
+        settings = Settings.model_validate(made.environment)
 
-    assert running.sandbox is None
+    assert made.sandbox is None
     assert (settings.openrouter_base_url, settings.openai_moderation_enabled) == (place, False)
 
 
-def test_dead_review_pages_are_started_again_at_their_address(database_url: str, redis_url: str) -> None:
+def test_dead_review_pages_are_started_again_at_their_address(running: Fleet) -> None:
     """Whoever has them open goes on where they were."""
-    with fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running:
-        running.start("review", "cli", "review")
-        await_pages(running, print)
-        address, died = running.review_url, running.workers["review"]
-        died.kill()
-        died.wait()
-        restarted = running.restart_ended()
-        await_pages(running, print)
+    running.start("review", "cli", "review")
+    await_pages(running, print)
+    address, died = running.review_url, running.workers["review"]
+    died.kill()
+    died.wait()
+    restarted = running.restart_ended()
+    await_pages(running, print)
 
     assert (restarted, running.review_url) == (("review",), address)
 
 
-def test_nobody_is_invented_in_a_database_of_the_caller(database_url: str, redis_url: str) -> None:
+def test_nobody_is_invented_in_a_database_of_the_caller(running: Fleet, database_url: str) -> None:
     """A person with every role and a link for them belong in a database that ends with the demo only."""
-    with fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running:
-        asyncio.run(add_sample_reviews(running))
-        way = asyncio.run(new_review_access(running))
+    asyncio.run(add_sample_reviews(running))
+    way = asyncio.run(new_review_access(running))
     with psycopg.connect(database_url) as connection:
         people = connection.execute("SELECT login FROM people").fetchall()
 
@@ -114,15 +123,12 @@ def test_every_unusable_variable_is_named_before_anything_starts() -> None:
     assert all(name in str(caught.value) for name in outside)
 
 
-def test_a_cold_worker_starts_within_three_seconds_of_cpu(database_url: str, redis_url: str) -> None:
+def test_a_cold_worker_starts_within_three_seconds_of_cpu(running: Fleet, redis_url: str) -> None:
     """Until its first heartbeat; on a busy machine these seconds decide how soon lanes are taken over."""
-    with (
-        fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running,
-        Redis.from_url(redis_url) as redis,
-    ):
-        running.start_worker("cold")
-        process = psutil.Process(running.workers["cold"].pid)
+    running.start_worker("cold")
+    process = psutil.Process(running.workers["cold"].pid)
+    with Redis.from_url(redis_url) as redis:
         eventually(lambda: redis.keys("*:hb:*"), "the first heartbeat")
-        used = process.cpu_times()
+    used = process.cpu_times()
 
     assert used.user + used.system <= 3.0

@@ -12,21 +12,11 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from cli.stack import Stack
 from sandbox.server import SandboxHandle
 from tasks.fleet.beats import KEPT_S, beat_key
-from tests.conftest import create_database, database_at
 from tests.support.fleet_signs import STREAM, sign_fleet
 from tests.support.running import Running, eventually, running
 from tests.support.terminal import Shell, shell_at
-
-
-@pytest.fixture
-def url(stack: Stack, template: str, tmp_path: Path) -> str:
-    """A migrated, empty database of one test's own."""
-    name = f"hushgate_{tmp_path.name}"
-    create_database(stack.database_url, name, template)
-    return database_at(stack.database_url, name)
 
 
 @pytest.fixture

@@ -15,12 +15,10 @@ import structlog
 from psycopg.sql import SQL, Identifier
 from redis import Redis
 
-from cli.stack import Stack
 from db.pool import Pool, checkout, create_pool
 from sandbox.server import SandboxHandle
 from tasks.entries import persistence
 from tasks.publishing.publish import publish
-from tests.conftest import create_database, database_at
 from tests.support.running import Running, eventually, running
 from worker.errors import StorageUnavailable
 
@@ -32,14 +30,6 @@ REFUSAL = """
     CREATE TRIGGER refusal BEFORE INSERT ON ai_decisions
         FOR EACH ROW WHEN ({when}) EXECUTE FUNCTION refusal()
 """
-
-
-@pytest.fixture
-def url(stack: Stack, template: str) -> str:
-    """A database of this test's own, for it changes settings and tables."""
-    name = f"hushgate_outage_{time.monotonic_ns()}"
-    create_database(stack.database_url, name, template)
-    return database_at(stack.database_url, name)
 
 
 @pytest.fixture

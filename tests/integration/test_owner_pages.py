@@ -1,4 +1,4 @@
-"""The pages of a shop owner: home, settings as sentences, presets, and one rule."""
+"""The pages of a shop owner: home, settings, presets, and one rule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from db.account_settings.accounts import current_account
 from db.people.records import Role
-from review.owner import sentences
+from review.accounts.settings_form import form_of_account
 from tests.support.audited import record, replied
 from tests.support.pools import in_pool
 from tests.support.review_world import World
@@ -30,8 +30,8 @@ FIELDS = {
 
 
 @pytest.fixture(scope="module")
-def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
-    """A running site without a moderator."""
+def visitor(database_url: str, world: World) -> Iterator[Callable[[], Visitor]]:
+    """A running site without a moderator, which counts the decisions of the world."""
     with site(database_url, OPENAI_MODERATION_ENABLED="false") as made:
         yield made
 
@@ -60,9 +60,10 @@ def in_force(url: str) -> Account:
 
 
 def form(account: Account, **changes: str) -> dict[str, str]:
-    """The form of an account with these fields changed."""
-    fields = sentences.form_of_account(account).fields
-    return fields | {"version": str(account.version)} | changes
+    """The form of an account with these fields changed; ``__`` stands for a point."""
+    fields = form_of_account(account).fields
+    named = {name.replace("__", "."): text for name, text in changes.items()}
+    return fields | {"version": str(account.version)} | named
 
 
 def test_an_owner_starts_at_the_home_of_the_account(owner: Visitor) -> None:
@@ -73,8 +74,8 @@ def test_an_owner_starts_at_the_home_of_the_account(owner: Visitor) -> None:
     assert (first.status_code, first.headers["location"]) == (303, f"/accounts/{SHOP}/home")
     assert page.status_code == 200
     assert "some topic" in page.text
-    assert "Stopped by your rules or by moderation" in page.text
-    assert "FLAGGED_RULE</a>" not in page.text
+    assert "The AI was not sure enough of its answer" in page.text
+    assert "NO_EVIDENCE</a>" not in page.text
 
 
 def test_people_with_more_roles_start_at_the_start_page(
@@ -90,23 +91,34 @@ def test_people_with_more_roles_start_at_the_start_page(
 def test_a_wrong_duration_names_its_field(database_url: str, owner: Visitor) -> None:
     """Nothing is stored, and the typed text stays."""
     before = in_force(database_url)
-    path = f"/accounts/{SHOP}/sentences"
+    path = f"/accounts/{SHOP}/settings"
     owner.get(path)
-    page = owner.post(path, **form(before, reply_max_age_s="soon", hours_mon="9-5", threshold_hate="150"))
+    page = owner.post(
+        path,
+        **form(
+            before,
+            level="all",
+            reply_max_age_s="soon",
+            business_hours__mon="9-5",
+            moderation_thresholds__hate="150",
+        ),
+    )
 
     assert page.status_code == 422
     assert 'id="wrong-reply_max_age_s"' in page.text
-    assert 'id="wrong-hours_mon"' in page.text
-    assert 'id="wrong-threshold_hate"' in page.text
+    assert 'id="wrong-business_hours.mon"' in page.text
+    assert 'id="wrong-moderation_thresholds.hate"' in page.text
     assert 'value="soon"' in page.text
     assert in_force(database_url) == before
 
 
 def test_durations_are_reviewed_in_words_and_stored_in_seconds(database_url: str, owner: Visitor) -> None:
     """Five minutes become 300 seconds after the review."""
-    path, before = f"/accounts/{SHOP}/sentences", in_force(database_url)
+    path, before = f"/accounts/{SHOP}/settings", in_force(database_url)
     owner.get(path)
-    fields = form(before, reply_max_age_s="5", reply_max_age_s_unit="minutes", threshold_hate="60")
+    fields = form(
+        before, reply_max_age_s="5", reply_max_age_s__unit="minutes", moderation_thresholds__hate="60"
+    )
     shown = owner.post(path, **fields)
     done = owner.post(path, **fields, action="store")
     after = in_force(database_url)
@@ -122,7 +134,7 @@ def test_durations_are_reviewed_in_words_and_stored_in_seconds(database_url: str
 
 def test_an_unchanged_form_stores_no_version(database_url: str, owner: Visitor) -> None:
     """Opening and saving changes nothing, whatever is stored."""
-    path, before = f"/accounts/{SHOP}/sentences", in_force(database_url)
+    path, before = f"/accounts/{SHOP}/settings", in_force(database_url)
     owner.get(path)
     done = owner.post(path, **form(before))
 
@@ -132,7 +144,7 @@ def test_an_unchanged_form_stores_no_version(database_url: str, owner: Visitor) 
 
 def test_a_preset_shows_its_changes_before_it_is_stored(database_url: str, owner: Visitor) -> None:
     """The careful preset lets a person approve every answer."""
-    path = f"/accounts/{SHOP}/sentences"
+    path = f"/accounts/{SHOP}/settings"
     owner.get(path)
     base = {"version": str(in_force(database_url).version), "preset": "careful"}
     shown = owner.post(path, **base)
@@ -148,9 +160,9 @@ def test_a_preset_shows_its_changes_before_it_is_stored(database_url: str, owner
 
 def test_a_form_from_an_older_version_is_not_stored(database_url: str, owner: Visitor) -> None:
     """What another person saved meanwhile is shown above the typed values."""
-    path, before = f"/accounts/{SHOP}/sentences", in_force(database_url)
+    path, before = f"/accounts/{SHOP}/settings", in_force(database_url)
     owner.get(path)
-    page = owner.post(path, **form(before, version="0", budget_month_usd="12"), action="store")
+    page = owner.post(path, **form(before, version="0", auto_from_confidence="12"), action="store")
 
     assert page.status_code == 409
     assert "Another person saved meanwhile" in page.text
@@ -166,7 +178,7 @@ def test_one_word_becomes_a_rule_after_its_effect_was_shown(database_url: str, o
     owner.post(path, word="two  words")
     after = in_force(database_url)
 
-    assert "It would have stopped 1 of the last 2 messages." in shown.text
+    assert "It would have stopped 1 of the last 3 messages." in shown.text
     assert done.status_code == 303
     assert "question" in after.flagged_keywords
     assert "two words" in after.flagged_phrases

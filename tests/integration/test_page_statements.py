@@ -11,14 +11,12 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from cli.stack import Stack
 from db.audit.conversation_confidence import READ_FOR_EACH, conversation_confidence
 from db.audit.filters import Filters
 from db.audit.suggestions import load_suggestions
 from db.people import records
 from db.people.records import EVERY_ACCOUNT
-from tests.conftest import create_database, database_at
-from tests.support.review_rows import NUMBERS, decided, store
+from tests.support.review_rows import decided, store
 from tests.support.review_world import World
 from tests.support.reviewing import stored
 
@@ -48,14 +46,6 @@ CONFIDENCES = """
 """
 
 
-@pytest.fixture(scope="module")
-def url(stack: Stack, template: str) -> str:
-    """A database of this module's own: some statements read every account."""
-    name = f"hushgate_page_statements_{next(NUMBERS)}"
-    create_database(stack.database_url, name, template)
-    return database_at(stack.database_url, name)
-
-
 def mention(connection: psycopg.Connection, person_id: Any, account: str, *, seen: bool) -> None:
     """A comment on a decision of the account that mentions the person."""
     row = connection.execute(
@@ -72,7 +62,7 @@ def mention(connection: psycopg.Connection, person_id: Any, account: str, *, see
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_unread_mentions_are_those_on_accounts_of_the_persons_roles(url: str, seed: int) -> None:
+def test_unread_mentions_are_those_on_accounts_of_the_persons_roles(database_url: str, seed: int) -> None:
     """Several roles on an account count its mentions once; a role on every account counts all."""
     chance = random.Random(seed)
     accounts = [f"m{number}" for number in range(6)]
@@ -80,13 +70,16 @@ def test_unread_mentions_are_those_on_accounts_of_the_persons_roles(url: str, se
     grants = {(chance.choice(accounts), chance.choice(roles)) for _ in range(5)}
     if seed == 0:
         grants.add((EVERY_ACCOUNT, "viewer"))
-    with World(url, accounts[0]) as world, psycopg.connect(url, autocommit=True) as connection:
+    with (
+        World(database_url, accounts[0]) as world,
+        psycopg.connect(database_url, autocommit=True) as connection,
+    ):
         person_id, other = world.person(*grants), world.person((EVERY_ACCOUNT, "lead"))
         for _ in range(30):
             account, who = chance.choice(accounts), chance.choice([person_id, person_id, other])
             mention(connection, who, account, seen=chance.random() < 0.3)
         row = connection.execute(MENTIONED, {"id": person_id}).fetchone()
-    person = stored(url, lambda reviewer: records.get_person(reviewer, person_id))
+    person = stored(database_url, lambda reviewer: records.get_person(reviewer, person_id))
 
     assert row is not None
     assert row[0] > 0
@@ -111,17 +104,19 @@ def assessed(chance: random.Random, number: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("limit", [1, 7, 40, 500])
 @pytest.mark.parametrize("account", [None, "confidence-1", "absent"])
-def test_confidence_by_conversation_equals_grouping_all(url: str, limit: int, account: str | None) -> None:
+def test_confidence_by_conversation_equals_grouping_all(
+    database_url: str, limit: int, account: str | None
+) -> None:
     """The same conversations in the same order, with the same figures, whatever the limit."""
     chance = random.Random(f"{limit} {account}")
-    with psycopg.connect(url, autocommit=True) as connection:
-        store(url, [assessed(chance, number) for number in range(100)])
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        store(database_url, [assessed(chance, number) for number in range(100)])
         since = NOON + timedelta(seconds=20)
         values = {"since": since, "account": account, "limit": limit}
         cursor = connection.cursor(row_factory=dict_row)
         expected = cursor.execute(CONFIDENCES, values).fetchall()
     filters = Filters(since=since, user_id=account)
-    rows = stored(url, lambda reviewer: conversation_confidence(reviewer, filters, limit=limit))
+    rows = stored(database_url, lambda reviewer: conversation_confidence(reviewer, filters, limit=limit))
 
     assert bool(expected) is (account != "absent")
     assert expected == [{name: row[name] for name in expected[0]} for row in rows]
@@ -143,17 +138,17 @@ def with_topics(chance: random.Random) -> dict[str, Any]:
 @pytest.mark.parametrize("most", [1, 10, 1000])
 @pytest.mark.parametrize("accounts", [("topics-1",), ("topics-0", "topics-2")])
 def test_suggestions_are_of_the_newest_decisions_with_topics(
-    url: str, most: int, accounts: tuple[str, ...]
+    database_url: str, most: int, accounts: tuple[str, ...]
 ) -> None:
     """The same decisions are read as by a plain statement, of one account and of several."""
     chance = random.Random(f"{most} {accounts}")
-    with psycopg.connect(url, autocommit=True) as connection:
-        store(url, [with_topics(chance) for _ in range(150)])
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        store(database_url, [with_topics(chance) for _ in range(150)])
         since = NOON + timedelta(seconds=20)
         values = {"since": since, "accounts": list(accounts), "limit": most + 1}
         found = connection.execute(TOPICS, values).fetchall()
     filters = Filters(since=since, accounts=accounts)
-    suggestions = stored(url, lambda reviewer: load_suggestions(reviewer, filters, most=most))
+    suggestions = stored(database_url, lambda reviewer: load_suggestions(reviewer, filters, most=most))
 
     expected = Counter(topic for _, topics in found[:most] for topic in set(topics))
     assert len(found[:most]) == suggestions.decisions
@@ -161,7 +156,7 @@ def test_suggestions_are_of_the_newest_decisions_with_topics(
     assert expected == {each.topic: each.count for each in suggestions.topics}
 
 
-def test_confidence_by_conversation_when_the_newest_decisions_are_of_one(url: str) -> None:
+def test_confidence_by_conversation_when_the_newest_decisions_are_of_one(database_url: str) -> None:
     """More than are read for the conversations that are asked for: the others are found nevertheless."""
     chance = random.Random(1)
     loud = [
@@ -173,14 +168,15 @@ def test_confidence_by_conversation_when_the_newest_decisions_are_of_one(url: st
         )
         for number in range(3 * READ_FOR_EACH)
     ]
-    with psycopg.connect(url, autocommit=True) as connection:
+    with psycopg.connect(database_url, autocommit=True) as connection:
         store(
-            url, [*loud, *(assessed(chance, number) | {"user_id": "confidence-loud"} for number in range(50))]
+            database_url,
+            [*loud, *(assessed(chance, number) | {"user_id": "confidence-loud"} for number in range(50))],
         )
         values = {"since": NOON, "account": "confidence-loud", "limit": 2}
         expected = connection.cursor(row_factory=dict_row).execute(CONFIDENCES, values).fetchall()
     filters = Filters(since=NOON, user_id="confidence-loud")
-    rows = stored(url, lambda reviewer: conversation_confidence(reviewer, filters, limit=2))
+    rows = stored(database_url, lambda reviewer: conversation_confidence(reviewer, filters, limit=2))
 
     assert [row["conversation_id"] for row in rows][:1] == ["loud"]
     assert len(rows) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 
@@ -12,17 +11,7 @@ from db.people.records import EVERY_ACCOUNT, Person, Role
 from review.access import ACTIONS, ROLE_NAMES, Right, missing_right_message
 from tests.support.audited import record, replied
 from tests.support.review_world import World
-from tests.support.reviewing import Visitor, add_person, site, stored
-
-Visitors = Callable[[], Visitor]
-
-
-def signed_in(visitors: Visitors, person: Person) -> Visitor:
-    """The person, signed in."""
-    guest = visitors()
-    guest.sign_in(person)
-    guest.get("/profile")
-    return guest
+from tests.support.reviewing import Visitors, add_person, signed_in, site, stored
 
 
 def again(url: str, person: Person) -> Person:

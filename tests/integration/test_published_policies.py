@@ -249,9 +249,9 @@ def test_the_seven_metrics_can_be_asked_for(engine: Running, tmp_path: Path) -> 
     engine.sandbox.add_rule("chat", "ungrounded")
     engine.decide(user_id, "Which planets have rings?")
     shell = terminal(engine, tmp_path)
-    asked = shell.spawn("assess", "metrics", "--account", user_id, "--since", "1h")
-    nobody = shell.spawn("assess", "metrics", "--account", "nobody")
-    later = shell.spawn("assess", "metrics", "--account", user_id, "--until", "1h")
+    asked = shell.run("assess", "metrics", "--account", user_id, "--since", "1h")
+    nobody = shell.run("assess", "metrics", "--account", "nobody")
+    later = shell.run("assess", "metrics", "--account", user_id, "--until", "1h")
     (row,) = asked.rows
 
     assert (nobody.rows, later.rows, asked.code) == ([], [], 0)
@@ -273,7 +273,7 @@ def test_what_confidence_guardrail_monitors_can_be_asked_for(engine: Running, tm
     engine.sandbox.add_rule("judge", "score", value="0.0")
     engine.decide(user_id, QUESTION)
     shell = terminal(engine, tmp_path)
-    (row,) = shell.spawn("assess", "metrics", "--account", user_id).rows
+    (row,) = shell.run("assess", "metrics", "--account", user_id).rows
     before, after = improved["snapshot_json"]["rechecked"]
 
     assert before < after
@@ -295,8 +295,8 @@ def test_rejections_are_analysed_by_reason(engine: Running, tmp_path: Path) -> N
         )
     engine.decide(user_id, QUESTION, metadata={"labels": {"subject": "Mathematics"}})
     shell = terminal(engine, tmp_path)
-    (row,) = shell.spawn("assess", "metrics", "--account", user_id).rows
-    listed = shell.spawn("decisions", "list", "--account", user_id, "--rejection", "off_topic").rows
+    (row,) = shell.run("assess", "metrics", "--account", user_id).rows
+    listed = shell.run("decisions", "list", "--account", user_id, "--rejection", "off_topic").rows
     shown = shell.on_terminal("assess", "metrics", "--account", user_id, columns=80).out
 
     logged = [line[name] for name in ("event", "policy", "category", "rejection_reason", "test_mode")]
@@ -322,7 +322,7 @@ def test_test_mode_sends_and_counts_what_it_would_reject(engine: Running, tmp_pa
     engine.sandbox.add_rule("judge", "score", value="0.0")
     row = engine.decide(user_id, QUESTION)
     shell = terminal(engine, tmp_path)
-    (metrics,) = shell.spawn("assess", "metrics", "--account", user_id).rows
+    (metrics,) = shell.run("assess", "metrics", "--account", user_id).rows
     shown = shell.on_terminal("decisions", "show", str(row["id"]), columns=120).out
 
     assert (row["reason_code"], row["rejection_reason"]) == (Reason.REPLIED, "low_confidence")
@@ -339,7 +339,7 @@ def test_triggers_of_the_failsafe_are_counted_by_category(engine: Running, tmp_p
     user_id = engine.account(documents=HOURS, assessment_policy=policy)
     triggered = engine.decide(user_id, QUESTION)
     shell = terminal(engine, tmp_path)
-    (row,) = shell.spawn("assess", "metrics", "--account", user_id).rows
+    (row,) = shell.run("assess", "metrics", "--account", user_id).rows
 
     assert triggered["rejection_reason"] == "AMBIGUOUS_QUERY"
     assert row["rejections_by_reason"] == {"AMBIGUOUS_QUERY": {"count": 1, "share": 1.0}}
@@ -357,8 +357,8 @@ def test_confidence_is_known_by_conversation(engine: Running, tmp_path: Path) ->
     low = engine.decide(user_id, QUESTION, conversation_id="other")
     shell = terminal(engine, tmp_path)
     words = ("conversations", "confidence", "--account", user_id)
-    both = shell.spawn(*words).rows
-    (row,) = shell.spawn(*words, "--conversation", "talk").rows
+    both = shell.run(*words).rows
+    (row,) = shell.run(*words, "--conversation", "talk").rows
     shown = shell.on_terminal(*words, columns=160).out
     detail = shell.on_terminal("decisions", "show", str(better["id"]), columns=120).out
     page = read(visited(engine.url, better))

@@ -543,7 +543,7 @@ def test_a_fresh_install_has_queues_to_work_in(database_url: str) -> None:
     made = stored(database_url, queues.list_open_queues)
 
     assert {(each.name, each.kind) for each in made if each.created_by == "hushgate"} == {
-        ("Escalations", QueueKind.ESCALATIONS),
+        ("Handoffs to check", QueueKind.ESCALATIONS),
         ("Silent ignores, a sample", QueueKind.SAMPLE),
         ("Second readings", QueueKind.SECOND),
     }

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 from structlog.testing import capture_logs
 
 from sandbox.server import SandboxHandle
+from tests.support.http_server import Answer, Asked, http_server
 from tests.support.running import Running, running
 
 KEY = "sk-test-Quoted-0123456789-abcdefghij"
@@ -38,30 +37,18 @@ def variables_of(upstream: str, url: str) -> dict[str, str]:
 def quoting(status: int, form: str) -> Iterator[str]:
     """A server whose every answer quotes the headers of its request."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
-            given = self.headers["authorization"]
-            said = f"request with {given} refused; key {given[-20:]}"
-            body = {"error": {"message": said, "type": given, "code": given, "param": given}}
-            data = said if form == "text" else json.dumps(body)
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data.encode())
+    def answer(asked: Asked) -> Answer:
+        given = asked.headers["authorization"]
+        said = f"request with {given} refused; key {given[-20:]}"
+        body = {"error": {"message": said, "type": given, "code": given, "param": given}}
+        return (
+            status,
+            {"Content-Type": "application/json"},
+            (said if form == "text" else json.dumps(body)).encode(),
+        )
 
-        def log_message(self, *_: object) -> None:
-            """Write nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/v1"
-        finally:
-            server.shutdown()
-            thread.join()
+    with http_server(answer) as (url, _):
+        yield f"{url}/v1"
 
 
 def stored(engine: Running, user_id: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
@@ -18,7 +18,7 @@ from db.review_store import Store
 from db.sessions import read_replica
 from tests.support.auditing import decided, store
 from tests.support.replica import Replica, replica_of
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, Visitors, add_person, site
 from worker.settings import Settings
 
 RECOVERING = sa.text("SELECT pg_is_in_recovery()")
@@ -54,7 +54,7 @@ def list_of(visitor: Visitor) -> list[str]:
     return [each["id"] for each in visitor.get("/api/v1/decisions").json()["decisions"]]
 
 
-def signed_in(visitors: Callable[[], Visitor], url: str) -> Visitor:
+def signed_in(visitors: Visitors, url: str) -> Visitor:
     """A lead of every account, signed in."""
     visitor = visitors()
     visitor.sign_in(add_person(url, Role.LEAD))

@@ -76,10 +76,10 @@ OF_DECISION: Final = {
     " reason_code,"
     " queue, opened_at, closed_at, closed_by, cause) VALUES (%(id)s, 'shop', 'e', %(conversation)s, 'm',"
     " %(author)s, 'chat', 'X', '', %(at)s, %(at)s, '', 'idle')",
-    "answers": "(id, decision_id, user_id, conversation_id, message_id, scope, outcome, text,"
+    "answers": "(id, decision_id, decision_at, user_id, conversation_id, message_id, scope, outcome, text,"
     " person, released,"
-    " rules_version, created_at) VALUES (gen_random_uuid(), %(id)s, 'shop', %(conversation)s, 'm', 'chat',"
-    " 'written', 'x', 'kim', false, 1, %(at)s)",
+    " rules_version, created_at) VALUES (gen_random_uuid(), %(id)s, %(at)s, 'shop', %(conversation)s, 'm',"
+    " 'chat', 'written', 'x', 'kim', false, 1, %(at)s)",
     "retractions": "(decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,"
     " created_at,"
     " not_before, delivered_at) VALUES (%(id)s, gen_random_uuid(), 'shop', 'e', %(conversation)s,"

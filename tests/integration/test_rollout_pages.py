@@ -156,6 +156,11 @@ def test_a_lead_takes_every_step_with_a_reason(lead: Visitor, world: World, rows
         world.account,
     )
     prompt = rows("SELECT prompt FROM ai_rules WHERE user_id = %s AND version = 2", world.account)
+    logged = rows(
+        "SELECT detail ->> 'step' AS step FROM access_log WHERE user_id = %s AND detail ? 'rollout'"
+        " AND action = 'settings' AND person_id IS NOT NULL ORDER BY id",
+        world.account,
+    )
 
     assert [each.status_code for each in (unexplained, stepped, finished, again)] == [422, 303, 303, 409]
     assert [(each["kind"], each["share"], each["reason"], each["version"]) for each in steps] == [
@@ -169,6 +174,7 @@ def test_a_lead_takes_every_step_with_a_reason(lead: Visitor, world: World, rows
         "overturns<=+0.05", "escalations<=+0.05", "blocks<=+0.05", "latency<=x1.5", "cost<=x1.5",
     ]  # fmt: skip
     assert prompt == [{"prompt": "Be brief."}]
+    assert [each["step"] for each in logged] == ["start", "share", "finish"]
     assert "Too few conversations" in shown
     assert "at most 5 percentage points above the settings in force" in shown
 
@@ -242,13 +248,14 @@ def test_overturned_decisions_weigh_the_inverse_of_their_chance(
         at = rollout["stepped_at"] + timedelta(microseconds=1 + number)
         ruling = "overturn" if number in (0, 11) else "agree"
         reviewed(world, made, at, ruling, {0: 0.1, 11: None}.get(number, 1.0))
-    (found,) = rows(
-        "SELECT * FROM hushgate_rollout_figures(%s, %s, '{}', '{}') WHERE measure = 'overturns'",
+    (read,) = rows(
+        "SELECT hushgate_rollout_figures(%s, %s, '{}', '{}') -> 'candidate' AS arm",
         rollout["id"],
         datetime.now(UTC) + timedelta(minutes=1),
     )
+    arm, found = read["arm"], read["arm"]["measures"]["overturns"]
 
-    assert (found["tried"], found["hits"], found["size"], found["left_out"]) == (True, 10.0, 20.0, 1)
+    assert (found["hits"], found["size"], arm["left_out"]) == (10.0, 20.0, 1)
     assert found["counted"] == pytest.approx(20**2 / (10**2 + 10))
     assert "1 review is left out" in lead.get(page).text
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,7 +17,7 @@ from db.people.sample_data import SAMPLE_ACCOUNT
 from review.first_run.samples import MESSAGES
 from sandbox.server import SandboxHandle
 from tests.integration.test_first_run_pages import services
-from tests.support.reviewing import Visitor, add_person, site, site_with, stored
+from tests.support.reviewing import Visitor, Visitors, add_person, site, site_with, stored
 from tests.support.running import Running, eventually, running
 
 ADD, REMOVE, PAGE = "/first-steps/samples", "/first-steps/samples/remove", "/first-steps/samples"
@@ -30,13 +30,13 @@ TABLES = """
 
 
 @pytest.fixture
-def visitors(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Callable[[], Visitor]]:
+def visitors(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Visitors]:
     """Visitors of a site that can publish."""
     with site_with(services(database_url, redis_url, sandbox), database_url) as running_site:
         yield running_site
 
 
-def admin_of(visitors: Callable[[], Visitor], url: str) -> Visitor:
+def admin_of(visitors: Visitors, url: str) -> Visitor:
     """An administrator and lead of every account."""
     visitor = visitors()
     visitor.sign_in(add_person(url, Role.ACCOUNT_ADMIN, Role.LEAD))
@@ -102,7 +102,7 @@ def stays_in(engine: Running) -> None:
 
 
 def test_samples_are_decided_never_sent_and_removed_without_a_trace(
-    visitors: Callable[[], Visitor], database_url: str, redis_url: str, sandbox: SandboxHandle
+    visitors: Visitors, database_url: str, redis_url: str, sandbox: SandboxHandle
 ) -> None:
     """With a running worker: every table, the figures and the queue are as before; conservation holds."""
     admin = admin_of(visitors, database_url)
@@ -139,7 +139,7 @@ def test_samples_are_decided_never_sent_and_removed_without_a_trace(
 
 
 def test_without_a_worker_the_page_says_so_and_late_decisions_are_deleted(
-    visitors: Callable[[], Visitor], database_url: str, redis_url: str, sandbox: SandboxHandle
+    visitors: Visitors, database_url: str, redis_url: str, sandbox: SandboxHandle
 ) -> None:
     """Messages that are still in the stream at the removal leave nothing behind once they are decided."""
     admin = admin_of(visitors, database_url)
@@ -162,9 +162,7 @@ def test_without_a_worker_the_page_says_so_and_late_decisions_are_deleted(
     assert paid == {"found": 0}
 
 
-def test_only_administrators_of_every_account_use_samples(
-    visitors: Callable[[], Visitor], database_url: str
-) -> None:
+def test_only_administrators_of_every_account_use_samples(visitors: Visitors, database_url: str) -> None:
     """An administrator of one account and a lead are refused and see no button."""
     for role, account in ((Role.ACCOUNT_ADMIN, "shop"), (Role.LEAD, "*"), (Role.OWNER, SAMPLE_ACCOUNT)):
         visitor = visitors()
@@ -175,7 +173,7 @@ def test_only_administrators_of_every_account_use_samples(
         assert visitor.post(REMOVE).status_code == 403
 
 
-def test_a_legal_hold_keeps_the_samples(visitors: Callable[[], Visitor], database_url: str) -> None:
+def test_a_legal_hold_keeps_the_samples(visitors: Visitors, database_url: str) -> None:
     """The removal is refused as a whole."""
     admin = admin_of(visitors, database_url)
     admin.get(PAGE)
@@ -197,7 +195,7 @@ def test_a_legal_hold_keeps_the_samples(visitors: Callable[[], Visitor], databas
     assert set(rows_of(database_url, SAMPLE_ACCOUNT)) <= KEPT
 
 
-def test_samples_with_a_rollout_can_be_removed(visitors: Callable[[], Visitor], database_url: str) -> None:
+def test_samples_with_a_rollout_can_be_removed(visitors: Visitors, database_url: str) -> None:
     """A newcomer who tries a candidate on the samples loses both with the samples."""
     admin = admin_of(visitors, database_url)
     admin.get(PAGE)
@@ -222,7 +220,7 @@ def test_samples_with_a_rollout_can_be_removed(visitors: Callable[[], Visitor], 
 
 
 def test_other_accounts_stay_when_samples_go(
-    visitors: Callable[[], Visitor], database_url: str, redis_url: str, sandbox: SandboxHandle
+    visitors: Visitors, database_url: str, redis_url: str, sandbox: SandboxHandle
 ) -> None:
     """Removing without samples, or twice, changes nothing."""
     admin = admin_of(visitors, database_url)

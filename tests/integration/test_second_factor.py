@@ -7,7 +7,7 @@ import hashlib
 import html
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -21,11 +21,10 @@ from review.auth.factor_seal import opened, sealed
 from review.auth.second_factor import STEP_S
 from review.auth.sign_in_code import VALID_S
 from review.http.visit import Refused
-from tests.support.reviewing import PASSWORD, Visitor, add_person, site, stored
+from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, site, stored
 from worker.settings.breached_passwords import BreachedPasswords
 from worker.settings.review import ReviewSettings
 
-Visitors = Callable[[], Visitor]
 PAGE = "/profile/second-factor"
 BREACHED = "correct horse battery"
 SEALING_KEY = base64.b64encode(bytes(range(32))).decode()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gzip
 import json
 import os
 import signal
@@ -17,9 +16,8 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import psycopg
@@ -33,6 +31,7 @@ from db.pool import create_pool
 from sandbox.server import SandboxHandle
 from sandbox.server import start as start_sandbox
 from tasks.publishing.publish import append, publish_many
+from tests.support.http_server import EMPTY, http_server
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 WORD: Final = "zqxplanted"
@@ -129,47 +128,6 @@ def unusable_hints() -> dict[str, dict[str, Any]]:
     return {f"hint {n}": event(f"hint {n}", "hello") | each for n, each in enumerate(unusable)}
 
 
-class Sink:
-    """A Sentry of our own on loopback; keeps every envelope, decoded."""
-
-    def __init__(self) -> None:
-        self.envelopes: list[bytes] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-
-    @property
-    def dsn(self) -> str:
-        """What ``SENTRY_DSN`` is set to."""
-        return f"http://publickey@127.0.0.1:{self._server.server_port}/1"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        envelopes = self.envelopes
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                if self.headers.get("Content-Encoding") == "gzip":
-                    body = gzip.decompress(body)
-                envelopes.append(body)
-                self.send_response(200)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        return Handler
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aftermath:
     """What one worker left behind: its log, its banner, its error reports, and the rows of the events."""
@@ -234,12 +192,13 @@ def aftermath(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> It
     with contextlib.ExitStack() as stack:
         owner = stack.enter_context(psycopg.connect(database_url, autocommit=True))
         own = stack.enter_context(Stack(database_url=database_url))
-        sandbox, sink = stack.enter_context(start_sandbox()), stack.enter_context(Sink())
+        sandbox = stack.enter_context(start_sandbox())
+        sentry, reports = stack.enter_context(http_server(lambda _: EMPTY))
         redis = stack.enter_context(Redis.from_url(own.redis_url))
         prepare(owner)
         asyncio.run(store_documents(database_url))
         scene = Scene(owner=owner, redis=redis, redis_url=own.redis_url, log=folder / "log")
-        worker = started(environment(scene, database_url, sandbox, sink), folder)
+        worker = started(environment(scene, database_url, sandbox, sentry), folder)
         stack.callback(worker.wait)
         stack.callback(worker.kill)
         live(scene)
@@ -248,7 +207,7 @@ def aftermath(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> It
         yield Aftermath(
             log=scene.log.read_text(),
             banner=(folder / "banner").read_text(),
-            envelopes=tuple(sink.envelopes),
+            envelopes=tuple(each.body for each in reports),
             endings=dict(owner.execute("SELECT event_id, reason_code FROM ai_decisions").fetchall()),
             dead=owner.execute("SELECT reason_code, raw FROM dead_letters").fetchall(),
             replies=str(redis.xrange("hushgate:replies")),
@@ -275,7 +234,7 @@ async def store_documents(database_url: str) -> None:
             await add_text_document(source, ACCOUNT, f"{WORD} title {number}", [paragraph])
 
 
-def environment(scene: Scene, database_url: str, sandbox: SandboxHandle, sink: Sink) -> dict[str, str]:
+def environment(scene: Scene, database_url: str, sandbox: SandboxHandle, sentry: str) -> dict[str, str]:
     parts = urlsplit(database_url)
     login = parts._replace(netloc=f"secrecy:zqxdbpass%241@{parts.netloc.rpartition('@')[2]}")
     return {
@@ -286,7 +245,7 @@ def environment(scene: Scene, database_url: str, sandbox: SandboxHandle, sink: S
         "OPENAI_BASE_URL": sandbox.base_url,
         "OPENROUTER_API_KEY": MODEL_KEY,
         "OPENROUTER_BASE_URL": sandbox.base_url,
-        "SENTRY_DSN": sink.dsn,
+        "SENTRY_DSN": f"http://publickey@{sentry[7:]}/1",
         "HUSHGATE_LLM_FIRST_WAIT_S": "0",
         "HUSHGATE_LOG_LEVEL": "INFO",
         "PYTHONWARNINGS": "ignore",  # Celery's word about root, printed before any log exists

@@ -1,16 +1,19 @@
-"""The settings page: errors at their fields, review of the changes, storing."""
+"""The settings page: two levels of one form, errors at their fields, review of the changes, storing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from itertools import count
 
 import pytest
 
 from db.people.records import Role
-from review.accounts import mapping_fields, settings_form
+from review.accounts import settings_form
+from review.accounts.settings_page import FIRST
 from tests.integration.test_rule_pages import in_force, logged, store
 from tests.support.reviewing import Visitor, add_person, site
+from worker.account_settings import RULES, SETTINGS
 from worker.model import Account, Combination, FailurePolicy, ModeratorChoice
 
 NUMBERS = count(1)
@@ -38,9 +41,82 @@ def admin(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
 
 
 def form(version: object = 0, **changes: object) -> dict[str, object]:
-    """The form of an account without settings, with these fields changed."""
+    """The form of an account without settings, with these fields changed; ``__`` stands for a point."""
     typed = settings_form.form_of_account(Account(user_id="any", version=0))
-    return {"version": str(version)} | dict(typed.fields) | changes
+    named = {name.replace("__", "."): value for name, value in changes.items()}
+    return {"version": str(version)} | dict(typed.fields) | named
+
+
+def field_names(page: str) -> set[str]:
+    """The settings whose fields a page has."""
+    names = re.findall(r'name="([a-z_]+)[.\w/-]*"', page)
+    return {name for name in names if name in SETTINGS}
+
+
+def test_the_first_level_has_the_settings_with_a_sentence(admin: Visitor, account: str) -> None:
+    """At most twelve, each labelled with the sentence of its declaration; the second level has all."""
+    first = admin.get(f"/accounts/{account}/settings").text
+    every = admin.get(f"/accounts/{account}/settings?level=all").text
+
+    assert len(FIRST) <= 12
+    assert field_names(first) == set(FIRST)
+    assert field_names(every) == {name for name in SETTINGS if name not in RULES}
+    assert all(SETTINGS[name].sentence in first for name in FIRST)
+    assert all(f"<code>{name}</code>" in every for name in FIRST)
+    assert "Default: 1 day" in every
+
+
+def test_fields_that_a_page_does_not_have_keep_their_settings(
+    database_url: str, admin: Visitor, account: str
+) -> None:
+    """The first level changes nothing of the second one."""
+    store(database_url, account, hold_max_s=0.5, mask_personal_data=True, ai_enabled_for_chats=True)
+    path = f"/accounts/{account}/settings"
+    admin.get(path)
+    admin.post(path, version="1", languages="de", ai_enabled_for_chats="", action="store")
+    after = in_force(database_url, account)
+
+    assert (after.version, after.languages, after.ai_enabled_for_chats) == (2, ("de",), False)
+    assert (after.hold_max_s, after.mask_personal_data) == (0.5, True)
+
+
+def test_options_of_a_policy_are_fields(database_url: str, admin: Visitor, account: str) -> None:
+    """Each option of the chosen design has a field with help; an emptied one has its default again."""
+    policy = {"name": "guardrail", "highThreshold": 0.9, "enableRecheck": False}
+    store(database_url, account, assessment_policy=policy)
+    path = f"/accounts/{account}/settings"
+    page = admin.get(f"{path}?level=all").text
+    admin.post(
+        path,
+        **{
+            "version": "1",
+            "assessment_policy.high_threshold": "85",
+            "assessment_policy.enable_recheck": "",
+            "assessment_policy.retry_with": "yes",
+            "assessment_policy.retry_with.below": "0.4",
+            "assessment_policy.retry_with.model": "other",
+            "assessment_policy.missing_texts.0.key": "en",
+            "assessment_policy.missing_texts.0.text": "The rest is <unknown>.",
+            "assessment_policy.thresholds.0.key": "label:subject=tax > high_threshold",
+            "assessment_policy.thresholds.0.text": "0.95",
+            "action": "store",
+        },
+    )
+    chosen = admin.post(
+        path, **{"version": "2", "assessment_policy.name": "failsafe", "level": "all"}, action="back"
+    )
+
+    assert "Confidence from which a draft is made a second time, 0 to 1." in page
+    assert 'name="assessment_policy.recheck_documents" inputmode="decimal" value="" placeholder="10"' in page
+    assert in_force(database_url, account).assessment_policy == {
+        "name": "guardrail",
+        "high_threshold": 0.85,
+        "retry_with": {"below": 0.4, "model": "other"},
+        "missing_texts": {"en": "The rest is <unknown>."},
+        "thresholds": {"label:subject=tax": {"high_threshold": 0.95}},
+    }
+    assert 'name="assessment_policy.guardrail.medium_threshold"' in chosen.text
+    assert in_force(database_url, account).version == 2
 
 
 def test_changes_are_reviewed_before_they_are_stored(database_url: str, admin: Visitor, account: str) -> None:
@@ -49,8 +125,8 @@ def test_changes_are_reviewed_before_they_are_stored(database_url: str, admin: V
     admin.get(path)
     changes = form(
         ai_control_enabled="on", ai_enabled_for_comments="on", moderation_failure="allow",
-        threshold_hate="0,9", other_thresholds="rudeness = 0.5", fallback_language=["en"],
-        fallback_text=["We will be <back> soon."],
+        moderation_thresholds__hate="90", moderation_thresholds__others="rudeness = 50 %",
+        fallback_texts__0__key="en", fallback_texts__0__text="We will be <back> soon.",
     )  # fmt: skip
     shown = admin.post(path, **changes)
     before = in_force(database_url, account)
@@ -71,45 +147,35 @@ def test_changes_are_reviewed_before_they_are_stored(database_url: str, admin: V
     assert logged(database_url, account, "settings")[0]["version"] == 1
 
 
-def test_disclosure_texts_are_edited_like_fallback_texts(
-    database_url: str, admin: Visitor, account: str
-) -> None:
-    """They pass the review of the changes and are stored by language."""
-    path = f"/accounts/{account}/settings"
-    admin.get(path)
-    changes = form(disclosure_language="en", disclosure_text="<b>An AI answers.")
-    shown = admin.post(path, **changes)
-
-    assert 'name="disclosure_text" value="&lt;b&gt;An AI answers."' in shown.text
-    admin.post(path, **changes, action="store")
-    assert in_force(database_url, account).disclosure_texts == {"en": "<b>An AI answers."}
-
-
 @pytest.mark.parametrize(
     ("field", "value", "expected"),
     [
-        ("threshold_hate", "1.5", "expected at most 1, got 1.5"),
-        ("threshold_self-harm/intent", "high", "expected a number, got &#39;high&#39;"),
-        ("other_thresholds", "odd = x", "expected a number, got &#39;x&#39;"),
-        ("hold_max_s", "nan", "expected"),
-        ("time_zone", "Mars", "expected a time zone such as Europe/Berlin, got &#34;Mars&#34;"),
-        ("business_hours", "mon = 9-17", "mon: expected hours such as 09:00-12:00, 13:00-17:00, got"),
-        ("escalation_actions", "REPLIED = escalate", "expected matched rules such as"),
-        ("moderator_1_name", "Bad Name", "{0,39}$, got &#34;Bad Name&#34;"),
-        ("moderator_5_failure", "pray", "expected one of hold, block, allow, got &#34;pray&#34;"),
-        ("moderator_1_policy", "x" * 20_001, "expected at most 20000 characters, got &#34;xxx"),
-        ("hold_max_s", "86,400", "expected a number, got &#39;86,400&#39;"),
-        ("reply_max_age_s", "", "expected a number, got &#39;&#39;"),
-        ("languages", "english", "0: expected the form ^[a-z]{2,3}$, got &#34;english&#34;"),
-        ("moderation_failure", "pray", "expected"),
-        ("policy_settings", "{", "expected a JSON object"),
-        ("policy_settings", '{"nonsense": 1}', "nonsense: there is no such field"),
-        ("policy_name", "nonsense", "name: expected one of"),
-        ("moderator_2_endpoint", "http://evil.example", "{0,39}$, got &#34;http://evil.example&#34;"),
-        ("moderator_1_thresholds", "S1 = high", "S1: expected a number, got &#34;high&#34;"),
-        ("business_hours", "mon 09:00", "expected lines such as mon = 09:00-12:00, 13:00-17:00"),
-        ("escalation_queues", "* = a\n* = b", "expected each name once"),
-        ("holidays", "2026-12-25, tomorrow", "1: expected a date such as 2026-12-25"),
+        ("moderation_thresholds.hate", "150", "Write a percentage from 0 to 100, not “150”."),
+        ("moderation_thresholds.self-harm/intent", "high", "a percentage from 0 to 100, not “high”."),
+        ("moderation_thresholds.others", "odd = x", "Write a percentage from 0 to 100, not “x”."),
+        ("hold_max_s", "nan", "Write a number, not “nan”."),
+        ("reply_max_age_s", "86,400", "Write at most 31 days, not 86400 days."),
+        ("reply_max_age_s", "", "Write a number."),
+        ("time_zone", "Mars", "Write a time zone such as Europe/Berlin, not &#34;Mars&#34;."),
+        ("business_hours.mon", "9-17", "Write hours such as 09:00-12:00, 13:00-17:00, not"),
+        ("escalation_actions", "REPLIED = escalate", "Write a matched rule such as"),
+        ("moderators.0.name", "Bad Name", "Write a name of small letters, digits, - and _"),
+        ("moderators.4.failure", "pray", "Choose one of hold, block, allow, not &#34;pray&#34;."),
+        ("moderators.0.policy", "x" * 20_001, "Write at most 20000 characters, not &#34;xxx"),
+        ("languages", "english", "Write a language code such as en or de, not &#34;english&#34;."),
+        ("moderation_failure", "pray", "Choose one of hold, block, allow"),
+        ("assessment_policy.send_at", "many", "Write a percentage from 0 to 100, not “many”."),
+        ("assessment_policy.partial_min_share", "2", "expected a number above 0, at most 1, got 2"),
+        ("assessment_policy.name", "nonsense", "Choose one of calibrated, failsafe"),
+        ("moderators.1.endpoint", "http://evil.example", "starts with a letter, not &#34;http://evil"),
+        ("moderators.0.thresholds", "S1 = high", "S1: Write a number, not &#34;high&#34;."),
+        ("escalation_queues", "* = a\n* = b", "Write each name once: “*” comes twice."),
+        (
+            "escalation_queues",
+            "mon 09:00",
+            "Write lines such as label:language=de = german, not “mon 09:00”.",
+        ),
+        ("holidays", "2026-12-25, tomorrow", "Write a date such as 2026-12-25, not"),
     ],
 )
 def test_an_error_is_shown_at_its_field(
@@ -118,7 +184,7 @@ def test_an_error_is_shown_at_its_field(
     """The error has the expectation and the value; the typed values stay and nothing is stored."""
     path = f"/accounts/{account}/settings"
     admin.get(path)
-    answer = admin.post(path, **form(**{"languages": "", field: value}), action="store")
+    answer = admin.post(path, **form() | {field: value}, level="all", action="store")
 
     assert answer.status_code == 422
     assert expected in answer.text
@@ -142,26 +208,21 @@ def test_storing_an_unchanged_form_stores_no_version(database_url: str, admin: V
     path = f"/accounts/{account}/settings"
     page = admin.get(path)
     typed = settings_form.form_of_account(in_force(database_url, account))
-    rows = {
-        f"{prefix}_{part}": values
-        for name, prefix in mapping_fields.ROWS.items()
-        for part, values in zip(("language", "text"), zip(*typed.texts[name], strict=True), strict=True)
-    }
-    same = admin.post(path, **{"version": "1"} | typed.fields, **rows)
+    same = admin.post(path, **{"version": "1"} | typed.fields, level="all")
 
     assert "guardrail" in page.text
-    assert same.headers["location"].endswith("?same=1")
+    assert same.headers["location"].endswith("?same=1&level=all")
     assert in_force(database_url, account).version == 1
 
 
 MODERATORS: dict[str, object] = {
-    "moderator_1_name": "openai_moderation",
-    "moderator_1_endpoint": "openai_moderation",
-    "moderator_3_name": "house-rules",
-    "moderator_3_endpoint": "guard",
-    "moderator_3_failure": "allow",
-    "moderator_3_thresholds": "unsafe = 0,7\nhate speech = 0.5",
-    "moderator_3_policy": "No <b>insults</b>.\nNo threats.",
+    "moderators__0__name": "openai_moderation",
+    "moderators__0__endpoint": "openai_moderation",
+    "moderators__2__name": "house-rules",
+    "moderators__2__endpoint": "guard",
+    "moderators__2__failure": "allow",
+    "moderators__2__thresholds": "unsafe = 0,7\nhate speech = 0.5",
+    "moderators__2__policy": "No <b>insults</b>.\nNo threats.",
     "moderation_combination": "all",
 }
 
@@ -172,7 +233,7 @@ def test_moderators_are_chosen_on_the_form(database_url: str, admin: Visitor, ac
     admin.get(path)
     shown = admin.post(path, **form(**MODERATORS))
     admin.post(path, **form(**MODERATORS), action="store")
-    after, page = in_force(database_url, account), admin.get(path).text
+    after, page = in_force(database_url, account), admin.get(f"{path}?level=all").text
 
     assert [each.name for each in after.moderators] == ["openai_moderation", "house-rules"]
     assert after.moderators[1] == ModeratorChoice(
@@ -187,7 +248,7 @@ def test_moderators_are_chosen_on_the_form(database_url: str, admin: Visitor, ac
     assert "A text that one moderator flags may pass" in shown.text
     assert "house-rules: this deployment declares no classifier guard" in shown.text
     assert "2. Policy: No &lt;b&gt;insults&lt;/b&gt;." in shown.text
-    assert 'name="moderator_2_name" maxlength="40" value="house-rules"' in page
+    assert 'name="moderators.1.name" maxlength="40" value="house-rules"' in page
 
 
 def test_a_form_with_moderators_keeps_every_value(database_url: str, admin: Visitor, account: str) -> None:
@@ -197,7 +258,7 @@ def test_a_form_with_moderators_keeps_every_value(database_url: str, admin: Visi
     admin.post(path, **form(**MODERATORS), action="store")
     typed = settings_form.form_of_account(in_force(database_url, account)).fields
     same = admin.post(path, **{"version": "1"} | typed, action="store")
-    emptied = {name: "" for name in typed if name.startswith("moderator_")}
+    emptied = {name: "" for name in typed if name.startswith("moderators.")}
     admin.post(path, **{"version": "1"} | typed | emptied, action="store")
 
     assert same.headers["location"].endswith("?same=1")

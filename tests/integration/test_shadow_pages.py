@@ -58,6 +58,7 @@ def test_a_lead_starts_and_stops_and_others_read(
     learn = f"/accounts/{SHOP}/learn"
     first, seen = lead.get(learn).text, viewer.get(learn).text
     off = viewer.get(trial(world, "failed")).text
+    listed = [viewer.get(f"{learn}?kind={kind}").text for kind in ("shadow", "rollout", "else")]
     begun = lead.post(f"{learn}/shadows", candidate=str(candidate), reason="a try", usd_a_day="0,5")
     twice = lead.post(f"{learn}/shadows", candidate=str(candidate), reason="a try", usd_a_day="")
     wrong = [
@@ -76,6 +77,7 @@ def test_a_lead_starts_and_stops_and_others_read(
     assert "switched off" in first
     assert "text of shadow end" in first
     assert "12 decisions, 1 of them would have ended otherwise" in first
+    assert ["text of shadow end" in each for each in listed] == [True, False, True]
     assert "text of shadow end" in off
     assert "text of shadow reason" in off
     assert "Left out: too old" in off

@@ -319,6 +319,21 @@ def test_what_cannot_be_started_is_refused(engine: Running) -> None:
             connection.execute("SELECT reply FROM shadow_results")
 
 
+def test_a_person_of_any_login_stops_a_shadow_as_a_person(engine: Running) -> None:
+    """With a line of the access log, also with the name of the engine."""
+    shadow = started(engine.url, engine.account(), {"prompt": "Be brief."})
+    by = Author(made_by=shadows.RUNNER, reason="seen enough", now=datetime.now(UTC))
+    call(engine.url, lambda source: shadows.stop_shadow(source, shadow.trial_id, by))
+    stopped = shadow_now(engine.url, shadow)
+    lines = engine.rows(
+        "SELECT detail ->> 'step' AS step FROM access_log WHERE detail ->> 'shadow' = %s ORDER BY id",
+        str(shadow.trial_id),
+    )
+
+    assert [(each.kind, each.automatic) for each in stopped.steps] == [("start", False), ("stop", False)]
+    assert [each["step"] for each in lines] == ["start", "stop"]
+
+
 def test_the_command_line_starts_shows_and_stops(engine: Running, tmp_path: Path) -> None:
     """From the candidate to the list of the decisions that it would have stopped."""
     url, shop = engine.url, engine.account(documents=HOURS)

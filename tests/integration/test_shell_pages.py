@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from db.people.records import Role
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, add_person
 
 HOSTILE = '"><script>alert(1)</script>'
-
-
-@pytest.fixture(scope="module")
-def visitors(database_url: str) -> Iterator[Any]:
-    """The application; call it for one more visitor."""
-    with site(database_url) as visitor:
-        yield visitor
 
 
 @pytest.fixture(scope="module")

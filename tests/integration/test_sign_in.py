@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -17,16 +16,9 @@ from db.people import (
 from db.people.records import Person, Role
 from review.auth import passwords
 from review.http.visit import csrf_token
-from tests.support.reviewing import ADDRESS, PASSWORD, Visitor, add_person, site, stored
+from tests.support.reviewing import ADDRESS, PASSWORD, Visitor, Visitors, add_person, stored
 
 SESSION = "__Host-hushgate"
-
-
-@pytest.fixture(scope="module")
-def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
-    """Visitors of one running site."""
-    with site(database_url) as running:
-        yield running
 
 
 def try_password(guest: Visitor, login: str, password: str) -> int:
@@ -43,11 +35,11 @@ def link_for(url: str, person: Person, *, now: datetime | None = None) -> str:
 
 
 def test_a_stranger_is_asked_to_sign_in_and_comes_back_to_the_page(
-    database_url: str, visitor: Callable[[], Visitor]
+    database_url: str, visitors: Visitors
 ) -> None:
     """Strangers get no page; after the sign-in they land on the page they asked for."""
     person = add_person(database_url, Role.VIEWER)
-    guest = visitor()
+    guest = visitors()
     asked = guest.get("/?x=1", follow=True)
 
     assert 'name="next" value="/?x=1"' in asked.text
@@ -58,9 +50,9 @@ def test_a_stranger_is_asked_to_sign_in_and_comes_back_to_the_page(
     assert guest.get("/").status_code == 200
 
 
-def test_signing_out_ends_the_session(database_url: str, visitor: Callable[[], Visitor]) -> None:
+def test_signing_out_ends_the_session(database_url: str, visitors: Visitors) -> None:
     """A copy of the cookie opens no page either."""
-    guest = visitor()
+    guest = visitors()
     guest.sign_in(add_person(database_url, Role.VIEWER))
     kept = guest.client.cookies.get(SESSION)
 
@@ -71,10 +63,10 @@ def test_signing_out_ends_the_session(database_url: str, visitor: Callable[[], V
 
 
 def test_cookies_are_for_this_host_over_https_and_for_no_script(
-    database_url: str, visitor: Callable[[], Visitor]
+    database_url: str, visitors: Visitors
 ) -> None:
     """Every cookie has the __Host- prefix and the three attributes."""
-    guest = visitor()
+    guest = visitors()
     guest.get("/sign-in")
     person = add_person(database_url, Role.VIEWER)
     done = guest.post("/sign-in", login=person.login, password=PASSWORD)
@@ -87,14 +79,14 @@ def test_cookies_are_for_this_host_over_https_and_for_no_script(
 
 
 def test_signing_in_makes_a_new_session_and_ends_the_one_before(
-    database_url: str, visitor: Callable[[], Visitor]
+    database_url: str, visitors: Visitors
 ) -> None:
     """A cookie planted before the sign-in is not signed in."""
     person = add_person(database_url, Role.VIEWER)
-    guest = visitor()
+    guest = visitors()
     guest.sign_in(person)
     first = guest.client.cookies.get(SESSION) or ""
-    planted = visitor()
+    planted = visitors()
     planted.client.cookies.set(SESSION, first, domain="127.0.0.1")
     planted.client.get("/profile")
     planted.csrf = csrf_token(first)
@@ -108,24 +100,20 @@ def test_signing_in_makes_a_new_session_and_ends_the_one_before(
 @pytest.mark.parametrize(
     "target", ["//evil.example", "https://evil.example", "/\\evil.example", "/\t/evil.example", "evil"]
 )
-def test_signing_in_leads_to_no_other_site(
-    database_url: str, visitor: Callable[[], Visitor], target: str
-) -> None:
+def test_signing_in_leads_to_no_other_site(database_url: str, visitors: Visitors, target: str) -> None:
     """A link to the sign-in page cannot be used to send people elsewhere."""
     person = add_person(database_url, Role.VIEWER)
-    guest = visitor()
+    guest = visitors()
     guest.get("/sign-in")
     done = guest.post("/sign-in", login=person.login, password=PASSWORD, next=target)
 
     assert done.headers["location"] == "/"
 
 
-def test_after_five_wrong_passwords_there_is_a_wait(
-    database_url: str, visitor: Callable[[], Visitor]
-) -> None:
+def test_after_five_wrong_passwords_there_is_a_wait(database_url: str, visitors: Visitors) -> None:
     """The right password is refused during the wait; unknown logins wait as well."""
     person = add_person(database_url, Role.VIEWER)
-    stranger = visitor()
+    stranger = visitors()
     for login in (person.login, "unknown@example.org"):
         assert [try_password(stranger, login, "wrong") for _ in range(6)] == [401] * 5 + [429]
 
@@ -137,14 +125,14 @@ def test_after_five_wrong_passwords_there_is_a_wait(
 
 
 def test_strangers_cannot_lock_a_person_out_of_their_own_browser(
-    database_url: str, visitor: Callable[[], Visitor]
+    database_url: str, visitors: Visitors
 ) -> None:
     """A browser that has signed in before is counted separately."""
     person = add_person(database_url, Role.VIEWER)
-    own = visitor()
+    own = visitors()
     own.sign_in(person)
     own.post("/sign-out")
-    stranger = visitor()
+    stranger = visitors()
     for _ in range(6):
         try_password(stranger, person.login, "wrong")
 
@@ -152,11 +140,9 @@ def test_strangers_cannot_lock_a_person_out_of_their_own_browser(
     assert try_password(own, person.login, PASSWORD) == 303
 
 
-def test_a_device_cookie_is_invalid_for_another_login(
-    database_url: str, visitor: Callable[[], Visitor]
-) -> None:
+def test_a_device_cookie_is_invalid_for_another_login(database_url: str, visitors: Visitors) -> None:
     """A person's own cookie does not exempt guesses of other logins from counting."""
-    own = visitor()
+    own = visitors()
     own.sign_in(add_person(database_url, Role.VIEWER))
     own.post("/sign-out")
     other = add_person(database_url, Role.VIEWER)
@@ -164,12 +150,10 @@ def test_a_device_cookie_is_invalid_for_another_login(
         status = try_password(own, other.login, "wrong")
 
     assert status == 429
-    assert try_password(visitor(), other.login, PASSWORD) == 429
+    assert try_password(visitors(), other.login, PASSWORD) == 429
 
 
-def test_a_first_password_must_be_replaced_first_of_all(
-    database_url: str, visitor: Callable[[], Visitor]
-) -> None:
+def test_a_first_password_must_be_replaced_first_of_all(database_url: str, visitors: Visitors) -> None:
     """Every page leads to the form; afterwards the new password works and the old does not."""
     person = add_person(database_url, Role.VIEWER)
     first = passwords._HASHER.hash(PASSWORD)
@@ -177,7 +161,7 @@ def test_a_first_password_must_be_replaced_first_of_all(
         database_url,
         lambda each: changes.give_password(each, person, first, given_by=None),
     )
-    guest = visitor()
+    guest = visitors()
     guest.get("/sign-in")
     guest.post("/sign-in", login=person.login, password=PASSWORD)
 
@@ -195,16 +179,14 @@ def test_a_first_password_must_be_replaced_first_of_all(
 
     assert done.headers["location"] == "/?saved=password"
     assert guest.get("/").status_code == 200
-    assert try_password(visitor(), person.login, PASSWORD) == 401
-    assert try_password(visitor(), person.login, new) == 303
+    assert try_password(visitors(), person.login, PASSWORD) == 401
+    assert try_password(visitors(), person.login, new) == 303
 
 
-def test_replacing_a_password_ends_the_other_sessions(
-    database_url: str, visitor: Callable[[], Visitor]
-) -> None:
+def test_replacing_a_password_ends_the_other_sessions(database_url: str, visitors: Visitors) -> None:
     """The session of a person who knew the old one ends."""
     person = add_person(database_url, Role.VIEWER)
-    one, other = visitor(), visitor()
+    one, other = visitors(), visitors()
     one.sign_in(person)
     other.sign_in(person)
     new = "blue chairs on the roof"
@@ -216,15 +198,15 @@ def test_replacing_a_password_ends_the_other_sessions(
 
 
 def test_a_link_signs_in_once_and_opening_it_does_not_use_it_up(
-    database_url: str, visitor: Callable[[], Visitor]
+    database_url: str, visitors: Visitors
 ) -> None:
     """Mail scanners open links; only the button signs in, once."""
     person = add_person(database_url, Role.VIEWER)
     token = link_for(database_url, person)
     for _ in range(3):
-        page = visitor().get(f"/sign-in/link?token={token}")
+        page = visitors().get(f"/sign-in/link?token={token}")
     assert (page.status_code, token in page.text) == (200, True)
-    guest, late = visitor(), visitor()
+    guest, late = visitors(), visitors()
     guest.get(f"/sign-in/link?token={token}")
     late.get(f"/sign-in/link?token={token}")
 
@@ -233,37 +215,35 @@ def test_a_link_signs_in_once_and_opening_it_does_not_use_it_up(
     assert late.post("/sign-in/link", token=token).status_code == 410
 
 
-def test_a_link_ends_after_15_minutes_and_with_the_next_one(
-    database_url: str, visitor: Callable[[], Visitor]
-) -> None:
+def test_a_link_ends_after_15_minutes_and_with_the_next_one(database_url: str, visitors: Visitors) -> None:
     """An old link in a terminal's history does not work."""
     person = add_person(database_url, Role.VIEWER)
     old = link_for(database_url, person, now=datetime.now(UTC) - timedelta(minutes=16))
-    guest = visitor()
+    guest = visitors()
     guest.get(f"/sign-in/link?token={old}")
 
     assert guest.post("/sign-in/link", token=old).status_code == 410
 
 
-def test_disabling_a_person_works_at_once(database_url: str, visitor: Callable[[], Visitor]) -> None:
+def test_disabling_a_person_works_at_once(database_url: str, visitors: Visitors) -> None:
     """Neither the session nor the password nor a link works any more."""
     person = add_person(database_url, Role.VIEWER)
-    guest = visitor()
+    guest = visitors()
     guest.sign_in(person)
     token = link_for(database_url, person)
     now = datetime.now(UTC)
     stored(database_url, lambda each: changes.disable_person(each, person.person_id, now=now))
 
     assert guest.get("/profile").status_code == 303
-    assert try_password(visitor(), person.login, PASSWORD) == 401
-    late = visitor()
+    assert try_password(visitors(), person.login, PASSWORD) == 401
+    late = visitors()
     late.get(f"/sign-in/link?token={token}")
     assert late.post("/sign-in/link", token=token).status_code == 410
 
 
 @pytest.mark.parametrize(("age", "unused"), [(86_401, 0), (40_000, 28_801)])
 def test_a_session_ends_after_a_time_and_when_it_is_not_used(
-    database_url: str, visitor: Callable[[], Visitor], age: int, unused: int
+    database_url: str, visitors: Visitors, age: int, unused: int
 ) -> None:
     """A day in any case, eight hours without a page."""
     person, token = add_person(database_url, Role.VIEWER), f"token {age}"
@@ -276,14 +256,14 @@ def test_a_session_ends_after_a_time_and_when_it_is_not_used(
     )
     last = now - timedelta(seconds=unused)
     stored(database_url, lambda each: sessions.mark_seen(each, token, now=last))
-    guest = visitor()
+    guest = visitors()
     guest.client.cookies.set(SESSION, token, domain="127.0.0.1")
 
     assert guest.get("/profile").status_code == 303
 
 
 def test_a_password_hashed_with_outdated_parameters_is_rehashed(
-    database_url: str, visitor: Callable[[], Visitor]
+    database_url: str, visitors: Visitors
 ) -> None:
     """The sign-in is the only moment at which the password is known."""
     from argon2 import PasswordHasher
@@ -295,7 +275,7 @@ def test_a_password_hashed_with_outdated_parameters_is_rehashed(
         lambda each: changes.give_password(each, person, weak, given_by=None),
     )
 
-    assert try_password(visitor(), person.login, PASSWORD) == 303
+    assert try_password(visitors(), person.login, PASSWORD) == 303
 
     found = stored(database_url, lambda each: records.get_credentials(each, person.login))
     assert found is not None
@@ -303,11 +283,11 @@ def test_a_password_hashed_with_outdated_parameters_is_rehashed(
 
 
 def test_a_note_typed_while_the_session_ended_survives_the_sign_in(
-    database_url: str, visitor: Callable[[], Visitor]
+    database_url: str, visitors: Visitors
 ) -> None:
     """It is shown again after signing in, can be edited, and is sent by the person with a fresh token."""
     person = add_person(database_url, Role.VIEWER)
-    guest = visitor()
+    guest = visitors()
     guest.sign_in(person)
     guest.get("/profile")
     stored(database_url, lambda each: sessions.end_all_sessions(each, person.person_id))
@@ -342,20 +322,20 @@ def test_a_note_typed_while_the_session_ended_survives_the_sign_in(
     ],
 )
 def test_a_kept_form_leads_to_forms_of_this_site_only(
-    database_url: str, visitor: Callable[[], Visitor], carried: str
+    database_url: str, visitors: Visitors, carried: str
 ) -> None:
     """Any other carried text is dropped, and the person is signed in."""
     person = add_person(database_url, Role.VIEWER)
-    guest = visitor()
+    guest = visitors()
     guest.get("/sign-in")
     done = guest.post("/sign-in", login=person.login, password=PASSWORD, carried=carried)
 
     assert (done.status_code, done.headers["location"]) == (303, "/")
 
 
-def test_a_form_of_another_site_is_refused(database_url: str, visitor: Callable[[], Visitor]) -> None:
+def test_a_form_of_another_site_is_refused(database_url: str, visitors: Visitors) -> None:
     """By where it came from, and by its token where a browser does not say that."""
-    guest = visitor()
+    guest = visitors()
     guest.sign_in(add_person(database_url, Role.VIEWER))
     body = {"csrf": guest.csrf, "name": "X"}
     same = {"Sec-Fetch-Site": "same-origin", "Origin": ADDRESS}

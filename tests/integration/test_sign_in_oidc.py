@@ -7,7 +7,7 @@ import re
 import secrets
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
@@ -26,10 +26,7 @@ from tests.integration.test_invitations import invited
 from tests.integration.test_sign_in import link_for
 from tests.support import identity_provider
 from tests.support.identity_provider import CLIENT, SECRET, Provider
-from tests.support.reviewing import PASSWORD, Visitor, add_person, site, stored
-
-Visitors = Callable[[], Visitor]
-
+from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, site, stored
 
 EACH_ALGORITHM = pytest.mark.parametrize("served", ["RS256", "ES256"], indirect=True)
 """For tests whose outcome depends on how tokens are signed."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
@@ -15,9 +14,8 @@ from review.auth import invitation_page
 from review.routes import PAGES
 from tasks.process.logs import secret_values
 from tests.conftest import create_database, database_at
-from tests.support.reviewing import ADDRESS, PASSWORD, Visitor, add_person, settings_at, site
+from tests.support.reviewing import ADDRESS, PASSWORD, Visitors, add_person, settings_at, site
 
-Visitors = Callable[[], Visitor]
 ALWAYS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -28,17 +26,10 @@ ALWAYS = {
 }
 
 
-@pytest.fixture(scope="module")
-def visitor(database_url: str) -> Iterator[Visitors]:
-    """Visitors of one running site."""
-    with site(database_url) as running:
-        yield running
-
-
 @pytest.mark.parametrize("path", ["/healthz", "/sign-in", "/profile", "/nowhere", "/api/v1/decisions"])
-def test_every_answer_has_the_security_headers(visitor: Visitors, path: str) -> None:
+def test_every_answer_has_the_security_headers(visitors: Visitors, path: str) -> None:
     """Pages, redirects, refusals and JSON alike."""
-    answer = visitor().get(path)
+    answer = visitors().get(path)
     policy = answer.headers["content-security-policy"]
 
     assert {name: answer.headers.get(name) for name in ALWAYS} == ALWAYS
@@ -48,9 +39,9 @@ def test_every_answer_has_the_security_headers(visitor: Visitors, path: str) -> 
     assert answer.headers["strict-transport-security"].startswith("max-age=")
 
 
-def test_another_host_name_is_refused(visitor: Visitors) -> None:
+def test_another_host_name_is_refused(visitors: Visitors) -> None:
     """DNS rebinding, and links built from a forged header, end here."""
-    client = visitor().client
+    client = visitors().client
     for host in ("evil.example", "127.0.0.1.evil.example", "evil.example:443"):
         assert client.get("/sign-in", headers={"Host": host}).status_code == 400, host
     forwarded = {"X-Forwarded-Host": "evil.example", "X-Original-URL": "/people", "X-Rewrite-URL": "/people"}
@@ -71,18 +62,18 @@ def test_an_undeclared_proxy_is_named_once_in_the_log(database_url: str, proxies
     assert [line["setting"] for line in found] == ["HUSHGATE_REVIEW_PROXIES"] * warned
 
 
-def test_a_refusal_keeps_no_request_in_memory(visitor: Visitors) -> None:
+def test_a_refusal_keeps_no_request_in_memory(visitors: Visitors) -> None:
     """A refusal that several requests share holds no frame of any of them."""
-    client = visitor().client
+    client = visitors().client
     statuses = {client.get(f"/invitation/unknown-{number}").status_code for number in range(3)}
 
     assert statuses == {410}
     assert invitation_page.CLOSED.__traceback__ is None
 
 
-def test_a_method_cannot_be_overridden(database_url: str, visitor: Visitors) -> None:
+def test_a_method_cannot_be_overridden(database_url: str, visitors: Visitors) -> None:
     """A GET stays a GET, whatever its headers and fields say; unknown methods are refused."""
-    viewer = visitor()
+    viewer = visitors()
     viewer.sign_in(add_person(database_url, Role.VIEWER))
     headers = {"X-HTTP-Method-Override": "POST", "X-Method-Override": "POST"}
     for page in (page for page in PAGES if page.methods == ("POST",) and "{" not in page.path):
@@ -93,16 +84,16 @@ def test_a_method_cannot_be_overridden(database_url: str, visitor: Visitors) -> 
         assert viewer.client.request(method, "/profile").status_code == 405
 
 
-def test_a_body_beyond_the_limit_is_refused(visitor: Visitors) -> None:
+def test_a_body_beyond_the_limit_is_refused(visitors: Visitors) -> None:
     """413, before anything is done with it."""
-    answer = visitor().client.post("/sign-in", data={"login": "x" * 6_000_000})
+    answer = visitors().client.post("/sign-in", data={"login": "x" * 6_000_000})
 
     assert answer.status_code == 413
 
 
-def test_what_postgres_cannot_store_is_refused_as_input(database_url: str, visitor: Visitors) -> None:
+def test_what_postgres_cannot_store_is_refused_as_input(database_url: str, visitors: Visitors) -> None:
     """NUL in a form, a query or a path is 400, not a fault of ours."""
-    viewer = visitor()
+    viewer = visitors()
     viewer.sign_in(add_person(database_url, Role.VIEWER))
     viewer.get("/profile")
 
@@ -113,14 +104,14 @@ def test_what_postgres_cannot_store_is_refused_as_input(database_url: str, visit
 
 def test_secrets_and_texts_stay_out_of_the_logs(
     database_url: str,
-    visitor: Visitors,
+    visitors: Visitors,
     caplog: pytest.LogCaptureFixture,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Passwords, cookies, form tokens, notes and what was searched for."""
     caplog.set_level(logging.DEBUG)
     person = add_person(database_url, Role.VIEWER)
-    viewer = visitor()
+    viewer = visitors()
     viewer.get("/sign-in")
     viewer.post("/sign-in", login=person.login, password="a wrong password")
     viewer.sign_in(person)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import socket
 import threading
 import time
@@ -43,10 +44,10 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @contextmanager
-def running(**options: Any) -> Iterator[uvicorn.Server]:
+def running(limits: Limits = QUICK, **options: Any) -> Iterator[uvicorn.Server]:
     """The application behind quick limits."""
     known: dict[str, Any] = {"proxy_headers": False, "lifespan": "off", "log_config": None} | options
-    config = uvicorn.Config(application, port=0, http=limited(QUICK), ws="none", **known)
+    config = uvicorn.Config(application, port=0, http=limited(limits), ws="none", **known)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -152,7 +153,8 @@ def test_a_slow_upload_that_keeps_its_pace_is_taken(port: int) -> None:
 
 def test_a_client_that_does_not_read_its_answer_is_given_up() -> None:
     """The answer stands in the server's memory no longer than the limit."""
-    with running() as server, connected(port_of(server)) as client:
+    impatient = dataclasses.replace(QUICK, stall_s=1)
+    with running(impatient) as server, connected(port_of(server)) as client:
         client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
         assert read_some(client).startswith(b"HTTP/1.1 200 ")
         eventually(lambda: not server.server_state.connections, "the server to end the connection")

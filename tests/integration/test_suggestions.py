@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -17,7 +16,7 @@ from db.commits.record import record_decision
 from db.people.records import Role
 from review.accounts import suggestions_page
 from tests.support.pools import in_pool
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, Visitors, add_person
 from tests.support.samples import assessment, event
 from tests.support.terminal import Shell
 from worker.model import Action, Decision, DecisionKind
@@ -27,16 +26,9 @@ NUMBERS = count(1)
 MODERATED = "openai_moderation:hate"
 
 
-@pytest.fixture(scope="module")
-def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
-    """Visitors of one running site."""
-    with site(database_url) as running:
-        yield running
-
-
-def reader(database_url: str, visitor: Callable[[], Visitor], *roles: Role) -> Visitor:
+def reader(database_url: str, visitors: Visitors, *roles: Role) -> Visitor:
     """A signed-in person."""
-    person = visitor()
+    person = visitors()
     person.sign_in(add_person(database_url, *(roles or (Role.VIEWER,))))
     return person
 
@@ -65,7 +57,7 @@ def decided(url: str, account: str, topics: tuple[str, ...], text: str = "Do you
 
 
 def test_spellings_of_a_topic_are_one_suggestion(
-    database_url: str, visitor: Callable[[], Visitor], tmp_path: Path
+    database_url: str, visitors: Visitors, tmp_path: Path
 ) -> None:
     """Topics are counted by decision, most frequent first; API and command line have the same lines."""
     account = "topics"
@@ -77,7 +69,7 @@ def test_spellings_of_a_topic_are_one_suggestion(
     decided(database_url, account, ("old",), age=timedelta(days=40))
     decided(database_url, account, ())
     decided(database_url, "another", ("gift cards",))
-    page = reader(database_url, visitor).get(f"/accounts/{account}/suggestions")
+    page = reader(database_url, visitors).get(f"/accounts/{account}/suggestions")
     shell = Shell(environment={"DATABASE_URL": database_url}, folder=tmp_path)
     lines = shell.run("assess", "suggestions", "--account", account).rows
 
@@ -93,11 +85,11 @@ def test_spellings_of_a_topic_are_one_suggestion(
     assert sorted(lines[0]["decision_ids"]) == sorted(map(str, (first, second)))
 
 
-def test_one_topic_lists_all_its_decisions(database_url: str, visitor: Callable[[], Visitor]) -> None:
+def test_one_topic_lists_all_its_decisions(database_url: str, visitors: Visitors) -> None:
     """The overview has three examples, the page of the topic every decision; a form takes its name."""
     account = "one-topic"
     made = [decided(database_url, account, ("parking",), f"Parking {number}?") for number in range(5)]
-    person = reader(database_url, visitor, Role.ACCOUNT_ADMIN)
+    person = reader(database_url, visitors, Role.ACCOUNT_ADMIN)
     overview = person.get(f"/accounts/{account}/suggestions?range=7d")
     whole = person.get(f"/accounts/{account}/suggestions?range=7d&topic={topic_key('parking')}")
     form = person.get(f"/accounts/{account}/documents?title=parking")
@@ -110,14 +102,14 @@ def test_one_topic_lists_all_its_decisions(database_url: str, visitor: Callable[
 
 
 def test_a_long_list_of_topics_begins_with_the_most_asked(
-    database_url: str, visitor: Callable[[], Visitor], monkeypatch: pytest.MonkeyPatch
+    database_url: str, visitors: Visitors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The others are one link away."""
     monkeypatch.setattr(suggestions_page, "SHOWN", 1)
     account = "many-topics"
     for topic in ("parking", "parking", "lockers"):
         decided(database_url, account, (topic,), f"Where is {topic}?")
-    person = reader(database_url, visitor)
+    person = reader(database_url, visitors)
     short = person.get(f"/accounts/{account}/suggestions?range=7d").text
     whole = person.get(f"/accounts/{account}/suggestions?range=7d&all=yes").text
 
@@ -127,15 +119,13 @@ def test_a_long_list_of_topics_begins_with_the_most_asked(
     assert "Show all" not in whole
 
 
-def test_covered_texts_and_their_topics_stay_covered(
-    database_url: str, visitor: Callable[[], Visitor]
-) -> None:
+def test_covered_texts_and_their_topics_stay_covered(database_url: str, visitors: Visitors) -> None:
     """A person who covers a category sees neither message nor topic of its decisions, until they show it."""
     account = "covered-topics"
     decided(database_url, account, ("slur",), "A slur?", matched_rule=MODERATED)
     decided(database_url, account, ("opening",), "Opening?")
     login = add_person(database_url, Role.VIEWER)
-    person = visitor()
+    person = visitors()
     person.sign_in(login)
     before = person.get(f"/accounts/{account}/suggestions")
     with psycopg.connect(database_url, autocommit=True) as owner:
@@ -148,9 +138,9 @@ def test_covered_texts_and_their_topics_stay_covered(
     assert "Add a document about <bdi>opening" in after.text
 
 
-def test_an_unusable_range_is_named(database_url: str, visitor: Callable[[], Visitor]) -> None:
+def test_an_unusable_range_is_named(database_url: str, visitors: Visitors) -> None:
     """The page says what was expected and shows the last 30 days."""
-    answer = reader(database_url, visitor).get("/accounts/topics/suggestions?range=century")
+    answer = reader(database_url, visitors).get("/accounts/topics/suggestions?range=century")
 
     assert answer.status_code == 400
     assert "range: expected one of" in answer.text

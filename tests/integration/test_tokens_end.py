@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from db.people import records
-from db.people.records import Person, Role, RoleGrant
+from db.people.records import Role, RoleGrant
 from tests.integration.test_invitations import invited
 from tests.integration.test_sign_in import link_for
-from tests.support.reviewing import PASSWORD, Visitor, add_person, stored
+from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, signed_in, stored
 from tests.support.terminal import Shell
 
-Visitors = Callable[[], Visitor]
 NEW = "another long enough password"
-
-
-def signed_in(visitors: Visitors, person: Person) -> Visitor:
-    """The person with a session."""
-    found = visitors()
-    found.sign_in(person)
-    return found
 
 
 def token_of(owner: Visitor, days: str = "9") -> str:

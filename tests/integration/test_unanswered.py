@@ -18,7 +18,9 @@ from db.commits.record import record_decision
 from db.escalations.closing import close_due_escalations
 from db.history.conversation_owners import release_conversation
 from db.pool import Pool, checkout, create_pool
-from db.review_store import REVIEWER_ROLE
+from db.review_store import REVIEWER_ROLE, Store
+from db.reviews.rulings import Reviewer, Ruling, RulingReason
+from db.reviews.submission import Submission, submit_review
 from tests.integration.test_escalations import agent_message, escalated, ids
 from tests.support.decided import CLOCK, HOUR, answer_to, silence_on
 from worker.model import Decision, DecisionKind, Escalation, EventType
@@ -207,3 +209,26 @@ async def test_a_follow_up_waits_where_people_work_on_the_pages(
     expected = [asked.decision_id] if people_work == "on_the_pages_again" else []
 
     assert await waiting(people, made) == expected
+
+
+@pytest.mark.parametrize(("corrected", "waits"), [("respond", True), ("ignore", False)])
+async def test_an_overturned_handoff_waits_where_the_message_needed_an_answer(
+    corrected: str, waits: bool, source: Pool, people: Pool, database_url: str
+) -> None:
+    """The reviewer said that the AI should have answered: the customer still has none."""
+    made = escalated()
+    await record_decision(source, made)
+    at = made.decided_at + SECOND
+    async with Store(database_url, size=1) as store, store.writing() as connection:
+        review = Submission(
+            decision_id=made.decision_id,
+            reviewer=Reviewer(person_id=None, login="rolf"),
+            ruling=Ruling.OVERTURN,
+            reason=RulingReason.OTHER,
+            corrected=DecisionKind(corrected),
+        )
+        await submit_review(connection, review, at)
+    await close_due_escalations(source, at + HOUR)
+
+    assert rows(database_url, CAUSES, made.event.conversation_id) == [("reviewed",)]
+    assert await waiting(people, made, at + HOUR) == ([made.decision_id] if waits else [])

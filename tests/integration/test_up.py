@@ -28,18 +28,15 @@ from db.account_settings import accounts
 from db.pool import create_pool
 from tests.support.running import eventually
 from tests.support.seeding import seed_document
-from tests.support.terminal import HUSHGATE
+from tests.support.terminal import shell_at
 from worker.account_settings import changed
 from worker.errors import ConfigurationError
 from worker.model import Account
 
-SLOW = """
+PAGES = """
 import os, sys, time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import urlsplit
-
-while time.process_time() < 3:
-    pass
 
 class Pages(BaseHTTPRequestHandler):
     def do_GET(self):
@@ -51,6 +48,7 @@ class Pages(BaseHTTPRequestHandler):
 
 HTTPServer(("127.0.0.1", urlsplit(os.environ["HUSHGATE_REVIEW_URL"]).port), Pages).serve_forever()
 """
+SLOW = f"import time\nwhile time.process_time() < 2.5: pass\n{PAGES}"
 STUCK = "import signal; signal.pause()"
 FAILING = "import sys; print('the port of the moon is closed', file=sys.stderr); sys.exit(2)"
 
@@ -107,53 +105,46 @@ def store(url: str, user_id: str, **settings: Any) -> None:
     asyncio.run(run())
 
 
-def test_a_real_account_keeps_its_rules_and_documents(fresh_url: str) -> None:
+def test_a_real_account_keeps_its_rules_and_documents(url: str) -> None:
     """Only the account of the demo that is not in use gets settings and documents."""
-    store(fresh_url, "corner-shop", flagged_keywords=["our own rule"])
-    found = asyncio.run(seed.accounts_and_documents(fresh_url))
+    store(url, "corner-shop", flagged_keywords=["our own rule"])
+    found = asyncio.run(seed.accounts_and_documents(url))
 
     assert found == {"corner-shop": Origin.OTHER, "music-channel": Origin.UNUSED}
-    assert versions(fresh_url) == [("corner-shop", 1, "kim"), ("music-channel", 1, "demo")]
-    assert documents(fresh_url) == ["music-channel"]
+    assert versions(url) == [("corner-shop", 1, "kim"), ("music-channel", 1, "demo")]
+    assert documents(url) == ["music-channel"]
     assert "corner-shop: in use already (not the demo), left as it is" in seed.report(found)[0]
 
 
-def test_an_account_with_documents_and_no_settings_is_in_use(fresh_url: str) -> None:
+def test_an_account_with_documents_and_no_settings_is_in_use(url: str) -> None:
     """The demo would switch the AI on for it."""
-    seed_document(fresh_url, "corner-shop", "Prices", ["Bread costs two euros."])
-    found = asyncio.run(seed.accounts_and_documents(fresh_url))
+    seed_document(url, "corner-shop", "Prices", ["Bread costs two euros."])
+    found = asyncio.run(seed.accounts_and_documents(url))
 
     assert found["corner-shop"] is Origin.OTHER
-    assert [user_id for user_id, _, _ in versions(fresh_url)] == ["music-channel"]
+    assert [user_id for user_id, _, _ in versions(url)] == ["music-channel"]
 
 
-def test_seeding_twice_stores_once(fresh_url: str) -> None:
+def test_seeding_twice_stores_once(url: str) -> None:
     """An account that was changed after the first time keeps the change."""
-    first = asyncio.run(seed.accounts_and_documents(fresh_url))
-    store(fresh_url, "music-channel", flagged_keywords=["later"])
-    second = asyncio.run(seed.accounts_and_documents(fresh_url))
+    first = asyncio.run(seed.accounts_and_documents(url))
+    store(url, "music-channel", flagged_keywords=["later"])
+    second = asyncio.run(seed.accounts_and_documents(url))
 
     assert set(first.values()) == {Origin.UNUSED}
     assert second == {"corner-shop": Origin.DEMO, "music-channel": Origin.OTHER}
-    assert versions(fresh_url)[-1] == ("music-channel", 2, "kim")
+    assert versions(url)[-1] == ("music-channel", 2, "kim")
 
 
-def test_the_demo_publishes_nothing_into_a_real_account(fresh_url: str, redis_url: str) -> None:
+@pytest.mark.usefixtures("restored_logging")
+def test_the_demo_publishes_nothing_into_a_real_account(url: str, redis_url: str, tmp_path: Path) -> None:
     """It ends with a reason before a worker starts."""
-    store(fresh_url, "corner-shop", ai_control_enabled=True)
-    ended = subprocess.run(
-        [HUSHGATE, "demo", "--no-stay"],
-        env={"PATH": "/usr/bin:/bin", "DATABASE_URL": fresh_url, "REDIS_URL": redis_url},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    store(url, "corner-shop", ai_control_enabled=True)
+    ended = shell_at(tmp_path, DATABASE_URL=url, REDIS_URL=redis_url).run("demo", "--no-stay")
 
-    assert ended.returncode == 3
-    assert "corner-shop: expected an account that only the demo uses" in ended.stderr
-    assert "publishing" not in ended.stderr
+    assert ended.code == 3
+    assert "corner-shop: expected an account that only the demo uses" in ended.err
+    assert "publishing" not in ended.err
 
 
 @contextmanager
@@ -163,32 +154,25 @@ def taken() -> Iterator[int]:
         yield int(server.getsockname()[1])
 
 
+@pytest.mark.usefixtures("restored_logging")
 @pytest.mark.parametrize("words", [("up",), ("demo", "--no-stay"), ("review",)])
 def test_a_port_that_is_taken_ends_the_command_with_its_number(
-    fresh_url: str, redis_url: str, words: tuple[str, ...]
+    url: str, redis_url: str, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     """Non-zero exit code, and one line that says which port and which variable."""
     with taken() as port:
-        environment = {
-            "PATH": "/usr/bin:/bin",
-            "DATABASE_URL": fresh_url,
-            "REDIS_URL": redis_url,
-            "HUSHGATE_REVIEW_URL": f"http://127.0.0.1:{port}",
-        }
-        ended = subprocess.run(
-            [HUSHGATE, *words],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
+        shell = shell_at(
+            tmp_path,
+            DATABASE_URL=url,
+            REDIS_URL=redis_url,
+            HUSHGATE_REVIEW_URL=f"http://127.0.0.1:{port}",
         )
+        ended = shell.run(*words)
 
-    assert ended.returncode == 3
-    assert f"expected port {port} on 127.0.0.1 to be free" in ended.stderr.splitlines()[-1]
-    assert "HUSHGATE_REVIEW_URL" in ended.stderr
-    assert versions(fresh_url) == []
+    assert ended.code == 3
+    assert f"expected port {port} on 127.0.0.1 to be free" in ended.err.splitlines()[-1]
+    assert "HUSHGATE_REVIEW_URL" in ended.err
+    assert versions(url) == []
 
 
 def test_a_process_that_cannot_start_ends_the_fleet_with_its_reason(
@@ -246,7 +230,7 @@ def test_a_process_that_ends_is_noticed_although_its_port_answers(
     processes: Callable[[str], Fleet],
 ) -> None:
     """Another server at the port does not count as the pages."""
-    other = processes(SLOW)
+    other = processes(PAGES)
     await_pages(other, print)
     running = processes(FAILING)
     running.environment["HUSHGATE_REVIEW_URL"] = other.review_url

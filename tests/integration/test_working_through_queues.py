@@ -71,18 +71,78 @@ def undo(visitor: Visitor, page: Response) -> str:
     return visitor.post(found[1]).headers["location"]
 
 
-def test_the_last_answer_of_a_queue_is_confirmed_and_can_be_taken_back(
-    reader: Visitor, database_url: str
-) -> None:
-    """The reader returns to the decision that they ruled on, and the page says that the queue is finished."""
+def test_a_queue_ends_with_a_page_that_has_no_form_and_leads_on(reader: Visitor, database_url: str) -> None:
+    """It counts the reader's work, can take the last answer back, and offers the next queue."""
     of, name, (only,) = queue_of(database_url, 1)
+    queue_of(database_url, 2)
     reader.post(f"/queues/{of}/next")
-    after = reader.get(answer(reader, only))
+    address = answer(reader, only)
+    after = reader.get(address)
 
-    assert str(only.decision_id) in str(after.url)
-    assert STORED in after.text
-    assert UNDO.search(after.text)
+    assert address == f"/queues/{of}/done"
+    assert "Done, 1 item today" in after.text
     assert f"Nothing else in <strong>{name}</strong> waits for you" in after.text
+    assert STORED in after.text
+    assert 'name="ruling"' not in after.text
+    assert "Continue with" in after.text
+    assert undo(reader, after) == f"{path(only)}#review"
+
+
+def test_an_answered_decision_has_no_open_form(reader: Visitor, database_url: str) -> None:
+    """The form opens with a press, and a review then replaces the first one."""
+    of, _, (only,) = queue_of(database_url, 1)
+    reader.post(f"/queues/{of}/next")
+    answer(reader, only)
+    closed, opened = reader.get(path(only)).text, reader.get(f"{path(only)}?again=1").text
+
+    assert "Review it again" in closed
+    assert 'name="ruling"' not in closed
+    assert 'name="ruling"' in opened
+
+
+def test_the_form_of_an_item_is_stored_once(reader: Visitor, database_url: str) -> None:
+    """Sent again after the item was answered, such as from the browser's history."""
+    of, _, (only,) = queue_of(database_url, 1)
+    reader.post(f"/queues/{of}/next")
+    answer(reader, only, item="1")
+    again = reader.post(
+        f"{path(only)}/review", seen="", ruling="overturn", reason="SHOULD_ESCALATE", item="1"
+    )
+
+    assert again.status_code == 400
+    assert "expected one that you hold" in again.text
+    assert (
+        len(rows(database_url, "SELECT id FROM decision_reviews WHERE decision_id = %s", only.decision_id))
+        == 1
+    )
+
+
+def test_a_second_review_leaves_a_blind_reading(visitors: Any, reader: Visitor, database_url: str) -> None:
+    """Both stand: the reading for the comparison of readers, the review for the state of the decision."""
+    of, _, (decided,) = queue_of(database_url, 1, second_share=1.0)
+    first, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    first.post(f"/queues/{of}/next")
+    answer(first, decided)
+    second = next(
+        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
+    )
+    reader.post(f"/queues/{second.id}/next")
+    answer(reader, decided, "unsure")
+    *_, seen = SEEN.findall(reader.get(f"{path(decided)}?again=1").text)
+    sent = reader.post(f"{path(decided)}/review", seen=seen, ruling="overturn", reason="SHOULD_ESCALATE")
+    found = rows(
+        database_url,
+        "SELECT ruling, source FROM decision_reviews WHERE decision_id = %s ORDER BY id",
+        decided.decision_id,
+    )
+    state = rows(database_url, "SELECT state FROM review_states WHERE decision_id = %s", decided.decision_id)
+
+    assert sent.status_code == 303
+    assert [(each["ruling"], each["source"]) for each in found][1:] == [
+        ("unsure", "blind"),
+        ("overturn", "page"),
+    ]
+    assert state == [{"state": "disputed"}]
 
 
 def test_the_undo_stays_on_the_list_of_queues(reader: Visitor, database_url: str) -> None:
@@ -100,7 +160,7 @@ def test_the_undo_stays_on_the_list_of_queues(reader: Visitor, database_url: str
 def test_a_blind_reader_sees_the_first_ruling_after_the_last_item(
     visitors: Any, database_url: str, reader: Visitor
 ) -> None:
-    """The page that follows the answer shows both readings."""
+    """The end of the queue leads to the decision, which shows both readings."""
     of, _, (decided,) = queue_of(database_url, 1, second_share=1.0)
     first, _ = signed_in(visitors, database_url, Role.REVIEWER)
     first.post(f"/queues/{of}/next")
@@ -110,11 +170,13 @@ def test_a_blind_reader_sees_the_first_ruling_after_the_last_item(
     )
     reader.post(f"/queues/{second.id}/next")
     before = reader.get(path(decided))
-    after = reader.get(answer(reader, decided))
+    end = reader.get(answer(reader, decided))
+    after = reader.get(path(decided))
 
     assert "the first opinion" not in before.text
     assert "the first opinion" in after.text
-    assert STORED in after.text
+    assert STORED in end.text
+    assert path(decided) in end.text
 
 
 def test_an_undo_gives_the_item_back_and_frees_the_next_one(

@@ -66,7 +66,7 @@ def _paths(item: str, author: str) -> dict[str, str]:
         "rules": f"/accounts/{ACCOUNT}/rules",
         "author": f"/accounts/{ACCOUNT}/authors/{author}",
         "owner home": f"/accounts/{ACCOUNT}/home",
-        "owner settings": f"/accounts/{ACCOUNT}/sentences",
+        "owner settings": f"/accounts/{ACCOUNT}/settings",
     }
 
 

@@ -14,8 +14,8 @@ PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 
 
-def docx(body: str, *, title: str = "") -> bytes:
-    """A DOCX file with this XML as its body."""
+def docx(body: str, *, title: str = "", styles: str = "") -> bytes:
+    """A DOCX file with this XML as its body, and as its styles."""
     parts = {
         "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types"><Default Extension="rels"'
         ' ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml"'
@@ -25,6 +25,7 @@ def docx(body: str, *, title: str = "") -> bytes:
         "word/document.xml": f'<w:document xmlns:w="{WORDS}"><w:body>{body}</w:body></w:document>',
         "docProps/core.xml": '<c xmlns:dc="http://purl.org/dc/elements/1.1/">'
         f"<dc:title>{title}</dc:title></c>",
+        "word/styles.xml": f'<w:styles xmlns:w="{WORDS}">{styles}</w:styles>',
     }
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as target:

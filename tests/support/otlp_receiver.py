@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+
+from tests.support.http_server import Answer, Asked, http_server
 
 REQUESTS: Mapping[str, Any] = {
     "/v1/traces": ExportTraceServiceRequest,
@@ -66,36 +66,18 @@ class Received:
         ]
 
 
-class _Handler(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:  # the name that http.server asks for
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        received = cast("_Server", self.server).received
-        received.raw.append(body)
-        received.requests.append(REQUESTS[self.path].FromString(body))
-        self.send_response(200)
-        self.send_header("Content-Type", "application/x-protobuf")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # its name in the base class
-        """Print nothing."""
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    received: Received
-
-
 @contextmanager
 def otlp_receiver() -> Iterator[Received]:
     """A receiver on a free port."""
-    with _Server(("127.0.0.1", 0), _Handler) as server:
-        server.received = Received(url=f"http://127.0.0.1:{server.server_port}")
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        try:
-            yield server.received
-        finally:
-            server.shutdown()
+    received = Received()
+
+    def answer(asked: Asked) -> Answer:
+        received.raw.append(asked.body)
+        received.requests.append(REQUESTS[asked.path].FromString(asked.body))
+        return 200, {"Content-Type": "application/x-protobuf"}, b""
+
+    with http_server(answer) as (received.url, _):
+        yield received
 
 
 def attributes(of: Any) -> dict[str, Any]:

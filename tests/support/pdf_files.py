@@ -31,7 +31,8 @@ class Picture:
     """A grey picture of the whole page, as a scanner makes it."""
 
 
-Item = Text | Line | Picture
+Item = Text | Line | Picture | str
+"""A string is operators of PDF."""
 WIDTH, HEIGHT = 595, 842
 
 
@@ -73,12 +74,19 @@ def table(*rows: Sequence[str], columns: Sequence[float] = (72, 250, 360), y: fl
 
 def _operators(item: Item) -> str:
     match item:
+        case str():
+            return item
         case Text(x, y, text, size):
             return f"BT /F {size} Tf {x} {y} Td ({_escaped(text)}) Tj ET"
         case Line(x, y, to_x, to_y):
             return f"0.5 w {x} {y} m {to_x} {to_y} l S"
         case Picture():
             return f"q {WIDTH} 0 0 {HEIGHT} 0 0 cm /I Do Q"
+
+
+def turned(matrix: str, items: Sequence[Item]) -> str:
+    """Items behind a matrix, such as ``0 1 -1 0 842 0`` for a page that lies on its side."""
+    return f"q {matrix} cm {' '.join(map(_operators, items))} Q"
 
 
 def _escaped(text: str) -> str:

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import count
+from itertools import count, cycle
 from typing import Any, Final, Self, TypeAlias
 from uuid import UUID
 
@@ -170,12 +170,16 @@ class World:
         }
         self.add("held_drafts", **held, decision_id=made.decision_id, reason_code="LOW_CONFIDENCE")
         self.add("held_drafts", **held, decision_id=uuid7(), reason_code="HELD_FOR_APPROVAL")
+        waiting = self._waiting()
+        draft = held | {"kind": "draft", "text": text("waiting draft")}
+        self.add("held_drafts", **draft, decision_id=waiting.decision_id, reason_code="MODEL_ESCALATED")
         self.add(
             "answers",
             **of_message,
             id=uuid7(),
             scope="chat",
             decision_id=made.decision_id,
+            decision_at=made.decided_at,
             outcome="edited",
             text=text("answer"),
             draft=text("draft beside the answer"),
@@ -186,15 +190,40 @@ class World:
         )
         self.add(
             "escalations",
-            **of_message | {"conversation_id": text("escalated conversation")},
-            decision_id=uuid7(),
-            event_id=text("event_id"),
-            author_id=text("author_id"),
+            **of_message,
+            decision_id=waiting.decision_id,
+            event_id=waiting.event.event_id,
+            author_id=waiting.event.author_id,
             scope="chat",
             reason_code="MODEL_ESCALATED",
             queue=text("escalation queue"),
             opened_at=now,
         )
+
+    def _waiting(self) -> Decision:
+        """A decision that handed its message to a person."""
+        at, number, text = datetime.now(UTC) - timedelta(minutes=3), next(NUMBERS), self.text
+        asked = replace(
+            self.decision.event,
+            event_id=f"waiting {number}",
+            entry_id=f"{number}-0",
+            author_id=text("waiting author"),
+            text=text("waiting message"),
+        )
+        made = replace(
+            self.decision,
+            decision_id=_identifier(at),
+            decided_at=at,
+            event=asked,
+            kind=DecisionKind.ESCALATE,
+            reason_code=Reason.MODEL_ESCALATED,
+            matched_rule=None,
+            findings=(),
+            quarantine=False,
+            rejected_draft=None,
+        )
+        asyncio.run(_record(self.url, made))
+        return made
 
     def shadowed(self) -> UUID:
         """A shadow that was switched off, which would have released the world's decision; its candidate."""
@@ -516,7 +545,14 @@ def version(world: World, _: UUID) -> int:
         escalation_actions=Jsonb({world.text("action key"): "silence"}),
         escalation_queues=Jsonb({world.text("queue key"): world.text("queue")}),
         time_zone=world.text("time zone"),
-        business_hours=Jsonb({world.text("weekday"): world.text("hours")}),
+        business_hours=Jsonb({"mon": world.text("hours")}),
+        moderation_thresholds=Jsonb({world.text("own category"): 0.5}),
+        assessment_policy=Jsonb(
+            {
+                "fallbacks": {world.text("policy language"): world.text("policy fallback")},
+                "retry_with": {"below": 0.1, "prompt": world.text("second prompt")},
+            }
+        ),
         holidays=[world.text("holiday")],
         appeals_enabled=True,
         statements_enabled=True,
@@ -820,10 +856,20 @@ def backtest(world: World, _: UUID) -> UUID:
     return made
 
 
+def shadow(world: World, _: UUID) -> UUID:
+    """A shadow that was switched off."""
+    world.shadowed()
+    query = "SELECT id FROM trials WHERE user_id = %s AND kind = 'shadow' ORDER BY id DESC LIMIT 1"
+    made: UUID = world.one(query, world.account)
+    return made
+
+
+TRIALS: Final = cycle((backtest, rollout, shadow))
+
+
 def trial(world: World, person_id: UUID) -> UUID:
-    """A backtest, where a page has examples, else a rollout; both are in the list of the account."""
-    rollout(world, person_id)
-    return backtest(world, person_id)
+    """A trial of each kind in turn."""
+    return next(TRIALS)(world, person_id)
 
 
 def golden_set(world: World, _: UUID) -> UUID:
@@ -956,6 +1002,7 @@ SAMPLES: Final = OF_ACCOUNT | OWN | SHARED
 QUERIES: Final = {
     "compare": "?from=1&to=1",
     "go": "?q=hostile",
+    "settings": "?level=all",
     "statements": "?since=2026-01-01&until=2026-01-31",
     "statements_file": "?since=2026-01-01&until=2026-01-31&format=csv",
 }

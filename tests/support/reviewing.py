@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import pytest
 from httpx2 import Response
@@ -118,15 +118,26 @@ class Visitor:
         return response
 
 
+Visitors: TypeAlias = Callable[[], Visitor]
+"""A running site: called for one more visitor with cookies of their own."""
+
+
+def signed_in(visitors: Visitors, person: Person) -> Visitor:
+    """One more visitor, signed in with ``PASSWORD``."""
+    visitor = visitors()
+    visitor.sign_in(person)
+    return visitor
+
+
 @contextmanager
-def site(url: str, **environment: str) -> Iterator[Callable[[], Visitor]]:
+def site(url: str, **environment: str) -> Iterator[Visitors]:
     """The running application; call what is given for one more visitor with cookies of their own."""
     with site_with(FirstRunServices(), url, **environment) as visitor:
         yield visitor
 
 
 @contextmanager
-def site_with(first_run: FirstRunServices, url: str, **environment: str) -> Iterator[Callable[[], Visitor]]:
+def site_with(first_run: FirstRunServices, url: str, **environment: str) -> Iterator[Visitors]:
     """The same with services for the first steps."""
     app = build_app(settings_at(url, **environment), first_run=first_run)
     with pytest.MonkeyPatch.context() as patch, TestClient(app, base_url=ADDRESS) as client:

@@ -40,6 +40,23 @@ class Ended:
         return [json.loads(line) for line in self.out.splitlines()]
 
 
+class _Stream(io.TextIOWrapper):
+    """Standard output or error that is read afterwards."""
+
+    def __init__(self, buffer: io.BytesIO, *, is_terminal: bool = False) -> None:
+        super().__init__(buffer, encoding="utf-8", newline="")
+        self._is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+    def text(self) -> str:
+        """All that was written."""
+        self.flush()
+        self.seek(0)
+        return self.read()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shell:
     """Runs commands in a folder of their own with an environment that holds nothing by chance."""
@@ -54,23 +71,33 @@ class Shell:
 
     def run(self, *words: str, stdin: bytes = b"", env: Mapping[str, str | None] | None = None) -> Ended:
         """Run the script's own ``main`` in this process: the same code without two seconds of imports."""
-        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
-        given = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
+        out, err = _Stream(io.BytesIO()), _Stream(io.BytesIO())
+        code = self._run(words, stdin, env or {}, out, err)
+        return Ended(code=code, out=out.text(), err=err.text())
+
+    def on_terminal(self, *words: str, columns: int = 80) -> Ended:
+        """Run in this process as on a terminal of this width; ``err`` is part of ``out``."""
+        screen = _Stream(io.BytesIO(), is_terminal=True)
+        code = self._run(words, b"", {"TERM": "xterm-256color", "COLUMNS": str(columns)}, screen, screen)
+        return Ended(code=code, out=STYLE.sub("", screen.text()), err="")
+
+    def _run(
+        self,
+        words: Sequence[str],
+        stdin: bytes,
+        env: Mapping[str, str | None],
+        out: io.TextIOWrapper,
+        err: io.TextIOWrapper,
+    ) -> int:
         with (
-            patch.dict(os.environ, self.env(env or {}), clear=True),
+            patch.dict(os.environ, self.env(env), clear=True),
             patch.object(sys, "argv", [HUSHGATE, *words]),
-            patch.object(sys, "stdin", given),
+            patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")),
             contextlib.chdir(self.folder),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
         ):
-            code = _code_of(main)
-        shown = []
-        for stream in (out, err):
-            stream.flush()
-            stream.seek(0)
-            shown.append(stream.read())
-        return Ended(code=code, out=shown[0], err=shown[1])
+            return _code_of(main)
 
     def spawn(self, *words: str, stdin: bytes = b"", env: Mapping[str, str | None] | None = None) -> Ended:
         """Run the console script in a pipe, as a process of its own."""
@@ -85,13 +112,8 @@ class Shell:
         )
         return Ended(code=done.returncode, out=done.stdout.decode(), err=done.stderr.decode())
 
-    def on_terminal(self, *words: str, columns: int = 80) -> Ended:
-        """Run on a terminal of this width; ``out`` is without styles, ``err`` is part of it."""
-        raw, code = self.typed(*words, columns=columns)
-        return Ended(code=code, out=STYLE.sub("", raw), err="")
-
     def typed(self, *words: str, columns: int = 80) -> tuple[str, int]:
-        """All that a terminal of this width was sent, and the exit code."""
+        """All that a real terminal of this width was sent by a process of its own, and the exit code."""
         ours, theirs = pty.openpty()
         ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         process = subprocess.Popen(

@@ -11,9 +11,12 @@ import pytest
 from pydantic.fields import FieldInfo
 
 from cli.accounts import settings_reference
-from review.accounts import settings_form
+from review.accounts.policy_fields import options_of
+from review.accounts.setting_fields import FIELDS
+from review.accounts.typed_parts import number_of
 from tests.support.samples import account
-from worker.account_settings import SETTINGS, AccountRejected, AccountSettings, changed, kind_of
+from worker.account_settings import RULES, SETTINGS, AccountRejected, AccountSettings, changed, kind_of
+from worker.assessment import Delivery
 from worker.assessment.policies.designs import DESIGNS
 from worker.model import (
     Account,
@@ -143,12 +146,14 @@ def test_an_escaped_backslash_before_u0000_is_no_nul() -> None:
     assert changed(account(), {"assessment_policy": policy}).assessment_policy == policy
 
 
-def test_the_policy_in_force_lists_what_the_account_did_not_set() -> None:
-    """Every field of it with the value that counts, its version too."""
-    found = dict(settings_form.effective_settings(account(assessment_policy={"send_at": 0.7})))
+@pytest.mark.parametrize("design", DESIGNS)
+def test_every_option_of_a_policy_has_help_and_a_field(design: str) -> None:
+    """What JSON can set, the form can set: the options of the design and of its delivery."""
+    declared = DESIGNS[design]
+    names = {each.name for of in (declared.settings, Delivery) for each in fields(of)}
+    shown = {each.path for each in options_of(design) if "." not in each.path}
 
-    assert {"version", "send_at", "low_action", "undecided_action"} <= set(found)
-    assert found["send_at"] == "0.7"
+    assert shown == names - {"version", *declared.set_in_code}
 
 
 def test_the_declarations_are_the_fields_of_an_account() -> None:
@@ -158,35 +163,17 @@ def test_the_declarations_are_the_fields_of_an_account() -> None:
     assert ["user_id", "version", *SETTINGS] == names
 
 
-def test_every_mapping_has_its_own_form_fields() -> None:
-    """The form renders the other kinds from the declaration; a new mapping needs a widget."""
-    mappings = {name for name in SETTINGS if kind_of(name) is SettingKind.MAPPING}
-
-    assert mappings == {
-        "moderation_thresholds",
-        "assessment_policy",
-        "fallback_texts",
-        "disclosure_texts",
-        "handoff_texts",
-        "handoff_texts_closed",
-        "escalation_actions",
-        "escalation_queues",
-        "statement_grounds",
-        "business_hours",
-    }
-
-
 def test_a_setting_may_be_a_whole_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Form and list treat it as a number; the form gives an int, which settings of either type accept."""
     monkeypatch.setitem(AccountSettings.model_fields, "limit", FieldInfo(annotation=int))
-    form = settings_form.SettingsForm(fields={}, texts={})
+    errors: dict[str, str] = {}
     shape = {"type": "integer", "minimum": 1, "maximum": 9}
 
     assert kind_of("limit") is SettingKind.NUMBER
     assert settings_reference._value_words(shape, {}) == "whole number from 1 to 9"
-    assert [repr(settings_form._typed_number(form, "limit", text)) for text in ("9", "9.5")] == ["9", "9.5"]
-    settings_form._typed_number(form, "limit", "inf")
-    assert form.errors == {"limit": "expected a number, got 'inf'"}
+    assert [repr(number_of(text, "", errors.__setitem__)) for text in ("9", "9.5")] == ["9", "9.5"]
+    number_of("inf", "limit", errors.__setitem__)
+    assert errors == {"limit": "Write a number, not “inf”."}
 
 
 def test_every_choice_is_explained() -> None:
@@ -206,9 +193,9 @@ def test_every_choice_is_explained() -> None:
     assert set(known) == {name for name in SETTINGS if kind_of(name) is SettingKind.CHOICE}
 
 
-def test_every_policy_is_explained_on_the_form() -> None:
-    """The form offers each design of a confidence policy."""
-    assert set(settings_form.SUMMARIES) == set(DESIGNS)
+def test_every_setting_but_the_rules_has_fields() -> None:
+    """The form is made from the declaration; rules have a page of their own."""
+    assert set(FIELDS) == set(SETTINGS) - set(RULES)
 
 
 def test_the_page_of_settings_is_current() -> None:

@@ -6,10 +6,9 @@ import asyncio
 import time
 from collections.abc import Mapping
 
-import httpx2
-import openai
 import pytest
 
+from worker.adapters.api_errors import ApiStatusError
 from worker.adapters.call_guard import CallGuard, NotCalled, Upstream, key_id, until
 from worker.adapters.circuit_breaker import (
     BreakerLimits,
@@ -277,9 +276,8 @@ async def test_the_fleet_learns_the_wait_that_only_a_body_says() -> None:
         ({"Retry-After": "1e300"}, {}),
     ]
     for headers, body in refusals:
-        response = httpx2.Response(429, headers=headers, request=httpx2.Request("POST", "http://server"))
-        with pytest.raises(openai.RateLimitError):
+        with pytest.raises(ApiStatusError):
             async with guard(Learning(), CircuitBreaker(LIMITS, Seconds()), places).call():
-                raise openai.RateLimitError("slow down", response=response, body=body)
+                raise ApiStatusError("slow down", status=429, headers=headers, body=body)
 
     assert learned == ["37.000", None]

@@ -29,8 +29,9 @@ def case(name: str, *, kind: str = "question", doc: str | None = "shop/hours") -
 CASES = (case("a"), case("b", kind="yes_no"), case("c", kind="not_in_documents", doc=None))
 
 
-def ending(name: str, reply: str | None, *, waits: bool = False) -> QuestionEnding:
-    return QuestionEnding(event_id=name, reason_code="REPLIED" if reply else "HELD", reply=reply, waits=waits)
+def ending(name: str, reply: str | None, *, waits: bool = False, degraded: bool = False) -> QuestionEnding:
+    code = "REPLIED" if reply else "HELD"
+    return QuestionEnding(event_id=name, reason_code=code, reply=reply, waits=waits, degraded=degraded)
 
 
 def result(writes: Writes, endings: Sequence[QuestionEnding], *, judge: str = "perfect") -> RunResult:
@@ -73,6 +74,14 @@ def test_judges_have_rows_of_their_own_and_what_was_not_measured_is_none() -> No
         ("perfect", None, 0.0),
         ("off", 0.0, None),
     ]
+
+
+def test_decisions_without_a_service_are_counted() -> None:
+    """A search whose embedding server did not answer measures words, whatever the option said."""
+    endings = [ending(each.case_id, None, degraded=each is not CASES[0]) for each in CASES]
+    (row,) = figure_rows([result(Writes.RIGHT, endings)])
+
+    assert row["runs"][Writes.RIGHT]["degraded"] == 2
 
 
 def test_a_question_without_decision_is_noticed() -> None:

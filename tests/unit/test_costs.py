@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from db.costs.report import Spender
 from tests.support.samples import account
 from worker import scope
 from worker.endings import Ending
@@ -124,3 +126,22 @@ def test_only_silence_ends_events_before_the_model(action: BudgetAction) -> None
 
     assert (ending is not None) == (action is BudgetAction.SILENCE)
     assert ending is None or "spent 1.2500 USD since 2026-11-22, its budget for the day is 1" in ending.reason
+
+
+def test_a_cost_without_a_known_price_is_unknown() -> None:
+    """Not 0.00 USD; a part of the tokens with a price is a cost."""
+    free = Spender(
+        user_id="a",
+        day_usd=0.0,
+        month_usd=0.0,
+        unpriced_tokens=0,
+        budget_day_usd=None,
+        budget_month_usd=None,
+        budget_action=None,
+    )
+    unpriced = replace(free, unpriced_tokens=7)
+    partly = replace(unpriced, month_usd=0.5)
+
+    assert (unpriced.known_day_usd, unpriced.known_month_usd) == (None, None)
+    assert partly.known_month_usd == 0.5
+    assert (free.known_day_usd, free.known_month_usd) == (0.0, 0.0)

@@ -8,14 +8,14 @@ import pytest
 
 from db.people.records import ADMINISTERING, Role
 from review.access import RIGHTS, Right
-from review.owner import what_if
+from review.accounts import what_if
+from review.accounts.presets import PRESETS, PresetName, preset_changes, preset_of
+from review.accounts.settings_form import account_from_form, form_of_account
+from review.accounts.settings_page import WEEKDAYS
 from review.owner.held_reasons import FAMILIES, held_groups
 from review.owner.home_page import owned_account
-from review.owner.presets import PRESETS, PresetName, preset_changes, preset_of
-from review.owner.sentences import account_from_sentences, form_of_account
-from review.owner.sentences_page import WEEKDAYS
 from review.typed.durations import TimeUnit, as_number_and_unit, duration_s
-from review.words.problems import problem_wording
+from review.typed.problems import problem_wording
 from worker.account_settings import changed
 from worker.model import Account, Weekday
 from worker.reasons import ReasonFamily
@@ -44,45 +44,48 @@ def test_a_duration_has_the_longest_unit_without_a_fraction(
 @pytest.mark.parametrize(("number", "unit"), [("soon", "minutes"), ("5", "weeks"), ("", "days")])
 def test_a_duration_without_number_or_unit_is_refused(number: str, unit: str) -> None:
     """The message says what was expected."""
-    with pytest.raises(ValueError, match="expected"):
+    with pytest.raises(ValueError, match=r"Write a number|Choose one of seconds"):
         duration_s(number, unit)
 
 
 @pytest.mark.parametrize(
-    ("fields", "expected"),
+    ("name", "text", "expected"),
     [
-        ({"send_at": "710"}, {"send_at": "expected a percentage from 0 to 100, got 710"}),
-        ({"send_at": "x"}, {"send_at": "expected a number, got “x”"}),
-        ({"burst_window_s": "60"}, {"burst_window_s": "expected at most 30 seconds, got 1 hour"}),
-        ({"budget_day_usd": "0"}, {"budget_day_usd": "expected more than 0, got 0"}),
+        ("assessment_policy.send_at", "710", "Write a percentage from 0 to 100, not “710”."),
+        ("auto_from_confidence", "x", "Write a percentage from 0 to 100, not “x”."),
+        ("burst_window_s", "60", "Write at most 30 seconds, not 1 hour."),
+        ("budget_day_usd", "0", "Write more than 0, not 0."),
         (
-            {"hours_mon": "9-5"},
-            {
-                "hours_mon": 'expected hours such as 09:00-12:00, 13:00-17:00, got "9-5"; hours past midnight'
-                " belong to the next day"
-            },
+            "business_hours.mon",
+            "9-5",
+            'Write hours such as 09:00-12:00, 13:00-17:00, not "9-5"; hours past midnight belong to the next'
+            " day.",
         ),
     ],
 )
-def test_a_wrong_field_has_its_problem_in_the_units_of_the_form(
-    fields: dict[str, str], expected: dict[str, str]
-) -> None:
+def test_a_wrong_field_has_its_problem_in_the_units_of_the_form(name: str, text: str, expected: str) -> None:
     """Percent and durations as they are typed, not as they are stored."""
     typed = form_of_account(SHOP)
-    typed.fields |= {"burst_window_s": "0", "burst_window_s_unit": "minutes"} | fields
+    typed.fields |= {"burst_window_s": "0", "burst_window_s.unit": "minutes"} | {name: text}
 
-    assert account_from_sentences(typed, SHOP) is None
-    assert typed.errors == expected
+    assert account_from_form(typed, SHOP) is None
+    assert typed.errors == {name: expected}
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("expected 'auto' or 'suggest', got \"x\"", 'expected one of auto, suggest, got "x"'),
-        ('0: expected one of at, be, bg, got "x"', '0: expected one of at, be, bg, got "x"'),
-        ('x: expected a valid number, got "y"', 'x: expected a number, got "y"'),
-        ("expected to match pattern '^[a-z]{2}$', got \"y\"", 'expected the form ^[a-z]{2}$, got "y"'),
-        ('expected to have at most 9 characters, got "y"', 'expected at most 9 characters, got "y"'),
+        ("expected 'auto' or 'suggest', got \"x\"", 'Choose one of auto, suggest, not "x".'),
+        ('0: expected one of at, be, bg, got "x"', '0: Choose one of at, be, bg, not "x".'),
+        ('x: expected a valid number, got "y"', 'x: Write a number, not "y".'),
+        (
+            "expected to match pattern '^[a-z]{2}$', got \"y\"",
+            'Write a country code such as de or vn, not "y".',
+        ),
+        ("expected to match pattern '^z$', got \"y\"", 'Write another text: "y" cannot be used here.'),
+        ('expected to have at most 9 characters, got "y"', 'Write at most 9 characters, not "y".'),
+        ("expected a number from 0 to 1, got 7", "Write a number from 0 to 1, not 7."),
+        ("there is no such field", "There is no such setting."),
         ("something else: no", "something else: no"),
     ],
 )

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import httpx2
-import openai
 import pytest
 
 from worker.adapters import server_dialect
+from worker.adapters.api_errors import ApiStatusError
 from worker.adapters.chat_messages import chat_messages, merged
 from worker.adapters.server_dialect import Dialect, Lack, adapted, refused_part
 from worker.model import Message, MessageRole, Prompt, ToolCall, ToolResult, ToolRound
@@ -27,10 +26,9 @@ BODY: dict[str, Any] = {
 }
 
 
-def refusal(message: str, status: int = 400) -> openai.APIStatusError:
+def refusal(message: str, status: int = 400) -> ApiStatusError:
     """A refusal in these words."""
-    response = httpx2.Response(status, request=httpx2.Request("POST", "http://x.example"))
-    return openai.APIStatusError(message, response=response, body={"message": message})
+    return ApiStatusError(message, status=status, headers={}, body={"message": message})
 
 
 @pytest.mark.parametrize(
@@ -57,7 +55,7 @@ def refusal(message: str, status: int = 400) -> openai.APIStatusError:
         (refusal("The server is overloaded", 503), None),
     ],
 )
-def test_a_refusal_names_the_part_that_is_left_out(error: openai.APIStatusError, lack: Lack | None) -> None:
+def test_a_refusal_names_the_part_that_is_left_out(error: ApiStatusError, lack: Lack | None) -> None:
     """A refusal of the key, the length or the rate names none."""
     assert refused_part(error, BODY, frozenset()) is lack
 
@@ -102,7 +100,7 @@ async def test_what_helped_is_remembered_for_an_hour(monkeypatch: pytest.MonkeyP
         raise refusal("temperature is not supported")
 
     dialect = Dialect("m")
-    with pytest.raises(openai.APIStatusError):
+    with pytest.raises(ApiStatusError):
         await Dialect("other").ask({"temperature": 0, "messages": []}, always_refused)
     for wait_s in (0.0, 60.0, server_dialect.REMEMBERED_S):
         now[0] += wait_s

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import httpx2
-import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from worker.adapters.api_errors import ApiStatusError
 from worker.adapters.finish_reasons import FinishKind, finish_kind, is_cut_short
 from worker.adapters.model_protocol import protocol_in, spoken
 from worker.adapters.moderation_texts import MOST_TOKENS, OVERLAP_CHARS, pieces
@@ -34,6 +33,12 @@ from worker.model import AttemptOutcome
         ("FINISH_REASON_UNSPECIFIED", FinishKind.UNSAID),
         ("length", FinishKind.CUT),
         ("FINISH_REASON_MAX_TOKENS", FinishKind.CUT),
+        ("normal", FinishKind.WHOLE),
+        ("eosFound", FinishKind.WHOLE),
+        ("REASON_STOP", FinishKind.WHOLE),
+        ("maxPredictedTokensReached", FinishKind.CUT),
+        ("REASON_MAX_LEN", FinishKind.CUT),
+        ("content_blocked", FinishKind.FILTERED),
         ("model_length", FinishKind.CUT),
         ("content_filter: PROHIBITED_CONTENT", FinishKind.FILTERED),
         ("error", FinishKind.FAILED),
@@ -96,6 +101,14 @@ def test_an_open_end_is_cut_whatever_the_server_says(text: str, is_cut: bool) ->
         "Please call: 555 1234. Functions of the lamp: three.",
         '{"relevance": 0.9, "sentences": []}',
         "I think, therefore I am.",
+        "Write your <order number> and your <reason> on the label.",
+        "Close the element with `</item>` in your feed.",
+        "Sign in with these:\nUser: guest\nPassword: lamp",
+        "Thinking about lamps: they last for years. Our thoughts: two watts.",
+        "The lamp ĠĠ and the seal of Ġgantija cost 5.",
+        "Colours【warm, cold】 and turn 3 of the screw.",
+        '{"response": "two", "relevance": 0.9}',
+        "<b>Open</b> until six.<br/>",
     ],
 )
 def test_a_plain_reply_is_left_as_it_is(text: str) -> None:
@@ -131,6 +144,14 @@ def test_any_text_can_be_searched_for_protocol(text: str) -> None:
         ({}, "The quota will reset after 2h7m23s", 7643.0),
         ({"x-ratelimit-reset-tokens": "6m0s", "x-ratelimit-remaining-tokens": "0"}, {}, 360.0),
         ({"x-ratelimit-reset-tokens": "6m0s", "x-ratelimit-remaining-tokens": "5"}, {}, None),
+        ({"retry-after": "10, 10"}, {}, 10.0),
+        ({"x-retry-after": "8"}, {}, 8.0),
+        ({"x-ratelimit-reset-after": "3.5"}, {}, 3.5),
+        ({"ratelimitbysize-reset": "37", "ratelimitbysize-remaining": "0"}, {}, 37.0),
+        ({"x-ratelimit-reset-requests-day": "1200", "x-ratelimit-remaining-requests-day": "4"}, {}, None),
+        ({"ratelimit": '"default";r=0;t=30'}, {}, 30.0),
+        ({"ratelimit": '"default";r=5;t=30'}, {}, None),
+        ({}, {"details": [{"retryDelay": {"seconds": "7", "nanos": 300000000}}]}, 7.3),
         ({"retry-after": "Fri, 31 Dec 99999999999999999999 23:59:59 GMT"}, {}, None),
         ({"retry-after": "1e400"}, {}, None),
         ({"retry-after": "-5"}, {}, None),
@@ -230,8 +251,7 @@ def test_a_status_is_read_with_the_words_of_its_body(
     status: int, body: dict[str, object], kind: str, cause: str
 ) -> None:
     """Who must act differs although the status is the same."""
-    response = httpx2.Response(status, request=httpx2.Request("POST", "http://x.example"))
-    known = failure(openai.APIStatusError(f"Error code: {status}", response=response, body=body))
+    known = failure(ApiStatusError(f"Error code: {status}", status=status, headers={}, body=body))
 
     assert known is not None
     assert (known.kind, known.cause) == (kind, cause)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import httpx2
-import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worker.adapters.api_errors import ApiStatusError
 from worker.adapters.completion_reading import completion_of
 from worker.adapters.openai_http import ApiAnswer
 from worker.adapters.openai_moderation import OpenAIModerator
@@ -81,8 +80,7 @@ def test_a_content_filter_is_a_refusal() -> None:
 @given(st.text(st.characters(exclude_categories=()), max_size=400))
 def test_any_vendor_error_can_be_stored(text: str) -> None:
     """At most 300 characters of the error are kept."""
-    response = httpx2.Response(500, request=httpx2.Request("POST", "http://x.example"))
-    known = failure(openai.InternalServerError(text, response=response, body=None))
+    known = failure(ApiStatusError(text, status=500, headers={}, body=None))
 
     assert known is not None
     assert len(known.message) <= 300

@@ -28,7 +28,7 @@ from trials.commands.shared import (
 from trials.jobs.backtest_job import run_backtest
 from trials.pure.replay.groups import GroupCount, group_counts
 from trials.pure.trial import Trial
-from trials.store.backtests import begin_backtest, load_examples, new_backtest
+from trials.store.backtests import backtest_of_ids, begin_backtest, load_examples
 
 DAYS: Final = 7.0
 COLUMNS: Final = ("group", "decisions", "share", "reviewed", "overturned")
@@ -72,17 +72,12 @@ def backtest(
     async def work(source: Pool) -> tuple[Trial, Sequence[Mapping[str, Any]]]:
         """The backtest, and its examples with texts where they are wanted."""
         await require_used(source, account, option="--account")
-        tried = await tried_settings(source, account, candidate, asked)
+        tried, _account = await tried_settings(source, account, candidate, asked)
         by = author()
-        values: dict[str, Any] = {
-            "base_version": tried.base_version,
-            "changes": tried.changes,
-            "candidate_id": tried.candidate_id,
-        }
         if ids is None:
-            begun = await begin_backtest(source, account, since=by.now - span, author=by, **values)
+            begun = await begin_backtest(source, tried, by.now - span, by)
         else:
-            begun = new_backtest(account, now=by.now, total=len(ids), **values)
+            begun = backtest_of_ids(tried, len(ids), by.now)
         stored_as = {"backtest": str(begun.trial_id)} if ids is None else {}
         detail = {**stored_as, "decisions": begun.plan["total"]}
         await log_shell(source, LoggedAction.REVEAL, account, detail)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 import typer
 
-from cli.options import database_url, own_connections, read_lists, time_of
+from cli.options import read_lists, time_of
 from cli.output import emit, emit_json, fail, print_message, stdout_is_terminal
 from db.account_settings.accounts import current_account
-from trials.commands.shared import require_used
+from trials.commands.shared import check_used, run
 from trials.pure.proposals import (
     WANTED,
     ThresholdProposal,
-    category_proposals,
-    confidence_proposal,
     draft_observations,
     proposal_changes,
+    threshold_proposals,
 )
 from trials.store.calibration import CalibrationSample, calibration_sample
 from trials.store.error_rates import ErrorSelection
@@ -55,25 +53,18 @@ def calibration(
     start, end = time_of("--since", since), time_of("--until", until) or datetime.now(UTC)
     assert start is not None  # --since has a default
     selected = ErrorSelection(accounts=None, account=account, since=start, until=end, now=datetime.now(UTC))
-    settings = asyncio.run(_account(account))
+    check_used(account)
+    settings = run(lambda source: current_account(source, account))
     sample = read_lists(lambda connection: calibration_sample(connection, selected))
     bins = reliability_bins(draft_observations(sample.readings, policy=policy, label=label))
-    proposals = [confidence_proposal(settings, sample.readings, precision)]
-    proposals += category_proposals(settings, sample.readings, precision)
-    _print(settings, sample, bins, [each for each in proposals if each is not None])
-
-
-async def _account(user_id: str) -> Account:
-    async with own_connections(database_url()) as source:
-        await require_used(source, user_id)
-        return await current_account(source, user_id)
+    _print(settings, sample, bins, threshold_proposals(settings, sample.readings, precision))
 
 
 def _print(
     account: Account,
     sample: CalibrationSample,
     bins: tuple[ReliabilityBin, ...],
-    proposals: list[ThresholdProposal],
+    proposals: tuple[ThresholdProposal, ...],
 ) -> None:
     summary = {
         "reviews": sum(each.hits.total for each in bins),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,13 +15,13 @@ import typer
 
 from cli.decisions.filter_options import FilteredCommand
 from cli.exit_codes import ExitCode
-from cli.options import database_url, own_connections, read_audit, read_lists
+from cli.options import read_audit, read_lists
 from cli.output import fail
 from db.audit import decision_list, saved_views
 from db.audit.filters import Filters
 from db.connection import Connection
 from review.lists.filters import ParseContext, parse_query
-from trials.commands.shared import id_of, require_used
+from trials.commands.shared import check_used, id_of
 from worker.payload import no_json
 
 PAGE: Final = 1000
@@ -55,14 +54,9 @@ def chosen_ids(
         return ids_of_file(file)
     filters = context.obj if view is None else filters_of_view(view)
     found = ids_of_filters(filters, limit)
-    if not found and filters.user_id is not None:
-        asyncio.run(_require_used(filters.user_id))
+    if not found:
+        check_used(filters.user_id)
     return found
-
-
-async def _require_used(account: str) -> None:
-    async with own_connections(database_url()) as source:
-        await require_used(source, account)
 
 
 def ids_of_file(file: Path) -> list[UUID]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,11 +10,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.options import database_url, own_connections, read_lists, time_of
+from cli.options import read_lists, time_of
 from cli.output import emit, fail, print_message, printable
 from db.connection import Connection
 from db.figures.reach import FigureFilter
-from trials.commands.shared import require_used
+from trials.commands.shared import check_used
 from trials.pages.error_report import (
     COLUMNS,
     FILE_COLUMNS,
@@ -63,8 +62,7 @@ def errors(
     if not start < end <= start + LONGEST:
         raise fail(f"--since: expected at most {LONGEST.days} days before --until, got {since!r}")
     dimensions = _dimensions(by)
-    if account is not None:
-        asyncio.run(_require_used(account))
+    check_used(account, option="--account")
     report = read_lists(lambda connection: load_report(connection, account, start, end))
     for design in report.designs:
         print_message(f"{design.name}: {design_text(design)}", style="dim")
@@ -77,11 +75,6 @@ def errors(
         _print_csv(lines, COLUMNS)
     else:
         emit(lines, SHOWN)
-
-
-async def _require_used(account: str) -> None:
-    async with own_connections(database_url()) as source:
-        await require_used(source, account, option="--account")
 
 
 async def load_report(

@@ -14,12 +14,10 @@ from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import fail, print_message, progress_bar
 from cli.output_file import Force, output_file, refuse_existing
-from db.identifiers import uuid_at
 from db.pool import Pool
 from trials.commands.evaluation_report import junit_xml, print_json, print_report
 from trials.commands.shared import (
     CandidateId,
-    TriedSettings,
     author,
     changes_of,
     found_set,
@@ -27,12 +25,14 @@ from trials.commands.shared import (
     run,
     tried_settings,
 )
-from trials.jobs.evaluation import EvaluatedArm, EvaluationArm, EvaluationMoney, estimated_usd, evaluate_arm
+from trials.jobs.evaluation import EvaluatedArm, EvaluationArm, estimated_usd, evaluate_arm
+from trials.jobs.live import Budget
 from trials.pure.evaluation.figures import EvaluationBound, bounds_of
 from trials.pure.evaluation.items import GoldenItem, GoldenRejected, GoldenSet
-from trials.pure.trial import Trial, TrialKind, TrialState
+from trials.pure.trial import TrialKind, TrialState
+from trials.store.candidates import TriedSettings
 from trials.store.golden_sets import load_items
-from trials.store.trials import store_trial
+from trials.store.trials import new_trial, store_trial
 from worker.settings import Settings
 
 
@@ -153,7 +153,7 @@ async def _run_arms(
     items: Sequence[GoldenItem],
 ) -> tuple[EvaluatedArm, ...]:
     """One arm after another, so that each one's latency is its own."""
-    money, found = EvaluationMoney(most=request.budget_usd), []
+    budget, found = Budget(most=request.budget_usd), []
     with progress_bar() as bar:
         for arm in arms:
             task = bar.add_task(arm.label, total=len(items))
@@ -162,7 +162,7 @@ async def _run_arms(
                 source,
                 arm,
                 items,
-                money=money,
+                budget=budget,
                 at_once=request.at_once,
                 timeout_s=request.timeout_s,
                 progress=lambda known=task: bar.advance(known),  # type: ignore[misc]
@@ -173,7 +173,7 @@ async def _run_arms(
 
 async def _arms(source: Pool, request: EvaluationRequest) -> tuple[TriedSettings, tuple[EvaluationArm, ...]]:
     """The settings once a model."""
-    tried = await tried_settings(source, request.account, request.candidate, request.changes)
+    tried, account = await tried_settings(source, request.account, request.candidate, request.changes)
     named = f"version {tried.base_version}"
     if tried.candidate_id:
         named = "candidate"
@@ -181,7 +181,7 @@ async def _arms(source: Pool, request: EvaluationRequest) -> tuple[TriedSettings
         named += " with " + ", ".join(sorted(request.changes))
     candidate_id = str(tried.candidate_id) if tried.candidate_id else None
     details = {"settings": named, "candidate_id": candidate_id}
-    account = replace(tried.account, user_id=request.account)
+    account = replace(account, user_id=request.account)
     return tried, tuple(
         EvaluationArm(label=f"{named}, {each}", account=account, model=each, details=details)
         for each in request.models
@@ -202,20 +202,14 @@ async def _store(
 ) -> None:
     """Store the figures of all arms, which have the same settings."""
     by = author()
-    trial = Trial(
-        trial_id=uuid_at(by.now),
-        user_id=golden.user_id,
-        kind=TrialKind.EVALUATION,
+    trial = new_trial(
+        TrialKind.EVALUATION,
+        tried,
+        by.now,
         state=TrialState.FINISHED,
-        candidate_id=tried.candidate_id,
-        base_version=tried.base_version,
-        changes=tried.changes,
         set_id=golden.set_id,
         plan={"set_version": golden.version},
         arms=[each.json for each in found],
-        reached_at=by.now,
-        started_at=by.now,
-        stepped_at=by.now,
     )
     await store_trial(source, trial, by)
 

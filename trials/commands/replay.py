@@ -29,7 +29,7 @@ from trials.commands.shared import (
     log_shell,
     tried_settings,
 )
-from trials.jobs.live import cost_of, live_ports
+from trials.jobs.live import Budget, cost_of, live_ports
 from trials.pure.replay.difference import outcome_of, unequal_fields
 from trials.pure.replay.groups import ReplayState
 from trials.store.recordings import StoredDecision, load_decisions
@@ -133,7 +133,7 @@ async def _replay(
                 _require_price(settings)
             await _print_estimate(source, replayer, wanted, candidate, asked)
             replayer.live = await stack.enter_async_context(live_ports(settings, source))
-        spent, unpriced = 0.0, set[str]()
+        budget = Budget(most=budget_usd)
         rows = stack.enter_context(_shown_rows())
         with progress_bar() as bar:
             task = bar.add_task("replaying", total=len(wanted))
@@ -151,27 +151,21 @@ async def _replay(
                     emit_json(rows.pop())
                 bar.advance(task)
                 if live and made.replay and made.replay.asked and made.replay.decision:
-                    usd, without = cost_of(settings, made.replay.decision)
-                    spent += usd
-                    unpriced |= without
-                if budget_usd is not None and (unpriced or spent >= budget_usd):
-                    why = _no_price(sorted(unpriced)) if unpriced else f"{spent:.4f} USD are spent"
-                    print_message(f"--budget-usd: {why}; the others were not made again")
+                    budget.add(*cost_of(settings, made.replay.decision))
+                if budget.is_spent:
+                    print_message(f"--budget-usd: {budget.why}; the others were not made again")
                     break
             else:
                 counts["not_found"] += len(wanted) - counts.total()
         if live:
-            print_message(f"at most {spent:.4f} USD spent at the declared prices", style="dim")
+            print_message(f"at most {budget.spent:.4f} USD spent at the declared prices", style="dim")
     return released
 
 
 def _require_price(settings: Settings) -> None:
     if price_table(settings).price(settings.llm_model, datetime.now(UTC).date()) is None:
-        raise fail(f"--budget-usd: {_no_price([settings.llm_model])}, so nothing was asked")
-
-
-def _no_price(models: Sequence[str]) -> str:
-    return f"expected declared prices in HUSHGATE_PRICES, got none of {', '.join(models)}"
+        expected = "expected declared prices in HUSHGATE_PRICES"
+        raise fail(f"--budget-usd: {expected}, got none of {settings.llm_model}, so nothing was asked")
 
 
 async def _deliver(delivery: ReplayDelivery, made: ReplayedDecision, candidate: str | None) -> SendResult:
@@ -230,8 +224,8 @@ async def _settle(
     """Give the replayer the settings that decide this account's events."""
     if stored.user_id in replayer.candidates or not (candidate or asked):
         return
-    tried = await tried_settings(replayer.source, stored.user_id, candidate, asked)
-    replayer.candidates = {**replayer.candidates, stored.user_id: tried.account}
+    _tried, account = await tried_settings(replayer.source, stored.user_id, candidate, asked)
+    replayer.candidates = {**replayer.candidates, stored.user_id: account}
 
 
 def _result(made: ReplayedDecision, *, exact: bool) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
@@ -25,6 +24,7 @@ from trials.store.candidates import (
     Author,
     SettingsCandidate,
     TrialRefused,
+    TriedSettings,
     candidate_account,
     checked_account,
     get_candidate,
@@ -126,42 +126,22 @@ def author(reason: str = "") -> Author:
     return Author(made_by=login(), reason=reason, now=datetime.now(UTC))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TriedSettings:
-    """The settings that ``--candidate`` or changes of ``--set`` try; without either those in force.
-
-    Attributes:
-        account: with the changes.
-        base_version: of the settings that the changes were made from.
-    """
-
-    account: Account
-    base_version: int
-    changes: Mapping[str, Any]
-    candidate_id: UUID | None = None
-
-
 async def tried_settings(
     source: Pool, user_id: str, candidate: str | None, changes: Mapping[str, Any]
-) -> TriedSettings:
-    """The settings of an account to try.
+) -> tuple[TriedSettings, Account]:
+    """What ``--candidate`` or changes of ``--set`` try, without either nothing, and the account with it.
 
     Raises:
-        AccountRejected: they cannot be used, or change nothing.
+        AccountRejected: the settings cannot be used, or change nothing.
     """
     if candidate is None:
         base = await current_account(source, user_id)
-        account = checked_account(base, changes) if changes else base
-        return TriedSettings(account=account, base_version=base.version, changes=changes)
+        tried = TriedSettings(user_id=user_id, base_version=base.version, changes=changes)
+        return tried, checked_account(base, changes) if changes else base
     found = await candidate_of(source, candidate)
     if found.user_id != user_id:
         raise fail(f"--candidate: expected one of {user_id}, got one of {found.user_id}")
-    return TriedSettings(
-        account=await candidate_account(source, found),
-        base_version=found.base_version,
-        changes=found.changes,
-        candidate_id=found.candidate_id,
-    )
+    return found.tried, await candidate_account(source, found)
 
 
 async def log_shell(source: Pool, action: LoggedAction, user_id: str, detail: dict[str, Any]) -> None:

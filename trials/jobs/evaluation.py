@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final
 
 from db.pool import Pool
 from tasks.upstreams import policy_defaults
-from trials.jobs.live import cost_of, live_ports
+from trials.jobs.live import Budget, cost_of, live_ports
 from trials.pure.evaluation.deciding import decide_item
 from trials.pure.evaluation.figures import EvaluationFigures, ItemResult, figures_json, figures_of
 from trials.pure.evaluation.items import GoldenItem, GoldenRejected
@@ -68,43 +67,6 @@ class EvaluatedArm:
         return {**head, "ended": self.ended, **figures_json(self.figures)}
 
 
-@dataclass(slots=True, kw_only=True)
-class EvaluationMoney:
-    """What may be spent, over all arms.
-
-    Attributes:
-        most: US dollars; None: no limit.
-        unpriced: models that were asked and have no declared price.
-    """
-
-    most: float | None
-    spent: float = 0.0
-    unpriced: set[str] = field(default_factory=set)
-
-    def add(self, result: ItemResult) -> None:
-        """Count what an item cost."""
-        self.spent = math.fsum((self.spent, result.usd))
-        self.unpriced.update(result.unpriced)
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether no further item may begin: the limit is reached, or what is spent cannot be known."""
-        return self.most is not None and (self.spent >= self.most or bool(self.unpriced))
-
-    @property
-    def is_exceeded(self) -> bool:
-        """Whether items that ran together cost more than the limit, or an unknown amount."""
-        return self.is_spent and (bool(self.unpriced) or self.spent > (self.most or 0.0))
-
-    @property
-    def why(self) -> str:
-        """Why no further item may begin."""
-        names = ", ".join(sorted(self.unpriced))
-        return (
-            f"no declared price of {names} in HUSHGATE_PRICES" if names else f"{self.spent:.4f} USD are spent"
-        )
-
-
 def model_settings(settings: Settings, model: str) -> Settings:
     """The settings of a deployment whose language model is another one; its judge stays."""
     judge = settings.judge_model or settings.llm_model
@@ -128,7 +90,7 @@ async def evaluate_arm(
     arm: EvaluationArm,
     items: Sequence[GoldenItem],
     *,
-    money: EvaluationMoney,
+    budget: Budget,
     at_once: int,
     timeout_s: float,
     progress: Callable[[], None],
@@ -152,10 +114,10 @@ async def evaluate_arm(
 
         async def work() -> None:
             for item in waiting:
-                if money.is_spent:
+                if budget.is_spent:
                     return
                 results.append(await _decided(chosen, item, version, ports, timeout_s=timeout_s))
-                money.add(results[-1])
+                budget.add(results[-1].usd, results[-1].unpriced)
                 progress()
 
         async with asyncio.TaskGroup() as group:
@@ -167,7 +129,7 @@ async def evaluate_arm(
         arm=arm,
         results=tuple(results),
         figures=figures_of(results, items=len(items)),
-        ended=money.why if len(results) < len(items) or money.is_exceeded else "",
+        ended=budget.why if len(results) < len(items) or budget.is_exceeded else "",
     )
 
 

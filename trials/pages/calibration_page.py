@@ -13,7 +13,6 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.account_settings.accounts import current_account
-from db.reviews import queue_items
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
 from review.figures import ranges
@@ -21,14 +20,14 @@ from review.figures.ranges import Range
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.typed.numbers import typed_number
+from trials.pages.named import hidden_of
 from trials.pages.plots import reliability_plot
 from trials.pure.proposals import (
     WANTED,
     ThresholdProposal,
-    category_proposals,
-    confidence_proposal,
     draft_observations,
     proposal_changes,
+    threshold_proposals,
     threshold_value,
 )
 from trials.store.calibration import CalibrationSample, calibration_sample
@@ -49,8 +48,7 @@ class MeasuredCalibration:
     Attributes:
         readings: reviews that count; ``without_chance``: those that were left out.
         policies, labels: that the readings have.
-        confidence: the proposed threshold of confidence; None where the policy has none.
-        proposals: of confidence and categories.
+        proposals: of confidence, where the policy has a single threshold, and of categories.
     """
 
     readings: int
@@ -59,7 +57,6 @@ class MeasuredCalibration:
     labels: tuple[str, ...]
     bins: tuple[ReliabilityBin, ...]
     error: float | None
-    confidence: ThresholdProposal | None
     proposals: tuple[ThresholdProposal, ...]
 
 
@@ -71,8 +68,7 @@ async def show_calibration(visit: Visit) -> Response:
     wanted = _wanted(parameters.get("precision", ""), problems)
     policy, label = parameters.get("policy", ""), parameters.get("label", "")
     settings = await current_account(visit.store.pool, account)
-    async with visit.store.reading() as connection:
-        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+    hidden = await hidden_of(visit)
 
     async def measure() -> MeasuredCalibration:
         return _measured(settings, await load_sample(visit, account, chosen), policy, label, wanted)
@@ -113,11 +109,8 @@ async def make_candidate(visit: Visit) -> Response:
         raise Refused(400, _("This range cannot be used"), " ".join(problems))
     sample = await load_sample(visit, account, chosen)
     settings = await current_account(visit.store.pool, account)
-    found = (
-        confidence_proposal(settings, sample.readings, wanted),
-        *category_proposals(settings, sample.readings, wanted),
-    )
-    proposal = next((each for each in found if each and (each.target, each.name) == (target, name)), None)
+    found = threshold_proposals(settings, sample.readings, wanted)
+    proposal = next((each for each in found if (each.target, each.name) == (target, name)), None)
     if proposal is None or proposal.certified is None:
         raise Refused(409, _("No threshold"), _("The reviews no longer support a threshold."))
     detail = {"candidate": f"{target} {name}", "threshold": threshold_value(proposal)}
@@ -142,8 +135,7 @@ async def make_candidate(visit: Visit) -> Response:
 
 async def load_sample(visit: Visit, account: str, chosen: Range) -> CalibrationSample:
     """The readings of a range that the person may see."""
-    async with visit.store.reading() as connection:
-        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+    hidden = await hidden_of(visit)
     selected = ErrorSelection(
         accounts=visit.accounts(Right.LEAD), account=account, since=chosen.since, until=chosen.until,
         now=visit.now, hidden=hidden,
@@ -155,8 +147,7 @@ def _measured(
     settings: Account, sample: CalibrationSample, policy: str, label: str, wanted: float
 ) -> MeasuredCalibration:
     bins = reliability_bins(draft_observations(sample.readings, policy=policy, label=label))
-    confidence = confidence_proposal(settings, sample.readings, wanted)
-    found = (confidence, *category_proposals(settings, sample.readings, wanted))
+    found = threshold_proposals(settings, sample.readings, wanted)
     return MeasuredCalibration(
         readings=len(sample.readings),
         without_chance=sample.without_chance,
@@ -164,8 +155,7 @@ def _measured(
         labels=tuple(_labels(sample, label)),
         bins=bins,
         error=calibration_error(bins),
-        confidence=confidence,
-        proposals=tuple(each for each in found if each is not None),
+        proposals=found,
     )
 
 

@@ -12,7 +12,6 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.figures.reach import FigureFilter
-from db.reviews import queue_items
 from db.reviews.queues import parse_sample
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
@@ -31,6 +30,7 @@ from trials.pages.error_report import (
     accuracy_rows,
     load_error_report,
 )
+from trials.pages.named import hidden_of
 from trials.store.error_rates import (
     ErrorDimension,
     ErrorSelection,
@@ -77,8 +77,7 @@ async def download_errors(visit: Visit) -> Response:
 async def load_report(visit: Visit, account: str | None, chosen: Range) -> Counted[ErrorReport]:
     """The report of one account, or of all that the person leads; logged by the caller."""
     accounts = visit.accounts(Right.LEAD)
-    async with visit.store.reading() as connection:
-        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+    hidden = await hidden_of(visit)
     key = ("errors", tuple(sorted(chosen.query.items())), accounts, account, hidden)
     count = partial(_count, visit, account, chosen, accounts, hidden)
     return await visit.site.reused_figures.get(key, visit.now, count)

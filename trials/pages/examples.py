@@ -11,11 +11,11 @@ from uuid import UUID
 from db.access_log import LoggedAction
 from db.audit.suggestions import shown_decisions
 from db.identifiers import uuid_time_bounds
-from db.reviews import queue_items
 from db.rows import Row
 from review.access import Right
 from review.content_covers import cover_reason
 from review.http.visit import Visit
+from trials.pages.named import hidden_of
 from trials.pages.wording import TITLES
 from trials.pure.trial import Trial
 from trials.store.backtests import BacktestExample, examples_with
@@ -76,8 +76,7 @@ async def load_examples(
     revealed: UUID | None,
 ) -> ShownExamples:
     """Examples of a backtest, made again for so many seconds; ``account`` None: none is made again."""
-    async with visit.store.reading() as connection:
-        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+    hidden = await hidden_of(visit)
     seen = [each for each in examples if UUID(each["decision_id"]) not in hidden]
     shown, may_read = tuple(map(_listed, seen)), visit.may(Right.REVIEW, trial.user_id)
     if may_read:

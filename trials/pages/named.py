@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from db.access_log import LoggedAction
+from db.reviews import queue_items
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -28,12 +29,20 @@ def explained(visit: Visit) -> Author:
     return author
 
 
+async def hidden_of(visit: Visit) -> frozenset[UUID]:
+    """The decisions that this person reviews without seeing how they ended."""
+    async with visit.store.reading() as connection:
+        return await queue_items.hidden_decisions(connection, visit.person.person_id)
+
+
 async def trial_of_path(visit: Visit, *kinds: TrialKind) -> Trial:
-    """The trial in the page's address; 404 for one of another account or kind."""
+    """The trial in the page's address; 404 for one of another account, 409 for one of another kind."""
     missing = Refused(404, _("No such trial"), _("Choose a trial of this account."))
     found = await get_trial(visit.store.pool, visit.path_id("trial_id", missing))
-    if found is None or found.user_id != account_of_path(visit) or found.kind not in kinds:
+    if found is None or found.user_id != account_of_path(visit):
         raise missing
+    if found.kind not in kinds:
+        raise Refused(409, _("This step cannot be taken"), _("It is a trial of another kind."))
     return found
 
 

@@ -53,7 +53,7 @@ DONE: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TriedSettings:
+class ShownSettings:
     """What a trial tries.
 
     Attributes:
@@ -74,7 +74,7 @@ async def show_trial(visit: Visit) -> Response:
 async def render_trial(visit: Visit, trial: Trial, *, revealed: UUID | None = None) -> Response:
     """The page, with the texts of one covered example. The access log says who saw what."""
     began = time.monotonic()
-    tried = await tried_settings(visit, trial)
+    tried = await shown_settings(visit, trial)
     values: dict[str, Any] = {"examples": None, "measured": ()}
     if trial.kind == TrialKind.BACKTEST:
         left_s = began + PATIENCE_S - time.monotonic()
@@ -118,7 +118,7 @@ async def reveal_example(visit: Visit) -> Response:
     if not visit.partial:
         return await render_trial(visit, trial, revealed=decision_id)
     began = time.monotonic()
-    tried = await tried_settings(visit, trial)
+    tried = await shown_settings(visit, trial)
     left_s = began + PATIENCE_S - time.monotonic()
     found = await load_examples(visit, trial, chosen, tried.account, left_s, revealed=decision_id)
     await log_examples(visit, trial, found.shown, revealed=decision_id)
@@ -134,21 +134,21 @@ async def reveal_example(visit: Visit) -> Response:
     )
 
 
-async def tried_settings(visit: Visit, trial: Trial) -> TriedSettings:
+async def shown_settings(visit: Visit, trial: Trial) -> ShownSettings:
     """The settings of a trial as this release has them."""
     try:
         base = await base_account(visit.store.pool, trial.user_id, trial.base_version)
     except AccountRejected:
         problem = _("Version %(version)s of the settings, which the changes were made from, is gone.")
-        return TriedSettings(problem=problem % {"version": trial.base_version})
+        return ShownSettings(problem=problem % {"version": trial.base_version})
     try:
         async with asyncio.timeout(PATIENCE_S):
             account = await asyncio.to_thread(checked_account, base, trial.changes)
     except AccountRejected as rejected:
-        return TriedSettings(problem=str(rejected)[:1000])
+        return ShownSettings(problem=str(rejected)[:1000])
     except TimeoutError:
-        return TriedSettings(problem=_("Checking these rules takes too long for a page."))
-    return TriedSettings(account=account, change=difference(base, account))
+        return ShownSettings(problem=_("Checking these rules takes too long for a page."))
+    return ShownSettings(account=account, change=difference(base, account))
 
 
 def shown_groups(trial: Trial) -> tuple[tuple[GroupCount, str], ...]:

@@ -152,6 +152,15 @@ def category_proposals(
     )
 
 
+def threshold_proposals(
+    account: Account, readings: Iterable[ReviewedMeasure], wanted: float
+) -> tuple[ThresholdProposal, ...]:
+    """Of confidence, where the policy has a single threshold, then of the categories."""
+    held = tuple(readings)
+    confidence = confidence_proposal(account, held, wanted)
+    return (*([confidence] if confidence else []), *category_proposals(account, held, wanted))
+
+
 def proposal_changes(account: Account, proposal: ThresholdProposal) -> Mapping[str, Json]:
     """The settings that a proposal changes, as ``worker.account_settings.changed`` takes them.
 

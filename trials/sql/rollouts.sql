@@ -32,10 +32,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 CREATE OR REPLACE FUNCTION hushgate_rollout_figures(
-    rollout uuid, moment timestamptz, blocked_codes text[], people_codes text[]) RETURNS TABLE(
-    tried boolean, measure text, units bigint, hits double precision, size double precision,
-    hits_squared double precision, crossed double precision, size_squared double precision,
-    p95_ms double precision, counted double precision, left_out bigint)
+    rollout uuid, moment timestamptz, blocked_codes text[], people_codes text[]) RETURNS jsonb
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
     WITH made AS MATERIALIZED (
         SELECT d.id, d.conversation_id, d.candidate_id IS NOT NULL AS tried,
@@ -77,9 +74,18 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_
         SELECT tried, percentile_cont(0.95) WITHIN GROUP (ORDER BY ms) AS p95_ms,
                count(*) FILTER (WHERE state IS NOT NULL AND weight IS NULL) AS left_out
         FROM made GROUP BY tried
+    ), sums AS (
+        SELECT tried, measure, count(*) AS units, sum(hits) AS hits, sum(size) AS size,
+               sum(hits * hits) AS hits_squared, sum(hits * size) AS crossed, sum(size * size) AS size_squared,
+               sum(size) ^ 2 / sum(squares) AS counted
+        FROM measured GROUP BY tried, measure
+    ), arms AS (
+        SELECT tried, jsonb_build_object('p95_ms', coalesce(min(p95_ms), 0), 'left_out', min(left_out),
+               'measures', jsonb_object_agg(measure, jsonb_build_object('units', units, 'hits',
+                   coalesce(hits, 0), 'size', size, 'hits_squared', coalesce(hits_squared, 0), 'crossed',
+                   coalesce(crossed, 0), 'size_squared', size_squared, 'counted', counted))) AS figures
+        FROM sums JOIN whole USING (tried) GROUP BY tried
     )
-    SELECT tried, measure, count(*) AS units, sum(hits) AS hits, sum(size) AS size,
-           sum(hits * hits) AS hits_squared, sum(hits * size) AS crossed, sum(size * size) AS size_squared,
-           min(p95_ms) AS p95_ms, sum(size) ^ 2 / sum(squares) AS counted, min(left_out) AS left_out
-    FROM measured JOIN whole USING (tried) GROUP BY tried, measure
+    SELECT jsonb_object_agg(name, coalesce(figures, '{"p95_ms": 0, "left_out": 0, "measures": {}}'))
+    FROM (VALUES ('live', false), ('candidate', true)) AS arm (name, tried) LEFT JOIN arms USING (tried)
 $$;

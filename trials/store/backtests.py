@@ -9,14 +9,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from db.identifiers import uuid_at
 from db.pool import Pool, fetch_value
 from trials.pure.replay.groups import ReplayState
 from trials.pure.trial import Trial, TrialKind
-from trials.store.candidates import Author, changed_account
+from trials.store.candidates import Author, TriedSettings, changed_account
 from trials.store.recordings import StoredDecision, load_decisions
 from trials.store.replaying import ReplayedDecision, Replayer
-from trials.store.trials import list_trials, store_trial
+from trials.store.trials import list_trials, new_trial, store_trial
 from worker.model import Account
 from worker.recordings.recording import RecordingUnreadable
 from worker.recordings.stored import decoded
@@ -26,64 +25,27 @@ CONTINUED: Final = timedelta(days=1)
 """A run that was killed continues for so long."""
 
 
-def new_backtest(
-    user_id: str,
-    *,
-    base_version: int,
-    changes: Mapping[str, Any],
-    now: datetime,
-    total: int,
-    since: datetime | None = None,
-    candidate_id: UUID | None = None,
-) -> Trial:
-    """A backtest of ``total`` decisions ``since`` a time; without one of chosen decisions, and not stored."""
-    return Trial(
-        trial_id=uuid_at(now),
-        user_id=user_id,
-        kind=TrialKind.BACKTEST,
-        candidate_id=candidate_id,
-        base_version=base_version,
-        changes=changes,
-        since=since,
-        until=now,
-        reached_at=since or now,
-        started_at=now,
-        stepped_at=now,
-        plan={"total": total},
-    )
+def backtest_of_ids(tried: TriedSettings, total: int, now: datetime) -> Trial:
+    """A backtest of chosen decisions: it is not stored, and has no range."""
+    return new_trial(TrialKind.BACKTEST, tried, now, plan={"total": total})
 
 
-async def begin_backtest(
-    source: Pool,
-    user_id: str,
-    *,
-    base_version: int,
-    changes: Mapping[str, Any],
-    since: datetime,
-    author: Author,
-    candidate_id: UUID | None = None,
-) -> Trial:
+async def begin_backtest(source: Pool, tried: TriedSettings, since: datetime, author: Author) -> Trial:
     """The same backtest that a run of the last day left unfinished, or a new one that ends now."""
     now = author.now
-    for known in await list_trials(source, user_id, TrialKind.BACKTEST):
+    for known in await list_trials(source, tried.user_id, TrialKind.BACKTEST):
         if (
             known.running
-            and (known.base_version, known.changes) == (base_version, changes)
+            and (known.base_version, known.changes) == (tried.base_version, tried.changes)
             and known.since is not None
             and known.until is not None
             and known.until - known.since == now - since
             and known.until > now - CONTINUED
         ):
             return known
-    trial = new_backtest(
-        user_id,
-        base_version=base_version,
-        changes=changes,
-        now=now,
-        total=await fetch_value(source, TOTAL, (user_id, since, now)),
-        since=since,
-        candidate_id=candidate_id,
-    )
+    total = await fetch_value(source, TOTAL, (tried.user_id, since, now))
+    spans = {"since": since, "until": now, "reached_at": since, "plan": {"total": total}}
+    trial = new_trial(TrialKind.BACKTEST, tried, now, **spans)
     await store_trial(source, trial, author)
     return trial
 

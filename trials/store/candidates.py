@@ -80,6 +80,20 @@ class Author:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TriedSettings:
+    """What a trial tries: changes of an account's settings, of a candidate or typed.
+
+    Attributes:
+        base_version: of the settings that the changes were made from.
+    """
+
+    user_id: str
+    base_version: int
+    changes: Mapping[str, Any]
+    candidate_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsCandidate:
     """Changes of one account's settings that are not in force.
 
@@ -98,6 +112,12 @@ class SettingsCandidate:
     created_by: str
     created_at: datetime
     withdrawn_at: datetime | None = None
+
+    @property
+    def tried(self) -> TriedSettings:
+        """What a trial of it tries."""
+        names = ("user_id", "base_version", "changes", "candidate_id")
+        return TriedSettings(**{name: getattr(self, name) for name in names})
 
 
 async def add_candidate(

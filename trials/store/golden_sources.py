@@ -44,9 +44,8 @@ AGREED: Final = f"""
     ORDER BY decision_id
 """
 EDITED: Final = """
-    SELECT DISTINCT ON (decision_id) decision_id, text, person FROM answers
-    WHERE user_id = %(user_id)s AND outcome = 'edited' AND text <> ''
-    ORDER BY decision_id, created_at DESC
+    SELECT decision_id, text, person FROM answered_decisions
+    WHERE user_id = %(user_id)s AND state = 'edited' AND text <> '' ORDER BY decision_id
 """
 
 

@@ -14,17 +14,17 @@ from psycopg.types.json import Jsonb
 
 from db.account_settings.accounts import IN_FORCE, SERIALISE, current_account, store_version
 from db.connection import Connection
-from db.identifiers import uuid_at
 from db.pool import Pool, checkout
 from db.webhooks.subscriptions import WebhookEvent, store_events
-from trials.pure.rollouts.bounds import MOST_LEAST, broken_bounds, figures_json
+from trials.pure.rollouts.bounds import MOST_LEAST, broken_bounds
 from trials.pure.trial import StepKind, Trial, TrialKind
 from trials.store.candidates import REASON_CHARS, Author, TrialRefused, startable_candidate
-from trials.store.rollouts import Plan, load_figures, plan_of
+from trials.store.rollouts import Plan, load_figures, load_sums, plan_of
 from trials.store.trials import (
     begin_trial,
     change_trial,
     get_trial,
+    new_trial,
     not_running,
     note_step,
     take_step,
@@ -44,21 +44,9 @@ async def start_rollout(source: Pool, candidate_id: UUID, plan: Plan, author: Au
             bounds, or another rollout of the account runs.
         AccountRejected: this release cannot use the candidate.
     """
-    candidate, now = await startable_candidate(source, candidate_id), author.now
+    candidate = await startable_candidate(source, candidate_id)
     _check_plan(plan, author)
-    trial = Trial(
-        trial_id=uuid_at(now),
-        user_id=candidate.user_id,
-        kind=TrialKind.ROLLOUT,
-        candidate_id=candidate_id,
-        base_version=candidate.base_version,
-        changes=candidate.changes,
-        reached_at=now,
-        started_at=now,
-        stepped_at=now,
-        share=plan.share,
-        plan=plan.json,
-    )
+    trial = new_trial(TrialKind.ROLLOUT, candidate.tried, author.now, share=plan.share, plan=plan.json)
     async with checkout(source) as connection, connection.transaction():
         await _lock(connection, trial)
         await begin_trial(connection, trial, author)
@@ -73,7 +61,7 @@ async def step_rollout(source: Pool, rollout_id: UUID, share: float, author: Aut
     """
     _check_share(share)
     rollout = await _stepping(source, rollout_id, author)
-    figures = figures_json(await load_figures(source, rollout_id, author.now))
+    figures = await load_sums(source, rollout_id, author.now)
     async with checkout(source) as connection, connection.transaction():
         await _lock(connection, rollout)
         return await take_step(connection, rollout, StepKind.SHARE, author, share=share, figures=figures)
@@ -87,7 +75,7 @@ async def return_rollout(source: Pool, rollout_id: UUID, author: Author) -> Tria
     """
     author.check_reason()
     rollout = await _running(source, rollout_id)
-    figures = figures_json(await load_figures(source, rollout_id, author.now))
+    figures = await load_sums(source, rollout_id, author.now)
     async with checkout(source) as connection, connection.transaction():
         return await take_step(connection, rollout, StepKind.RETURN, author, share=0.0, figures=figures)
 
@@ -99,10 +87,10 @@ async def return_automatically(source: Pool, rollout: Trial, broken: Sequence[st
         TrialRefused: it does not run.
     """
     reason = _reason(broken)
-    figures = figures_json(await load_figures(source, rollout.trial_id, now))
+    figures = await load_sums(source, rollout.trial_id, now)
     async with checkout(source) as connection, connection.transaction():
         found = await (
-            await connection.execute(RETURN, (rollout.trial_id, reason, Jsonb(figures), now))
+            await connection.execute(RETURN, (rollout.trial_id, reason, Jsonb(dict(figures)), now))
         ).fetchone()
         if found is None or not found[0]:
             raise not_running(rollout.kind, rollout.trial_id)
@@ -118,7 +106,7 @@ async def finish_rollout(source: Pool, rollout_id: UUID, author: Author) -> int:
     """
     rollout = await _stepping(source, rollout_id, author)
     account = changed(await current_account(source, rollout.user_id), rollout.changes)
-    figures = figures_json(await load_figures(source, rollout_id, author.now))
+    figures = await load_sums(source, rollout_id, author.now)
     async with checkout(source) as connection, connection.transaction():
         await _lock(connection, rollout)
         # ended first, as storing other settings returns the rollouts that still run

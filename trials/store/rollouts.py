@@ -8,16 +8,16 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from db.pool import Pool, fetch_as, fetch_dicts
+from db.pool import Pool, fetch_as, fetch_value
 from trials.pure.rollouts.bounds import (
     LEAST_DECISIONS,
-    ArmFigures,
     Bound,
     Measure,
     RolloutFigures,
     parse_bound,
+    parse_figures,
 )
-from trials.pure.statistics.sequential import PLANNED_UNITS, ClusterSums
+from trials.pure.statistics.sequential import PLANNED_UNITS
 from trials.pure.trial import Trial
 from worker.arms import RunningRollout
 from worker.reasons import Reason, ReasonFamily
@@ -62,37 +62,21 @@ BLOCKED: Final = [str(each) for each in Reason if each.spec.family is ReasonFami
 BY_PEOPLE: Final = [str(each) for each in Reason if each.spec.family is ReasonFamily.PEOPLE]
 """Decisions about conversations that people own: no arm's."""
 FIGURES: Final = """
-    SELECT * FROM hushgate_rollout_figures(%(id)s, %(now)s, %(blocked)s::text[], %(people)s::text[])
+    SELECT hushgate_rollout_figures(%(id)s, %(now)s, %(blocked)s::text[], %(people)s::text[])
 """
 """Workers may not read the audit; the function gives them sums only."""
 
 
+async def load_sums(source: Pool, rollout_id: UUID, now: datetime) -> Mapping[str, Any]:
+    """The sums of both arms from the last step to ``now``, as steps store them."""
+    values = {"id": rollout_id, "now": now, "blocked": BLOCKED, "people": BY_PEOPLE}
+    found: Mapping[str, Any] = await fetch_value(source, FIGURES, values)
+    return found
+
+
 async def load_figures(source: Pool, rollout_id: UUID, now: datetime) -> RolloutFigures:
     """The figures of both arms from the last step to ``now``."""
-    values = {"id": rollout_id, "now": now, "blocked": BLOCKED, "people": BY_PEOPLE}
-    rows = await fetch_dicts(source, FIGURES, values)
-    live, candidate = (_arm([row for row in rows if row["tried"] is tried]) for tried in (False, True))
-    return RolloutFigures(live=live, candidate=candidate)
-
-
-def _arm(rows: list[dict[str, Any]]) -> ArmFigures:
-    sums = {
-        Measure(row["measure"]): ClusterSums(
-            units=row["units"],
-            hits=row["hits"] or 0.0,
-            size=row["size"],
-            hits_squared=row["hits_squared"] or 0.0,
-            crossed=row["crossed"] or 0.0,
-            size_squared=row["size_squared"],
-        )
-        for row in rows
-    }
-    return ArmFigures(
-        sums=sums,
-        p95_ms=(rows[0]["p95_ms"] or 0.0) if rows else 0.0,
-        effective={Measure(row["measure"]): row["counted"] for row in rows},
-        left_out=rows[0]["left_out"] if rows else 0,
-    )
+    return parse_figures(await load_sums(source, rollout_id, now))
 
 
 RUNNING: Final = """

@@ -7,11 +7,10 @@ from typing import Final
 from uuid import UUID
 
 from db.account_settings.accounts import SERIALISE
-from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_value
 from trials.pure.trial import StepKind, Trial, TrialKind
 from trials.store.candidates import REASON_CHARS, Author, TrialRefused, startable_candidate
-from trials.store.trials import begin_trial, get_trial, not_running, take_step
+from trials.store.trials import begin_trial, get_trial, new_trial, not_running, take_step
 
 MOST_RUNNING: Final = 3
 """Shadows of one account at a time."""
@@ -34,19 +33,8 @@ async def start_shadow(source: Pool, candidate_id: UUID, author: Author, *, usd_
     author.check_reason()
     if not 0 <= usd_a_day <= MOST_USD:
         raise TrialRefused(f"usd_a_day: expected 0 to {MOST_USD:.0f}, got {usd_a_day}")
-    candidate, now = await startable_candidate(source, candidate_id), author.now
-    trial = Trial(
-        trial_id=uuid_at(now),
-        user_id=candidate.user_id,
-        kind=TrialKind.SHADOW,
-        candidate_id=candidate_id,
-        base_version=candidate.base_version,
-        changes=candidate.changes,
-        reached_at=now,
-        started_at=now,
-        stepped_at=now,
-        usd_a_day=usd_a_day,
-    )
+    candidate = await startable_candidate(source, candidate_id)
+    trial = new_trial(TrialKind.SHADOW, candidate.tried, author.now, usd_a_day=usd_a_day)
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(SERIALISE, (trial.user_id,))
         running = await (await connection.execute(NUMBER, (trial.user_id,))).fetchone()

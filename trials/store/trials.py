@@ -21,10 +21,11 @@ from psycopg.types.json import Jsonb
 
 from db.access_log import append_entry
 from db.connection import Connection
+from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_dicts
 from db.rows import first_row
 from trials.pure.trial import STATES, StepKind, Trial, TrialKind, TrialStep
-from trials.store.candidates import Author, TrialRefused
+from trials.store.candidates import Author, TrialRefused, TriedSettings
 
 COLUMNS: Final = (
     "user_id", "kind", "state", "candidate_id", "base_version", "changes", "set_id", "since", "until",
@@ -72,6 +73,20 @@ CHANGE: Final = """
     UPDATE trials SET state = %(state)s, share = coalesce(%(share)s::float8, share), stepped_at = %(now)s
     WHERE id = %(id)s AND state = 'running' RETURNING id
 """
+
+
+def new_trial(kind: TrialKind, tried: TriedSettings, now: datetime, **declared: Any) -> Trial:
+    """A trial that starts now, with what its kind declares; not stored yet."""
+    start = {"reached_at": now, "started_at": now, "stepped_at": now} | declared
+    return Trial(
+        trial_id=uuid_at(now),
+        kind=kind,
+        user_id=tried.user_id,
+        candidate_id=tried.candidate_id,
+        base_version=tried.base_version,
+        changes=tried.changes,
+        **start,
+    )
 
 
 async def store_trial(source: Pool, trial: Trial, author: Author) -> None:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final, Protocol
 
-import openai
 import structlog
 
+from worker.adapters.api_errors import ApiError, ApiStatusError
 from worker.adapters.circuit_breaker import BreakerState, CircuitBreaker, CircuitOpen
 from worker.adapters.server_waits import asked_wait_s
 from worker.model import AttemptOutcome
@@ -32,7 +32,7 @@ FAILING: Final = frozenset(
 """Outcomes that open a breaker. A limit, a refused input or a wrong key is an answer of a working server."""
 
 
-class NotCalled(openai.OpenAIError):
+class NotCalled(ApiError):
     """The upstream was not called.
 
     Attributes:
@@ -223,8 +223,8 @@ class CallGuard:
                 failed = self._kind_of(error) in FAILING
             finally:
                 self.breaker.ended(admission, failed=failed)
-            if self.limits is not None and isinstance(error, openai.APIStatusError):
-                self.limits.learned(_with_wait(error), error.status_code)
+            if self.limits is not None and isinstance(error, ApiStatusError):
+                self.limits.learned(_with_wait(error), error.status)
             raise
         else:
             self.breaker.ended(admission, failed=False)
@@ -240,9 +240,9 @@ class CallGuard:
             self.limits.spent(estimated, tokens)
 
 
-def _with_wait(error: openai.APIStatusError) -> Mapping[str, str]:
+def _with_wait(error: ApiStatusError) -> Mapping[str, str]:
     """The headers of a refusal, with the wait that only its body says, or without one that is no wait."""
-    plain = {name.lower(): value for name, value in error.response.headers.items()}
+    plain = {name.lower(): value for name, value in error.headers.items()}
     asked_s = asked_wait_s(plain, error.body, resets=False)
     headers = {name: value for name, value in plain.items() if not name.startswith("retry-after")}
     return headers if asked_s is None else {**headers, "retry-after": f"{asked_s:.3f}"}

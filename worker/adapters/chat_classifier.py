@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 import structlog
-from openai import OpenAIError
 
+from worker.adapters.api_errors import ApiError
 from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.completion_reading import spoken_content, token_counts
 from worker.adapters.finish_reasons import FinishKind, finish_kind
@@ -91,7 +91,7 @@ class ChatClassifier:
 
         try:
             document = await self._dialect.ask(request_body(question, self._endpoint), post)
-        except (OpenAIError, TimeoutError, ValueError) as error:
+        except (ApiError, TimeoutError, ValueError) as error:
             raise self._translated(error) from error
         self._watch.worked()
         self._log_change(answers=True)

@@ -38,7 +38,8 @@ def completion_of(document: Mapping[str, Any], *, model: str, max_tokens: int, h
     """
     try:
         choice = _choice(document)
-        message = choice.get("message") or choice.get("delta") or {"content": choice.get("text")}
+        message = choice.get("message") or choice.get("delta") or choice.get("text")
+        message = message if isinstance(message, Mapping) else {"content": message}
         text, refusal = _texts(message)
         calls = _tool_calls(message)
         tokens = token_counts(document.get("usage") or {})
@@ -70,7 +71,7 @@ def spoken_content(content: object) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     if isinstance(content, Mapping):
-        return spoken_content([content])
+        return spoken_content(content.get("parts") or [content])
     if not isinstance(content, Sequence):
         raise TypeError(f"content: expected a text or parts, got {type(content).__name__}")
     return "".join(_part_texts(content))
@@ -125,6 +126,8 @@ def _part_texts(parts: Sequence[object]) -> Iterator[str]:
     for part in parts:
         if isinstance(part, str):
             yield part
+        elif isinstance(part, list):
+            yield from _part_texts(part)
         elif (
             isinstance(part, Mapping)
             and str(part.get("type") or "") in SPOKEN_PARTS

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from openai import OpenAIError
-
+from worker.adapters.api_errors import ApiError
 from worker.adapters.openai_embeddings import OpenAIEmbedder
-from worker.adapters.openai_http import ApiClient
+from worker.adapters.openai_http import ApiClient, model_names
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
 from worker.settings import EmbeddingEndpoint
 
@@ -38,8 +37,8 @@ async def answering_model(
 async def _listed_model(client: ApiClient) -> str:
     try:
         async with asyncio.timeout(LIST_S):
-            listed = [str(each.id) async for each in client.sdk.models.list()]
-    except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError):
+            listed = model_names(await client.get("/models"))
+    except (ApiError, TimeoutError, ValueError):
         return FALLBACK_MODEL
     found = sorted(name for name in listed if NAMED in name.lower())
     return FALLBACK_MODEL if FALLBACK_MODEL in found or not found else found[0]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import openai
 import orjson
 
-MESSAGE_KEYS: Final = ("message", "msg", "detail", "error_msg", "error_message", "status_msg", "error")
-WORD_KEYS: Final = frozenset(
-    {"message", "msg", "code", "type", "status", "reason", "param", "detail", "raw", "error"}
-)
+from worker.adapters.api_errors import ApiStatusError
+
+MESSAGE_KEYS: Final = (
+    "message", "msg", "detail", "error_msg", "error_message", "errormessage", "status_msg", "error", "errors",
+    "response", "header",
+)  # fmt: skip
+CODE_KEYS: Final = ("code", "error_code", "errorcode", "status_code", "status")
+WORD_KEYS: Final = frozenset({"type", "reason", "param", "raw", *MESSAGE_KEYS, *CODE_KEYS})
 MOST_CHARS: Final = 2000
 RAW_CHARS: Final = 200
 
@@ -30,7 +33,7 @@ def inner_error(body: Any) -> Any:
     if not isinstance(body, Mapping):
         return body
     error = body.get("error")
-    return body if error is None or error == "" else error
+    return error if isinstance(error, Mapping | list | str) and error else body
 
 
 def message_of(error: Any) -> str:
@@ -39,7 +42,7 @@ def message_of(error: Any) -> str:
         return error if error.strip() and "<" not in error[:1] else ""
     if not isinstance(error, Mapping):
         return ""
-    said = next((text for key in MESSAGE_KEYS if (text := _text(error.get(key)))), "")
+    said = _text(error)
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     return f"{said}: {raw[:RAW_CHARS]}" if isinstance(raw, str) and raw else said
@@ -51,20 +54,29 @@ def error_in_success(document: Any, holding: str) -> Any:
         document = document[0]
     if not isinstance(document, Mapping):
         return None
-    if error := document.get("error"):
+    if (error := inner_error(document)) is not document:
         return error
     found, said = document.get(holding), document.get("base_resp")
     if isinstance(found, list) and found:
         return (found[0].get("error") or None) if isinstance(found[0], Mapping) else None
     if isinstance(said, Mapping) and said.get("status_code"):
         return {"message": said.get("status_msg"), "code": said["status_code"]}
-    is_flat = document.get("object") == "error" or (found is None and holding in document)
-    return document if is_flat and message_of(document) else None
+    return document if (found is None or found == []) and message_of(document) else None
 
 
-def error_words(error: openai.APIStatusError) -> str:
+def code_of(error: Any) -> Any:
+    """The code in an error, at any depth; None without one."""
+    if not isinstance(error, Mapping):
+        return next((code_of(each) for each in error[:1]), None) if isinstance(error, list) else None
+    plain = {str(key).lower(): value for key, value in error.items()}
+    found = next((plain[key] for key in CODE_KEYS if isinstance(plain.get(key), str | int)), None)
+    nested = (code_of(plain[key]) for key in MESSAGE_KEYS if isinstance(plain.get(key), Mapping | list))
+    return found if found is not None else next(nested, None)
+
+
+def error_words(error: ApiStatusError) -> str:
     """The message, codes and reasons of an error, one a line, for the search of known words."""
-    found = [str(error.message), *_words(error.body, 0)]
+    found = [error.message, *_words(error.body, 0)]
     return "\n".join(found)[:MOST_CHARS]
 
 
@@ -89,7 +101,8 @@ def _text(value: object) -> str:
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, Mapping):
-        return next((text for key in MESSAGE_KEYS if (text := _text(value.get(key)))), "")
+        plain = {str(key).lower(): each for key, each in value.items()}
+        return next((text for key in MESSAGE_KEYS if (text := _text(plain.get(key)))), "")
     if isinstance(value, list):
         return "; ".join(filter(None, map(_problem, value[:5])))
     return ""
@@ -97,6 +110,6 @@ def _text(value: object) -> str:
 
 def _problem(value: object) -> str:
     if not isinstance(value, Mapping) or not isinstance(value.get("msg"), str):
-        return ""
+        return _text(value) if isinstance(value, Mapping) else ""
     place = value.get("loc")
     return f"{'.'.join(map(str, place))}: {value['msg']}" if isinstance(place, list) else str(value["msg"])

@@ -43,6 +43,17 @@ WHOLE: Final = frozenset(
         "function_call",
         "function_calls",
         "tool_use",
+        "normal",
+        "end_of_text",
+        "endoftext",
+        "eot",
+        "eosfound",
+        "eos_token_id",
+        "end_id",
+        "stop_word",
+        "stop_words",
+        "stopstringfound",
+        "toolcalls",
     ]
 )
 UNSAID: Final = frozenset({"", "none", "null", "unknown", "finish_reason_unspecified", "unspecified"})
@@ -66,6 +77,13 @@ CUT: Final = frozenset(
         "time_limit",
         "timeout",
         "pause_turn",
+        "maximum_tokens",
+        "max_len",
+        "max_tokens_reached",
+        "limit_reached",
+        "contextlengthreached",
+        "maxpredictedtokensreached",
+        "timed_out",
     ]
 )
 FILTERED: Final = frozenset(
@@ -88,6 +106,9 @@ FILTERED: Final = frozenset(
         "error_toxic",
         "blocked",
         "language",
+        "content_blocked",
+        "moderation_blocked",
+        "policy_violation",
     ]
 )
 """All other words, such as ``error`` or ``insufficient_system_resource``, are a failed attempt."""
@@ -112,7 +133,7 @@ def finish_kind(reason: object) -> FinishKind:
     words = re.sub(r"[\s-]+", "_", str("" if reason is None else reason).strip().lower())
     for word in words.split(":"):  # such as content_filter: PROHIBITED_CONTENT
         plain = word.strip("_").removeprefix("finishreason.")
-        plain = plain if plain in UNSAID else plain.removeprefix("finish_reason_")
+        plain = plain if plain in UNSAID else plain.removeprefix("finish_").removeprefix("reason_")
         if (kind := KINDS.get(plain)) is not None:
             return kind
     return FinishKind.FAILED

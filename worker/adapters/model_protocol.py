@@ -17,13 +17,17 @@ from worker.generation import ESCALATE_TOOL, SEARCH_TOOL
 KNOWN_TOOLS: Final = frozenset({SEARCH_TOOL, ESCALATE_TOOL})
 
 _THOUGHT: Final = (
-    r"(?:(?:seed|ant|mm)?:?_?(?:think(?:ing)?|thoughts?)|reasoning(?:_content)?|reflection|analysis|scratchpad|"
-    r"inner_?monologue|chain_of_thought|cot|plan|rationale)"
+    r"(?:[\w:.-]{0,30}?(?:think|thought|reasoning|reflection|scratch_?pad|monologue|rationale)[\w:.-]{0,30}"
+    r"|analysis|chain_of_thought|cot|plan)"
 )
+_OPENED: Final = rf"(?:<|&lt;)\s*{_THOUGHT}(?:\s+\w+\s*=[^<>]{{0,200}})?\s*(?:>|&gt;)"
+_CLOSED: Final = rf"(?:<|&lt;)\s*/\s*{_THOUGHT}\s*(?:>|&gt;)"
 THOUGHTS: Final = tuple(
     (re.compile(opened, re.IGNORECASE), re.compile(closed, re.IGNORECASE))
     for opened, closed in (
-        (rf"<\s*{_THOUGHT}(?:\s+\w+\s*=[^<>]{{0,200}})?\s*>", rf"<\s*/\s*{_THOUGHT}\s*>"),
+        (_OPENED, _CLOSED),
+        (r"<details\b[^<>]{0,200}\breasoning\b[^<>]{0,200}>", r"</details>"),
+        (r"<!--", r"-->"),
         (r"\A\s*Thinking\.\.\.", r"\.\.\.\s*done thinking\.?"),
         (rf"\[{_THOUGHT}\]", rf"\[/{_THOUGHT}\]"),
         (rf"[◁◂]{_THOUGHT}[▷▸]", rf"[◁◂]/{_THOUGHT}[▷▸]"),
@@ -31,10 +35,28 @@ THOUGHTS: Final = tuple(
         (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
         (r"<\|(?:think(?:ing)?|thoughts?)\|>", r"<\|/(?:think(?:ing)?|thoughts?)\|>"),
         (r"<\|channel>thought\b", r"<channel\|>"),
-        (r"<unused94>(?:thought)?", r"<unused95>"),
+        (r"<(?:unused|ctrl)94>(?:thought)?", r"<(?:unused|ctrl)95>"),
     )
 )
 """Marks around thoughts. All before a lone closing mark is thought, and all after a lone opening mark."""
+LABELLED: Final = re.compile(
+    r"\A\W{0,3}(?:thoughts?|thinking|reasoning|analysis|here(?:'s| is) my thought process)\W{0,3}:.*"
+    r"(?:^\W{0,5}(?:final[ _]?answer|answer|final response|response|reply)\W{0,2}:"
+    r"|here(?:'s| is) my response:)",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
+)
+"""A thought and then the answer, each behind its name."""
+UNANSWERED: Final = re.compile(r"\A\W{0,3}(?:thoughts?|thinking)(?:\W{0,3}:|\s*\n)", re.IGNORECASE)
+"""A thought by its name, without an end."""
+CITED: Final = re.compile(
+    r"\s*(?:【(?:[^【】]{0,80}†[^【】]{0,80}|turn\d+[a-z]+\d+)】|\ue200[^\ue200-\ue202]*(?:\ue202[^\ue200-\ue202]*)*\ue201"
+    r"|\bcite(?:turn\d+[a-z]+\d+)+)"
+)
+"""References to a vendor's own search, which name nothing of ours."""
+JSON_TEXT: Final = re.compile(r"(?:```(?:json)?\s*)?(\{.*\})\s*(?:```)?", re.DOTALL)
+TEXT_KEYS: Final = frozenset(
+    {"answer", "response", "reply", "final_answer", "message", "output", "text", "content"}
+)
 WRAPPER: Final = re.compile(
     r"\s*<(?P<name>answer|final|final_answer|response|reply|output|assistant)>(?P<text>.*?)(?:</(?P=name)>)?\s*",
     re.IGNORECASE | re.DOTALL,
@@ -51,7 +73,10 @@ HARMONY_BARE: Final = re.compile(r"\s*analysis\S.*?assistant\s*final(?=\S|\s)", 
 ROLE: Final = re.compile(
     r"\s*(?:<\|im_start\|>\s*assistant\s*\n?|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>\s*"
     r"|<start_of_turn>\s*model\s*\n?|<\|assistant\|>|<｜Assistant｜>|<s>|<bos>|<\|begin_of_text\|>"
-    r"|<\|START_OF_TURN_TOKEN\|>\s*(?:<\|CHATBOT_TOKEN\|>)?|assistant\s*\n\s*\n|(?:assistant|chatbot)\s*:\s+)",
+    r"|<\|START_OF_TURN_TOKEN\|>\s*(?:<\|CHATBOT_TOKEN\|>)?|assistant\s*\n\s*\n|(?:assistant|chatbot)\s*:\s+"
+    r"|\[\|assistant\|\]|<\|start_of_role\|>\s*assistant\s*<\|end_of_role\|>|<extra_id_1>\s*assistant\s*\n"
+    r"|<(?:pad|unk)>|#{1,4}\s*(?:response|assistant|answer|reply)\s*(?::|\n)|here(?:'s| is) my response:"
+    r"|\*{0,2}(?:ai|bot|(?:final )?answer|response|reply)\s*(?::\*{0,2}|\*{1,2}:)\s+|final(?-i:(?=[A-Z])))",
     re.IGNORECASE,
 )
 END: Final = re.compile(
@@ -59,7 +84,10 @@ END: Final = re.compile(
     r"system|observation|end_of_solution|END_RESPONSE|END_TEXT|END_OF_TURN_TOKEN|start_header_id|end_of_box|"
     r"eos|stop|fim_end|sep|separator)\|>"
     r"|<｜(?:end▁of▁sentence|User|begin▁of▁sentence)｜>|</s>|<s>|<eos>|<end_of_turn>|<start_of_turn>"
-    r"|<turn\|>|\[/?INST\]|<</?SYS>>|<\|end▁of▁sentence\|>|<end_of_utterance>|<\[end\]>|\[end of text\]",
+    r"|<turn\|>|\[/?INST\]|<</?SYS>>|<\|end▁of▁sentence\|>|<end_of_utterance>|<\[end\]>|\[end of text\]"
+    r"|\[\|\w{1,20}\|\]|\[(?:PAD|EOS|BOS|SEP|UNK)\]|<(?:pad|unk|eod|END|ctrl\d+|extra_id_\d+)>|<\|assistant\|>"
+    r"|\n\s*(?:#{1,4}\s*(?:user|human|instruction|input)\s*:|<(?:human|user|bot)>\s*:|human\s*:\s"
+    r"|(?:user|customer)\s*:[^\n]*\n\s*(?:assistant|ai|bot|agent)\s*:)",
     re.IGNORECASE,
 )
 """Where the model's turn ends: what follows is another turn, which the model made up."""
@@ -75,8 +103,21 @@ CALL: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A call of a tool as text, or the marks of our own prompt."""
-MARK: Final = re.compile(r"<\|[\w▁/\-\"]{1,40}\|?>|<[\w▁]{1,30}\|>|<｜[^<>｜]{1,40}｜>|<unused\d+>")
-"""A mark of a model's vocabulary that no rule above knows."""
+MARK: Final = re.compile(
+    r"<\|[\w▁/\-\"]{1,40}\|?>|<[\w▁]{1,30}\|>|<｜[^<>｜]{1,40}｜>|<(?:unused\d+|(?:start|end)_of_\w{1,20})>"
+    r"|(?:[Ġ▁][^\sĠ▁]{1,30}){3}"
+)
+"""A mark of a model's vocabulary that no rule above knows, or its spaces in place of ours."""
+CODE: Final = re.compile(r"(?s)```.*?(?:```|\Z)|`[^`\n]*`")
+CLOSING_TAG: Final = re.compile(r"</([a-z][\w:.-]{0,40})\s*>", re.IGNORECASE)
+HTML_TAGS: Final = frozenset([
+    "a", "abbr", "b", "blockquote", "body", "br", "cite", "code", "dd", "del", "details", "div", "dl",
+    "dt", "em", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "head", "hr", "html", "i", "img", "ins",
+    "kbd", "li", "link", "main", "mark", "meta", "ol", "p", "pre", "q", "s", "script", "section",
+    "small", "span", "strike", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody",
+    "td", "tfoot", "th", "thead", "title", "tr", "tt", "u", "ul", "var", "video",
+])  # fmt: skip
+"""Tags that a reply may show; an end of another one outside of code is protocol."""
 CALL_TEXTS: Final = (
     re.compile(
         r"<(?:tool_call|function_call|tool_use)>\s*(?P<call>.*?)\s*(?:</(?:tool_call|function_call|tool_use)>)?",
@@ -100,7 +141,9 @@ CALL_KEYS: Final = frozenset(
 
 def spoken(text: str) -> str:
     """The text without thoughts, channels, role names and end marks; it may be empty."""
-    text = _final_channel(text)
+    text = CITED.sub("", _final_channel(text))
+    if (labelled := LABELLED.match(text)) is not None:
+        text = text[labelled.end() :].lstrip(" *")
     for opened, closed in THOUGHTS:
         text = _without_thoughts(text, opened, closed)
     if started := list(SOLUTION.finditer(text)):
@@ -111,14 +154,30 @@ def spoken(text: str) -> str:
         text = text[: end.start()]
     if (wrapped := WRAPPER.fullmatch(text)) is not None:
         text = wrapped["text"]
-    return text.strip()
+    return _text_of_json(text.strip())
 
 
 def protocol_in(text: str) -> str:
     """The kind of protocol that is left in a spoken text; empty for none."""
     if CALL.search(text) or _is_call(_parsed(text)):
         return "a tool call as text"
-    return "marks of the model" if MARK.search(text) else ""
+    if UNANSWERED.match(text):
+        return "a thought without an answer"
+    ends = (found[1].lower() for found in CLOSING_TAG.finditer(CODE.sub("", text)))
+    is_marked = MARK.search(text) is not None or not HTML_TAGS.issuperset(ends)
+    return "marks of the model" if is_marked else ""
+
+
+def _text_of_json(text: str) -> str:
+    """The text in a JSON object that holds nothing else."""
+    if (shaped := JSON_TEXT.fullmatch(text)) is None:
+        return text
+    try:
+        found = orjson.loads(shaped[1])
+    except orjson.JSONDecodeError:
+        return text
+    ((key, value), *others) = found.items() if found else ((None, None),)
+    return value.strip() if not others and key in TEXT_KEYS and isinstance(value, str) else text
 
 
 def calls_in(text: str) -> tuple[tuple[str, Any], ...]:

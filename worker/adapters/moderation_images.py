@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
-
-from openai.types import ModerationMultiModalInputParam
+from typing import Any, TypeAlias
 
 from worker.cancellation import all_of
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.model import AttemptOutcome, ModerationScores
 
-Asked: TypeAlias = "list[ModerationMultiModalInputParam]"
+ModerationPart: TypeAlias = "dict[str, Any]"
+Asked: TypeAlias = "list[ModerationPart]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,5 +61,5 @@ async def _checked(
 
 
 def _input(text: str | None, url: str) -> Asked:
-    image: ModerationMultiModalInputParam = {"type": "image_url", "image_url": {"url": url}}
+    image: ModerationPart = {"type": "image_url", "image_url": {"url": url}}
     return [{"type": "text", "text": text}, image] if text is not None else [image]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from openai import OpenAIError
-
+from worker.adapters.api_errors import ApiError
 from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.chat_messages import chat_messages, tool_parameter
 from worker.adapters.completion_reading import completion_of
@@ -65,7 +64,7 @@ class OpenAIChat:
 
         try:
             document = await self.dialect.ask(self._body(prompt), post)
-        except (OpenAIError, TimeoutError, ValueError) as error:
+        except (ApiError, TimeoutError, ValueError) as error:
             raise self._translated(error) from error
         self._watch.worked()
         completion = completion_of(

@@ -7,20 +7,20 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import openai
 import orjson
 import structlog
 
+from worker.adapters.api_errors import ApiStatusError
 from worker.adapters.call_guard import UNGUARDED, Guard
-from worker.adapters.error_bodies import error_in_success, inner_error, message_of
-from worker.adapters.openai_http import ApiAnswer, ApiClient, ObserveRequest, open_client, status_error
+from worker.adapters.error_bodies import code_of, error_in_success, inner_error, message_of
+from worker.adapters.openai_http import ApiAnswer, ApiClient, ObserveRequest, status_error
 from worker.adapters.vendor_failures import NotTheApi, VendorFailure, misconfigured, status_of_words
 from worker.model import AttemptOutcome
 
 log = structlog.get_logger(__name__)
 
 STATUS_DIGITS: Final = 3
-NO_KEY: Final = "no-key"  # the SDK insists on one; servers such as Ollama ignore it
+NO_KEY: Final = "no-key"  # servers such as Ollama ignore it
 
 
 class Watch:
@@ -62,7 +62,7 @@ def client(
     base_url: str, api_key: str | None, *, connections: int, observe: ObserveRequest = lambda *_: None
 ) -> ApiClient:
     """A client of an endpoint, with or without a key."""
-    return open_client(base_url, api_key or NO_KEY, connections=connections, observe=observe)
+    return ApiClient(base_url, api_key or NO_KEY, connections=connections, observe=observe)
 
 
 async def answer(
@@ -80,7 +80,7 @@ async def answer(
     The time begins when the guard lets the call pass; ``tokens`` is the guard's estimate of its cost.
 
     Raises:
-        OpenAIError, TimeoutError, ValueError: what ``failure`` sorts.
+        ApiError, TimeoutError, ValueError: what ``failure`` sorts.
     """
     async with guard.call(tokens):
         async with asyncio.timeout(timeout_s):
@@ -88,7 +88,7 @@ async def answer(
         check_type(response.headers, path)  # inside: a server with the wrong answers has failed
         document = _loaded(response.content)
         if (hidden := error_in_success(document, holding)) is not None:
-            raise _status_error(path, response, client.mask.json(hidden))
+            raise _status_error(response, client.mask.json(hidden))
         if not isinstance(document, dict) or holding not in document:
             raise NotTheApi(f"{path}: expected a JSON object with {holding}")
     guard.learned(response.headers)
@@ -113,11 +113,11 @@ def _loaded(content: bytes) -> Any:
         return json.loads(content)
 
 
-def _status_error(path: str, response: ApiAnswer, hidden: Any) -> openai.APIStatusError:
+def _status_error(response: ApiAnswer, hidden: Any) -> ApiStatusError:
     """The error that an answer of success holds, with the status that its code or its words stand for."""
-    code = hidden.get("code", hidden.get("status")) if isinstance(hidden, Mapping) else None
+    code = code_of(hidden)
     digits = str(code)
     is_status = digits.isdecimal() and len(digits) == STATUS_DIGITS and digits[0] in "45"
     words = f"{message_of(hidden)}\n{code}\n{hidden.get('type') if isinstance(hidden, Mapping) else ''}"
     status = int(digits) if is_status else status_of_words(words)
-    return status_error(path, status, response.headers, hidden, message_of(inner_error(hidden)))
+    return status_error(status, response.headers, hidden, message_of(inner_error(hidden)))

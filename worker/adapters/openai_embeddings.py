@@ -9,8 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from openai import OpenAIError
-
+from worker.adapters.api_errors import ApiError
 from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.openai_client import Watch, answer
 from worker.adapters.openai_http import ApiClient
@@ -101,8 +100,8 @@ class OpenAIEmbedder:
                 tokens=estimate,
             )
             vectors = _vectors(document["data"], len(texts), dimensions)
-        except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, LookupError) as error:
-            raise self._translated(error, f"embeddings of {model} at {self._client.sdk.base_url}") from error
+        except (ApiError, TimeoutError, ValueError, TypeError, AttributeError, LookupError) as error:
+            raise self._translated(error, f"embeddings of {model} at {self._client.base_url}") from error
         self._guard.spent(estimate, _total_tokens(document.get("usage"), estimate))
         self._watch.worked()
         return vectors

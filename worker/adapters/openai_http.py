@@ -1,46 +1,41 @@
-"""POST to an OpenAI-compatible server over aiohttp, with the headers, errors and redirects of the SDK.
-
-The SDK builds and parses each request through several layers: 1.4 ms CPU a call, this module 0.3 ms
-(``docs/decisions/0052``).
-"""
+"""HTTP requests to OpenAI-compatible servers, without the SDK of OpenAI (``docs/decisions/0052``)."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-import httpx2
-import openai
 import orjson
-from openai import AsyncOpenAI, DefaultAioHttpClient
+from multidict import CIMultiDict
 from yarl import URL
 
+from worker import __version__
+from worker.adapters.api_errors import ApiConnectionError, ApiStatusError
 from worker.adapters.error_bodies import inner_error, message_of, parsed_body
 from worker.adapters.secret_mask import SecretMask
 
 KEEPALIVE_S: Final = 5.0
 """How long an unused connection stays open: the value of the SDK."""
-STATUS_ERRORS: Final[Mapping[int, type[openai.APIStatusError]]] = {
-    400: openai.BadRequestError,
-    401: openai.AuthenticationError,
-    403: openai.PermissionDeniedError,
-    404: openai.NotFoundError,
-    409: openai.ConflictError,
-    422: openai.UnprocessableEntityError,
-    429: openai.RateLimitError,
-}
-"""The SDK's class by status; from 500 it is ``InternalServerError``, else ``APIStatusError``."""
-
-
+CERTIFICATES: Final = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+    "/etc/pki/tls/cert.pem",
+    "/etc/ssl/ca-bundle.pem",
+)
+"""Where systems keep the certificates that they trust, for a Python whose own path does not exist."""
 REDIRECTS: Final = frozenset({307, 308})
 """Those that keep method and body."""
 MOST_REDIRECTS: Final = 5
@@ -75,23 +70,30 @@ class ApiAnswer:
 class ApiClient:
     """The connections to one endpoint.
 
+    Nothing is retried here: the pipeline decides, counts and audits retries.
+
     Args:
-        sdk: holds address, key and headers.
         connections: most at once.
         observe: called after each request.
     """
 
     def __init__(
-        self, sdk: AsyncOpenAI, *, connections: int, observe: ObserveRequest = lambda *_: None
+        self, base_url: str, api_key: str, *, connections: int, observe: ObserveRequest = lambda *_: None
     ) -> None:
-        self.sdk = sdk
+        self.base_url = base_url.rstrip("/")
+        self.mask = SecretMask(api_key)
         self._observe = observe
         self._connections = connections
-        self._base_url = str(sdk.base_url).rstrip("/")
-        self._proxy = environment_proxy(self._base_url)
-        prepared = {**sdk.auth_headers, **sdk.default_headers}
-        self._headers = {name: value for name, value in prepared.items() if isinstance(value, str)}
-        self.mask = SecretMask(sdk.api_key)
+        self._proxy = environment_proxy(self.base_url)
+        self._headers = CIMultiDict(
+            {
+                "Accept": "application/json",
+                "Content-Type": "application/json",
+                "User-Agent": f"hushgate/{__version__}",
+                "Authorization": f"Bearer {api_key}",
+            }
+        )
+        self._headers.update(environment_headers())
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -106,27 +108,35 @@ class ApiClient:
         """The answer to a JSON body; the caller limits the time.
 
         Raises:
-            APIStatusError: the server refused the call.
-            APIConnectionError: there was no whole answer; its cause is aiohttp's error.
+            ApiStatusError: the server refused the call.
+            ApiConnectionError: there was no whole answer.
             ValueError: the body has a text that is not valid Unicode.
         """
-        url, data = self._base_url + path, _encoded(body)
+        return await self._answer("POST", path, _encoded(body))
+
+    async def get(self, path: str) -> ApiAnswer:
+        """The answer to a GET; raises as ``post``."""
+        return await self._answer("GET", path, None)
+
+    async def _answer(self, method: str, path: str, data: bytes | None) -> ApiAnswer:
         with self.observed():
             try:
-                response, content = await self._exchange(url, data)
+                response, content = await self._exchange(method, self.base_url + path, data)
             except (aiohttp.ClientError, OSError) as error:
-                raise openai.APIConnectionError(request=httpx2.Request("POST", url)) from error
+                raise ApiConnectionError("Connection error.") from error
             if not 200 <= response.status < 300:
                 found = self.mask.json(parsed_body(content))  # some servers quote the key
                 message = "" if isinstance(found, str) else message_of(inner_error(found))
-                raise status_error(url, response.status, response.headers, found, message)
+                raise status_error(response.status, response.headers, found, message)
         return ApiAnswer(headers=response.headers, content=self.mask.answer(content))
 
-    async def _exchange(self, url: str, data: bytes) -> tuple[aiohttp.ClientResponse, bytes]:
+    async def _exchange(
+        self, method: str, url: str, data: bytes | None
+    ) -> tuple[aiohttp.ClientResponse, bytes]:
         """The answer; redirects are followed to the same origin only, so that no other one gets a prompt."""
         for _ in range(MOST_REDIRECTS + 1):
-            call = self.opened().post(
-                url, data=data, headers=self._headers, proxy=self._proxy, allow_redirects=False
+            call = self.opened().request(
+                method, url, data=data, headers=self._headers, proxy=self._proxy, allow_redirects=False
             )
             async with call as response:
                 content = await _whole(response)
@@ -149,7 +159,6 @@ class ApiClient:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self.sdk.close()
         if self._session is not None:
             await self._session.close()
 
@@ -160,7 +169,7 @@ class ApiClient:
                 connector=aiohttp.TCPConnector(
                     limit=self._connections,
                     keepalive_timeout=KEEPALIVE_S,
-                    ssl=httpx2.create_ssl_context(),  # the certificates that the SDK trusts
+                    ssl=trusted_certificates(),
                 ),
                 timeout=aiohttp.ClientTimeout(total=None),
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -168,15 +177,23 @@ class ApiClient:
         return self._session
 
 
-def open_client(
-    base_url: str, api_key: str, *, connections: int, observe: ObserveRequest = lambda *_: None
-) -> ApiClient:
-    """A client without automatic retries: the pipeline decides, counts and audits them."""
-    limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
-    sdk = AsyncOpenAI(
-        base_url=base_url, api_key=api_key, max_retries=0, http_client=DefaultAioHttpClient(limits=limits)
-    )
-    return ApiClient(sdk, connections=connections, observe=observe)
+@cache
+def trusted_certificates() -> ssl.SSLContext:
+    """The certificates that this machine trusts; one object for all clients: each takes 0.1 s and 1 MB."""
+    paths = ssl.get_default_verify_paths()
+    known = None if paths.cafile or paths.capath else next(filter(os.path.isfile, CERTIFICATES), None)
+    return ssl.create_default_context(cafile=known)
+
+
+def environment_headers() -> dict[str, str]:
+    """Headers that the SDK of OpenAI takes from the environment: organisation, project and further ones."""
+    lines = (each.partition(":") for each in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"))
+    further = {name.strip(): value.strip() for name, colon, value in lines if colon}
+    account = {
+        "OpenAI-Organization": os.environ.get("OPENAI_ORG_ID"),
+        "OpenAI-Project": os.environ.get("OPENAI_PROJECT_ID"),
+    }
+    return {name: value for name, value in account.items() if value} | further
 
 
 def environment_proxy(url: str) -> str | None:
@@ -191,13 +208,13 @@ def environment_proxy(url: str) -> str | None:
 def _outcome(error: BaseException) -> RequestOutcome:
     """The outcome of a failed request; a caller's time limit cancels it."""
     match error:
-        case openai.RateLimitError():
+        case ApiStatusError(status=429):
             return RequestOutcome.RATE_LIMITED
-        case openai.APIStatusError():
-            return RequestOutcome.SERVER_ERROR if error.status_code >= 500 else RequestOutcome.REFUSED
-        case asyncio.CancelledError() | TimeoutError() | openai.APITimeoutError():
+        case ApiStatusError():
+            return RequestOutcome.SERVER_ERROR if error.status >= 500 else RequestOutcome.REFUSED
+        case asyncio.CancelledError() | TimeoutError():
             return RequestOutcome.TIMEOUT
-        case openai.APIConnectionError():
+        case ApiConnectionError():
             return RequestOutcome.CONNECTION
     return RequestOutcome.DEFECT
 
@@ -237,16 +254,20 @@ def _redirect_of(response: aiohttp.ClientResponse) -> str | None:
     return str(target) if is_same else None
 
 
-def status_error(
-    url: str, status: int, headers: Mapping[str, str], body: Any, message: str
-) -> openai.APIStatusError:
-    """The SDK's error of a body; ``message`` is the server's message only, which quotes least."""
-    found = inner_error(body)
-    default = openai.InternalServerError if status >= 500 else openai.APIStatusError
-    answer = httpx2.Response(
-        status,
-        headers=[(name, value) for name, value in headers.items() if name.lower() != "content-encoding"],
-        request=httpx2.Request("POST", url),
-    )
+def status_error(status: int, headers: Mapping[str, str], body: Any, message: str) -> ApiStatusError:
+    """The error of a body; ``message`` is the server's message only, which quotes least."""
     text = f"Error code: {status} - {message}" if message else f"Error code: {status}"
-    return STATUS_ERRORS.get(status, default)(text, response=answer, body=found)
+    return ApiStatusError(text, status=status, headers=headers, body=inner_error(body))
+
+
+def model_names(listed: ApiAnswer) -> frozenset[str]:
+    """The names in the answer to GET /models, in an object or as a bare list.
+
+    Raises:
+        ValueError: the answer is not a list of models.
+    """
+    try:
+        body: Any = orjson.loads(listed.content)
+        return frozenset(str(each["id"]) for each in (body["data"] if isinstance(body, dict) else body))
+    except (LookupError, TypeError) as error:
+        raise ValueError("/models: expected a list of models") from error

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import structlog
-from openai import OpenAIError
-from openai.types import ModerationMultiModalInputParam
 
+from worker.adapters.api_errors import ApiError
 from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.moderation_batches import MOST_TEXTS, BatchedChecks
-from worker.adapters.moderation_images import checked_images
+from worker.adapters.moderation_images import ModerationPart, checked_images
 from worker.adapters.moderation_results import scores_of_result, worst
 from worker.adapters.moderation_texts import pieces
 from worker.adapters.openai_client import Watch, answer
@@ -82,7 +81,7 @@ class OpenAIModerator:
             self._log_change(answers=True)
         return [*results, *await all_of(self._checks.scores(each) for each in alone)], unchecked
 
-    async def _of_input(self, asked: list[ModerationMultiModalInputParam]) -> ModerationScores:
+    async def _of_input(self, asked: list[ModerationPart]) -> ModerationScores:
         (result,) = await self._answered(asked, 1)
         if isinstance(result, ModerationUnavailable):
             raise result
@@ -95,7 +94,7 @@ class OpenAIModerator:
         return found
 
     async def _answered(
-        self, asked: str | list[str] | list[ModerationMultiModalInputParam], count: int
+        self, asked: str | list[str] | list[ModerationPart], count: int
     ) -> Sequence[ModerationScores | ModerationUnavailable]:
         """One request; a result per input, in their order."""
         try:
@@ -107,7 +106,7 @@ class OpenAIModerator:
             if not isinstance(results, list) or len(results) != count:
                 raise ValueError(f"expected {count} results")  # noqa: TRY301  # one translation for all
             read = [scores_of_result(each, model) for each in results]
-        except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, LookupError) as error:
+        except (ApiError, TimeoutError, ValueError, TypeError, AttributeError, LookupError) as error:
             raise self._translated(error) from error
         self._watch.worked()
         return read

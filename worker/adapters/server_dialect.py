@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Any, Final
 
 import structlog
-from openai import APIStatusError
 
+from worker.adapters.api_errors import ApiStatusError
 from worker.adapters.chat_messages import ChatTurn, with_contents, without_system, without_tools
 from worker.adapters.error_bodies import error_words
 from worker.adapters.vendor_failures import failure
@@ -94,13 +94,13 @@ class Dialect:
         """The answer to a body, without what the server refuses; what helped is remembered.
 
         Raises:
-            OpenAIError, TimeoutError, ValueError: as ``post``.
+            ApiError, TimeoutError, ValueError: as ``post``.
         """
         lacks = self.lacks
         while True:
             try:
                 answer = await post(adapted(body, lacks))
-            except APIStatusError as error:
+            except ApiStatusError as error:
                 lack = refused_part(error, adapted(body, lacks), lacks)
                 if lack is None:
                     raise
@@ -116,9 +116,9 @@ class Dialect:
             log.info("server_asked_without", model=self._model, parts=sorted(new))
 
 
-def refused_part(error: APIStatusError, body: RequestBody, lacks: frozenset[Lack]) -> Lack | None:
+def refused_part(error: ApiStatusError, body: RequestBody, lacks: frozenset[Lack]) -> Lack | None:
     """The part of a request that a server may refuse, or None when the refusal has another cause."""
-    if error.status_code not in REFUSING:
+    if error.status not in REFUSING:
         return None
     known = failure(error)
     if known is None or known.is_too_long or known.cause in {"key", "quota"}:
@@ -128,7 +128,7 @@ def refused_part(error: APIStatusError, body: RequestBody, lacks: frozenset[Lack
         for part in parts:
             if WORDS[part].search(words) and not (part is Lack.MAX_TOKENS and AMOUNT.search(words)):
                 return part
-    may_be_schema = error.status_code == 400 and known.kind is AttemptOutcome.REJECTED
+    may_be_schema = error.status == 400 and known.kind is AttemptOutcome.REJECTED
     return Lack.SCHEMA if may_be_schema and Lack.SCHEMA in parts else None
 
 

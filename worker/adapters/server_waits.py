@@ -24,7 +24,7 @@ _UNIT: Final = r"(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|ho
 _ONE: Final = rf"{_NUMBER}\s*{_UNIT}"
 SPAN: Final = re.compile(rf"(?P<number>{_NUMBER})\s*{_UNIT}", re.IGNORECASE)
 SAID: Final = re.compile(
-    rf"(?:\b(?:try|retry|again|available|wait|resets?)\b[^.:;\d]{{0,40}}?|retry_?delay\W{{1,6}})"
+    rf"(?:\b(?:try|retry|again|available|allowed|wait|resets?)\b[^.:;\d]{{0,40}}?|retry_?delay\W{{1,6}})"
     rf"(?P<span>{_ONE}(?:(?:[\s,]|and){{0,6}}{_ONE})*)",
     re.IGNORECASE,
 )
@@ -33,22 +33,9 @@ SECONDS_KEYS: Final = frozenset(
     {"retrydelay", "retryafter", "retryafterseconds", "retryaftersec", "retryafters", "retryin", "resetafter"}
 )
 MS_KEYS: Final = frozenset({"retryafterms", "retrydelayms", "retryinms"})
-RESET_HEADERS: Final = (
-    "x-ratelimit-reset-requests",
-    "x-ratelimit-reset-tokens",
-    "x-ratelimit-reset",
-    "ratelimit-reset",
-    "anthropic-ratelimit-requests-reset",
-    "anthropic-ratelimit-tokens-reset",
-    "x-rate-limit-reset",
-)
-REMAINING: Final = {
-    "x-ratelimit-reset-requests": "x-ratelimit-remaining-requests",
-    "x-ratelimit-reset-tokens": "x-ratelimit-remaining-tokens",
-    "anthropic-ratelimit-requests-reset": "anthropic-ratelimit-requests-remaining",
-    "anthropic-ratelimit-tokens-reset": "anthropic-ratelimit-tokens-remaining",
-}
-"""A quota that is not used up says nothing about this refusal."""
+RESET_HEADER: Final = re.compile(r"rate-?limit.*reset")
+DRAFT_LIMIT: Final = re.compile(r"(?:^|;)\s*r=0\s*;(?:.*;)?\s*t=(\d{1,6})\b")
+"""Of the header ``ratelimit`` in the drafts of the IETF: nothing remains for so many seconds."""
 
 
 def asked_wait_s(headers: Mapping[str, str], body: object, *, resets: bool) -> float | None:
@@ -70,6 +57,8 @@ def _said(headers: Mapping[str, str], body: object, now_s: float, *, resets: boo
     """The waits that are said, the most exact form first."""
     yield _bounded(_number(headers.get("retry-after-ms")), 0.001)
     yield retry_after_s(headers.get("retry-after"), now_s)
+    for name, text in headers.items():
+        yield _of_field(name.lower().removeprefix("x-"), text)
     found = tuple(_values(body))
     for key, value in found:
         yield _of_field(key, value)
@@ -77,7 +66,7 @@ def _said(headers: Mapping[str, str], body: object, now_s: float, *, resets: boo
         if isinstance(value, str) and (said := SAID.search(value[:READ_CHARS])):
             yield span_s(said["span"])
     if resets:
-        plain = {key.lower(): str(value) for key, value in found if key.lower() in RESET_HEADERS}
+        plain = {key.lower(): str(value) for key, value in found}
         yield _reset_s({**plain, **_lower(headers)}, now_s)
 
 
@@ -89,6 +78,8 @@ def retry_after_s(text: str | None, now_s: float) -> float | None:
         return _bounded(seconds - now_s if seconds >= EPOCH_S else seconds)
     if (span := span_s(text)) is not None:
         return span
+    if (first := text.partition(",")[0]).strip().isdecimal():  # the header came twice
+        return _bounded(float(first))
     at = _date_s(text)
     return None if at is None else _bounded(max(0.0, at - now_s))
 
@@ -113,7 +104,7 @@ def _of_field(key: str, value: object) -> float | None:
     if factor is None:
         return None
     if isinstance(value, Mapping):  # a protobuf duration
-        return _bounded(_number(value.get("seconds")))
+        return _bounded((_number(value.get("seconds")) or 0.0) + (_number(value.get("nanos")) or 0.0) / 1e9)
     number = _number(value)
     if number is None:
         return span_s(value) if isinstance(value, str) else None
@@ -123,10 +114,11 @@ def _of_field(key: str, value: object) -> float | None:
 def _reset_s(headers: Mapping[str, str], now_s: float) -> float | None:
     """When the used-up quotas are whole again: a span, seconds, a time in seconds or milliseconds, a date."""
     found = []
-    for name in RESET_HEADERS:
-        if name not in headers or (_number(headers.get(REMAINING.get(name, ""))) or 0.0) > 0:
-            continue
-        value, number = headers[name], _number(headers[name])
+    for name, value in headers.items():
+        left = name.replace("reset", "remaining")
+        if not RESET_HEADER.search(name) or (left in headers and (_number(headers[left]) or 0.0) > 0):
+            continue  # a quota that is not used up says nothing about this refusal
+        number = _number(value)
         if number is None:
             span, at = span_s(value), _date_s(value)
             found.append(span if span is not None else None if at is None else _bounded(max(0.0, at - now_s)))
@@ -135,6 +127,8 @@ def _reset_s(headers: Mapping[str, str], now_s: float) -> float | None:
             found.append(_bounded(max(0.0, at_s - now_s)))
         else:
             found.append(_bounded(number))
+    if (limited := DRAFT_LIMIT.search(headers.get("ratelimit", ""))) is not None:
+        found.append(_bounded(float(limited[1])))
     return max((each for each in found if each is not None), default=None)
 
 

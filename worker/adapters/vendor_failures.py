@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import aiohttp
-import httpx2
-import openai
 
+from worker.adapters.api_errors import ApiConnectionError, ApiStatusError
 from worker.adapters.call_guard import NotCalled
 from worker.adapters.error_bodies import error_words
 from worker.adapters.server_waits import asked_wait_s
@@ -99,16 +98,16 @@ def failure(error: Exception) -> VendorFailure | None:
             return VendorFailure(
                 kind=error.kind, status=None, retry_after_s=error.retry_after_s, message=message
             )
-        case openai.APIStatusError():
+        case ApiStatusError():
             return _status_failure(error, message)
-        case TimeoutError() | openai.APITimeoutError():
+        case TimeoutError():
             kind = AttemptOutcome.TIMEOUT
-        case openai.APIConnectionError():
-            looped = isinstance(error.__cause__, aiohttp.TooManyRedirects | httpx2.TooManyRedirects)
+        case ApiConnectionError():
+            looped = isinstance(error.__cause__, aiohttp.TooManyRedirects)
             kind = AttemptOutcome.MISCONFIGURED if looped else AttemptOutcome.CONNECTION
         case NotTheApi():
             kind = AttemptOutcome.MISCONFIGURED
-        case openai.APIResponseValidationError() | ValueError():
+        case ValueError():
             kind = AttemptOutcome.MALFORMED
         case _:
             return None
@@ -116,9 +115,9 @@ def failure(error: Exception) -> VendorFailure | None:
     return VendorFailure(kind=kind, status=None, retry_after_s=None, message=message, cause=cause)
 
 
-def asked_wait_of(error: openai.APIStatusError) -> float | None:
+def asked_wait_of(error: ApiStatusError) -> float | None:
     """Seconds that a refusal asks to wait, in its headers or its body."""
-    return asked_wait_s(error.response.headers, error.body, resets=error.status_code in {403, 429})
+    return asked_wait_s(error.headers, error.body, resets=error.status in {403, 429})
 
 
 def status_of_words(words: str) -> int:
@@ -136,8 +135,8 @@ def status_of_words(words: str) -> int:
     return 400 if "invalid_request" in words else 502
 
 
-def _status_failure(error: openai.APIStatusError, message: str) -> VendorFailure:
-    status, words = error.status_code, error_words(error)
+def _status_failure(error: ApiStatusError, message: str) -> VendorFailure:
+    status, words = error.status, error_words(error)
     codes = {str(error.code).lower(), str(error.type).lower()}
     is_long = status in REJECTING | {429, 500} and TOO_LONG_WORDS.search(words) is not None
     kind, cause = _meaning(error, status, codes, words, is_long=is_long)
@@ -153,7 +152,7 @@ def _status_failure(error: openai.APIStatusError, message: str) -> VendorFailure
 
 
 def _meaning(
-    error: openai.APIStatusError, status: int, codes: set[str], words: str, *, is_long: bool
+    error: ApiStatusError, status: int, codes: set[str], words: str, *, is_long: bool
 ) -> tuple[AttemptOutcome, str]:
     """The kind of a failure, and the wrong part of the deployment where that is its cause."""
     if _is_refused_input(status, codes, words, error.body):
@@ -181,7 +180,7 @@ def _is_refused_input(status: int, codes: set[str], words: str, body: object) ->
     return INPUT_WORDS.search(words) is not None and not ACCOUNT_WORDS.search(words)
 
 
-def _cause(error: openai.APIStatusError, status: int, codes: set[str], words: str) -> str:
+def _cause(error: ApiStatusError, status: int, codes: set[str], words: str) -> str:
     """The wrong part of the deployment; empty for an outage or one refused input."""
     if status == 402 or codes & QUOTA_CODES or (status < 500 and QUOTA_WORDS.search(words)):
         return "quota"

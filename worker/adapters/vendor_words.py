@@ -58,6 +58,8 @@ KEY_WORDS: Final = one_of(
     r"^(?:invalid|incorrect) (?:x-)?api[ -]?key",
     r"^api[ -]?key (?:not valid|expired|not found)",
     r"\bunauthenticated\b",
+    r"^access token (?:invalid|expired)",
+    r"^authentication error",
 )
 QUOTA_WORDS: Final = one_of(
     r"insufficient.{0,20}(?:balance|credit|fund|quota)",

@@ -10,6 +10,8 @@ UNWANTED: Final = re.compile("[\x00\u00ad\ufeff]")
 CONTROL: Final = re.compile("[\x01-\x08\x0b-\x1f\x7f-\x9f]")
 SURROGATE: Final = re.compile("[\ud800-\udfff]")
 BLANKS: Final = re.compile(r"[^\S\n]+")
+STRUCK: Final = re.compile("(?:[^\u0335\u0336][\u0335\u0336]+){2,}")
+"""Characters, each with a stroke through it."""
 CJK: Final = (
     "\u2e80-\u2fdf\u3000-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
 )
@@ -21,12 +23,15 @@ TOO_MANY_MARKS: Final = re.compile(f"([{MARKS}]{{30}})[{MARKS}]++")
 
 
 def clean_text(text: str) -> str:
-    """NFC text with line feeds only: no NUL, no lone surrogate, no control except tab and line feed."""
+    """NFC text with line feeds only: no NUL, no lone surrogate, no control except tab and line feed.
+
+    Text whose characters are struck through one by one is left out.
+    """
     text = UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = CONTROL.sub(" ", text)
     if text.isascii():  # the steps below change nothing in ASCII and take 0.5 s a million characters
         return text
-    text = SURROGATE.sub("\ufffd", text)
+    text = STRUCK.sub("", SURROGATE.sub("\ufffd", text))
     composed = unicodedata.normalize("NFC", TOO_MANY_MARKS.sub(r"\1", text))
     return TOO_MANY_MARKS.sub(r"\1", composed)  # NFC writes a few marks as two
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -31,6 +32,7 @@ LITTLE: Final = 0.2
 NOTE_LINK: Final = (
     "a[href^='#'],a[role=doc-noteref],a[epub\\:type=noteref],a[href*='#footnote'],a[href*='#cite']"
 )
+CENTS: Final = re.compile(r"\d\d")
 EXAMPLES: Final = 5
 
 
@@ -84,11 +86,16 @@ class _Reader:
         verbatim = 0
         walk = self._walk(root)
         for node, tag, entering in walk:
-            if tag == "table" and entering and (table := self._table(node)):
+            if entering and html_tables.is_table(node, tag) and (table := self._table(node)):
                 yield from _flushed(parts, 0, verbatim=False)
                 if caption := html_tables.caption(node):
                     yield Block(text=caption)
                 yield from html_tables.table_blocks(table)
+                walk.skip_children()
+            elif tag == "dl" and entering and (pairs := html_tables.short_pairs(node)):
+                yield from _flushed(parts, 0, verbatim=False)
+                rows = [(self._cell_text(name), self._cell_text(value)) for name, value in pairs]
+                yield from html_tables.table_blocks(html_tables.Table(rows, 0))
                 walk.skip_children()
             elif tag in BLOCKS:
                 yield from _flushed(parts, 0 if entering else HEADINGS.get(tag, 0), verbatim=verbatim > 0)
@@ -106,6 +113,7 @@ class _Reader:
         found = [
             [html_tables.HtmlCell(self._cell_text(cell), *html_tables.spans(cell)) for cell in row]
             for row in html_tables.cells_of(table, self._is_left_out)
+            if row
         ]
         return html_tables.spread(found, html_tables.head_rows(table))
 
@@ -140,14 +148,19 @@ class _Reader:
             return False  # small print, not a sign
         before, after = "".join(parts[-6:])[-40:], _following(node)
         if tag == "sub":
-            parts.append(lowered(before, text, after))
+            read = lowered(before, text, after)
+        elif tag not in ("sup", "small") and CENTS.fullmatch(text) and before[-1:].isdigit():
+            read = f".{text}"
         elif tag == "sup" or (before[-1:].isdigit() and text[:1].isdigit()):
             is_note = node.css_first(NOTE_LINK) is not None or (
                 node.parent is not None and node.parent.tag == "a"
             )
-            parts.append(raised(before, text, after, marks_note=is_note))
+            read = raised(before, text, after, marks_note=is_note)
         else:
             return False
+        if read.startswith("."):
+            parts[-1] = parts[-1].rstrip()
+        parts.append(read)
         return True
 
     def _is_left_out(self, node: LexborNode) -> bool:

@@ -3,35 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from worker.documents.model import NoteCode
 
 DROPPED: Final = frozenset([
     "script", "style", "noscript", "template", "svg", "iframe", "object", "embed", "video", "audio", "canvas",
     "map", "select", "datalist", "textarea", "input", "progress", "meter", "dialog", "nav", "footer", "head",
-    "search", "title",
+    "search", "title", "rt", "rp",
 ])  # fmt: skip
 ROLES: Final = frozenset([
     "navigation", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar", "tooltip",
 ])  # fmt: skip
 STRUCK_TAGS: Final = frozenset(["s", "del", "strike"])
 HIDING: Final = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?:\.0+)?\s*(?:;|!|\Z)"
-    r"|(?<![-\w])color\s*:\s*transparent|font-size\s*:\s*0(?:px|pt|em|rem|%)?\s*(?:;|!|\Z)"
-    r"|mso-hide\s*:\s*all|text-indent\s*:\s*-\d{3,}"
-    r"|(?:left|top)\s*:\s*-\d{4,}|clip\s*:\s*rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,]",
+    r"display\s*:\s*none|(?:content-)?visibility\s*:\s*(?:hidden|collapse)|mso-hide\s*:\s*all"
+    r"|opacity\s*:\s*(?:0+(?:\.0*)?|\.0+)%?\s*(?:;|!|\Z)|filter\s*:[^;}]*opacity\(\s*0"
+    r"|(?<![-\w])color\s*:\s*(?:transparent|rgba\([^()]*,\s*0(?:\.0*)?%?\s*\))"
+    r"|font(?:-size)?\s*:\s*(?:0(?:\.\d+)?|[12](?:\.\d+)?(?=p[xt]))(?:px|pt|em|rem|%)?\s*(?:/|;|!|\Z)"
+    r"|text-indent\s*:\s*-\d{3,}|(?:left|top)\s*:\s*-(?:\d{4,}|[5-9]\d\d)(?!\d)"
+    r"|transform\s*:[^;}]*scale(?:3d|x|y)?\(\s*0\s*[,)]|clip-path\s*:\s*(?:inset\(\s*(?:50|100)%|circle\(\s*0)"
+    r"|clip\s*:\s*rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,]"
+    r"|(?<![-\w])(?:width|height)\s*:\s*[01]px(?=[^}]*overflow\s*:\s*(?:hidden|clip))",
     re.IGNORECASE,
 )
+COLOUR: Final = re.compile(r"(?<![-\w])(background(?:-color)?|color)\s*:\s*([#\w]+)", re.IGNORECASE)
+WHITE: Final = {"white": "#ffffff", "#fff": "#ffffff", "black": "#000000", "#000": "#000000"}
 STRIKING: Final = re.compile(r"text-decoration(?:-line)?\s*:[^;}]*line-through", re.IGNORECASE)
-RAISING: Final = re.compile(r"vertical-align\s*:\s*(?:super|top|text-top)", re.IGNORECASE)
+RAISING: Final = re.compile(
+    r"vertical-align\s*:\s*(?:super|top|text-top)|position\s*:\s*relative[^}]*top\s*:\s*-", re.IGNORECASE
+)
 COMMENT: Final = re.compile(r"(?s)/\*.*?(?:\*/|\Z)")
 BRACE: Final = re.compile(r"[{}]")
+PLAIN_CONDITION: Final = re.compile(
+    r"@(?:media\s+(?:only\s+)?(?:screen|all)\s*|layer\b[^;{}]*|supports\b[^{}]*)\{"
+)
+"""Conditions that hold for every reader of a page."""
+OFFER_CHARS: Final = 200
+SEVERAL_PARTS: Final = re.compile(r"[\w.#> \-]{3,120}")
+MOST_SELECTORS: Final = 50
+"""Selectors of several parts that are looked for, each in the whole page."""
 SIMPLE_SELECTOR: Final = re.compile(r"(?:[a-z][a-z0-9]*)?([.#][\w-]+)", re.IGNORECASE)
 
 
@@ -41,16 +58,39 @@ def _words(*names: str) -> re.Pattern[str]:
 
 
 HIDDEN_NAMES: Final = _words(
-    "sr-only", "screen-reader-text", "visually-?hidden", "visuallyhidden", "is-hidden", "u-hidden", "hidden",
+    "sr[-_]only", "screen-reader-(?:text|only)", "invisible", "is-invisible", "assistive-text",
+    "visually-?hidden", "visuallyhidden", "is-hidden", "u-hidden", "hidden",
     "hide", "d-none", "a11y-hidden", "element-invisible",
 )  # fmt: skip
+SHOWN_AGAIN: Final = re.compile(
+    r"(?:^|\s)(?:(?:sm|md|lg|xl|2xl|xxl|tablet|desktop|print)[-:](?:block|flex|grid|inline|table|contents|visible|show)"
+    r"|d-(?:sm|md|lg|xl|xxl|print)-(?!none))",
+    re.IGNORECASE,
+)
+"""Shown on larger screens."""
+HIDDEN_ELSEWHERE: Final = re.compile(
+    r"\S*overflow\S*|\S*:hidden|backface-\S+|no-hide\S*"
+    r"|(?:hidden|hide)-(?:on-|for-)?(?:xs|sm|mobile|phone|small|touch|print)\S*"
+    r"|(?:xs|sm|mobile|phone|small|touch|print)-(?:hidden|hide)",
+    re.IGNORECASE,
+)
+"""Hidden on telephones or paper only, or no hiding at all."""
+OTHER_PRICE_NAMES: Final = re.compile(
+    r"(?:original|regular|previous|initial|full)[-_]{0,2}(?:price|amount)|price[-_]{0,2}(?:item)?[-_]{0,2}(?:original|regular|previous)"
+    r"|(?:^|\s)(?:was|old)(?:$|\s)",
+    re.IGNORECASE,
+)
+"""A former price, when another price stands beside it."""
 STRUCK_NAMES: Final = _words(
     "old-?price", "price-?old", "was-?price", "price-?-?was", "compare-?at(?:-price)?", "price-?-?compare",
     "price-?before", "before-price", "strike", "strike-?through", "line-?through", "crossed(?:-out)?", "rrp",
-    "list-?price", "msrp", "uvp", "statt(?:-?preis)?", "prix-barre",
+    "list-?price", "msrp", "uvp", "statt(?:-?preis)?", "prix-(?:barre|avant)", "ancien-?prix",
+    "streich-?preis",
+    "alter-preis", "preis-alt", "prec?io-(?:anterior|antes|tachado)", "prezzo-(?:vecchio|barrato)",
+    "discounted-from",
 )  # fmt: skip
 RAISED_NAMES: Final = _words(
-    "cents?", "centimes?", "fraction", "decimals?", "price-?dec(?:imal)?", "minor", "sup(?:erscript)?"
+    "cents?", "centimes?", "fraction", "decimals?", "price[-_]{0,2}dec(?:imal)?", "minor", "sup(?:erscript)?"
 )
 BANNER_NAMES: Final = re.compile(
     r"cookie|consent|gdpr|onetrust|cybot|usercentrics|didomi|klaro|borlabs|iubenda|truste|trustarc|qc-cmp|osano"
@@ -78,6 +118,11 @@ OPENED_NAMES: Final = re.compile(
     re.IGNORECASE,
 )
 """Content that opens by a click is hidden only until then."""
+OPENING: Final = frozenset(
+    ["aria-expanded", "aria-controls", "data-target", "data-bs-target", "data-toggle", "data-bs-toggle"]
+)
+"""Attributes of a control that opens something."""
+SMALL_SIZES: Final = frozenset(["1", "2", "-1", "-2", "-3"])
 LINKS_SHARE: Final = 0.5
 MENU_LINKS: Final = 3
 FIELDS: Final = (
@@ -96,12 +141,14 @@ class PageContent:
         struck: those that it strikes through.
         raised: those that it raises.
         opened: ids that a control opens.
+        hidden_nodes: elements that selectors of several parts hide.
     """
 
     hidden: set[str] = field(default_factory=set)
     struck: set[str] = field(default_factory=set)
     raised: set[str] = field(default_factory=set)
     opened: set[str] = field(default_factory=set)
+    hidden_nodes: set[int] = field(default_factory=set)
 
     def left_out(self, node: LexborNode, tag: str, attributes: Mapping[str, str | None]) -> NoteCode | None:
         """Why an element is no content; None when it is."""
@@ -119,7 +166,8 @@ class PageContent:
             return False
         names = attributes.get("class") or ""
         return bool(
-            (names and RAISED_NAMES.search(names))
+            (tag == "font" and attributes.get("size") in SMALL_SIZES)
+            or (names and RAISED_NAMES.search(names))
             or RAISING.search(attributes.get("style") or "")
             or (self.raised and not self.raised.isdisjoint(_selectors(attributes)))
         )
@@ -130,10 +178,11 @@ class PageContent:
         names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}".strip()
         style = attributes.get("style") or ""
         meaning = _meaning(names)
-        if self._is_hidden(meaning, style, attributes):
+        if node.mem_id in self.hidden_nodes or self._is_hidden(meaning, style, attributes):
             return NoteCode.HIDDEN
         selectors = _selectors(attributes) if names and self.struck else ()
-        if (style and STRIKING.search(style)) or meaning.struck or not self.struck.isdisjoint(selectors):
+        is_struck = (style and STRIKING.search(style)) or meaning.struck or "data-a-strike" in attributes
+        if is_struck or not self.struck.isdisjoint(selectors) or (meaning.former and _has_other_price(node)):
             return NoteCode.STRUCK
         if (attributes.get("role") or "").lower() in ROLES or "aria-modal" in attributes:
             return NoteCode.PAGE_PARTS
@@ -144,8 +193,9 @@ class PageContent:
         by_class = meaning.hidden or (
             bool(self.hidden) and not self.hidden.isdisjoint(_selectors(attributes))
         )
-        by_style = bool(style) and HIDING.search(style) is not None
-        if not (by_class or by_style or "hidden" in attributes or attributes.get("aria-hidden") == "true"):
+        by_style = bool(style) and (HIDING.search(style) is not None or _is_unseen_colour(style))
+        by_attribute = "hidden" in attributes or "popover" in attributes
+        if not (by_class or by_style or by_attribute or attributes.get("aria-hidden") == "true"):
             return False
         opened = (attributes.get("id") or "") in self.opened or meaning.opened
         return not opened or meaning.banner
@@ -156,6 +206,7 @@ class _Meaning(NamedTuple):
 
     hidden: bool
     struck: bool
+    former: bool
     banner: bool
     footer: bool
     menu: bool
@@ -164,15 +215,18 @@ class _Meaning(NamedTuple):
 
 @lru_cache(maxsize=4096)  # a page repeats its classes thousands of times
 def _meaning(names: str) -> _Meaning:
-    patterns = (HIDDEN_NAMES, STRUCK_NAMES, BANNER_NAMES, FOOTER_NAMES, MENU_NAMES, OPENED_NAMES)
-    return _Meaning(*(bool(names) and pattern.search(names) is not None for pattern in patterns))
+    patterns = (STRUCK_NAMES, OTHER_PRICE_NAMES, BANNER_NAMES, FOOTER_NAMES, MENU_NAMES, OPENED_NAMES)
+    hidden = HIDDEN_NAMES.search(HIDDEN_ELSEWHERE.sub(" ", names)) and not SHOWN_AGAIN.search(names)
+    return _Meaning(bool(hidden), *(pattern.search(names) is not None for pattern in patterns))
 
 
 def page_content(tree: LexborHTMLParser) -> PageContent:
     """The facts of a page, from its style sheets and controls."""
     found = PageContent()
-    for sheet in tree.css("style"):
-        _read_sheet(sheet.text() or "", found)
+    several = [each for sheet in tree.css("style") for each in _read_sheet(sheet.text() or "", found)]
+    for selector in several[:MOST_SELECTORS]:
+        with suppress(SelectolaxError):
+            found.hidden_nodes.update(node.mem_id for node in tree.css(selector))
     for control in tree.css("[aria-controls],[data-target],[data-bs-target],[data-toggle],[data-bs-toggle]"):
         attributes = control.attributes
         for name in ("aria-controls", "data-target", "data-bs-target", "href"):
@@ -180,14 +234,36 @@ def page_content(tree: LexborHTMLParser) -> PageContent:
     return found
 
 
-def _read_sheet(sheet: str, found: PageContent) -> None:
-    """Rules of a style sheet that hold everywhere: not those for print or for narrow screens."""
-    for part in _without_conditions(COMMENT.sub("", sheet)).split("}"):
+def _read_sheet(sheet: str, found: PageContent) -> Iterator[str]:
+    """Rules of a style sheet that hold everywhere: not those for print or for narrow screens.
+
+    Yields the selectors of several parts that hide; those of one class or id are added to ``found``.
+    """
+    plain = PLAIN_CONDITION.sub("", COMMENT.sub("", sheet))
+    for part in _without_conditions(plain).split("}"):
         selectors, _, rule = part.partition("{")
         kinds = ((HIDING, found.hidden), (STRIKING, found.struck), (RAISING, found.raised))
         for wanted in (into for pattern, into in kinds if pattern.search(rule)):
-            each = (SIMPLE_SELECTOR.fullmatch(selector.strip()) for selector in selectors.split(","))
-            wanted.update(match[1] for match in each if match)
+            for selector in map(str.strip, selectors.split(",")):
+                if match := SIMPLE_SELECTOR.fullmatch(selector):
+                    wanted.add(match[1])
+                elif wanted is found.hidden and SEVERAL_PARTS.fullmatch(selector):
+                    yield selector
+
+
+def _is_unseen_colour(style: str) -> bool:
+    """Whether letters have the colour of their background."""
+    found = {
+        name.lower()[:5]: WHITE.get(value.lower(), value.lower()) for name, value in COLOUR.findall(style)
+    }
+    return "color" in found and found["color"] == found.get("backg")
+
+
+def _has_other_price(node: LexborNode) -> bool:
+    """Whether other digits stand beside an element, in the element around it."""
+    parent = node.parent
+    beside = (parent.text() if parent is not None else "").replace(node.text(), "", 1)
+    return any(map(str.isdigit, beside)) and len(beside) < OFFER_CHARS
 
 
 def _without_conditions(sheet: str) -> str:
@@ -219,7 +295,7 @@ def _is_page_element(node: LexborNode, tag: str, attributes: Mapping[str, str | 
     """Whether an element is a banner, menu or form by its tag and what is in it."""
     match tag:
         case "button":
-            return not {"aria-expanded", "aria-controls"} & attributes.keys()
+            return not OPENING & attributes.keys() and not _is_question(node, attributes)
         case "header":
             return _is_site_header(node)
         case "aside":
@@ -229,6 +305,13 @@ def _is_page_element(node: LexborNode, tag: str, attributes: Mapping[str, str | 
         case "ul" | "ol":
             return _is_menu_list(node)
     return False
+
+
+def _is_question(button: LexborNode, attributes: Mapping[str, str | None]) -> bool:
+    """Whether a button is the question of an answer that it opens."""
+    names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+    text = button.text(strip=True)
+    return text.endswith(("?", "？", "؟")) or (len(text) > 3 and OPENED_NAMES.search(names) is not None)
 
 
 def _is_page_part(node: LexborNode, meaning: _Meaning) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from selectolax.lexbor import LexborNode
@@ -15,7 +15,12 @@ MOST_SPAN: Final = 100
 MOST_COLUMNS: Final = 100
 LAYOUT_CHARS: Final = 600
 """A cell with more text, and more than one paragraph, is a part of the page."""
+PAIR_CHARS: Final = 80
 PARTS: Final = frozenset(["tbody", "thead", "tfoot"])
+
+
+TABLE_ROLES: Final = frozenset(["table", "grid", "treegrid"])
+CELL_ROLES: Final = frozenset(["cell", "gridcell", "columnheader", "rowheader"])
 
 
 class HtmlCell(NamedTuple):
@@ -29,8 +34,24 @@ class HtmlCell(NamedTuple):
 class Table(NamedTuple):
     """The rows of a table; the first ``head`` of them name its columns."""
 
-    rows: list[HtmlRow]
+    rows: Sequence[HtmlRow]
     head: int
+
+
+def is_table(node: LexborNode, tag: str) -> bool:
+    """Whether an element is a table, by its tag or its role."""
+    return tag == "table" or (tag == "div" and node.attributes.get("role") in TABLE_ROLES)
+
+
+def short_pairs(names: LexborNode) -> list[tuple[LexborNode, LexborNode]]:
+    """Name and value of each line of a list of short values, such as prices; empty for other lists."""
+    inner = [each for part in names.iter() for each in (part.iter() if part.tag == "div" else [part])]
+    pairs = list(zip(inner[::2], inner[1::2], strict=False))
+    is_paired = len(inner) % 2 == 0 and all((name.tag, value.tag) == ("dt", "dd") for name, value in pairs)
+    is_short = all(
+        len(value.text()) <= PAIR_CHARS and not name.text(strip=True).endswith("?") for name, value in pairs
+    )
+    return pairs if is_paired and is_short else []
 
 
 def holds_values(table: LexborNode) -> bool:
@@ -48,6 +69,12 @@ def holds_values(table: LexborNode) -> bool:
 
 def cells_of(table: LexborNode, is_left_out: Callable[[LexborNode], bool]) -> Iterator[list[LexborNode]]:
     """The cells of each row; rows and cells that are left out are missing."""
+    if table.tag != "table":
+        for row in table.css("[role=row]"):
+            if not is_left_out(row):
+                cells = (each for each in row.css("[role]") if each.attributes.get("role") in CELL_ROLES)
+                yield [cell for cell in cells if not is_left_out(cell)]
+        return
     for part in table.iter():
         rows = part.iter() if part.tag in PARTS else [part]
         for row in rows:
@@ -61,7 +88,7 @@ def head_rows(table: LexborNode) -> int:
         return len([row for row in head.iter() if row.tag == "tr"])
     count = 0
     for row in cells_of(table, lambda _: False):
-        if not row or any(cell.tag != "th" for cell in row):
+        if not row or any(cell.tag != "th" and cell.attributes.get("role") != "columnheader" for cell in row):
             break
         count += 1
     return count

@@ -22,8 +22,16 @@ RENDERER: Final = RendererHTML()
 INLINE_CHARS: Final = 2_000
 """Links and emphasis are searched within this many characters, because the search is quadratic."""
 SLICE: Final = re.compile(rf"(?s).{{1,{INLINE_CHARS}}}(?:(?<=\s)|\Z)|.{{1,{INLINE_CHARS}}}")
-FRONT_MATTER: Final = re.compile(r"\A---\n(.*?\n)?---\n", re.DOTALL)
-FRONT_TITLE: Final = re.compile(r"^title:(.+)$", re.MULTILINE)
+FRONT_MATTER: Final = re.compile(r"\A(---|\+\+\+)\n(.*?\n)?\1\n", re.DOTALL)
+FRONT_TITLE: Final = re.compile(r"^title\s*[:=](.+)$", re.MULTILINE)
+EXTENSIONS: Final = (
+    (re.compile(r"(?<=\S)\[\^[^\]\s]{1,30}\](?!:)"), ""),
+    (re.compile(r"^\[\^[^\]\s]{1,30}\]:\s*"), ""),
+    (re.compile(r"(?<=[\w.,])\^([^\s^]{1,10})\^"), r"<sup>\1</sup>"),
+    (re.compile(r"(?<=\w)~(\w{1,4})~(?!~)"), r"<sub>\1</sub>"),
+    (re.compile(r"(?<![\w~\\])~(?=[^\s~])([^~\n]*[^\s~])~(?![\w~])"), r"~~\1~~"),
+)
+"""Marks of notes, raised and lowered signs and struck text, as GitHub and Pandoc write them."""
 
 
 def parse_markdown(text: str) -> ParsedDocument:
@@ -31,7 +39,7 @@ def parse_markdown(text: str) -> ParsedDocument:
     text = clean_text(text)
     title = ""
     if front := FRONT_MATTER.match(text):
-        named = FRONT_TITLE.search(front[1] or "")
+        named = FRONT_TITLE.search(front[2] or "")
         title = _unquoted(single_line(named[1])) if named else ""
         text = text[front.end() :]
     known: dict[str, Any] = {}
@@ -83,7 +91,10 @@ def _block(text: str, level: int) -> Iterator[Block]:
 def _inline(token: Token, known: dict[str, Any]) -> str:
     """The text of a paragraph or cell; with tags in it, or struck text, as a page shows it."""
     found: list[Token] = []
-    for piece in SLICE.findall(token.content):
+    content = token.content
+    for pattern, plain in EXTENSIONS if "`" not in content else ():
+        content = pattern.sub(plain, content)
+    for piece in SLICE.findall(content):
         READER.inline.parse(piece, READER, known, found)
     if any(child.type in ("html_inline", "s_open") for child in found):
         return html.fragment_text(RENDERER.renderInline(found, READER.options, known))

@@ -30,6 +30,8 @@ def shown_value(value: object, number_format: str) -> str:
 
 def _number(value: float, number_format: str) -> str:
     sections = number_format.split(";")
+    if len(sections) > 1 and not "".join(sections[:2]):  # ;;; hides a value
+        return ""
     section = sections[1] if value < 0 and len(sections) > 1 and DIGITS.search(sections[1]) else sections[0]
     if section in ("General", "@", "") or not DIGITS.search(QUOTED.sub("", section)):
         return _general(value)
@@ -48,8 +50,9 @@ def _number(value: float, number_format: str) -> str:
         re.sub("\x00|.", lambda each: next(texts, "") if each[0] == "\x00" else _literal(each[0]), part)
         for part in (plain[: found.start()], plain[found.end() :])
     )
-    scaled = Decimal(repr(value)) * (100 if "%" in plain else 1)
-    number = _with_decimals(abs(scaled), found[0])
+    thousands = len(found[0]) - len(found[0].rstrip(","))
+    scaled = Decimal(repr(value)) * (100 if "%" in plain else 1) / 1000**thousands
+    number = _with_decimals(abs(scaled), found[0].rstrip(","))
     sign = "-" if scaled < 0 and "-" not in before and "(" not in before else ""
     return f"{before}{sign}{number}{after}".strip()
 

@@ -6,17 +6,17 @@ PDFium is C++ that reads untrusted bytes: call this in a separate process, as
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import pypdfium2 as pdfium
 from pypdfium2 import raw
 
-from worker.documents.cleaning import clean_text
+from worker.documents.cleaning import clean_text, single_line
 from worker.documents.legibility import is_legible
 from worker.documents.model import Block, Note, NoteCode, ParsedDocument
-from worker.documents.pdf_glyphs import RuledLines, page_pieces, page_rules
+from worker.documents.pdf_glyphs import RuledLines, page_pieces
 from worker.documents.pdf_heads import without_heads
 from worker.documents.pdf_paragraphs import document_blocks
 from worker.documents.pdf_rows import PdfRow, page_rows
@@ -30,6 +30,7 @@ PASSWORD_ERROR: Final = 4  # FPDF_ERR_PASSWORD in fpdfview.h
 FEW_CHARS: Final = 20
 """A page with a picture and fewer letters and digits is a scan: what is left is a stamp or a page number."""
 NOTE_PAGES: Final = 200
+EXAMPLE_CHARS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class _Page:
     rules: RuledLines
     has_objects: bool
     has_picture: bool
+    unseen: list[str]
+    aside: list[str]
 
 
 def parse_pdf(data: bytes) -> ParsedDocument:
@@ -68,7 +71,12 @@ def parse_pdf(data: bytes) -> ParsedDocument:
     ]
     blocks = tuple(document_blocks(parts))
     _require_text(blocks, is_garbled=bool(unreadable))
-    notes = tuple(_notes(len(pages), empty, unreadable, heads))
+    left_out = {
+        NoteCode.RUNNING_HEADS: heads,
+        NoteCode.HIDDEN: _worded(text for page in pages for text in page.unseen),
+        NoteCode.PAGE_PARTS: _worded(text for page in pages for text in page.aside),
+    }
+    notes = tuple(_notes(len(pages), empty, unreadable, left_out))
     return ParsedDocument(title=title, blocks=blocks, notes=notes, pages=len(pages))
 
 
@@ -89,9 +97,10 @@ def _page(document: pdfium.PdfDocument, number: int) -> _Page:
             if each.type == raw.FPDF_PAGEOBJ_IMAGE:
                 has_picture = True
                 break
-        rules = page_rules(page)
-        pieces, grids = without_ruled(page_pieces(page, rules), rules)
-        return _Page(page_rows(pieces, rules), grids, rules, has_objects, has_picture)
+        found = page_pieces(page)
+        pieces, grids = without_ruled(found.pieces, found.rules)
+        rows = page_rows(pieces, found.rules)
+        return _Page(rows, grids, found.rules, has_objects, has_picture, found.unseen, found.aside)
     finally:
         page.close()
 
@@ -107,10 +116,18 @@ def _is_scan(page: _Page, text: str) -> bool:
     return page.has_objects and (count == 0 or (page.has_picture and count < FEW_CHARS))
 
 
-def _notes(pages: int, empty: list[int], unreadable: list[int], heads: list[str]) -> Iterator[Note]:
+def _worded(texts: Iterable[str]) -> list[str]:
+    return [words for text in texts if any(map(str.isalnum, words := single_line(clean_text(text))))]
+
+
+def _notes(
+    pages: int, empty: list[int], unreadable: list[int], left_out: Mapping[NoteCode, list[str]]
+) -> Iterator[Note]:
     for code, found in ((NoteCode.NO_TEXT, empty), (NoteCode.UNREADABLE, unreadable)):
         if found:
             numbers = tuple(number + 1 for number in found[:NOTE_PAGES])
             yield Note(code=code, count=len(found), of=pages, pages=numbers)
-    if heads:
-        yield Note(code=NoteCode.RUNNING_HEADS, count=len(heads), examples=tuple(heads[:5]))
+    for code, texts in left_out.items():
+        if texts:
+            examples = tuple(text[:EXAMPLE_CHARS] for text in texts[:5])
+            yield Note(code=code, count=len(texts), examples=examples)

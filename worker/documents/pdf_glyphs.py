@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, TypeGuard
 
 import pypdfium2 as pdfium
 from pypdfium2 import raw
 
-LINE_HYPHENS: Final = (0x02, 0xFFFE)
+from worker.documents.pdf_ink import Glyph, page_letters
+
+LINE_HYPHENS: Final = ("\x02", "\ufffe")
 """PDFium's characters for a hyphen at the end of a line."""
 HYPHEN: Final = "\u2010"
 """Our character for it, until the line below is joined."""
@@ -48,14 +50,6 @@ class Piece:
         return self.top - self.bottom
 
 
-class _Glyph(NamedTuple):
-    char: str
-    left: float
-    right: float
-    bottom: float
-    top: float
-
-
 @dataclass(frozen=True, slots=True)
 class RuledLines:
     """The thin lines and the edges of boxes that a page draws, in points.
@@ -67,6 +61,16 @@ class RuledLines:
 
     across: tuple[tuple[float, float, float], ...] = ()
     upright: tuple[tuple[float, float, float], ...] = ()
+
+    def turned(self, quarters: int) -> RuledLines:
+        """The lines after so many turns of the page by a right angle, clockwise."""
+        across, upright = self.across, self.upright
+        for _ in range(quarters):
+            across, upright = (
+                tuple((low, high, -at) for at, low, high in upright),
+                tuple((at, -right, -left) for left, right, at in across),
+            )
+        return RuledLines(across, upright)
 
     def part(self, left: float, right: float, middle: float) -> bool:
         """Whether a vertical line stands between two places at a height."""
@@ -94,16 +98,40 @@ def page_rules(page: pdfium.PdfPage) -> RuledLines:
     return RuledLines(tuple(across), tuple(upright))
 
 
-def page_pieces(page: pdfium.PdfPage, rules: RuledLines) -> list[Piece]:
-    """The pieces of a page in the order of painting; struck-through letters are left out."""
+@dataclass(frozen=True, slots=True)
+class PagePieces:
+    """What is read of a page, as if most of its letters ran from left to right.
+
+    Attributes:
+        pieces: in the order of painting.
+        rules: the lines of the page.
+        unseen: texts that a reader does not see.
+        aside: texts in another direction, such as watermarks.
+    """
+
+    pieces: list[Piece]
+    rules: RuledLines
+    unseen: list[str]
+    aside: list[str]
+
+
+def page_pieces(page: pdfium.PdfPage) -> PagePieces:
+    """The pieces of a page; struck-through and unseen letters are left out."""
     textpage = page.get_textpage()
     try:
-        glyphs = _glyphs(textpage.raw)
+        count = raw.FPDFText_CountChars(textpage.raw)
+        letters = page_letters(page, textpage.raw, range(count))
+        rules = page_rules(page).turned(letters.quarters)
+        glyphs = (each._replace(char=HYPHEN) if _is_hyphen(each) else each for each in letters.glyphs)
         if rules.across:
             glyphs = (each for each in glyphs if each is None or not _is_struck(each, rules))
-        return list(_joined(glyphs, rules))
+        return PagePieces(list(_joined(glyphs, rules)), rules, letters.unseen, letters.aside)
     finally:
         textpage.close()
+
+
+def _is_hyphen(glyph: Glyph | None) -> TypeGuard[Glyph]:
+    return glyph is not None and glyph.char in LINE_HYPHENS
 
 
 def is_rtl(char: str) -> bool:
@@ -111,7 +139,7 @@ def is_rtl(char: str) -> bool:
     return any(first <= char <= last for first, last in RTL)
 
 
-def _logical(glyphs: list[_Glyph], height: float) -> str:
+def _logical(glyphs: list[Glyph], height: float) -> str:
     """Characters of a line that runs from right to left, in reading order: numbers and names keep theirs.
 
     The spaces are those between the letters: the places of the spaces themselves are often wrong.
@@ -141,23 +169,9 @@ def _settled(other: list[str]) -> list[str]:
     return other[:start] + other[start:end][::-1] + other[end:]
 
 
-def _glyphs(textpage: Any) -> Iterator[_Glyph | None]:
-    """The page's characters; None where PDFium starts another line."""
-    box = raw.FS_RECTF()
-    for index in range(raw.FPDFText_CountChars(textpage)):
-        code = raw.FPDFText_GetUnicode(textpage, index)
-        if code in (0x0A, 0x0D, 0):
-            yield None
-            continue
-        if not raw.FPDFText_GetLooseCharBox(textpage, index, box):
-            continue
-        char = HYPHEN if code in LINE_HYPHENS else chr(code)
-        yield _Glyph(char, box.left, box.right, box.bottom, box.top)
-
-
-def _joined(glyphs: Iterator[_Glyph | None], rules: RuledLines) -> Iterator[Piece]:
-    current: list[_Glyph] = []
-    last: _Glyph | None = None
+def _joined(glyphs: Iterator[Glyph | None], rules: RuledLines) -> Iterator[Piece]:
+    current: list[Glyph] = []
+    last: Glyph | None = None
     order, is_from_right = 0, False
     for glyph in glyphs:
         is_space = glyph is not None and glyph.char.isspace()
@@ -177,9 +191,7 @@ def _joined(glyphs: Iterator[_Glyph | None], rules: RuledLines) -> Iterator[Piec
         yield from _pieces(current, order, rules)
 
 
-def _parts(
-    current: list[_Glyph], last: _Glyph, glyph: _Glyph, rules: RuledLines, is_from_right: bool
-) -> bool:
+def _parts(current: list[Glyph], last: Glyph, glyph: Glyph, rules: RuledLines, is_from_right: bool) -> bool:
     """Whether a glyph begins another piece: it stands apart, on another line or in another size."""
     height = max(last.top - last.bottom, 0.1)
     own = glyph.top - glyph.bottom
@@ -198,7 +210,7 @@ def _parts(
     )
 
 
-def _is_far(current: list[_Glyph], glyph: _Glyph) -> bool:
+def _is_far(current: list[Glyph], glyph: Glyph) -> bool:
     """Whether a glyph of a line from right to left is far from all before: words come in no one order."""
     solid = [each for each in current if not each.char.isspace()]
     far = RTL_WORD * max(each.top - each.bottom for each in solid)
@@ -208,10 +220,10 @@ def _is_far(current: list[_Glyph], glyph: _Glyph) -> bool:
     )
 
 
-def _cells_from_right(glyphs: list[_Glyph], rules: RuledLines) -> Iterator[list[_Glyph]]:
+def _cells_from_right(glyphs: list[Glyph], rules: RuledLines) -> Iterator[list[Glyph]]:
     """The glyphs of a line from right to left, parted at gaps and vertical lines."""
     height = max(each.top - each.bottom for each in glyphs)
-    cell: list[_Glyph] = []
+    cell: list[Glyph] = []
     left = float("inf")
     for glyph in sorted(glyphs, key=lambda each: -(each.left + each.right)):
         if glyph.char.isspace():
@@ -226,7 +238,7 @@ def _cells_from_right(glyphs: list[_Glyph], rules: RuledLines) -> Iterator[list[
     yield cell
 
 
-def _leader_length(glyphs: list[_Glyph]) -> int:
+def _leader_length(glyphs: list[Glyph]) -> int:
     count = 0
     for glyph in reversed(glyphs):
         if glyph.char in LEADERS:
@@ -236,7 +248,7 @@ def _leader_length(glyphs: list[_Glyph]) -> int:
     return count
 
 
-def _pieces(glyphs: list[_Glyph], order: int, rules: RuledLines) -> Iterator[Piece]:
+def _pieces(glyphs: list[Glyph], order: int, rules: RuledLines) -> Iterator[Piece]:
     """The glyphs as a piece; those of a line from right to left as one for each cell."""
     solid = [each for each in glyphs if not each.char.isspace()]
     if any(each.char > LAST_LTR and is_rtl(each.char) for each in solid):
@@ -245,13 +257,13 @@ def _pieces(glyphs: list[_Glyph], order: int, rules: RuledLines) -> Iterator[Pie
             yield _piece(_logical(cell, height), cell, order)
         return
     text = "".join(_spaced(glyphs))
-    is_leader = text[-1:] in LEADERS and _leader_length(glyphs) > 3
+    is_leader = text.rstrip()[-1:] in LEADERS and _leader_length(glyphs) > 3
     if is_leader:
         text = text.rstrip("".join(LEADERS) + " ")
     yield _piece(text, solid, order, is_leader=is_leader)
 
 
-def _piece(text: str, glyphs: list[_Glyph], order: int, *, is_leader: bool = False) -> Piece:
+def _piece(text: str, glyphs: list[Glyph], order: int, *, is_leader: bool = False) -> Piece:
     return Piece(
         text=text.strip(),
         left=min(each.left for each in glyphs),
@@ -263,7 +275,7 @@ def _piece(text: str, glyphs: list[_Glyph], order: int, *, is_leader: bool = Fal
     )
 
 
-def _spaced(glyphs: list[_Glyph]) -> Iterator[str]:
+def _spaced(glyphs: list[Glyph]) -> Iterator[str]:
     """The characters, with a space where there is a gap without one."""
     right = float("inf")
     for glyph in glyphs:
@@ -276,7 +288,7 @@ def _spaced(glyphs: list[_Glyph]) -> Iterator[str]:
             right = glyph.right if right == float("inf") else max(right, glyph.right)
 
 
-def _is_struck(glyph: _Glyph, rules: RuledLines) -> bool:
+def _is_struck(glyph: Glyph, rules: RuledLines) -> bool:
     """Whether a line goes through the middle of a letter."""
     height = glyph.top - glyph.bottom
     low, high = glyph.bottom + 0.32 * height, glyph.bottom + 0.62 * height

@@ -21,7 +21,7 @@ NUMBER: Final = re.compile(r"\d+")
 PAGE_NUMBER: Final = re.compile(
     r"\W*(?:(?:page|pag\.?|seite|página|pagina|pág\.?|strona|str\.?|sivu|sida|side|blad|strana|oldal|sayfa|trang"
     r"|стр(?:аница|\.)?|σελίδα|صفحة|עמוד|第|p\.|s\.)\s*)?\d{1,4}(?:\s*(?:/|\||of|von|de|sur|di|van|z|av|af|из|/)\s*\d{1,4})?"
-    r"\W*(?:页|頁|ページ|쪽)?\W*",
+    r"\W*(?:页|頁|ページ|쪽)?\W*|[ivxl]{1,7}",
     re.IGNORECASE,
 )
 NAMED_NUMBER: Final = re.compile(

@@ -51,13 +51,20 @@ def _parts(rows: Sequence[PdfRow], rules: RuledLines) -> Iterator[PdfRow | PdfGr
             at += 1
             continue
         columns = _columns(rows[at:end])
-        if len(columns) < 2:
+        if len(columns) < 2 and _are_lines(rows[at:end]):
+            yield PdfGrid([tuple(cell.text for cell in row.cells) for row in rows[at:end]], rows[at].top)
+        elif len(columns) < 2:
             yield from map(_single, rows[at:end])
         elif _is_prose(rows[at:end], columns):
             yield from _by_column(rows[at:end], columns)
         else:
             yield PdfGrid(_grid(rows[at:end], columns, rules), rows[at].top)
         at = end
+
+
+def _are_lines(rows: Sequence[PdfRow]) -> bool:
+    """Whether rows whose cells stand under no columns are a name and a value each, as dots lead to them."""
+    return all(len(row.cells) == 2 and any(map(str.isdigit, row.cells[1].text)) for row in rows)
 
 
 def _single(row: PdfRow) -> PdfRow:

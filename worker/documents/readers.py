@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from worker.documents import docx, html, markdown, pdf, plain, saved_page, sheets
+from worker.documents.invisible import without_invisible
 from worker.documents.model import TEXT_FORMATS, DocumentFormat, ParsedDocument
 from worker.documents.price_checks import LITTLE_CHARS, LITTLE_OF_FILE_CHARS, checked_notes
 from worker.documents.reading import decoded_text
@@ -33,7 +34,8 @@ def parse_document(data: bytes, kind: DocumentFormat) -> ParsedDocument:
         DocumentRejected: the document cannot be decoded or read, or has no text.
     """
     is_text = kind in TEXT_FORMATS
-    document = OF_TEXT[kind](decoded_text(data, kind)) if is_text else OF_BYTES[kind](data)
+    read = OF_TEXT[kind](decoded_text(data, kind)) if is_text else OF_BYTES[kind](data)
+    document = without_invisible(read)
     if not any(map(str.isalnum, document.text)):
         raise DocumentRejected("holds no text")
     is_brief = kind in (DocumentFormat.MARKDOWN, DocumentFormat.TEXT, DocumentFormat.CSV, DocumentFormat.XLSX)

@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.documents import html
 from worker.documents.model import DocumentFormat, ParsedDocument
-from worker.documents.reading import decoded_text
+from worker.documents.reading import decoded_as_web, decoded_text
 from worker.errors import DocumentRejected
 
 PAGE: Final = ("text/html", "application/xhtml+xml")
@@ -47,6 +47,6 @@ def _text(part: EmailMessage) -> str:
     if charset is None:
         return decoded_text(data, DocumentFormat.HTML)
     try:
-        return data.decode(charset)
+        return decoded_as_web(data, charset)
     except (UnicodeError, LookupError) as error:
         raise DocumentRejected(f"is not {charset}: save the page again") from error

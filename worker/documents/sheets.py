@@ -7,13 +7,14 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from worker.documents.cleaning import clean_text, single_line
 from worker.documents.model import Block, Note, NoteCode, ParsedDocument, names_columns, table_block
 from worker.documents.number_formats import shown_value
+from worker.documents.superscripts import raised
 from worker.documents.titles import own_title
 from worker.documents.zipped import DAMAGED, check_unpacked_size
 from worker.errors import DocumentRejected
@@ -28,6 +29,8 @@ DELIMITERS: Final = (";", ",", "\t", "|")
 SAMPLE_ROWS: Final = 100
 MOST_COLUMNS: Final = 500
 UNEVALUATED: Final = re.compile(rb"<f\b[^>]*>[^<]*</f>\s*(?:<v\s*/>|<v>\s*</v>|</c>)")
+QUOTED_FORMULA: Final = re.compile(r'^="([^"]*)"$')
+"""How a program keeps the zeros of a code."""
 FIELD_CHARS: Final = 1_000_000
 
 
@@ -54,7 +57,7 @@ def parse_xlsx(data: bytes) -> ParsedDocument:
         raise DocumentRejected("is an old workbook, or locked by a password: save it as .xlsx without one")
     try:
         check_unpacked_size(data)
-        book = load_workbook(io.BytesIO(data), data_only=True)
+        book = load_workbook(io.BytesIO(data), data_only=True, rich_text=True)
         reader = _Workbook(without_values=_formulas_without_values(data))
         blocks = tuple(reader.blocks(book))
     except (InvalidFileException, *DAMAGED) as error:
@@ -147,10 +150,36 @@ class _Workbook:
         if cell.font is not None and cell.font.strike:
             self.left_out[NoteCode.STRUCK] += 1
             return ""
+        if _is_white(cell):
+            self.left_out[NoteCode.HIDDEN] += 1
+            return ""
+        if not isinstance(cell.value, str) and hasattr(cell.value, "as_list"):
+            return single_line(clean_text(self._rich(cell.value)))
         if cell.data_type == "e":
             self.left_out[NoteCode.NO_VALUES] += 1
             return ""
         return single_line(clean_text(shown_value(cell.value, cell.number_format or "General")))
+
+    def _rich(self, parts: Iterable[Any]) -> str:
+        """The text of a cell whose letters have several fonts: without struck parts, raised ones as such."""
+        text = ""
+        for part in parts:
+            font = getattr(part, "font", None)
+            plain = str(getattr(part, "text", part))
+            if font is not None and font.strike:
+                self.left_out[NoteCode.STRUCK] += 1
+            elif font is not None and font.vertAlign == "superscript":
+                text += raised(text, plain, "")
+            else:
+                text += plain
+        return text
+
+
+def _is_white(cell: Cell | MergedCell) -> bool:
+    """Whether letters are white on a cell without a colour."""
+    colour = cell.font.color if cell.font is not None else None
+    is_white = colour is not None and isinstance(colour.rgb, str) and colour.rgb.upper().endswith("FFFFFF")
+    return is_white and (cell.fill is None or cell.fill.fill_type is None)
 
 
 def _formulas_without_values(data: bytes) -> int:
@@ -185,7 +214,7 @@ def _csv_rows(text: str, delimiter: str) -> Iterator[tuple[str, ...]]:
     csv.field_size_limit(FIELD_CHARS)
     try:
         for row in csv.reader(io.StringIO(text), delimiter=delimiter):
-            yield tuple(single_line(cell) for cell in row[:MOST_COLUMNS])
+            yield tuple(QUOTED_FORMULA.sub(r"\1", single_line(cell)) for cell in row[:MOST_COLUMNS])
     except csv.Error as error:
         raise DocumentRejected(f"is no CSV file: {error}") from error
 

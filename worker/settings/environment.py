@@ -31,6 +31,7 @@ class Environment(BaseSettings):
     """How every settings class reads the environment and ``.env``."""
 
     model_config = SettingsConfigDict(
+        defer_build=True,  # a process uses one or two of the classes
         frozen=True,
         extra="ignore",
         env_file=".env",

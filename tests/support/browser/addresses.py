@@ -27,7 +27,7 @@ SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
     "link": lambda desk, _: appeal_link(desk),
     "account": lambda _desk, _who: SHOP,
     "candidate_id": lambda desk, _: shop_candidate(desk),  # defined below
-    "trial_id": lambda desk, _: shop_backtest(desk),  # defined below
+    "trial_id": lambda desk, _: shop_rollout(desk),  # defined below
     "set_id": lambda desk, _: shop_golden_set(desk),  # defined below
     "author_ref": lambda desk, _: path_segment(str(_of_decision(desk, "author_id"))),
     "conversation_ref": lambda desk, _: path_segment(str(_of_decision(desk, "conversation_id"))),

@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from playwright.sync_api import Browser, Locator, Page, StorageState, ViewportSize, expect
 
@@ -15,9 +15,10 @@ from tests.support.browser.watch import Watch
 from tests.support.browser.world import World
 from tests.support.reviewing import PASSWORD
 
-WIDE: Final = {"width": 1280, "height": 900}
+WIDE: Final[ViewportSize] = {"width": 1280, "height": 900}
 PHONE: Final[ViewportSize] = {"width": 360, "height": 740}
 ALARMING: Final = re.compile(r'"level": "(error|critical)"|csp_violation|^[\w.]*(Error|Exception)\b')
+Scheme: TypeAlias = Literal["light", "dark"]
 PATIENCE_MS: Final = 15_000
 PICTURES: Final = Path(__file__).parents[3] / "out" / "browser"
 
@@ -59,18 +60,27 @@ class Desk:
             page.context.close()
         return self.stranger(storage_state=self._cookies[who], **options)
 
-    def resident(self, who: str) -> Page:
-        """A page of this person that stays for the next test, with what the browser has loaded.
+    def resident(
+        self,
+        who: str,
+        *,
+        viewport: ViewportSize = WIDE,
+        color_scheme: Scheme = "light",
+        **options: Any,
+    ) -> Page:
+        """A page of this person and these options that stays for the next test, with what was loaded.
 
-        A walk of many pages needs neither a process nor the scripts anew for each of them.
+        A new context costs a second of CPU. A test sits down anew where it leaves something in the browser or
+        needs a browser that nobody used before.
         """
-        if who not in self._residents:
-            page = self.sit(who)
-            self._residents[who] = page, self.watches.pop()
-        page, watch = self._residents[who]
+        key = repr((who, options))
+        if key not in self._residents:
+            page = self.sit(who, **options)
+            self._residents[key] = page, self.watches.pop()
+        page, watch = self._residents[key]
         self.watches.append(watch)
-        page.emulate_media(color_scheme="light")
-        page.set_viewport_size({"width": WIDE["width"], "height": WIDE["height"]})
+        page.emulate_media(color_scheme=color_scheme)
+        page.set_viewport_size(viewport)
         return page
 
     def expect(self, *statuses: int) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from worker.assessment.reading.quotes import located, whole_clauses
+from worker.assessment.reading.quotes import located, whole_clauses, whole_paragraph
 from worker.assessment.reading.verbatim import is_verbatim
+from worker.model import Quote
 
 PASSAGES = (("Opening hours", "The shop is open daily, from 9 am to 5 pm."), ("Returns", "30天内可以退货。"))
 
@@ -43,6 +44,19 @@ def test_a_quote_is_found_whatever_its_form(quote: str) -> None:
 def test_a_quote_from_elsewhere_is_not_found(quote: str) -> None:
     """Words of the question, the reply, another language, HTML, or too few, are no quote."""
     assert located(quote, PASSAGES) is None
+
+
+def test_a_paragraph_ends_at_an_empty_line() -> None:
+    """A list or a table is one paragraph; a quote of a title has its title only."""
+    passage = (
+        "Prices",
+        "Keys take two weeks.\n\n| key | 18 euros |\n| lock | 9 euros |\n\nClosed on Sunday.",
+    )
+    found = [located(quote, [passage]) for quote in ("lock | 9 euros", "prices")]
+    paragraphs = [whole_paragraph(each, [passage]) for each in found if each is not None]
+
+    assert paragraphs == ["| key | 18 euros |\n| lock | 9 euros |"]
+    assert whole_paragraph(Quote(passage=1, start=None, end=None), [passage]) == "Prices"
 
 
 def test_many_quotes_are_looked_up() -> None:

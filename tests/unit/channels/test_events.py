@@ -36,6 +36,7 @@ EXPECTED: Final[dict[str, dict[str, list[tuple[str, ...]]]]] = {
         ],
         "file_of_the_team": [("agent_message", THREAD, "1795262400.000100", "U0LEE", "[attachment]")],
         "file_without_text": [("message", THREAD, "1795262400.000100", "U0ANN", "")],
+        "forwarded_message": [("message", THREAD, "1795262400.000100", "U0ANN", "Do you ship <abroad>?")],
         "edit": [("message_edited", THREAD, "1795262400.000100", "U0ANN", "When are you open on Sunday?")],
         "deletion": [("message_deleted", THREAD, "1795262400.000100", "U0ANN", "")],
         "root_deleted": [("message_deleted", THREAD, "1795262400.000100", "U0ANN", "")],
@@ -57,6 +58,13 @@ EXPECTED: Final[dict[str, dict[str, list[tuple[str, ...]]]]] = {
         ],
         "message_of_the_team": [
             ("agent_message", ROOM, "1333445566778899003", "1200000000000000002", "I will look into it.")
+        ],
+        "forwarded_message": [
+            ("message", ROOM, "1333445566778899001", "1200000000000000001", "Do you ship abroad?")
+        ],
+        "poll": [("message", ROOM, "1333445566778899001", "1200000000000000001", "Which lamp is warmer?")],
+        "subcommand": [
+            ("message", ROOM, "command-1333445566778899101", "1200000000000000001", "When are you open?")
         ],
         "message_without_content": [("message", ROOM, "1333445566778899001", "1200000000000000001", "")],
         "edit": [

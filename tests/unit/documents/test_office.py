@@ -6,7 +6,9 @@ import datetime as dt
 from typing import Any
 
 import pytest
-from openpyxl.styles import Font
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
+from openpyxl.styles import Font, PatternFill
 
 from tests.support.office_files import cell, docx, paragraph, run, table, xlsx
 from worker.documents.docx import parse_docx
@@ -17,6 +19,7 @@ from worker.documents.sheets import parse_csv, parse_xlsx
 from worker.errors import DocumentRejected
 
 RAISED = '<w:vertAlign w:val="superscript"/>'
+HIDDEN_STYLE = '<w:style w:type="character" w:styleId="Hidden"><w:rPr><w:vanish/></w:rPr></w:style>'
 DELETED_ROW = '<w:trPr><w:del w:id="4" w:author="a"/></w:trPr>'
 
 
@@ -49,11 +52,28 @@ DELETED_ROW = '<w:trPr><w:del w:id="4" w:author="a"/></w:trPr>'
             table(f"{DELETED_ROW}{cell('old')}{cell('1')}", cell("new") + cell("2")),
             "new | 2",
         ),
+        (paragraph(run("€ 4"), run("99", '<w:position w:val="6"/>'), run(" each")), "€ 4.99 each"),
+        (paragraph(run("seen"), run(" old", '<w:color w:val="FFFFFF"/>')), "seen"),
+        (paragraph(run("seen", '<w:color w:val="FFFFFF"/><w:shd w:val="clear" w:fill="1F4E79"/>')), "seen"),
+        (
+            table(cell("Day").replace("<w:tcPr>", '<w:tcPr><w:shd w:fill="1F4E79"/>').replace(
+                "<w:rPr>", '<w:rPr><w:color w:val="FFFFFF"/>') + cell("Hours"), cell("Mon") + cell("9-12")),
+            "Day | Hours\nMon | 9-12",
+        ),
+        (paragraph(run("seen"), run(" old", '<w:sz w:val="2"/>')), "seen"),
+        (paragraph(run("seen"), run(" old", '<w:rStyle w:val="Hidden"/>')), "seen"),
+        (paragraph(run("seen", '<w:rStyle w:val="Hidden"/><w:vanish w:val="0"/>')), "seen"),
+        (
+            paragraph('<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent>' + run("Click here")
+                      + "</w:sdtContent></w:sdt>", run("seen")),
+            "seen",
+        ),
+        (table(f"<w:trPr><w:hidden/></w:trPr>{cell('old')}{cell('1')}", cell("new") + cell("2")), "new | 2"),
     ],
 )  # fmt: skip
 def test_a_docx_is_read_with_all_changes_accepted(body: str, text: str) -> None:
     """Deleted, hidden and struck text is no knowledge."""
-    assert parse_docx(docx(body)).text == text
+    assert parse_docx(docx(body, styles=HIDDEN_STYLE)).text == text
 
 
 @pytest.mark.parametrize(("own", "title"), [("returns_v2.docx", "Returns"), ("Our returns", "Our returns")])
@@ -119,7 +139,7 @@ def test_a_price_list_is_read_as_it_is_shown() -> None:
         (4.9, '_-* #,##0.00\\ "€"_-;-* #,##0.00 "€"', "4.90 €"), (4.9, "[$€-407] #,##0.00", "€ 4.90"),
         (4.9, "$#,##0.00", "$4.90"), (-5, "#,##0.00 €", "-5.00 €"), (1234567.891, "#,##0", "1234568"),
         (0.195, "0.0%", "19.5%"), (4.5, "0.##", "4.5"), (201, "@", "201"), (True, "General", "TRUE"),
-        (7, "000", "007"),
+        (7, "000", "007"), (1234567, '0.0,, "M"', "1.2 M"), (5, ";;;", ""), (5, ";;;@", ""),
         (dt.datetime(2026, 1, 4, 9, 30), "dd.mm.yyyy hh:mm", "2026-01-04 09:30"),  # noqa: DTZ001  # as sheets have
         (dt.time(9, 30), "hh:mm", "09:30"), ("text", "0.00", "text"), (None, "0.00", ""),
     ],
@@ -127,6 +147,31 @@ def test_a_price_list_is_read_as_it_is_shown() -> None:
 def test_a_value_keeps_the_form_of_its_cell(value: object, number_format: str, shown: str) -> None:
     """Decimals, currency and percent are part of a price."""
     assert shown_value(value, number_format) == shown
+
+
+def test_a_docx_names_what_was_hidden_in_it() -> None:
+    """So that its owner sees a mistake."""
+    (note,) = parse_docx(docx(paragraph(run("seen"), run(" old  fee", "<w:vanish/>")))).notes
+
+    assert (note.code, note.count, note.examples) == (NoteCode.HIDDEN, 1, ("old fee",))
+
+
+def test_letters_of_a_cell_are_read_by_their_fonts() -> None:
+    """Struck and white ones are left out, raised ones never join others."""
+
+    def offer(_: Any, sheet: Any) -> None:
+        sheet.append(["Lamp", "Price"])
+        struck, small = InlineFont(strike=True), InlineFont(vertAlign="superscript")
+        sheet.append(["Aurora", CellRichText(TextBlock(struck, "€ 89"), " € 69")])
+        sheet.append(["Bulb", CellRichText("€ 4", TextBlock(small, "99"))])
+        sheet.append(["Old lamp", 5])
+        sheet["A4"].font = Font(color="FFFFFFFF")
+        sheet["A1"].font, sheet["A1"].fill = Font(color="FFFFFFFF"), PatternFill("solid", "FF1F4E79")
+
+    found = parse_xlsx(xlsx(offer))
+
+    assert found.text.splitlines() == ["Lamp | Price", "Aurora | € 69", "Bulb | € 4.99", "| 5"]
+    assert {note.code: note.count for note in found.notes} == {NoteCode.STRUCK: 1, NoteCode.HIDDEN: 1}
 
 
 def test_formulas_without_values_are_refused() -> None:
@@ -157,6 +202,7 @@ def test_a_damaged_workbook_is_refused(data: bytes) -> None:
         ("a\tb\n1\t4,99\n", ["a | b", "1 | 4,99"]),
         ("sep=|\na|b\n1|2;3\n", ["a | b", "1 | 2;3"]),
         ('a;b\n"two\nlines";3\n', ["a | b", "two lines | 3"]),
+        ('a;b\n="007";3\n', ["a | b", "007 | 3"]),
         (
             "Artikel;Preis\nLL-1;1.299,00\n\nLL-2;5,00\n",
             ["Artikel | Preis", "LL-1 | 1.299,00", "", "Artikel | Preis", "LL-2 | 5,00"],

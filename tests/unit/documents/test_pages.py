@@ -39,6 +39,29 @@ PAGES = Path(__file__).parents[2] / "fixtures" / "pages"
         ('<span style="text-decoration: line-through">€ 89</span> € 69', "€ 69"),
         ('<span class="price-was">€ 89</span> <span class="price-now">€ 69</span>', "€ 69"),
         ('<span class="compare-at-price">€ 89</span> € 69', "€ 69"),
+        ("9<sup>00</sup>–17<sup>30</sup>", "9:00–17:30"),
+        ("€ 4<sup>,99</sup>", "€ 4,99"),
+        ("4<sup>99 €</sup>", "4.99 €"),
+        ("€ 4 <sup>99</sup>", "€ 4.99"),
+        ("4<sup>1/2</sup> inch", "4 1/2 inch"),
+        ('<span class="price__int">4</span><span class="price__dec">99</span>', "4.99"),
+        ('<span>4</span><span style="position:relative;top:-.5em">99</span> €', "4.99 €"),
+        ("4<font size=1>99</font> €", "4.99 €"),
+        ("<ruby>日<rp>(</rp><rt>ひ</rt><rp>)</rp></ruby>は休み", "日は休み"),
+        ("del&shy;ivery of war\u200branty", "delivery of warranty"),
+        (
+            "see\U000e0048\U000e0049 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+            "see 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        ),
+        ('<span class="was">€ 89</span> € 69', "€ 69"),
+        ('<span class="original-price">€ 89</span> € 69', "€ 69"),
+        ('<span class="a-text-price" data-a-strike="true">€ 89</span> € 69', "€ 69"),
+        ('<span class="streichpreis">€ 89</span> € 69', "€ 69"),
+        ('<span class="precio-anterior">€ 89</span> € 69', "€ 69"),
+        ('<span class="ancien-prix">€ 89</span> € 69', "€ 69"),
+        ('<span class="price-item price-item--regular">€ 89</span> € 69', "€ 69"),
+        ("€\u0336 \u03368\u03369\u0336 € 69", "€ 69"),
+        ('<u style="text-decoration: red line-through">€ 89</u> € 69', "€ 69"),
         (
             "Orders to <st1:place>Germany</st1:place> take <x-y>three</x-y> days",
             "Orders to Germany take three days",
@@ -59,7 +82,103 @@ PAGES = Path(__file__).parents[2] / "fixtures" / "pages"
 )
 def test_a_paragraph_says_what_a_page_shows(markup: str, text: str) -> None:
     """Digits never join other digits, and what nobody sees is not read."""
-    assert html.parse_html(f"<body><p>{markup}</p>").text == text
+    page = f"<meta charset=utf-8><body><p>{markup}</p>".encode()
+
+    assert parse_document(page, DocumentFormat.HTML).text == text
+
+
+SHEET = "<style>.a.b, div > .z {display:none} @media screen {.q {visibility:hidden}}</style>"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        'style="color:#fff;background:#ffffff"',
+        'style="font-size:1px"',
+        'style="transform:scale(0)"',
+        'style="clip-path:inset(50%)"',
+        'style="position:absolute;left:-999px"',
+        'style="width:1px;height:1px;overflow:hidden"',
+        "popover",
+        'style="opacity:.0"',
+        'style="color:rgba(0,0,0,0)"',
+        'style="font:0/0 a"',
+        'style="filter:opacity(0)"',
+        'class="invisible"',
+        'class="assistive-text"',
+        'class="a b"',
+        'class="z"',
+        'class="q"',
+    ],
+)
+def test_what_a_reader_of_the_page_does_not_see_is_left_out(how: str) -> None:
+    """By any of the ways to hide it; the owner sees that it was."""
+    found = html.parse_html(f"{SHEET}<body><div>Seen.<p {how}>Old words</p></div>")
+
+    assert found.text == "Seen."
+    assert [note.code for note in found.notes] == [NoteCode.HIDDEN]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        'class="hidden md:block"',
+        'class="d-none d-md-block"',
+        'class="hidden-xs"',
+        'class="hide-on-mobile"',
+        'class="md:hidden"',
+        'class="mobile-hidden"',
+        'class="overflow-hidden"',
+        'class="hidden-print"',
+        'style="color:white"',
+        'style="margin-top:-100px"',
+        'class="price--regular"',
+    ],
+)
+def test_what_is_hidden_on_telephones_or_paper_only_is_read(how: str) -> None:
+    """Names of classes that hide and show again, and those that only sound so."""
+    assert html.parse_html(f"<body><p {how}>€ 89 within thirty days</p>").text == "€ 89 within thirty days"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "<button>Do you ship?</button>",
+        '<button class="accordion">Do you ship</button>',
+        '<h3><button data-bs-toggle="collapse" data-bs-target="#a">Do you ship</button></h3>',
+        '<li><button class="faq__question">Do you ship</button>',
+    ],
+)
+def test_a_button_that_opens_an_answer_is_its_question(question: str) -> None:
+    """Other buttons are no content."""
+    text = html.parse_html(f'{question}<div id=a class="faq__answer" hidden>In five days.</div>').text
+
+    assert "Do you ship" in text
+    assert "In five days." in text
+    assert "Buy" not in html.parse_html("<button>Buy now</button><p>Yes.</p>").text
+
+
+@pytest.mark.parametrize(
+    ("markup", "rows"),
+    [
+        (
+            "<div role=table><div role=row><b role=columnheader>Country</b><b role=columnheader>Fee</b></div>"
+            "<div role=row><span role=cell>France</span><span role=cell>€ 9.90</span></div></div>",
+            ["Country | Fee", "France | € 9.90"],
+        ),
+        ("<dl><dt>Aurora<dd>€ 69<dt>Nova<dd>€ 99</dl>", ["Aurora | € 69", "Nova | € 99"]),
+        (
+            "<dl><div><dt>Aurora<dd>€ 69</div><div><dt>Nova<dd>€ 99</div></dl>",
+            ["Aurora | € 69", "Nova | € 99"],
+        ),
+    ],
+)
+def test_rows_that_are_no_table_elements_are_rows(markup: str, rows: list[str]) -> None:
+    """Tables by their role, and lists of short values."""
+    (block,) = html.parse_html(f"<body>{markup}").blocks
+
+    assert block.is_table
+    assert block.text.splitlines() == rows
 
 
 @pytest.mark.parametrize(
@@ -179,6 +298,11 @@ def test_what_was_left_out_is_named() -> None:
             "a | b\nLamp | € 6.90 € 4.90 from two",
         ),
         ("| a | b |\n|---|---|\n| Lamp | |\n| Bulb | ~~9~~ 7 |", "a | b\nLamp |\nBulb | 7"),
+        ("Bulb: € 4^99^ each, H~2~O", "Bulb: € 4.99 each, H2O"),
+        ("within 30[^1] days\n\n[^1]: only lamps", "within 30 days\n\nonly lamps"),
+        ("~€ 89~ € 69, ~~€ 9~~ € 8", "€ 69, € 8"),
+        ("from ~5 to ~9 days, 4^2 and `a~b~c`", "from ~5 to ~9 days, 4^2 and a~b~c"),
+        ("+++\ntitle = 'Hours'\n+++\nOpen.", "Open."),
     ],
 )
 def test_markdown_with_tags_says_what_a_page_shows(source: str, text: str) -> None:

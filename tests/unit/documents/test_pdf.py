@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pdf_files import Item, Line, Picture, Text, lines, pdf, table
+from tests.support.pdf_files import Item, Line, Picture, Text, lines, pdf, table, turned
 from worker.documents.model import NoteCode, ParsedDocument
 from worker.documents.pdf import parse_pdf
 from worker.errors import DocumentRejected
@@ -248,6 +248,90 @@ def test_struck_prices_are_left_out() -> None:
 def test_the_title_of_a_tool_is_no_title(title: str, shown: str) -> None:
     """Names of files and programs are not quoted to customers."""
     assert parse_pdf(pdf(lines(*PROSE), title=title)).title == shown
+
+
+OLD = "BT /F 11 Tf 72 600 Td (Old: fourteen days.) Tj ET"
+
+
+@pytest.mark.parametrize(
+    ("operators", "left_out"),
+    [
+        (f"3 Tr {OLD} 0 Tr", "Old: fourteen days."),
+        (f"1 1 1 rg {OLD} 0 g", "Old: fourteen days."),
+        (OLD.replace("72 600", "72 -200"), "Old: fourteen days."),
+        (OLD.replace("72 600", "900 600"), "Old: fourteen days."),
+        (OLD.replace("/F 11", "/F 0.5"), "Old: fourteen days."),
+    ],
+)
+def test_letters_that_nobody_sees_are_left_out_and_named(operators: str, left_out: str) -> None:
+    """Without ink, white on white, off the page or of half a point."""
+    found = parse_pdf(pdf([*lines("Returns are accepted within thirty days."), operators]))
+
+    assert found.text == "Returns are accepted within thirty days."
+    assert [(note.code, note.examples) for note in found.notes] == [(NoteCode.HIDDEN, (left_out,))]
+
+
+def test_letters_over_a_scan_and_white_ones_on_a_colour_are_read() -> None:
+    """OCR lays letters without ink over its picture."""
+    scan = parse_pdf(pdf([Picture(), f"3 Tr {OLD.replace('days', 'days, unused')} 0 Tr"]))
+    box = parse_pdf(pdf([*lines("Open at nine."), f"0.1 0.2 0.4 rg 70 590 300 30 re f 1 1 1 rg {OLD}"]))
+
+    assert scan.text == "Old: fourteen days, unused."
+    assert "Old: fourteen days." in box.text
+
+
+def test_a_cropped_part_of_a_page_is_not_on_it() -> None:
+    """Its crop box is what is shown."""
+    data = pdf(lines("Returns are accepted within thirty days.", y=740) + lines("Below the crop.", y=100))
+    cropped = data.replace(
+        b"/MediaBox [0 0 595 842] /Contents", b"/CropBox [0 300 595 842] /MediaBox [0 0 595 842] /Contents"
+    )
+
+    assert parse_pdf(cropped).text == "Returns are accepted within thirty days."
+
+
+@pytest.mark.parametrize("matrix", ["0 1 -1 0 842 0", "0 -1 1 0 -200 842", "-1 0 0 -1 595 842"])
+def test_a_page_that_lies_on_its_side_is_read_as_it_is_held(matrix: str) -> None:
+    """Wide price lists are printed so; with and without lines around the cells."""
+    cells = table(("Lamp", "alone", "with bulb"), ("Boreal", "", "62.00"), ("Nova", "50.00", ""))
+    ruled = [Line(60, y, 450, y) for y in (715, 695, 675, 655)]
+    ruled += [Line(x, 655, x, 715) for x in (60, 200, 330, 450)]
+    for items in (cells, [*ruled, *cells]):
+        text = parse_pdf(pdf([turned(matrix, items)])).text
+
+        assert text.splitlines() == ["Lamp | alone | with bulb", "Boreal |  | 62.00", "Nova | 50.00 |"]
+
+
+def test_texts_in_another_direction_are_no_part_of_the_sentences() -> None:
+    """A watermark and words at the edge are named."""
+    found = parse_pdf(
+        pdf([
+            *lines("Returns are accepted within thirty days."),
+            turned("0.7 0.7 -0.7 0.7 150 300", [Text(0, 0, "DRAFT", 60)]),
+            turned("0 1 -1 0 560 300", [Text(0, 0, "For dealers")]),
+        ])
+    )  # fmt: skip
+
+    assert found.text == "Returns are accepted within thirty days."
+    assert [(note.code, note.examples) for note in found.notes] == [
+        (NoteCode.PAGE_PARTS, ("DRAFT", "For dealers"))
+    ]
+
+
+def test_dots_within_a_line_lead_to_its_value() -> None:
+    """Also where values stand under no column."""
+    found = parse_pdf(
+        pdf(lines("Socket ........ 15 EUR", "Cable ...... 18 EUR", "Switch ............ 12 EUR"))
+    )
+
+    assert found.text.splitlines() == ["Socket | 15 EUR", "Cable | 18 EUR", "Switch | 12 EUR"]
+
+
+def test_roman_numbers_of_pages_are_no_text() -> None:
+    """As in the first part of a manual."""
+    pages = [[*lines(f"Part {at} says this.", "It goes on."), Text(300, 20, "i" * at)] for at in (1, 2, 3)]
+
+    assert "ii" not in parse_pdf(pdf(*pages)).text
 
 
 def test_many_dense_pages_are_read_in_time() -> None:

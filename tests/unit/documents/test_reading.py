@@ -186,6 +186,13 @@ def test_any_bytes_are_read_or_refused(data: bytes, kind: DocumentFormat) -> Non
         ("\ufeffnaïve".encode(), DocumentFormat.TEXT, "naïve"),
         (b"<meta charset=windows-1252><p>na\xefve", DocumentFormat.HTML, "naïve"),
         ("<p>naïve".encode(), DocumentFormat.HTML, "naïve"),
+        (b"<meta charset=iso-8859-1><p>We don\x92t: 5 \x80", DocumentFormat.HTML, "We don’t: 5 €"),
+        (b"<meta charset=latin1><p>\x93x\x94 \x81\x96 y", DocumentFormat.HTML, "“x” – y"),
+        ("<meta charset=gb2312><p>镕价".encode("gbk"), DocumentFormat.HTML, "镕价"),
+        ("<meta charset=shift_jis><p>①髙".encode("cp932"), DocumentFormat.HTML, "①髙"),
+        ("<meta charset=euc-kr><p>뷁".encode("cp949"), DocumentFormat.HTML, "뷁"),
+        (b"<meta charset=iso-8859-9><p>\x80 \xf0", DocumentFormat.HTML, "€ ğ"),
+        (b"<meta charset=utf-16><p>Price", DocumentFormat.HTML, "Price"),
     ],
 )
 def test_encodings_that_are_declared_are_obeyed(data: bytes, kind: DocumentFormat, expected: str) -> None:

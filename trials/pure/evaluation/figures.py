@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from trials.pure.evaluation.items import Expected, GoldenLabel, GoldenRejected
@@ -185,22 +185,10 @@ def nearest_rank(ordered: Sequence[float], share: float) -> float | None:
 
 def figures_json(figures: EvaluationFigures) -> dict[str, Any]:
     """The figures with every share as ``share``, ``low``, ``high`` and ``of``; None where not measured."""
-    shares = {name: figures.share(name) for name in MEASURES}
-    return {
-        "items": figures.items,
-        "right_answers": figures.right_answers,
-        "wrong_answers": figures.wrong_answers,
-        "right_silence": figures.right_silence,
-        "wrong_silence": figures.wrong_silence,
-        "failures": dict(figures.failures),
-        "usd": figures.usd,
-        "unpriced": list(figures.unpriced),
-        "latency_p50_ms": figures.latency_p50_ms,
-        "latency_p95_ms": figures.latency_p95_ms,
-        **{
-            name: None
-            if each is None
-            else {"share": each.share, "low": each.low, "high": each.high, "of": each.total}
-            for name, each in shares.items()
-        },
-    }
+    found = asdict(figures)
+    for name in ("reasons_right", "reasons_wanted"):
+        del found[name]
+    for name in MEASURES:
+        each = figures.share(name)
+        found[name] = each and {"share": each.share, "low": each.low, "high": each.high, "of": each.total}
+    return found

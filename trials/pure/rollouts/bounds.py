@@ -166,25 +166,9 @@ def _broken(bound: Bound, figures: RolloutFigures) -> str:
     )
 
 
-def figures_json(figures: RolloutFigures) -> dict[str, Any]:
-    """Both arms, by measure."""
-    return {"live": _arm_json(figures.live), "candidate": _arm_json(figures.candidate)}
-
-
 def parse_figures(stored: Mapping[str, Any]) -> RolloutFigures:
-    """The figures that :func:`figures_json` wrote."""
+    """The figures that ``hushgate_rollout_figures`` in ``trials/sql`` gives."""
     return RolloutFigures(live=_arm(stored["live"]), candidate=_arm(stored["candidate"]))
-
-
-def _arm_json(arm: ArmFigures) -> dict[str, Any]:
-    return {
-        "p95_ms": arm.p95_ms,
-        "left_out": arm.left_out,
-        "measures": {
-            measure.value: {**asdict(sums), "counted": arm.counted(measure)}
-            for measure, sums in arm.sums.items()
-        },
-    }
 
 
 def _arm(stored: Mapping[str, Any]) -> ArmFigures:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Final
 
 from worker.assessment.reading.arithmetic import derived_numbers, values_of
-from worker.assessment.reading.clauses import content_of, speaking_of
 from worker.assessment.reading.dates import counted_days, counted_ordinals, counted_years, named_dates
 from worker.assessment.reading.languages import language_of, same_language, says
 from worker.assessment.reading.numbers import DAY_MINUTES, Figures, figures
@@ -21,35 +19,32 @@ MOST_STEP: Final = 90
 """Minutes that people add to a time of day ("45 minutes before closing")."""
 MOST_NUMBERS: Final = 100
 """Numbers of a sentence that are compared; more are no reply to a customer."""
-MOST_TIMES: Final = 24
-"""Times of the evidence of which the hours between two are known."""
 MEASURED: Final = frozenset(UNITS - {"hour", "minute", "day", "month"})
 """Units that a bare hour of a time, or a number of a calendar day, cannot have."""
 
 
 def missing_figures(
-    sentence: str, *, draft: str, quoted: str, passages: str, question: str, asked: str
+    sentence: str, *, draft: str, quoted: str, beside: str, question: str, asked: str
 ) -> list[str]:
     """The numbers and times of a sentence that its evidence does not give.
 
-    They may stand in a quote, in the question, or in a sentence of the passages that speaks of the same, or
-    follow by arithmetic: two steps where the sentence says that it concludes ("so", "that makes"), else
-    one. A number with a unit of measure must have that unit there, and must not stand for another amount of
-    the quotes. Earlier lines of the conversation are no evidence: arithmetic and counts may use them.
+    They may stand in a quote or in its paragraph, in the question, or follow by arithmetic: two steps where
+    the sentence says that it concludes ("so", "that makes"), else one. A number with a unit of measure must
+    have that unit there, and must not stand for another amount of the quotes. Earlier lines of the
+    conversation are no evidence: arithmetic and counts may use them.
     """
     said = figures(sentence)
     if not said.numbers and not said.times:
         return []
     if len(said.numbers) > MOST_NUMBERS:
         return [f"{len(said.numbers)} numbers"]
-    parts = _giving(sentence, draft=draft, quoted=quoted, passages=passages)
-    known = [figures(quoted), figures(question), *map(figures, parts)]
+    known = [figures(quoted), figures(question), figures(beside)]
     times = frozenset().union(*(each.times | each.possible_times for each in known))
-    bare = _hours(times) | _hours_between(times | said.times) | _calendar(f"{quoted}\n{question}")
+    bare = _hours(times) | _calendar(f"{quoted}\n{question}")
     earlier = figures(asked)
     counts = frozenset().union(*(each for each, unit in earlier.units_of() if unit in BARE))
     derived = derived_numbers(sentence, said, [known[0], earlier, *known[1:]], bare)
-    derived |= _halves((quoted, *speaking_of(sentence, passages)))
+    derived |= _halves(split_sentences(beside))
     ordinals = counted_ordinals(quoted)
     written = _written_units(known, figures(draft))
     comparable = same_language(sentence, quoted)
@@ -69,28 +64,6 @@ def missing_figures(
     numbers = _hours(times) | written.keys()
     late = [time for time in said.times if not _is_known(time, times, numbers) and not _follows(time, known)]
     return [max(each) for each in missing] + [f"{time // 60}:{time % 60:02}" for time in late]
-
-
-def _giving(sentence: str, *, draft: str, quoted: str, passages: str) -> tuple[str, ...]:
-    """The sentences of the passages that may give a number that no quote has.
-
-    For the sentence of the draft that is most like the quotes only those that are more like it than they
-    are: other sentences of a draft may rest on other passages, which a judge did not always quote.
-    """
-    parts = speaking_of(sentence, passages)
-    if not same_language(sentence, quoted) or _likeness(sentence, quoted) < _most_alike(quoted, draft):
-        return parts
-    alike = _most_alike(sentence, quoted)
-    return tuple(part for part in parts if _likeness(sentence, part) > alike)
-
-
-def _most_alike(one: str, text: str) -> int:
-    """The likeness of a text to the sentence of another text that is most like it."""
-    return max((_likeness(one, part) for part in split_sentences(text)), default=0)
-
-
-def _likeness(one: str, other: str) -> int:
-    return len(content_of(one) & content_of(other))
 
 
 def _written_units(known: Sequence[Figures], draft: Figures) -> dict[str, set[str]]:
@@ -143,12 +116,6 @@ def _halves(parts: Sequence[str]) -> frozenset[str]:
 def _hours(times: frozenset[int]) -> frozenset[str]:
     """Hours and minutes of times as bare numbers: "9 to 17"."""
     return frozenset(str(part) for time in times for part in (time // 60, time // 60 % 12, time % 60))
-
-
-def _hours_between(times: frozenset[int]) -> frozenset[str]:
-    """Whole hours between two times, as bare numbers."""
-    few = sorted(times)[:MOST_TIMES]
-    return frozenset(str((other - one) // 60) for one, other in combinations(few, 2))
 
 
 def _calendar(text: str) -> frozenset[str]:

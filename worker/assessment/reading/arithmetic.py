@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations, islice, product
+from itertools import combinations, islice
 from math import ceil, floor
 from typing import Final
 
 from worker.assessment.reading.languages import language_of, says
 from worker.assessment.reading.numbers import Figures
-from worker.assessment.reading.units import BARE
 from worker.assessment.text.wordlists import folded_text
 
 UNIT_STEPS: Final = (60.0, 24.0, 7.0, 12.0)
@@ -39,20 +38,7 @@ def derived_numbers(
         asked = tuple(each for each in asked if each not in shown)
         hidden = tuple(each for each in quoted if concludes and each not in (*shown, *asked))
         found |= _results(shown, asked, hidden, concludes=concludes)
-        found |= _totals(shown, asked)
     return found
-
-
-def _totals(shown: Sequence[Value], asked: Sequence[Value]) -> frozenset[str]:
-    """Sums of two products of an amount and a count: "two beds at €14 and four persons at €6"."""
-    priced = [value for value in shown if value[1] not in BARE]
-    counts = {1.0, *(value for value, unit in (*shown, *asked) if unit in BARE)}
-    return frozenset(
-        _written(one * several + other * more)
-        for (one, its_unit), (other, other_unit) in combinations(priced, 2)
-        if its_unit == other_unit and one != other
-        for several, more in product(counts, repeat=2)
-    )
 
 
 def _results(

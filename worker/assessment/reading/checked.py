@@ -9,7 +9,7 @@ from typing import Final
 from worker.assessment.reading.courtesy import states_nothing
 from worker.assessment.reading.facts import disagreements
 from worker.assessment.reading.model import Reading, ReadingRequest, SentenceReading
-from worker.assessment.reading.quotes import located, whole_clauses
+from worker.assessment.reading.quotes import located, whole_clauses, whole_paragraph
 from worker.assessment.text.wordlists import folded_text, list_pattern
 from worker.model import Quote, ReadSentence, Verdict
 
@@ -79,6 +79,7 @@ def _checked(
             text,
             draft=" ".join(request.sentences),
             quoted="\n".join(dict.fromkeys(whole_clauses(quote, request.passages) for quote in quotes)),
+            beside="\n".join(dict.fromkeys(whole_paragraph(quote, request.passages) for quote in quotes)),
             passages=request.evidence,
             question=request.question,
             asked=request.asked,

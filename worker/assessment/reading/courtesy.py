@@ -33,7 +33,7 @@ def states_nothing(sentence: str, *, asked: str, passages: str) -> bool:
     head, body = headed(sentence)
     if head and not body:  # what follows is compared with it
         return True
-    if disagreements(sentence, draft="", quoted="", passages="", question=asked, asked=asked):
+    if disagreements(sentence, draft="", quoted="", beside="", passages="", question=asked, asked=asked):
         return False
     folded = folded_text(sentence).strip()
     if folded.endswith(("?", "？")) or is_small_talk(folded):

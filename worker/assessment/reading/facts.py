@@ -7,14 +7,11 @@ from enum import StrEnum
 
 from worker.assessment.reading.addresses import missing_addresses
 from worker.assessment.reading.amounts import missing_figures
-from worker.assessment.reading.bounds import other_bound
-from worker.assessment.reading.clauses import speaking_of
 from worker.assessment.reading.dates import missing_dates
 from worker.assessment.reading.names import missing_names
-from worker.assessment.reading.opposites import DUTY, PRICE, free_of_charge, opposed, waived
 from worker.assessment.reading.polarity import dropped_condition, flipped
 from worker.assessment.reading.predicates import denied
-from worker.assessment.text.words import encodable_text
+from worker.assessment.text.words import encodable_text, split_sentences
 
 
 class Fact(StrEnum):
@@ -25,9 +22,6 @@ class Fact(StrEnum):
     NAME = "name"
     NEGATION = "negation"
     CONDITION = "condition"
-    OPPOSITE = "opposite"
-    PRICE = "price"
-    BOUND = "bound"
     ADDRESS = "address"
 
 
@@ -44,7 +38,7 @@ class Disagreement:
 
 
 def disagreements(
-    sentence: str, *, draft: str, quoted: str, passages: str, question: str, asked: str
+    sentence: str, *, draft: str, quoted: str, beside: str, passages: str, question: str, asked: str
 ) -> tuple[Disagreement, ...]:
     """The facts of a sentence that its evidence does not state; silent where code cannot be sure.
 
@@ -52,31 +46,24 @@ def disagreements(
         sentence: of the draft, without citation marks.
         draft: all sentences of the draft.
         quoted: the quotes, one a line.
+        beside: the paragraphs that the quotes stand in.
         passages: all passages with their titles.
         question: as the customer put it; its numbers may be repeated.
         asked: the question, with the conversation before it.
     """
-    texts = (sentence, draft, quoted, passages, question, asked)
-    sentence, draft, quoted, passages, question, asked = map(encodable_text, texts)
+    texts = (sentence, draft, quoted, beside, passages, question, asked)
+    sentence, draft, quoted, beside, passages, question, asked = map(encodable_text, texts)
     dropped, ground = dropped_condition(sentence, quoted), f"{quoted}\n{passages}\n{asked}"
-    near = speaking_of(sentence, passages)
     flip = flipped(sentence, draft=draft, quoted=quoted)
-    predicate = denied(sentence, draft=draft, quoted=quoted, near=near)
-    waiver = DUTY if waived(sentence, quoted=quoted, near=near) else None
-    opposite = opposed(sentence, quoted)
-    bound = other_bound(sentence, quoted)
-    free = free_of_charge(sentence, quoted=quoted, asked=asked, near=near)
+    predicate = denied(sentence, draft=draft, quoted=quoted, near=split_sentences(beside))
     found = {
         Fact.NUMBER: missing_figures(
-            sentence, draft=draft, quoted=quoted, passages=passages, question=question, asked=asked
+            sentence, draft=draft, quoted=quoted, beside=beside, question=question, asked=asked
         ),
         Fact.DATE: missing_dates(sentence, draft=draft, quoted=quoted, ground=ground, asked=asked),
         Fact.NAME: missing_names(sentence, draft=draft, ground=ground),
         Fact.NEGATION: [each for each in (flip, predicate) if each],
-        Fact.CONDITION: [each for each in (dropped, waiver) if each],
-        Fact.OPPOSITE: [opposite] if opposite else [],
-        Fact.PRICE: [PRICE] if free else [],
-        Fact.BOUND: [bound] if bound else [],
+        Fact.CONDITION: [dropped] if dropped else [],
         Fact.ADDRESS: missing_addresses(sentence, f"{quoted}\n{passages}"),
     }
     return tuple(
@@ -87,5 +74,11 @@ def disagreements(
 def prepare() -> None:
     """Load the word lists, CLDR names and patterns that the first call needs."""
     disagreements(
-        "Yes, 2 days.", draft="Yes, 2 days.", quoted="No.", passages="All 3.", question="When?", asked="When?"
+        "Yes, 2 days.",
+        draft="Yes, 2 days.",
+        quoted="No.",
+        beside="No.",
+        passages="All 3.",
+        question="When?",
+        asked="When?",
     )

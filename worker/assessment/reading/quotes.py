@@ -11,6 +11,7 @@ from worker.assessment.text.once import once
 from worker.model import Quote
 
 _CLAUSE_END: Final = re.compile(r"[,;:()\n–—。，；：！？、]|[.!?](?=\s|$)")
+_PARAGRAPH_END: Final = "\n\n"
 LEAST_LETTERS: Final = 8
 """Letters and digits of a spaced script below which a quote could stand anywhere ("yes", "9 am")."""
 LEAST_SIGNS: Final = 4
@@ -43,6 +44,15 @@ def whole_clauses(quote: Quote, passages: Sequence[tuple[str, str]]) -> str:
     before = [found.end() for found in _CLAUSE_END.finditer(text, 0, quote.start)]
     after = _CLAUSE_END.search(text, quote.end - 1)
     return text[before[-1] if before else 0 : after.end() if after else len(text)].strip()
+
+
+def whole_paragraph(quote: Quote, passages: Sequence[tuple[str, str]]) -> str:
+    """The paragraph, list or table that the quote stands in: it may give a number that the quote lacks."""
+    title, text = passages[quote.passage - 1]
+    if quote.start is None or quote.end is None:
+        return title
+    before, after = text.rfind(_PARAGRAPH_END, 0, quote.start), text.find(_PARAGRAPH_END, quote.end)
+    return text[max(0, before) : after if after >= 0 else len(text)].strip()
 
 
 @once

@@ -1,5 +1,5 @@
-// A slider beside each percent field, and the unit after a number; the fields alone are sent, so the page works
-// without this file.
+// A slider beside each percent field, the unit after a number, and the search; the fields alone are sent, so the
+// page works without this file.
 "use strict";
 
 for (const slider of document.querySelectorAll("input[type=range][data-slider]")) {
@@ -27,5 +27,17 @@ for (const select of document.querySelectorAll("select[data-unit-of]")) {
   const field = document.getElementById(select.dataset.unitOf);
   field.addEventListener("input", () => {
     for (const option of select.options) option.textContent = field.value.trim() === "1" ? option.dataset.one : option.dataset.many;
+  });
+}
+
+const filter = document.querySelector("[data-filter]");
+if (filter) {
+  const settings = [...document.querySelectorAll("[data-setting]")].map((shown) => [shown, shown.textContent.toLowerCase()]);
+  filter.closest("label").hidden = false;
+  filter.addEventListener("input", () => {
+    const words = filter.value.toLowerCase().split(/\s+/);
+    for (const [shown, text] of settings) shown.hidden = !words.every((word) => text.includes(word));
+    for (const section of document.querySelectorAll("[data-section]")) section.hidden = !section.querySelector("[data-setting]:not([hidden])");
+    document.querySelector("[data-none]").hidden = document.querySelector("[data-section]:not([hidden])") !== null;
   });
 }

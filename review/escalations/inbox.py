@@ -1,0 +1,124 @@
+"""The inbox of messages that wait for a person: a list, and one message after the other to answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from db.access_log import LoggedAction
+from db.answers import waiting
+from db.answers.waiting import WaitingItem, WaitingText
+from db.audit.decision_context import DecisionRow
+from db.connection import Connection
+from db.reviews import queue_items
+from review.access import Right
+from review.content_covers import cover_reason
+from review.decision import page
+from review.decision.review_panel import query_id
+from review.escalations.pages import AnswerPlace, submit_at
+from review.http.visit import Visit
+
+SHOWN: Final = 100
+"""Rows of the list."""
+COUNTED: Final = 1000
+"""What waits is counted up to this number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingRow:
+    """One row of the list; ``text`` None: the decision was erased meanwhile.
+
+    Attributes:
+        covered: categories that the person chose to have covered; then no text is shown.
+    """
+
+    item: WaitingItem
+    text: WaitingText | None
+    covered: tuple[str, ...]
+
+
+async def list_waiting(visit: Visit) -> Response:
+    """What waits for an answer, the oldest first."""
+    accounts = visit.accounts(Right.REVIEW)
+    async with visit.store.single() as connection:
+        items = await waiting.list_waiting(connection, accounts, now=visit.now, limit=SHOWN)
+        texts = await waiting.load_texts(connection, items, visit.now)
+        count = len(items)
+        if count == SHOWN:
+            count = await waiting.count_waiting(connection, accounts, now=visit.now, most=COUNTED)
+    rows = [_row(visit, each, texts.get(each.decision_id)) for each in items]
+    drafts = sum(1 for each in rows if each.text and each.text.draft and not each.covered)
+    await visit.log(LoggedAction.LIST, detail={"waiting": len(items), "drafts": drafts})
+    return visit.render(
+        "answers/waiting.html",
+        rows=rows,
+        count=count,
+        counted=COUNTED,
+        answered=query_id(visit, "answered"),
+    )
+
+
+def _row(visit: Visit, item: WaitingItem, text: WaitingText | None) -> WaitingRow:
+    covered = cover_reason(visit.person.covered, text.row) if text else ()
+    return WaitingRow(item=item, text=text, covered=covered)
+
+
+async def show_case(visit: Visit) -> Response:
+    """One message with its draft and the form, the question always in view."""
+    return visit.render("answers/case.html", **await load_case(visit, LoggedAction.READ))
+
+
+async def answer_case(visit: Visit) -> Response:
+    """Send a person's answer, then open the message that has waited longest of those after it."""
+    return await submit_at(visit, CASE)
+
+
+async def load_case(visit: Visit, action: LoggedAction) -> dict[str, Any]:
+    """The values of the page's template; writes a line of the access log.
+
+    Raises:
+        Refused: 403 or 404, the person may not answer the message.
+    """
+    values = await page.load_page(visit, action, whole=False)
+    row = values["row"]
+    visit.require(Right.REVIEW, row["user_id"])
+    accounts = visit.accounts(Right.REVIEW)
+    async with visit.store.single() as connection:
+        number = await waiting.count_waiting(connection, accounts, now=visit.now, most=COUNTED)
+        following = await _following(visit, connection, row)
+    return values | {
+        "number": number,
+        "counted": COUNTED,
+        "following": following,
+        "answered": query_id(visit, "answered"),
+    }
+
+
+async def _open_next(visit: Visit, row: DecisionRow) -> Response:
+    async with visit.store.single() as connection:
+        following = await _following(visit, connection, row)
+    query = f"answered={row['id']}"
+    if following is None:
+        return visit.redirect("escalations", query)
+    return visit.redirect("escalation", query, decision_id=following.decision_id)
+
+
+async def _following(visit: Visit, connection: Connection, row: DecisionRow) -> WaitingItem | None:
+    """What has waited longest of what came after this message, else of all; None: nothing else waits.
+
+    A decision that the person holds in a queue is left out: they review it first.
+    """
+    accounts, hidden = visit.accounts(Right.REVIEW), {row["id"]}
+    hidden |= await queue_items.hidden_decisions(connection, visit.person.person_id)
+    for after in ((row["created_at"], row["id"]), None):
+        found = await waiting.list_waiting(
+            connection, accounts, now=visit.now, limit=len(hidden) + 1, after=after
+        )
+        if (item := next((each for each in found if each.decision_id not in hidden), None)) is not None:
+            return item
+    return None
+
+
+CASE: Final = AnswerPlace(template="answers/case.html", load=load_case, stored=_open_next)

@@ -1,0 +1,72 @@
+"""A small HTTP server on loopback whose answers a test decides."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, TypeAlias
+
+Answer: TypeAlias = tuple[int, Mapping[str, str], bytes]
+"""Status, headers and body; the length of the body is added to the headers."""
+EMPTY: Answer = (200, {}, b"")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request; names of headers are in lower case, a packed body is unpacked."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body, parsed."""
+        return json.loads(self.body)
+
+
+def json_answer(document: object, status: int = 200) -> Answer:
+    """An answer whose body is this document."""
+    return status, {"Content-Type": "application/json"}, json.dumps(document).encode()
+
+
+@contextmanager
+def http_server(answer: Callable[[Asked], Answer]) -> Iterator[tuple[str, list[Asked]]]:
+    """Serve on a free port: the address without a path, and the requests so far."""
+    seen: list[Asked] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            body = self.rfile.read(int(headers.get("content-length", 0)))
+            if headers.get("content-encoding") == "gzip":
+                body = gzip.decompress(body)
+            seen.append(Asked(method=self.command, path=self.path, headers=headers, body=body))
+            status, fields, content = answer(seen[-1])
+            self.send_response(status)
+            for name, value in fields.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def do_GET(self) -> None:
+            self.do_POST()
+
+        def log_message(self, *_: object) -> None:
+            """Write nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", seen
+        finally:
+            server.shutdown()
+            thread.join()
