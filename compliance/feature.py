@@ -20,7 +20,7 @@ FEATURE: Final = Feature(
     menu="compliance.menu:MENU",
     panels="compliance.panels:PANELS",
     tasks="compliance.tasks",
-    schedule="compliance.tasks:SCHEDULE",
+    jobs="compliance.jobs:JOBS",
     commands="compliance.feature:COMMANDS",
     outgoing="compliance.appeals.settling:BODIES",
 )

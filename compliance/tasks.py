@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import structlog
 from celery import shared_task
@@ -12,11 +12,6 @@ from compliance.erasure.job import ErasureParts, run_erasures, signing_key
 from tasks.maintenance import runtime_of
 
 log = structlog.get_logger(__name__)
-
-SCHEDULE: Final = {
-    "appeals": {"task": "hushgate.appeals", "schedule": 30.0, "options": {"expires": 30}},
-    "erasures": {"task": "hushgate.erasures", "schedule": 10.0, "options": {"expires": 10}},
-}
 
 
 @shared_task(name="hushgate.appeals", bind=True)

@@ -54,10 +54,8 @@ class Feature:
     - document: (Visit, account: str) -> the prefilled fields of the form, by name; empty for none
     """
     filters: str = ""  # Sequence[review.lists.filter_parsers.FilterField]: of lists, exports, API, commands
-    background: str = ""  # Sequence of async (review.http.visit.Site) -> None, endless, in the review server
-    beat_jobs: str = ""  # Sequence of async (worker.settings.Settings) -> None, endless, in beat
+    jobs: str = ""  # Sequence[features.jobs.Job]: tasks that beat sends, and endless jobs
     tasks: str = ""  # module of Celery tasks
-    schedule: str = ""  # Mapping[name, entry] of Celery's beat_schedule
     commands: str = ""  # Mapping of "command" or "group command" to its place, as in cli.main.COMMANDS
     groups: str = ""  # Mapping[str, str]: the help of each group of commands
     on_settings: str = ""

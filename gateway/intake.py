@@ -72,8 +72,7 @@ class Intake:
             self.redis,
             stream=settings.stream,
             most_events=MOST_EVENTS,
-            token_rate=settings.ingest_token_rate,
-            account_rate=settings.ingest_account_rate,
+            per_s=settings.ingest_rate,
         )
 
     def route(self) -> PageRoute:

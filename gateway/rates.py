@@ -15,17 +15,14 @@ class PublishRates:
     Args:
         stream: the stream of events; its hash tag is in the keys, so that all are in one cluster slot.
         most_events: of one request; an unused limit lets that many pass.
-        token_rate: events a second of one API token on average; 0 for no limit.
-        account_rate: the same of one account.
+        per_s: events a second on average of one API token, and of one account; 0 for no limit.
     """
 
-    def __init__(
-        self, redis: Redis, *, stream: str, most_events: int, token_rate: float, account_rate: float
-    ) -> None:
+    def __init__(self, redis: Redis, *, stream: str, most_events: int, per_s: float) -> None:
         self._redis = redis
         self._prefix = f"{{{stream}}}:rate"
         self._most_events = most_events
-        self._token_rate, self._account_rate = token_rate, account_rate
+        self._per_s = per_s
 
     def wait_s(self, token: str, events: Mapping[str, int]) -> float:
         """Take events by account; seconds to wait when they are too many, and then nothing was taken.
@@ -33,11 +30,9 @@ class PublishRates:
         Raises:
             RedisError: Redis did not answer.
         """
-        limits = [("token", token, self._token_rate, sum(events.values()))]
-        limits += [("account", user_id, self._account_rate, count) for user_id, count in events.items()]
-        rates = {
-            f"{self._prefix}:{kind}:{name}": (rate_of(per_s * 60, least_burst=self._most_events), count)
-            for kind, name, per_s, count in limits
-            if per_s > 0
-        }
-        return take_all(self._redis, rates)
+        if not self._per_s:
+            return 0.0
+        rate = rate_of(self._per_s * 60, least_burst=self._most_events)
+        taken = {f"{self._prefix}:token:{token}": (rate, sum(events.values()))}
+        taken |= {f"{self._prefix}:account:{user_id}": (rate, count) for user_id, count in events.items()}
+        return take_all(self._redis, taken)

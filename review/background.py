@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
@@ -12,13 +12,10 @@ import structlog
 
 from db.people import invitations, sessions, sign_ins
 from db.schema.rights import session_login
-from features.feature import items
-from review import job_runner
-from review.dashboard import figure_counter
+from features.jobs import Process, jobs_of
 from review.http.visit import Site
-from review.queues import queue_filler
 from worker.errors import StorageUnavailable
-from worker.supervisor import Supervisor, name_of
+from worker.supervisor import Supervisor
 
 log = structlog.get_logger(__name__)
 
@@ -53,23 +50,13 @@ async def check_login_rights(site: Site) -> None:
         return
 
 
-TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
-    *(job_runner.run_jobs,) * job_runner.AT_ONCE,
-    job_runner.sweep_jobs,
-    figure_counter.run_counter,
-    sweep_expired_access,
-    queue_filler.run,
-)
-"""Tasks that run while the server runs; one that a bug ends starts again."""
-
-
 @asynccontextmanager
 async def run_background(site: Site) -> AsyncIterator[None]:
-    """Run the tasks; end them with the server."""
+    """Run the jobs of the server; end them with it."""
     work = Supervisor(site.job_failed)
-    for task in (*TASKS, *items("background")):
-        work.loop(name_of(task), partial(task, site))
-    work.once(name_of(check_login_rights), partial(check_login_rights, site))
+    for job in jobs_of(Process.REVIEW):
+        work.loop(job.name, job.of(site))
+    work.once("check_login_rights", partial(check_login_rights, site))
     try:
         yield
     finally:

@@ -26,8 +26,6 @@ from worker.errors import StorageUnavailable
 log = structlog.get_logger(__name__)
 
 POLL_S: Final = 1.0
-AT_ONCE: Final = 2
-"""Concurrent jobs of one server, so that a small job need not wait for a large one."""
 KEEP_FOR: Final = timedelta(days=7)
 SWEEP_S: Final = 3600.0
 

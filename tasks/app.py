@@ -7,16 +7,16 @@ from typing import Final
 from celery import Celery
 from celery.signals import beat_init, setup_logging, task_failure
 
-from features.feature import items, merged, parts
+from features.feature import parts
+from features.jobs import beat_schedule
 from tasks import consumer
 from tasks.broker import use_losable_channels
 from tasks.fleet.beats import sign_beat
-from tasks.maintenance import SCHEDULE
 from tasks.process import logs, telemetry
 from tasks.process.beat_jobs import start_beat_jobs
 from tasks.process.garbage import collect_garbage_on_a_thread
 from worker import __version__
-from worker.settings import FleetSettings, Settings, load
+from worker.settings import Settings, load
 
 QUEUE: Final = "hushgate"
 TASKS: Final = ("tasks.maintenance", "tasks.publishing.celery_task")
@@ -44,7 +44,7 @@ def application(settings: Settings) -> Celery:
         worker_concurrency=4,
         worker_hijack_root_logger=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,
-        beat_schedule=SCHEDULE | merged("schedule"),
+        beat_schedule=beat_schedule(),
         beat_schedule_filename=settings.beat_file,
         beat_sync_every=1,  # tasks.health checks the age of its file
         enable_utc=True,
@@ -70,11 +70,7 @@ def _start_beat(**_signal: object) -> None:
         from tasks.metrics.process import ProcessMetrics  # noqa: PLC0415  # 1 MB
 
         serve_metrics(ProcessMetrics("beat").registry, settings)
-    if settings.alerts_every_s:
-        from tasks.alerts.watch import AlertWatch  # noqa: PLC0415  # only beat needs it
-
-        AlertWatch(load(FleetSettings)).start()
-    start_beat_jobs(items("beat_jobs"), settings)
+    start_beat_jobs(settings)
 
 
 @task_failure.connect(weak=False)

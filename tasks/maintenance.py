@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import structlog
 from celery import shared_task
@@ -16,14 +16,6 @@ from tasks.runtime import Runtime
 from tasks.stream_upkeep.sweep import sweep_streams
 
 log = structlog.get_logger(__name__)
-
-SCHEDULE: Final = {
-    "deliver": {"task": "hushgate.deliver", "schedule": 10.0, "options": {"expires": 10}},
-    "escalations": {"task": "hushgate.escalations", "schedule": 30.0, "options": {"expires": 30}},
-    "partitions": {"task": "hushgate.partitions", "schedule": 3600.0, "options": {"expires": 3600}},
-    "streams": {"task": "hushgate.streams", "schedule": 600.0, "options": {"expires": 600}},
-    "sweep": {"task": "hushgate.sweep", "schedule": 3600.0, "options": {"expires": 3600}},
-}
 
 
 def runtime_of(task: Any) -> Runtime:

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Coroutine
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import structlog
@@ -16,16 +15,16 @@ import uvloop
 
 from db.pool import Pool
 from db.schema.rights import session_login
+from features.jobs import Process, jobs_of
 from tasks.process import telemetry
-from tasks.process.garbage import collect_garbage, spare_the_collector
-from tasks.process.heartbeat_file import keep_files
+from tasks.process.garbage import spare_the_collector
 from tasks.shards.clients import close
 from tasks.tracing.start import start_traces
 from tasks.wiring import WorkerParts, build_worker, worker_id
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
 from worker.settings import Settings
-from worker.supervisor import RESTART_S, Supervisor, name_of
+from worker.supervisor import RESTART_S, Supervisor
 
 if TYPE_CHECKING:  # a worker without metrics does without their library
     from tasks.metrics.endpoint import MetricsEndpoint
@@ -125,21 +124,9 @@ class Runtime:
             from tasks.metrics.endpoint import serve_metrics  # noqa: PLC0415
 
             self._endpoint = serve_metrics(self._metrics.registry, self._settings)
-        jobs = (
-            self._parts.relay.run,
-            self._parts.retractor.run,
-            self._parts.escalation_relay.run,
-            self._parts.rulebooks.refresh_forever,
-            self._parts.gate.watch,
-            self._parts.board.run,
-            *self._parts.limits.loops(),
-            self._parts.webhooks.run,
-            collect_garbage,
-            *self._heartbeat_files(),
-        )
-        for job in jobs:
-            self._jobs.loop(name_of(job), job)
-        self._jobs.once(name_of(warn_of_excess), partial(warn_of_excess, self._parts.pool))
+        for job in jobs_of(Process.WORKER):
+            self._jobs.loop(job.name, job.of(self._parts))
+        self._jobs.once("warn_of_excess", partial(warn_of_excess, self._parts.pool))
         self._parts.relay.nudge()
         if self._settings.engine_enabled:
             self._engine_run = asyncio.create_task(self._parts.engine.run())
@@ -151,19 +138,6 @@ class Runtime:
         """Count rows that retention deleted."""
         if self._metrics is not None:
             self._metrics.retention_deleted(table, rows)
-
-    async def _is_ready(self) -> bool:
-        """Whether decisions can be stored and Redis answers."""
-        return self.parts.gate.is_open and bool(await self.parts.redis.ping())
-
-    def _heartbeat_files(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
-        if not (file := self._settings.heartbeat_file):
-            return ()
-
-        async def keep_heartbeat_files() -> None:
-            await keep_files(Path(file), self._is_ready)
-
-        return (keep_heartbeat_files,)
 
     def _job_failed(self, job: str, error: Exception) -> None:
         telemetry.report(error)

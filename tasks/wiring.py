@@ -8,6 +8,7 @@ import secrets
 import socket
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from redis.asyncio import Redis
@@ -40,6 +41,8 @@ from tasks.limits.fleet_limits import FleetLimits
 from tasks.limits.guards import Guards
 from tasks.limits.spending import Spending
 from tasks.metrics import names
+from tasks.process.garbage import collect_garbage
+from tasks.process.heartbeat_file import keep_files
 from tasks.sending.escalations import escalation_rows
 from tasks.sending.relay import Relay, fleet_relay
 from tasks.sending.replies import REPLY_ROWS
@@ -308,6 +311,18 @@ class WorkerParts:
             places=self.places,
             admission=self.admission,
         )
+
+    collect_garbage = staticmethod(collect_garbage)
+
+    async def keep_heartbeat_files(self) -> None:
+        """Touch the files that probes read, until cancelled; without such a setting do nothing."""
+        if not (file := self.settings.heartbeat_file):
+            await asyncio.Event().wait()
+        await keep_files(Path(file), self._is_ready)
+
+    async def _is_ready(self) -> bool:
+        """Whether decisions can be stored and Redis answers."""
+        return self.gate.is_open and bool(await self.redis.ping())
 
     def ahead_s(self) -> float:
         """Seconds by which the clock of the machine is ahead of Postgres."""

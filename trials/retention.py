@@ -7,7 +7,7 @@ from typing import Final
 from db.retention.kept import days, for_ever, other, with_audit
 
 RETENTION: Final = (
-    days("shadow_results", "keep_recordings_days", "sealed; as recordings"),
+    days("shadow_results", "recordings_days", "sealed; as recordings"),
     with_audit("golden_set_items", "sealed; with the audit, by the time of the decision or import"),
     other("learning_suggestions", "the review server, when it computes them again after a day"),
     for_ever("candidates", "settings that a person or a proposal wanted; as ai_rules"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -71,9 +70,3 @@ class Supervisor:
             self._failed(name, error)
             return False
         return True
-
-
-def name_of(job: Callable[..., Awaitable[None]]) -> str:
-    """The name of a job in logs and metrics: its function or method."""
-    known = job.func if isinstance(job, partial) else job
-    return getattr(known, "__qualname__", type(known).__name__)

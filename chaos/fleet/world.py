@@ -184,8 +184,7 @@ class World:
             "HUSHGATE_SHARDS": str(self.plan.shards),
             "PYTHONUNBUFFERED": "1",
             "HUSHGATE_WEBHOOK_LOOPBACK": "true",
-            "HUSHGATE_INGEST_TOKEN_RATE": "0",
-            "HUSHGATE_INGEST_ACCOUNT_RATE": "0",
+            "HUSHGATE_INGEST_RATE": "0",
         }
 
 

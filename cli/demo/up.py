@@ -31,10 +31,10 @@ def up(
     """Run servers, workers, beat and review pages until Ctrl-C; a process that ends is restarted.
 
     Models are those of OPENAI_BASE_URL and OPENROUTER_BASE_URL with their keys, and the sandbox, which is no
-    model, where neither is set. Printed are shell exports for other commands in another shell, and names of
-    the variables that must be set there too. Accounts that have settings, decisions or documents are not
-    changed. The command ends with a reason when the port of the review pages is in use, or when a process
-    fails to start three times in a row.
+    model, where neither is set. The names of variables to set in another shell are printed, then the exports
+    for commands there. Accounts that have settings, decisions or documents are not changed. The command ends
+    with a reason when the port of the review pages is in use, or when a process fails to start three times
+    in a row.
     """
     say(starting("the workers"))
     with fleet(sandbox_options=OPTIONS) as running:
@@ -47,11 +47,10 @@ def up(
         running.start_all(workers)
         running.start_beat()
         review_access.await_pages(running, say)
-        say("running until Ctrl-C. In another shell:")
+        first = f" first set, as here, {', '.join(running.inherited)}; then" if running.inherited else ""
+        say(f"running until Ctrl-C. In another shell{first}:")
         for line in _exports(running):
             typer.echo(line)
-        if running.inherited:
-            say(f"also set there, as here: {' '.join(running.inherited)}")
         say("\n".join(asyncio.run(review_access.new_review_access(running)).lines()))
         stay_until_signal(running, f"logs: {running.logs}/*.log")
 

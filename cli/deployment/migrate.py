@@ -31,7 +31,7 @@ def migrate(
     a password, a new login gets a generated one, printed once as part of its DATABASE_URL, and an existing
     login keeps its password.
 
-    Also stores the retention of HUSHGATE_KEEP_...: no worker can delete younger rows, whatever its settings.
+    Also stores the retention of HUSHGATE_KEEP: no worker can delete younger rows, whatever its settings.
     """
     url = database_url()
     before, after = migrations.upgrade(url)

@@ -98,13 +98,13 @@ def _kept(each: TableRetention, settings: RetentionSettings) -> str:
         return f"for ever: {each.why}"
     if not each.setting:
         return each.why
-    number = int(getattr(settings, each.setting))
+    number = int(getattr(settings.keep, each.setting))
     length = f"{number} {each.kept_by.value}" if number else "for ever"
     return f"{length}, {each.why}" if each.why else length
 
 
 def _variable(each: TableRetention) -> str | None:
-    return str(RetentionSettings.model_fields[each.setting].alias) if each.setting else None
+    return f"HUSHGATE_KEEP {each.setting}" if each.setting else None
 
 
 async def _streams() -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ async def republish(letters: Sequence[StoredLetter], *, dry_run: bool) -> list[d
     if dry_run:
         return [{"entry_id": each.entry_id, RETRIED: None, "problem": each.problem} for each in letters]
     settings = stream_settings()
-    mark_s = settings_of(RetentionSettings).keep_dead_letters_days * DAY_S
+    mark_s = settings_of(RetentionSettings).keep.dead_letters_days * DAY_S
     redis = connect(settings.redis_url.get_secret_value())
 
     async def publish(letter: StoredLetter) -> str:

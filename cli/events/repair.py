@@ -132,7 +132,7 @@ def _chosen(
 
 def _kept(since: datetime) -> datetime:
     """The start, moved past the period in which retention may have deleted rows of some tables only."""
-    days = settings_of(RetentionSettings).keep_keys_days
+    days = settings_of(RetentionSettings).keep.keys_days
     return max(since, datetime.now(UTC) - timedelta(days=days - 1)) if days else since
 
 

@@ -43,10 +43,10 @@ def trim_(
         bool, typer.Option("--dry-run", help="Print what would be deleted; delete nothing.")
     ] = False,
 ) -> None:
-    """Delete entries that are older than HUSHGATE_STREAM_KEEP_DAYS and acknowledged by every group.
+    """Delete entries that are older than streams_days of HUSHGATE_KEEP and acknowledged by every group.
 
     Beat does the same every ten minutes. An entry that one group has not acknowledged is kept, however old;
-    those of a stream without groups are kept for HUSHGATE_STREAM_GROUPLESS_KEEP_DAYS. For example:
+    those of a stream without groups are kept for ungrouped_streams_days. For example:
 
         hushgate streams trim --dry-run
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,7 +18,6 @@ from db.audit.estimates import estimated_rows, with_scan_hint
 from db.audit.filters import Filters
 from db.audit.search import Patience, SearchRow, TooSlow, matching_query, statement_limit
 from db.connection import Connection
-from db.review_tables import review_states
 from db.rows import all_rows
 from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions
 
@@ -154,20 +153,6 @@ async def get_decision(connection: Connection, decision_id: UUID) -> SearchRow |
     """A decision with its snapshot and its reply, or None."""
     row = await decision_context.get_decision(connection, decision_id)
     return decision_context.listed(row) if row else None
-
-
-async def load_review_states(
-    connection: Connection, rows: Sequence[SearchRow], *, hidden: Collection[UUID] = ()
-) -> dict[UUID, str]:
-    """The review state of the reviewed ones among these decisions, by id.
-
-    Decisions in ``hidden`` are left out, see ``db.reviews.queue_items.hidden_decisions``.
-    """
-    query = sa.select(review_states.c.decision_id, review_states.c.state).where(
-        review_states.c.decision_id.in_([row["id"] for row in rows])
-    )
-    found = await connection.execute(query)
-    return {row.decision_id: row.state for row in found if row.decision_id not in hidden}
 
 
 async def newer_decision(connection: Connection, filters: Filters, row: SearchRow) -> UUID | None:

@@ -41,10 +41,6 @@ MENTIONS: Final = sa.text("""
     WHERE m.person_id = :person AND (:every OR m.user_id = ANY(:accounts))
     ORDER BY m.comment_id DESC LIMIT :most
 """)
-UNREAD: Final = sa.text("""
-    SELECT count(*) FROM comment_mentions m
-    WHERE m.person_id = :person AND m.seen_at IS NULL AND (:every OR m.user_id = ANY(:accounts))
-""")
 SEEN: Final = sa.text("""
     UPDATE comment_mentions m SET seen_at = :now FROM decision_comments c
     WHERE c.id = m.comment_id AND c.decision_id = :decision AND m.person_id = :person AND m.seen_at IS NULL
@@ -129,11 +125,6 @@ async def list_mentions(
     """The newest mentions of a person, newest first; ``accounts`` are those the person may see."""
     values = {"most": MOST_MENTIONS, **_mine(person_id, accounts)}
     return tuple(Mention(**row) for row in await all_rows(connection, MENTIONS, values))
-
-
-async def count_unread(connection: Connection, person_id: UUID, accounts: Sequence[str] | None) -> int:
-    """Mentions that the person has not read."""
-    return int((await connection.execute(UNREAD, _mine(person_id, accounts))).scalar_one())
 
 
 async def has_unread(connection: Connection, person_id: UUID, decision_id: UUID) -> bool:

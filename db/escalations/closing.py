@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
-
-import sqlalchemy as sa
 
 from db.connection import Connection
 from db.outgoing import events
@@ -62,7 +59,6 @@ CLOSE_DUE: Final = f"""
 """
 UNDO_TIME: Final = timedelta(seconds=60)
 """As ``db.reviews.rulings.UNDO_WINDOW``, which is above this layer."""
-NAMED: Final = re.compile(r"%\((\w+)\)s")
 
 
 class ClosingCause(StrEnum):
@@ -123,12 +119,6 @@ async def close_escalation(connection: Connection, closing: Closing) -> int:
     """Close what a closing names, in the caller's transaction; how many escalations."""
     row = await (await connection.execute(CLOSE, closing.values())).fetchone()
     return int(row[0]) if row else 0
-
-
-async def close_escalation_sqlalchemy(connection: Connection, closing: Closing) -> int:
-    """The same on a connection of SQLAlchemy."""
-    statement = sa.text(NAMED.sub(r":\1", CLOSE))
-    return int((await connection.execute(statement, closing.values())).scalar_one())
 
 
 async def close_due_escalations(source: Pool, now: datetime) -> int:

@@ -11,13 +11,13 @@ from features.feature import items
 CORE: Final = (
     row("quarantine", "the account's keep_quarantine_days"),
     row("held_drafts", "the account's keep_drafts_days"),
-    days("recordings", "keep_recordings_days", "sealed; without one a decision cannot be replayed"),
-    days("outgoing_events", "keep_outgoing_days", "when it is on its stream"),
-    days("event_keys", "keep_keys_days", "an event that comes again after that is decided again"),
-    days("duplicates", "keep_keys_days"),
-    days("dead_letters", "keep_dead_letters_days"),
-    days("messages", "keep_messages_days"),
-    days("conversations", "keep_messages_days", "after people owned it"),
+    days("recordings", "recordings_days", "sealed; without one a decision cannot be replayed"),
+    days("outgoing_events", "outgoing_days", "when it is on its stream"),
+    days("event_keys", "keys_days", "an event that comes again after that is decided again"),
+    days("duplicates", "keys_days"),
+    days("dead_letters", "dead_letters_days"),
+    days("messages", "messages_days"),
+    days("conversations", "messages_days", "after people owned it"),
     # no answer and no review goes before its decision
     with_audit("answers"),
     with_audit("outbox", "with the audit, when the reply has ended"),
@@ -32,8 +32,8 @@ CORE: Final = (
     with_audit("subject_notes", "by the time of the note"),
     with_audit("subject_tags", "by the time of the tag"),
     with_audit("ai_decisions", "whole months; a month with held rows stays, without its other rows"),
-    days("access_log", "keep_access_log_days"),
-    days("jobs", "keep_jobs_days", "after its end; the review server deletes exports after a week"),
+    days("access_log", "access_log_days"),
+    days("jobs", "jobs_days", "after its end; the review server deletes exports after a week"),
     other("webhook_deliveries", "with their rows of outgoing_events"),
     other("job_parts", "with their jobs"),
     other("sessions", "the review server, when they expire"),
@@ -89,7 +89,7 @@ STREAM_RETENTION: Final = (
     *(
         StreamRetention(
             name=name,
-            settings=("HUSHGATE_STREAM_KEEP_DAYS", "HUSHGATE_STREAM_GROUPLESS_KEEP_DAYS"),
+            settings=("HUSHGATE_KEEP streams_days", "HUSHGATE_KEEP ungrouped_streams_days"),
             why="after every consumer group has read it; without groups by age alone",
         )
         for name in ("reply_stream", "retraction_stream", "escalation_stream")

@@ -35,7 +35,7 @@ class TableRetention:
     """One table.
 
     Attributes:
-        setting: the field of ``RetentionSettings`` that says how long; empty where none does.
+        setting: the field of ``Kept`` that says how long; empty where none does.
         why: what a person should know beside the setting.
     """
 
@@ -56,17 +56,17 @@ class TableRetention:
 
     def keep_days(self, settings: RetentionSettings) -> int | None:
         """How many days its rows are kept at least; None: for ever."""
-        number = int(getattr(settings, self.setting))
+        number = int(getattr(settings.keep, self.setting))
         return number * (MONTH_DAYS if self.kept_by is KeptBy.MONTHS else 1) or None
 
     def limit(self, settings: RetentionSettings, now: datetime) -> datetime | None:
         """Rows of before this time are due; None: none is."""
         match self.kept_by:
             case KeptBy.DAYS:
-                days = int(getattr(settings, self.setting))
+                days = int(getattr(settings.keep, self.setting))
                 return now - timedelta(days=days) if days else None
             case KeptBy.MONTHS:
-                months = int(getattr(settings, self.setting))
+                months = int(getattr(settings.keep, self.setting))
                 first = (now - timedelta(days=MONTH_DAYS * months)).date().replace(day=1)
                 return datetime.combine(first, time(), UTC) if months else None
             case KeptBy.ROW:
@@ -85,7 +85,7 @@ def days(table: str, setting: str, why: str = "") -> TableRetention:
 def with_audit(table: str, why: str = "") -> TableRetention:
     """Rows are kept as long as the decisions."""
     return TableRetention(
-        table=table, kept_by=KeptBy.MONTHS, setting="keep_decisions_months", why=why or "with the audit"
+        table=table, kept_by=KeptBy.MONTHS, setting="decisions_months", why=why or "with the audit"
     )
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from db.answers.answering import Answering
-from db.answers.held import HeldTexts
+from db.answers.held import HeldText, HeldTexts
 from db.answers.records import Answer
 from db.answers.waiting import Since
 from db.audit.decision_context import DecisionRow
@@ -63,9 +63,21 @@ class AnswerPanel:
         return standing_answer(self.answers)
 
     @property
+    def earlier(self) -> tuple[Answer, ...]:
+        """Answers before the standing one, which the page shows below the message."""
+        return tuple(each for each in self.answers if each != self.standing)
+
+    @property
+    def texts(self) -> tuple[HeldText, ...]:
+        """The texts of the AI, without one that was sent as it is."""
+        sent = self.standing.text if self.standing else None
+        return tuple(each for each in self.held.texts if each.text != sent)
+
+    @property
     def shown(self) -> bool:
         """Whether there is anything to show."""
-        return bool(self.held.count or self.answers or self.may_answer)
+        sealed = self.held.count and not self.may_read
+        return bool(sealed or self.texts or self.earlier or self.moved_on or self.may_answer)
 
 
 def answer_panel(visit: Visit, row: DecisionRow, found: Answering, *, blind: bool = False) -> AnswerPanel:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Mapping
-from typing import Final
 
 import structlog
 from redis.exceptions import RedisError
@@ -15,12 +13,9 @@ from tasks.alerts.declared import ALERTS
 from tasks.alerts.known import keep_known, load_known
 from tasks.alerts.posting import post_alert
 from tasks.alerts.situation import Situation, load_situation
-from tasks.process import telemetry
-from worker.settings import FleetSettings
+from worker.settings import AlertSettings, FleetSettings, load
 
 log = structlog.get_logger(__name__)
-
-LAST_CHECK_S: Final = 5.0
 
 
 def found_alerts(now: Situation) -> dict[str, tuple[str, ...]]:
@@ -29,23 +24,22 @@ def found_alerts(now: Situation) -> dict[str, tuple[str, ...]]:
     return {name: sentences for name, sentences in found.items() if sentences}
 
 
+async def watch_alerts(settings: AlertSettings) -> None:
+    """Judge all alerts every ``alerts_every_s``, in beat; with 0 never."""
+    if not settings.alerts_every_s:
+        await asyncio.Event().wait()
+    watch = AlertWatch(load(FleetSettings))
+    while True:
+        await asyncio.sleep(settings.alerts_every_s)
+        await asyncio.to_thread(watch.check)
+
+
 class AlertWatch:
-    """Checks alerts repeatedly; keeps the known alerts in memory while Redis does not answer."""
+    """Checks alerts; keeps the known alerts in memory while Redis does not answer."""
 
     def __init__(self, settings: FleetSettings) -> None:
         self._settings = settings
         self._remembered: Mapping[str, AlertState] | None = None
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
-
-    def start(self) -> None:
-        """Check every ``alerts_every_s`` on a thread, until ``stop``."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread; a check that runs may finish."""
-        self._ended.set()
-        self._thread.join(timeout=LAST_CHECK_S)
 
     def check(self) -> Situation:
         """Judge all alerts once and post the changes; the situation that was judged."""
@@ -60,14 +54,6 @@ class AlertWatch:
         )
         self._keep(checked.after(failed, known or {}))
         return now
-
-    def _run(self) -> None:
-        while not self._ended.wait(self._settings.alerts_every_s):
-            try:
-                self.check()
-            except Exception as error:  # a bug in one condition must not end the others' checks
-                log.exception("alerts_not_judged", exc_info=error)
-                telemetry.report(error)
 
     def _known(self) -> Mapping[str, AlertState] | None:
         redis_url = self._settings.redis_url.get_secret_value()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from redis.asyncio import Redis
@@ -74,9 +74,9 @@ class FleetLimits:
                 found.rates[resource] = SharedRate(self._rates, name, per_minute, sleep=self._clock.sleep)
         return found
 
-    def loops(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
-        """Endless jobs that keep in step with the other workers."""
-        return self._slots.renew_forever, self.read_pauses_forever
+    async def renew_slots(self) -> None:
+        """Renew the leases of held slots, until cancelled."""
+        await self._slots.renew_forever()
 
     async def read_pauses_forever(self) -> None:
         """Read every ``PAUSES_S`` which upstreams asked other processes for a pause, until cancelled."""

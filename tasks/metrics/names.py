@@ -167,7 +167,9 @@ WEBHOOK_ATTEMPTS: Final = _counter(
 )
 REPLIES_DELIVERED: Final = _counter("hushgate_replies_delivered_total", "Replies put on the reply stream.")
 JOB_FAILURES: Final = _counter(
-    "hushgate_job_failures_total", "Background jobs that a bug ended; they start again.", "job"
+    "hushgate_job_failures_total",
+    "Background jobs of features/jobs.py that a bug ended; they start again.",
+    "job",
 )
 RECORDING_FAILURES: Final = _counter(
     "hushgate_recording_failures_total", "Decisions stored without their recording, because it failed."

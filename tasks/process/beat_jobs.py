@@ -1,28 +1,25 @@
-"""Endless jobs of features that run inside beat, supervised, on a thread of their own."""
+"""The endless jobs of beat, supervised, on a thread of their own."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
+from features.jobs import Process, jobs_of
 from tasks.process import telemetry
 from worker.settings import Settings
-from worker.supervisor import Supervisor, name_of
-
-BeatJob = Callable[[Settings], Awaitable[None]]
+from worker.supervisor import Supervisor
 
 
-def start_beat_jobs(jobs: Sequence[BeatJob], settings: Settings) -> None:
-    """Run these jobs until beat ends; one that raises is reported and starts again."""
-    if jobs:
-        run = partial(asyncio.run, _supervise(jobs, settings))
-        threading.Thread(target=run, name="beat-jobs", daemon=True).start()
+def start_beat_jobs(settings: Settings) -> None:
+    """Run them until beat ends; one that raises is reported and starts again."""
+    run = partial(asyncio.run, _supervise(settings))
+    threading.Thread(target=run, name="beat-jobs", daemon=True).start()
 
 
-async def _supervise(jobs: Sequence[BeatJob], settings: Settings) -> None:
+async def _supervise(settings: Settings) -> None:
     work = Supervisor(lambda _name, error: telemetry.report(error))
-    for job in jobs:
-        work.loop(name_of(job), partial(job, settings))
+    for job in jobs_of(Process.BEAT):
+        work.loop(job.name, job.of(settings))
     await asyncio.Event().wait()

@@ -71,10 +71,10 @@ GROUP_FIX: Final = (
     "start the consumers of the group; if nothing uses it any more, XGROUP DESTROY lets entries be deleted"
 )
 GROUPLESS_FIX: Final = (
-    "let consumers read in a group (XGROUP CREATE), or reduce HUSHGATE_STREAM_GROUPLESS_KEEP_DAYS: entries of"
-    " a stream without groups are kept for so many days, with 0 for ever"
+    "let consumers read in a group (XGROUP CREATE), or reduce ungrouped_streams_days of HUSHGATE_KEEP:"
+    " entries of a stream without groups are kept for so many days, with 0 for ever"
 )
-LONG_FIX: Final = "check that beat runs, or reduce HUSHGATE_STREAM_KEEP_DAYS"
+LONG_FIX: Final = "check that beat runs, or reduce streams_days of HUSHGATE_KEEP"
 
 
 def stream_names(settings: OutgoingStreamSettings) -> dict[str, str]:

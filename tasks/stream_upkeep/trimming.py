@@ -94,8 +94,8 @@ class Keep:
     @classmethod
     def of(cls, settings: OutgoingStreamSettings) -> Keep:
         """The settings of a deployment."""
-        groupless_ms = int(settings.stream_groupless_keep_days * DAY_MS)
-        return cls(read_ms=int(settings.stream_keep_days * DAY_MS), groupless_ms=groupless_ms or -1)
+        groupless_ms = int(settings.keep.ungrouped_streams_days * DAY_MS)
+        return cls(read_ms=int(settings.keep.streams_days * DAY_MS), groupless_ms=groupless_ms or -1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,11 +64,11 @@ def _pictures(desk: Desk) -> dict[str, tuple[str, dict[str, object], Callable[[P
     shop = f"/decisions?account={SHOP}"
     return {
         "list": (shop, SHORT, _as_it_is),
-        "list-dark": (shop, SHORT | DARK, _as_it_is),
         "list-phone": (shop, ON_A_PHONE, _as_it_is),
         "block": (block, {}, _overturned),
         "block-phone": (block, ON_A_PHONE, _as_it_is),
         "reply": (reply, {}, _as_it_is),
+        "inbox-case": (f"/escalations/{desk.world.endings['LOW_CONFIDENCE_ESCALATED']}", {}, _as_it_is),
         "queues": ("/queues", {}, _as_it_is),
         "queues-phone": ("/queues", ON_A_PHONE | DARK, _as_it_is),
         "dashboard": (f"/dashboard?account={SHOP}", {}, _as_it_is),

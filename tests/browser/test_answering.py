@@ -25,7 +25,7 @@ def test_a_draft_is_approved_with_two_keys(desk: Desk) -> None:
         page.keyboard.press("Enter")
     page.goto(f"/decisions/{decision_id}")
     expect(page.get_by_role("heading", level=1)).to_contain_text("rolf approved the text of the AI")
-    expect(page.locator("#answer")).to_contain_text("Approved by rolf")
+    expect(page.locator("#content")).to_contain_text("Approved by rolf")
     expect(page.locator("[data-approve]")).to_have_count(0)
     picture(page, "answer-approved")
     stored = desk.world.running.rows(
@@ -48,5 +48,5 @@ def test_keys_of_an_answer_are_letters_while_a_person_writes(desk: Desk) -> None
     expect(page.locator("#own-answer")).to_have_value("a kind answer: I will kill you")
     page.locator("#own-answer").fill("a kind answer")
     page.locator("#answer").get_by_role("button", name="Send", exact=True).click()
-    expect(page.locator("#answer")).to_contain_text("Answered by rolf")
+    expect(page.locator("#content")).to_contain_text("Answered by rolf")
     expect(page.locator("#content .thread")).to_contain_text("a kind answer")

@@ -163,4 +163,5 @@ def test_a_note_survives_a_closed_tab_and_not_its_own_storing(desk: Desk) -> Non
     page.get_by_role("button", name="Store review").click()
     expect(page.get_by_text("You can undo it until").first).to_be_visible()
     at_decision(page, desk, "TOOL_LOOP")
+    page.get_by_role("link", name="Review it again").click()
     expect(page.locator("#note")).to_have_value("")

@@ -69,7 +69,7 @@ def test_a_shadow_is_read_followed_and_stopped(desk: Desk, shadowed: str) -> Non
     section.get_by_role("link", name="The shadow").click()
     page.get_by_label("Why stop it").fill("seen enough")
     page.get_by_role("button", name="Stop", exact=True).click()
-    expect(page.get_by_role("region", name="Steps")).to_contain_text("seen enough")
+    expect(page.locator(".rollout-table")).to_contain_text("seen enough")
     picture(page, "shadow-stopped")
 
     assert found == {"light": [], "dark": [], "decision": []}

@@ -591,7 +591,7 @@ print(*{owner for top in tops for owner in owners.get(top, ())})
         ),
         (
             "review.lock",
-            ("opentelemetry", "greenlet", *EXTRAS["local"], "sandbox"),
+            ("opentelemetry", "greenlet", "sniffio", *EXTRAS["local"], "sandbox"),
             ("cli.review.site", "gateway.app"),
         ),
     ],
@@ -601,8 +601,8 @@ def test_lock_of_an_image_has_all_that_it_runs(
 ) -> None:
     """All imports belong to a locked distribution or to Hushgate, also where no extra is installed.
 
-    redis-py imports opentelemetry and SQLAlchemy greenlet where these are installed. A virtual environment of
-    Python 3.11 loads its setuptools automatically; no module imports it.
+    redis-py imports opentelemetry, SQLAlchemy greenlet and anyio sniffio where these are installed. A virtual
+    environment of Python 3.11 loads its setuptools automatically; no module imports it.
     """
     environment = {**os.environ, "DATABASE_URL": "postgresql://h/d", "REDIS_URL": "redis://h", **KEYS}
     done = subprocess.run(

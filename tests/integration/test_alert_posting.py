@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from redis import Redis
 
 from db.schema import logins
 from db.schema.logins import LOGINS, Service
+from tasks.alerts import watch
 from tasks.alerts.known import alerts_key
 from tasks.alerts.watch import AlertWatch
 from tasks.process import telemetry
@@ -22,6 +24,7 @@ from tests.support.fleet_signs import STREAM, sign_fleet
 from tests.support.http_server import Answer, Asked, http_server
 from tests.support.running import eventually
 from tests.support.terminal import Shell, shell_at
+from worker.cancellation import cancel_all
 from worker.settings import FleetSettings
 
 MISSING: Final = "HushgateWorkersMissing"
@@ -109,18 +112,20 @@ def settings_of(shell: Shell, **changes: Any) -> FleetSettings:
     return FleetSettings.model_validate(dict(shell.environment)).model_copy(update=changes)
 
 
-def test_a_process_that_watches_posts_once(shell: Shell, receiver: Receiver, redis_url: str) -> None:
+async def test_a_process_that_watches_posts_once(
+    shell: Shell, receiver: Receiver, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As beat does; what it knows outlives an outage of Redis, and a restart."""
     hour_ago(redis_url)
     settings = settings_of(shell, alerts_every_s=0.05)
-    AlertWatch(settings).check()
+    await asyncio.to_thread(AlertWatch(settings).check)
     hour_ago(redis_url)
-    watch = AlertWatch(settings)
-    watch.start()
-    eventually(lambda: receiver.of(MISSING), "the alert")
+    monkeypatch.setattr(watch, "load", lambda _: settings)
+    work = asyncio.ensure_future(watch.watch_alerts(settings))
+    await asyncio.to_thread(eventually, lambda: receiver.of(MISSING), "the alert")
     sign_fleet(redis_url)
-    eventually(lambda: "resolved" in receiver.of(MISSING), "its end")
-    watch.stop()
+    await asyncio.to_thread(eventually, lambda: "resolved" in receiver.of(MISSING), "its end")
+    await cancel_all([work])
 
     assert receiver.of(MISSING) == ["firing", "resolved"]
 

@@ -266,7 +266,7 @@ def test_suggest_holds_every_reply_until_it_is_approved(desk: Desk, reviewer: Vi
     owner = desk.engine.row("SELECT 1 FROM conversations WHERE user_id = %s", row["user_id"])
 
     assert (row["decision"], row["reason_code"], unsent) == ("ignore", "HELD_FOR_APPROVAL", None)
-    assert "Replies to approve" in before
+    assert "Waits for approval" in before
     assert str(row["id"]) in before
     assert str(row["id"]) not in after
     assert entry["sources"][0]["title"] == "Opening hours"

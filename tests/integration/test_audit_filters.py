@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -354,22 +354,6 @@ def test_a_version_finds_decisions_made_after_the_next_version_was_stored(databa
     assert found(database_url, Filters(user_id="versions", rules_version=2)) == [
         made[name].event.event_id for name in ("late", "began")
     ]
-
-
-def test_a_tail_shows_a_row_that_was_committed_late(database_url: str) -> None:
-    """A tail reads again from a little before the newest row, so that it shows slow commits."""
-    newest = decided(author_id="tail")
-    late = decided(at=newest.decided_at - timedelta(seconds=2), author_id="tail")
-    store(database_url, [newest])
-    position = (newest.decided_at - timedelta(seconds=5), newest.decision_id)
-    store(database_url, [late])
-    rows = asked(
-        database_url,
-        lambda each: decision_list.newer_decisions(each, Filters(author_id="tail"), seen=position),
-    )
-
-    assert [row["event_id"] for row in rows] == [late.event.event_id, newest.event.event_id]
-    assert datetime.now(UTC) > rows[0]["created_at"]
 
 
 @pytest.mark.parametrize("wanted", [each for each in ODD if {"tier", "stage_outcome"} & set(each)], ids=str)

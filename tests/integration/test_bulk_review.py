@@ -49,11 +49,7 @@ EFFECT = re.compile(r'<span class="badge[ a-z]*">(reviewed|skipped)</span>')
 @pytest.fixture(scope="module")
 def visitors(database_url: str) -> Iterator[Any]:
     """The running pages; their own runner of jobs rests, so that tests run them step by step."""
-
-    async def rest(_: Site) -> None:
-        await asyncio.sleep(3600)
-
-    with patch("review.background.TASKS", (rest,)), site(database_url) as visitor:
+    with patch("review.background.jobs_of", return_value=()), site(database_url) as visitor:
         yield visitor
 
 

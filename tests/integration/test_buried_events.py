@@ -228,7 +228,7 @@ async def test_retention_keeps_the_balance_of_buried_events(source: Pool, owner:
     await dead_letters.bury_event(source, letter(young), young)
     owner.execute("SELECT hushgate_sweep_rows('dead_letters', now() - interval '1 day', NULL, 9)")
     between = await holds(url, accepted=5)
-    gone = await sweep(source, keeping(HUSHGATE_KEEP_KEYS_DAYS=1, HUSHGATE_KEEP_DEAD_LETTERS_DAYS=1), NOW)
+    gone = await sweep(source, keeping(keys_days=1, dead_letters_days=1), NOW)
 
     assert between
     assert gone["event_keys"] == 4

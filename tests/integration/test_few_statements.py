@@ -28,7 +28,7 @@ def reader(database_url: str) -> Iterator[tuple[World, TestClient]]:
     """A reviewer and lead in a browser with scripts, over a site without background loops."""
     with (
         World(database_url, "acme") as world,
-        patch("review.background.TASKS", ()),
+        patch("review.background.jobs_of", return_value=()),
         site(database_url) as visitor,
     ):
         client = visitor().client

@@ -34,7 +34,7 @@ REFUSALS = """
     SELECT l.action, l.detail FROM access_log l JOIN api_tokens t USING (person_id) WHERE t.prefix = %s
 """
 USED = "SELECT used_at IS NOT NULL FROM api_tokens WHERE prefix = ANY(%s)"
-UNLIMITED = {"HUSHGATE_INGEST_TOKEN_RATE": "0", "HUSHGATE_INGEST_ACCOUNT_RATE": "0"}
+UNLIMITED = {"HUSHGATE_INGEST_RATE": "0"}
 
 
 @contextmanager

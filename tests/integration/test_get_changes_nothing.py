@@ -37,7 +37,7 @@ def walked(database_url: str) -> Iterator[tuple[World, TestClient]]:
     """A running site without its background loops, over a database in which queues and figures are due."""
     with (
         World(database_url, "acme") as world,
-        patch("review.background.TASKS", ()),
+        patch("review.background.jobs_of", return_value=()),
         site(database_url, HUSHGATE_APPEAL_SECRET=APPEAL_SECRET) as visitor,
     ):
         world.add("ai_rules", user_id="acme", version=1)

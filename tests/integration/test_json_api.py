@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -18,9 +17,9 @@ from db.history.conversation_owners import OwnerCause, Takeover, take_conversati
 from db.people import api_tokens, changes
 from db.people.records import EVERY_ACCOUNT, Role
 from db.people.sessions import token_hash
-from db.pool import create_pool
 from review.api.openapi import described_path
 from review.routes import PAGES
+from tests.support.pools import in_pool
 from tests.support.review_world import SAMPLES, World
 from tests.support.reviewing import add_person, site, stored
 
@@ -188,7 +187,7 @@ def test_the_owner_of_a_conversation_is_told_to_who_may_see_its_account(
         changed_by="ann",
         cause=OwnerCause.COMMAND,
     )
-    asyncio.run(take(world.url, taken))
+    in_pool(world.url, lambda source: take_conversation(source, taken, datetime.now(UTC)), role=None)
     after = read(client, path, key).json()
     lists = [
         [
@@ -210,12 +209,6 @@ def test_the_owner_of_a_conversation_is_told_to_who_may_see_its_account(
     assert read(client, "/api/v1/conversations?account=acme", elsewhere).status_code == 404
     assert read(client, f"{path} never seen", key).status_code == 404
     assert read(client, "/api/v1/conversations?limit=0", key).status_code == 400
-
-
-async def take(url: str, takeover: Takeover) -> None:
-    """Store a takeover."""
-    async with create_pool(url, size=1, application="test", role=None) as source:
-        await take_conversation(source, takeover, datetime.now(UTC))
 
 
 def test_a_key_is_made_shown_once_used_and_revoked(database_url: str) -> None:

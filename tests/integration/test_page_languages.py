@@ -72,7 +72,7 @@ def opened(walked: Walked, page: PageRoute, query: str = "") -> str:
         follow_redirects=False,
         headers={"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())},
     )
-    assert answer.status_code in {200, 303, 400, 404, 410}, (page.name, answer.status_code)
+    assert answer.status_code in {200, 303, 400, 404, 409, 410}, (page.name, answer.status_code)
     return str(answer.text) if "html" in answer.headers.get("content-type", "") else ""
 
 

@@ -245,7 +245,8 @@ def terminal(engine: Running, folder: Path) -> Shell:
 def test_the_seven_metrics_can_be_asked_for(engine: Running, tmp_path: Path) -> None:
     """Confidence Validation, "New Metrics", over the audit, by `hushgate assess metrics`."""
     user_id = engine.account(documents=HOURS, assessment_policy={"name": "validators"})
-    engine.decide(user_id, QUESTION)
+    for _ in range(2):
+        engine.decide(user_id, QUESTION)
     engine.sandbox.add_rule("chat", "ungrounded")
     engine.decide(user_id, "Which planets have rings?")
     shell = terminal(engine, tmp_path)
@@ -255,8 +256,8 @@ def test_the_seven_metrics_can_be_asked_for(engine: Running, tmp_path: Path) -> 
     (row,) = asked.rows
 
     assert (nobody.rows, later.rows, asked.code) == ([], [], 0)
-    assert (row["policy"], row["replies"], row["escalation_rate"]) == ("validators", 2, 0.0)
-    assert (row["fallback_usage_count"], row["fallback_usage_rate"]) == (1, 0.5)
+    assert (row["policy"], row["replies"], row["escalation_rate"]) == ("validators", 3, 0.0)
+    assert (row["fallback_usage_count"], round(row["fallback_usage_rate"], 4)) == (1, 0.3333)
     assert (row["hallucination_prevented_count"], row["hallucination_reduction_rate"]) == (1, 1.0)
     assert (row["uncertainty_expressed_count"], row["uncertainty_expression_rate"]) == (0, 0.0)
     assert 0.1 < row["avg_confidence_score"] < 0.9

@@ -22,20 +22,20 @@ from db.schema import upkeep
 from tasks.retention.sweep import SweepPace, sweep
 from tasks.sending.outgoing import OUTGOING
 from tests.support.retention import SWEPT, keeping
-from worker.settings import RetentionSettings
+from worker.settings.retention import Kept
 
 Rows = psycopg.Connection[dict[str, Any]]
 NOW: Final = datetime.now(UTC)
 OLD: Final = NOW - timedelta(days=400)
 SHORTEST: Final = {
-    "HUSHGATE_KEEP_KEYS_DAYS": 1,
-    "HUSHGATE_KEEP_DEAD_LETTERS_DAYS": 1,
-    "HUSHGATE_KEEP_DECISIONS_MONTHS": 1,
-    "HUSHGATE_KEEP_MESSAGES_DAYS": 1,
-    "HUSHGATE_KEEP_ACCESS_LOG_DAYS": 28,
-    "HUSHGATE_KEEP_JOBS_DAYS": 1,
-    "HUSHGATE_KEEP_APPEALS_DAYS": 184,
-    "HUSHGATE_KEEP_RECORDINGS_DAYS": 1,
+    "keys_days": 1,
+    "dead_letters_days": 1,
+    "decisions_months": 1,
+    "messages_days": 1,
+    "access_log_days": 28,
+    "jobs_days": 1,
+    "appeals_days": 184,
+    "recordings_days": 1,
 }
 DECISION: Final = """
     INSERT INTO ai_decisions (created_at, id, user_id, event_id, message_id, conversation_id, author_id,
@@ -175,7 +175,7 @@ def test_every_table_and_stream_is_declared(owner: Rows) -> None:
     assert sorted(each.table for each in RETENTION) == stored
     assert {each.name for each in STREAM_RETENTION} == streams
     assert all(each.why for each in RETENTION if each.kept_by in {KeptBy.FOR_EVER, KeptBy.OTHER, KeptBy.ROW})
-    assert all(each.setting in RetentionSettings.model_fields for each in RETENTION if each.setting)
+    assert all(each.setting in Kept.model_fields for each in RETENTION if each.setting)
 
 
 @pytest.mark.parametrize("kind", ["decision", "conversation", "author"])

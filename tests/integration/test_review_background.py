@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from db.review_store import Store
+from features.jobs import Job, Process
 from review import background
 from review.http.templating import Templates
 from review.http.visit import Site
@@ -29,6 +31,11 @@ def site_of(database_url: str, failed: list[str]) -> Site:
     )
 
 
+def named(*functions: Callable[[Site], Awaitable[None]]) -> tuple[Job, ...]:
+    """Jobs of the review server with the names of these functions."""
+    return tuple(Job(name=each.__name__, process=Process.REVIEW, does="", start=each) for each in functions)
+
+
 async def test_a_task_that_a_bug_ends_starts_again(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,13 +51,12 @@ async def test_a_task_that_a_bug_ends_starts_again(
         again.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(background, "TASKS", (failing,))
+    monkeypatch.setattr(background, "jobs_of", lambda _: named(failing))
     site = site_of(database_url, failed)
     async with site.store, background.run_background(site), asyncio.timeout(5):
         await again.wait()
 
-    assert len(failed) == 1
-    assert failed[0].endswith("failing")
+    assert failed == ["failing"]
 
 
 async def test_a_bug_in_one_loop_of_jobs_leaves_the_others_running(
@@ -71,7 +77,7 @@ async def test_a_bug_in_one_loop_of_jobs_leaves_the_others_running(
         raise KeyError("a bug")
 
     failed = list[str]()
-    monkeypatch.setattr(background, "TASKS", (serve, serve, sweep))
+    monkeypatch.setattr(background, "jobs_of", lambda _: named(serve, serve, sweep))
     site = site_of(database_url, failed)
     async with site.store, background.run_background(site), asyncio.timeout(5):
         await swept.wait()

@@ -417,7 +417,7 @@ def test_a_delivered_reply_that_was_removed_is_not_called_unsent(visitors: Any, 
         reason="SHOULD_ESCALATE",
         remedy="remove",
     )
-    page = visitor.get(f"/decisions/{replied_decision.decision_id}").text
+    page = visitor.get(f"/decisions/{replied_decision.decision_id}?again=1").text
 
     assert "never sent" not in page
     assert "with the reply that the channel was asked to remove" in page

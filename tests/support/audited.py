@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -10,10 +9,10 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from db.commits.record import record_decision
 from db.history.conversations import PostgresConversations
 from db.identifiers import uuid_at
-from db.pool import create_pool
+from tests.support.auditing import store
+from tests.support.pools import in_pool
 from tests.support.samples import event
 from worker.model import Decision, DecisionKind
 from worker.reasons import Reason
@@ -69,13 +68,7 @@ def escalated(**changes: Any) -> Decision:
 
 def record(url: str, *made: Decision) -> None:
     """Commit decisions as a worker does."""
-
-    async def run() -> None:
-        async with create_pool(url, size=1, application="test") as source:
-            for each in made:
-                await record_decision(source, each)
-
-    asyncio.run(run())
+    store(url, made)
 
 
 def rows(url: str, query: str, *values: object) -> list[dict[str, Any]]:
@@ -87,10 +80,5 @@ def rows(url: str, query: str, *values: object) -> list[dict[str, Any]]:
 
 def history(url: str, conversation_id: str) -> list[tuple[str, str]]:
     """What a prompt of this conversation would remember, oldest first."""
-
-    async def run() -> list[tuple[str, str]]:
-        async with create_pool(url, size=1, application="test") as source:
-            lines = await PostgresConversations(source).history("acme", conversation_id, 20)
-            return [(line.role, line.text) for line in lines]
-
-    return asyncio.run(run())
+    lines = in_pool(url, lambda source: PostgresConversations(source).history("acme", conversation_id, 20))
+    return [(line.role, line.text) for line in lines]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -13,7 +12,8 @@ from psycopg.types.json import Jsonb
 
 from db.commits.record import record_decision
 from db.identifiers import uuid_at
-from db.pool import create_pool
+from db.pool import Pool
+from tests.support.pools import in_pool
 from tests.support.samples import event
 from worker.model import (
     Action,
@@ -62,12 +62,11 @@ def staged(stage: Stage, outcome: StageOutcome) -> tuple[StageRecord, ...]:
 def store(url: str, made: Sequence[Decision]) -> None:
     """Commit decisions as a worker does."""
 
-    async def commit() -> None:
-        async with create_pool(url, size=2, application="test") as source:
-            for each in made:
-                await record_decision(source, each)
+    async def commit(source: Pool) -> None:
+        for each in made:
+            await record_decision(source, each)
 
-    asyncio.run(commit())
+    in_pool(url, commit)
 
 
 def reviewed(url: str, decision: Decision, state: str) -> None:

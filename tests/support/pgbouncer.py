@@ -7,18 +7,16 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
-import psycopg
+from tests.support.pools import until_ready
 
 UNPACKED: Final = "out/pgbouncer/usr/sbin/pgbouncer"
 PLACES: Final = (os.environ.get("HUSHGATE_PGBOUNCER"), "/usr/sbin/pgbouncer", UNPACKED)
-START_S: Final = 30.0
 CONFIG: Final = """[databases]
 * = host={host} port={port} user={login}
 [pgbouncer]
@@ -63,7 +61,7 @@ def pooled(url: str, *, size: int, port: int | None = None) -> Iterator[str]:
     ) as process:
         try:
             through = f"postgresql://{login}@127.0.0.1:{listen}{parts.path}"
-            _until_ready(through)
+            until_ready(through)
             yield through
         finally:
             process.terminate()
@@ -74,16 +72,3 @@ def pooled(url: str, *, size: int, port: int | None = None) -> Iterator[str]:
 def _with_unpacked_libraries() -> dict[str, str]:
     libraries = sorted({str(each.parent.resolve()) for each in Path("out/pgbouncer").rglob("*.so*")})
     return os.environ | ({"LD_LIBRARY_PATH": ":".join(libraries)} if libraries else {})
-
-
-def _until_ready(url: str) -> None:
-    deadline = time.monotonic() + START_S
-    while True:
-        try:
-            psycopg.connect(url, connect_timeout=5).close()
-        except psycopg.OperationalError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-        else:
-            return

@@ -1,14 +1,18 @@
-"""Work with a pool of connections, in a test that is not asynchronous."""
+"""Connections to Postgres in tests that are not asynchronous."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, TypeVar
+
+import psycopg
 
 from db.pool import WORKER_ROLE, Pool, create_pool
 
 Value = TypeVar("Value")
+START_S: Final = 60.0
 
 
 def in_pool(
@@ -21,3 +25,17 @@ def in_pool(
             return await work(source)
 
     return asyncio.run(opened())
+
+
+def until_ready(url: str) -> None:
+    """Wait until a server that was started takes connections at this address."""
+    deadline = time.monotonic() + START_S
+    while True:
+        try:
+            psycopg.connect(url, connect_timeout=5).close()
+        except psycopg.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return

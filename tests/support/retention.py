@@ -9,17 +9,19 @@ from worker.settings import ErasureSettings
 
 SWEPT = tuple(each.table for each in RETENTION if each.swept)
 FOR_EVER = {
-    "HUSHGATE_KEEP_KEYS_DAYS": 0,
-    "HUSHGATE_KEEP_DEAD_LETTERS_DAYS": 0,
-    "HUSHGATE_KEEP_DECISIONS_MONTHS": 0,
-    "HUSHGATE_KEEP_MESSAGES_DAYS": 0,
-    "HUSHGATE_KEEP_ACCESS_LOG_DAYS": 0,
-    "HUSHGATE_KEEP_JOBS_DAYS": 0,
-    "HUSHGATE_KEEP_APPEALS_DAYS": 0,
-    "HUSHGATE_KEEP_RECORDINGS_DAYS": 3650,
+    "keys_days": 0,
+    "dead_letters_days": 0,
+    "decisions_months": 0,
+    "messages_days": 0,
+    "access_log_days": 0,
+    "jobs_days": 0,
+    "appeals_days": 0,
+    "recordings_days": 3650,
 }
 
 
 def keeping(**changes: Any) -> ErasureSettings:
-    """Settings that keep all they can for ever, with changes such as ``HUSHGATE_KEEP_KEYS_DAYS=1``."""
-    return ErasureSettings.model_validate({"DATABASE_URL": "postgresql://unused"} | FOR_EVER | changes)
+    """Settings that keep all they can for ever, with changes such as ``keys_days=1``."""
+    return ErasureSettings.model_validate(
+        {"DATABASE_URL": "postgresql://unused", "HUSHGATE_KEEP": FOR_EVER | changes}
+    )

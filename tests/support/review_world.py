@@ -500,7 +500,7 @@ def document(world: World, _: UUID) -> int:
         "document_files",
         document_id=made,
         user_id=world.account,
-        data=pdf(lines(world.text("page of a document"))),
+        data=pdf(lines("A page.")),
     )
     world.add(
         "chunks",

@@ -58,6 +58,14 @@ AUTOMATIC = (
     "Your ticket #8841 has been received.", "Réponse automatique : je suis absent",
     "Respuesta automática: estoy de vacaciones", "自动回复：您好，我现在不在", "Tin nhắn trả lời tự động",
     "Ich bin derzeit nicht im Büro und antworte ab Montag.", "This mailbox is not monitored.",
+    "Delivery Status Notification (Failure)", "Undeliverable: your message",
+    "Mail delivery failed: returning message to sender", "Your message to a@b.example couldn't be delivered.",
+    "[Auto-Reply] We got your message", "This is a no-reply address.", "Dette er en automatisk melding.",
+    "Ich bin vom 3. bis 9. Mai im Urlaub.", "Ik ben afwezig tot maandag.", "Jag är på semester till måndag",
+    "Jestem na urlopie do poniedziałku.", "Я в отпуске до понедельника.",
+    "Ваше обращение принято, номер 8841.",
+    "本日は不在にしております。", "أنا خارج المكتب حتى يوم الاثنين", "Bu otomatik bir yanıttır.",
+    "Chúng tôi đã nhận được tin nhắn của bạn và sẽ phản hồi sớm.",
 )  # fmt: skip
 
 
@@ -95,6 +103,7 @@ def test_other_metadata_declares_no_machine(metadata: dict[str, Json]) -> None:
         "Do you have automatic doors?", "Is the office open? I am out of milk",
         "Can you reply to this email?", "Thanks for your message",
         "I received your message, thanks. What about Sunday?", "Is this an automated reply?",
+        "My mail could not be delivered, what is your address?", "Are you on vacation in May?",
         "My ticket was cancelled", "When will someone get back to me?",
     ],
 )  # fmt: skip

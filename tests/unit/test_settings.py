@@ -10,7 +10,16 @@ import pytest
 from pydantic import ValidationError
 
 from worker.errors import ConfigurationError
-from worker.settings import ALIASES, FIELDS, SECRETS, DatabaseSettings, Settings, StreamSettings, load
+from worker.settings import (
+    ALIASES,
+    FIELDS,
+    SECRETS,
+    DatabaseSettings,
+    RetentionSettings,
+    Settings,
+    StreamSettings,
+    load,
+)
 
 ROOT = Path(__file__).parents[2]
 GOOD = {
@@ -162,6 +171,25 @@ def test_a_misspelt_variable_is_an_error(
     assert said in str(caught.value)
     assert f"  {name}: there is no such variable" in str(caught.value)
     assert "hunter" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("keep", "problem"),
+    [
+        ('{"appeals_days": 3}', "HUSHGATE_KEEP.appeals_days: expected 0 or at least 184, got 3"),
+        ('{"access_log_days": 27}', "HUSHGATE_KEEP.access_log_days: expected 0 or at least 28, got 27"),
+        ('{"outgoing_days": 6}', "HUSHGATE_KEEP.outgoing_days: expected greater than or equal to 7, got 6"),
+        ('{"keys": 3}', "HUSHGATE_KEEP.keys: Extra inputs are not permitted, got 3"),
+        ("730", "HUSHGATE_KEEP: expected a JSON object of numbers, out of decisions_months"),
+        ("for ever", "HUSHGATE_KEEP: expected a JSON object of numbers, out of decisions_months"),
+    ],
+)
+def test_a_time_that_cannot_be_kept_is_named(keep: str, problem: str) -> None:
+    """With the field of the variable; the other fields keep their defaults."""
+    with pytest.raises(ConfigurationError) as caught:
+        load(RetentionSettings, {"DATABASE_URL": "postgresql://h/d", "HUSHGATE_KEEP": keep})
+
+    assert problem in str(caught.value)
 
 
 @pytest.mark.parametrize(

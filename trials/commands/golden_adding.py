@@ -17,7 +17,7 @@ from cli.exit_codes import ExitCode
 from cli.output import emit, fail, print_message
 from db.pool import Pool
 from trials.commands.shared import GoldenAccount, SetName, author, found_set, id_of, log_reading, run
-from trials.pure.evaluation.items import Expected, GoldenLabel, GoldenRejected, NewItem
+from trials.pure.evaluation.items import Expected, GoldenItem, GoldenLabel, GoldenRejected
 from trials.pure.evaluation.rows import imported_row
 from trials.store import golden_sets
 from trials.store.golden_sources import LabelledDecision, agreed_decisions, edited_drafts, gather_items
@@ -101,7 +101,7 @@ def import_(
 
     async def work(source: Pool) -> tuple[int, int]:
         golden = await found_set(source, account, name)
-        read, added, part = 0, 0, list[NewItem]()
+        read, added, part = 0, 0, list[GoldenItem]()
 
         async def store() -> int:
             stored = await golden_sets.add_items(source, golden, part, author())
@@ -138,7 +138,7 @@ async def _chosen(
     return tuple(LabelledDecision(decision_id=each, labelled_by=login(), label=label) for each in set(ids))
 
 
-def _imported(lines: Iterable[bytes], account: str, now: datetime, wrong: list[str]) -> Iterator[NewItem]:
+def _imported(lines: Iterable[bytes], account: str, now: datetime, wrong: list[str]) -> Iterator[GoldenItem]:
     """The items of good lines; ``wrong`` collects the others, as ``line N: FIELD: ...``."""
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):

@@ -136,8 +136,7 @@ async def evaluate_arm(
 async def _decided(
     settings: Settings, item: GoldenItem, version: PinnedSettings, ports: Ports, *, timeout_s: float
 ) -> ItemResult:
-    assert item.content is not None  # evaluations load the contents
-    result, decision = await decide_item(item, item.content, version, ports, timeout_s=timeout_s)
+    result, decision = await decide_item(item, version, ports, timeout_s=timeout_s)
     if decision is None:
         return result
     usd, unpriced = cost_of(settings, decision, ports.clock.now().date())
@@ -145,7 +144,6 @@ async def _decided(
 
 
 def _chars(item: GoldenItem) -> int:
-    assert item.content is not None  # evaluations load the contents
     content = item.content
     texts = [content.event.text, *(each.text for each in content.history)]
     return sum(map(len, texts)) + sum(len(each.text) for each in content.passages or ())

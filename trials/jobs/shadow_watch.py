@@ -100,6 +100,3 @@ async def _rounds(runner: ShadowRunner, child: ShadowProcess) -> None:
             child.close()
         if idle:
             await asyncio.sleep(EVERY_S)
-
-
-BEAT_JOBS: Final = (run_shadows,)

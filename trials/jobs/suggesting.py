@@ -114,6 +114,3 @@ def _divided(
     missed = [each for each in replied if each.ruling == "overturn"]
     others = {each.decision_id: known.get(each.decision_id, each) for each in (*sent, *replied)}
     return missed, [each for each in others.values() if each.ruling != "overturn"]
-
-
-BACKGROUND: Final = (run_suggesting,)

@@ -75,11 +75,6 @@ async def watch_rollouts(pool: Pool, now: datetime, rests: CheckRests | None = N
     return returned
 
 
-SCHEDULE: Final = {
-    "rollouts": {"task": "hushgate.rollouts", "schedule": 15.0, "options": {"expires": 15}},
-}
-
-
 @shared_task(name="hushgate.rollouts", bind=True)
 def rollouts(task: Any) -> None:
     """Return rollouts whose candidate left its bounds."""

@@ -28,12 +28,7 @@ async def show_start(visit: Visit) -> Response:
     """The form, filled with a preset."""
     chosen = visit.request.query_params.get("preset", "")
     preset = RolloutPresetName(chosen) if chosen in set(RolloutPresetName) else RolloutPresetName.USUAL
-    return await _page(
-        visit,
-        await candidate_named(visit, visit.request.path_params["candidate_id"]),
-        preset_values(preset),
-        preset=preset,
-    )
+    return await _page(visit, await _candidate(visit), preset_values(preset), preset=preset)
 
 
 async def start(visit: Visit) -> Response:

@@ -9,12 +9,12 @@ from typing import Final
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.figures.agreement import STANDING, Basis, selection_values
+from db.figures.agreement import selection_values
 from db.figures.dimensions import EXPRESSIONS, SampleDimension
 from db.figures.figure_sql import assessed
 from db.rows import Row, all_rows
 from trials.pure.proposals import MEASURED, ReviewedMeasure
-from trials.store.error_rates import ErrorSelection
+from trials.store.error_rates import NEWEST, ErrorSelection
 from worker.model import DecisionKind
 from worker.reasons import BLOCKED
 
@@ -37,13 +37,7 @@ class CalibrationSample:
 
 
 _ASSESSMENT: Final = "(ai_decisions.snapshot_json -> 'assessment')"
-_READINGS: Final = f"""
-    , newest AS (
-        SELECT DISTINCT ON (decision_id) * FROM standing
-        WHERE basis = '{Basis.SAMPLED}' AND created_at >= :since
-              AND decision_at >= :since AND decision_at < :before
-        ORDER BY decision_id, created_at DESC, id DESC
-    )
+_READINGS: Final = f"""{NEWEST}
     SELECT ai_decisions.decision, ai_decisions.reason_code, ai_decisions.matched_rule,
            ai_decisions.created_at AS decided_at, newest.ruling = 'agree' AS agrees, newest.chance,
            newest.reason_code = '{HARMFUL}' AS harmful,
@@ -67,7 +61,7 @@ async def calibration_sample(connection: Connection, selected: ErrorSelection) -
         "reasons": sorted({*MEASURED, *BLOCKED}),
         "most": MOST_READINGS,
     }
-    rows = await all_rows(connection, sa.text(STANDING + _READINGS), values)
+    rows = await all_rows(connection, sa.text(_READINGS), values)
     usable = [row for row in rows if (row["chance"] or 0) > 0]
     return CalibrationSample(readings=tuple(map(_reading, usable)), without_chance=len(rows) - len(usable))
 

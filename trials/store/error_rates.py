@@ -113,13 +113,17 @@ class SampleDesign:
 
 
 _DIMENSIONS: Final = ", ".join(f"('{each}', {each})" for each in SampleDimension)
-_RATES: Final = f"""
+NEWEST: Final = f"""{STANDING}
     , newest AS (
         SELECT DISTINCT ON (decision_id) * FROM standing
         WHERE basis = '{Basis.SAMPLED}' AND created_at >= :since
               AND decision_at >= :since AND decision_at < :before
         ORDER BY decision_id, created_at DESC, id DESC
-    ), decided AS (
+    )
+"""
+"""A WITH clause: the newest review of each decision that a sample drew in a period."""
+_RATES: Final = f"""{NEWEST}
+    , decided AS (
         SELECT newest.ruling, ai_decisions.decision,
                CASE WHEN newest.chance > 0 THEN 1 / newest.chance END AS weight,
                to_char(date_trunc('week', newest.decision_at, 'UTC'), 'YYYY-MM-DD') AS week,
@@ -156,7 +160,7 @@ async def error_rates(connection: Connection, selected: ErrorSelection) -> tuple
         "decisions": [each.value for each in KINDS],
         "left_out": list(NOT_AUTOMATED),
     }
-    return tuple(map(_rate, await all_rows(connection, sa.text(STANDING + _RATES), values)))
+    return tuple(map(_rate, await all_rows(connection, sa.text(_RATES), values)))
 
 
 async def sample_designs(connection: Connection, selected: ErrorSelection) -> tuple[SampleDesign, ...]:

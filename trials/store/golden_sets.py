@@ -30,7 +30,6 @@ from trials.pure.evaluation.items import (
     GoldenRejected,
     GoldenSet,
     GoldenSource,
-    NewItem,
     content_json,
     content_of,
 )
@@ -120,7 +119,7 @@ async def set_names(connection: Connection, user_id: str) -> dict[UUID, str]:
     return {row[0]: row[1] for row in rows}
 
 
-async def add_items(source: Pool, golden: GoldenSet, items: Sequence[NewItem], step: Author) -> int:
+async def add_items(source: Pool, golden: GoldenSet, items: Sequence[GoldenItem], step: Author) -> int:
     """Add items; those that the set has already stay as they are. How many are new.
 
     Raises:
@@ -188,7 +187,7 @@ def _item(row: dict[str, Any]) -> GoldenItem:
     return GoldenItem(**row | {"source": GoldenSource(row["source"])}, label=label, content=content)
 
 
-def _values(golden: GoldenSet, item: NewItem, step: Author, number: int) -> dict[str, Any]:
+def _values(golden: GoldenSet, item: GoldenItem, step: Author, number: int) -> dict[str, Any]:
     event = item.content.event
     return {
         "id": uuid_at(step.now + timedelta(milliseconds=number)),  # ids keep the order of the items

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from db.pool import Pool, fetch_dicts
-from trials.pure.evaluation.items import Expected, GoldenContent, GoldenLabel, GoldenSource, NewItem
+from trials.pure.evaluation.items import Expected, GoldenContent, GoldenItem, GoldenLabel, GoldenSource
 from trials.pure.evaluation.recorded import recorded_content, ruled_label
 from trials.store.recordings import StoredDecision, load_decisions
 from worker.recordings.recording import RecordingUnreadable
@@ -72,7 +72,7 @@ class LabelledDecision:
 class GatheredItems:
     """Items from decisions; ``left_out``: why decisions cannot be items, and how many."""
 
-    items: tuple[NewItem, ...]
+    items: tuple[GoldenItem, ...]
     left_out: Mapping[str, int]
 
 
@@ -115,14 +115,14 @@ async def gather_items(
         left_out["unknown"] += len(chunk) - len(stored)
         for each in stored:
             made = _item(each, wanted[each.decision_id], live_search=live_search)
-            if isinstance(made, NewItem):
+            if isinstance(made, GoldenItem):
                 items.append(made)
             else:
                 left_out[made] += 1
     return GatheredItems(items=tuple(items), left_out=+left_out)
 
 
-def _item(stored: StoredDecision, labelled: LabelledDecision, *, live_search: bool) -> NewItem | str:
+def _item(stored: StoredDecision, labelled: LabelledDecision, *, live_search: bool) -> GoldenItem | str:
     """The item, or why there is none."""
     if stored.erased:
         return "erased"
@@ -139,7 +139,7 @@ def _item(stored: StoredDecision, labelled: LabelledDecision, *, live_search: bo
         label = ruled_label(labelled.ruling, labelled.corrected, stored.outcome, labelled.labelled_by)
     if label is None:
         return "by_state"
-    return NewItem(
+    return GoldenItem(
         row_id=str(stored.decision_id),
         source=labelled.source,
         label=label,

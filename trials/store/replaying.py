@@ -73,19 +73,9 @@ class Replayer:
 
     async def replay(self, stored: StoredDecision) -> ReplayedDecision:
         """The decision made again, or why not."""
-        if stored.erased:
-            return _not_made(stored, ReplayState.ERASED, "the author's data was erased")
-        if stored.recording is None:
-            return _not_made(stored, ReplayState.NOT_RECORDED, "the decision has no recording")
-        try:
-            recording = decoded(stored.recording)
-        except RecordingUnreadable as error:
-            return _not_made(stored, ReplayState.UNREADABLE, str(error))
-        version = await self.version(stored, recording)
-        if version is None:
-            sentence = f"version {recording.rules_version} of the settings is not stored"
-            return _not_made(stored, ReplayState.NO_SETTINGS, sentence)
-        return await self._made(stored, recording, version)
+        _group, made = await self.group_of(stored, full=True)
+        assert made is not None  # without shortcuts
+        return made
 
     async def group_of(
         self, stored: StoredDecision, *, full: bool = False
@@ -95,24 +85,19 @@ class Replayer:
         With it the decision made again; None where the candidate certainly cannot change it, which ``full``
         does not ask.
         """
-        if not full and await self.is_certainly_unchanged(stored):
-            return DifferenceKind.UNCHANGED, None
-        made = await self.replay(stored)
-        return made.group, made
-
-    async def is_certainly_unchanged(self, stored: StoredDecision) -> bool:
-        """Whether the candidate's settings cannot change the decision; False where that is not certain."""
-        if stored.recording is None or stored.erased or stored.overtaken:
-            return False
-        try:
-            recording = decoded(stored.recording)
-        except RecordingUnreadable:
-            return False
+        recording = _recording(stored)
+        if isinstance(recording, ReplayedDecision):
+            return recording.group, recording
         version = await self.version(stored, recording)
-        before = await self.account_of(stored, recording.rules_version)
-        if version is None or before is None:
-            return False
-        return is_unchanged(recording, stored.outcome, before, version)
+        if version is None:
+            sentence = f"version {recording.rules_version} of the settings is not stored"
+            return ReplayState.NO_SETTINGS, _not_made(stored, ReplayState.NO_SETTINGS, sentence)
+        if not full and not stored.overtaken:
+            before = await self.account_of(stored, recording.rules_version)
+            if before is not None and is_unchanged(recording, stored.outcome, before, version):
+                return DifferenceKind.UNCHANGED, None
+        made = await self._made(stored, recording, version)
+        return made.group, made
 
     async def version(self, stored: StoredDecision, recording: Recording) -> PinnedSettings | None:
         """The settings that decide: the candidate's, or those that decided then, with the changes.
@@ -185,6 +170,18 @@ class Replayer:
             difference=difference(stored.outcome, outcome_of(made.decision)),
             other_release=other,
         )
+
+
+def _recording(stored: StoredDecision) -> Recording | ReplayedDecision:
+    """The recording, or why the decision cannot be made again."""
+    if stored.erased:
+        return _not_made(stored, ReplayState.ERASED, "the author's data was erased")
+    if stored.recording is None:
+        return _not_made(stored, ReplayState.NOT_RECORDED, "the decision has no recording")
+    try:
+        return decoded(stored.recording)
+    except RecordingUnreadable as error:
+        return _not_made(stored, ReplayState.UNREADABLE, str(error))
 
 
 def _not_made(stored: StoredDecision, state: ReplayState, why: str) -> ReplayedDecision:

@@ -38,6 +38,7 @@ CERTIFICATES: Final = (
 """Where systems keep the certificates that they trust, for a Python whose own path does not exist."""
 REDIRECTS: Final = frozenset({307, 308})
 """Those that keep method and body."""
+OF_GET: Final = REDIRECTS | {301, 302, 303}
 MOST_REDIRECTS: Final = 5
 MOST_ANSWER_BYTES: Final = 32 * 2**20
 """A batch of large embeddings is 7 MB; without a limit 389 KB of gzip took 2 GB of memory."""
@@ -244,7 +245,7 @@ async def _whole(response: aiohttp.ClientResponse) -> bytes:
 def _redirect_of(response: aiohttp.ClientResponse) -> str | None:
     """The address on the same origin to which an answer sends the same request, or None."""
     location = response.headers.get("location")
-    if response.status not in REDIRECTS or not location:
+    if response.status not in (OF_GET if response.method == "GET" else REDIRECTS) or not location:
         return None
     try:
         target = response.url.join(URL(location))

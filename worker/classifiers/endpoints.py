@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, StringConstraints
 from pydantic_settings import NoDecode
 
 from worker.classifiers.formats import FORMATS, ClassifierFormat
+from worker.json_variables import json_value
 from worker.model import OPENAI_MODERATION
 
-EXPECTED: Final = "a JSON object with one field per classifier"
+EXPECTED: Final = f"a JSON object with one field per classifier, none named {OPENAI_MODERATION}"
 
 
 class ClassifierEndpoint(BaseModel):
@@ -38,20 +38,15 @@ class ClassifierEndpoint(BaseModel):
         return self.max_tokens or FORMATS[self.format].max_tokens
 
 
-def _object(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    try:
-        found = orjson.loads(value)
-    except orjson.JSONDecodeError as error:
-        raise ValueError(f"expected {EXPECTED}") from error
-    if not isinstance(found, dict) or OPENAI_MODERATION in found:
-        raise ValueError(f"expected {EXPECTED}, none named {OPENAI_MODERATION}")
+def _named(value: object) -> object:
+    found = json_value(value, expected=EXPECTED)
+    if OPENAI_MODERATION in found:
+        raise ValueError(f"expected {EXPECTED}")
     return found
 
 
 EndpointName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
-Classifiers = Annotated[dict[EndpointName, ClassifierEndpoint], NoDecode, BeforeValidator(_object)]
+Classifiers = Annotated[dict[EndpointName, ClassifierEndpoint], NoDecode, BeforeValidator(_named)]
 """Name -> classifier, written as a JSON object."""
-ClassifierKeys = Annotated[dict[EndpointName, SecretStr], NoDecode, BeforeValidator(_object)]
+ClassifierKeys = Annotated[dict[EndpointName, SecretStr], NoDecode, BeforeValidator(_named)]
 """Name -> key of the classifier, written as a JSON object."""

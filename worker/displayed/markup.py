@@ -23,7 +23,11 @@ BLOCK_TAG: Final = re.compile(
     r"</?(?:p|div|br|li|ul|ol|td|th|tr|table|h[1-6]|blockquote|pre)\b", re.IGNORECASE
 )
 """Tags that separate words on the page."""
-BREAK: Final = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u00ad]?[ \t]*\r?\n[ \t]*(?=[^\W\d_]{2})")
+LINE_END: Final = re.compile(r"[\n\v\f\r\x85\u2028\u2029]")
+BREAK: Final = re.compile(
+    r"(?<=[^\W\d_]{2})[-\u2010\u00ad]?[ \t]*"
+    r"(?:\r?[\n\v\f\x85\u2028\u2029]|\r)[ \t]*(?=[^\W\d_]{2})"
+)
 OPENED_BY: Final = {"!<": ">!"}
 
 
@@ -73,6 +77,6 @@ def _single(found: re.Match[str]) -> Iterator[Edit]:
 
 def break_edits(text: str) -> Sequence[Edit]:
     """The removal of line breaks between letters."""
-    if "\n" not in text:
+    if LINE_END.search(text) is None:
         return ()
     return [Edit(start=found.start(), end=found.end()) for found in BREAK.finditer(text)]

@@ -94,7 +94,9 @@ class _Reader:
                 walk.skip_children()
             elif tag == "dl" and entering and (pairs := html_tables.short_pairs(node)):
                 yield from _flushed(parts, 0, verbatim=False)
-                rows = [(self._cell_text(name), self._cell_text(value)) for name, value in pairs]
+                rows: list[html_tables.HtmlRow] = [
+                    (self._cell_text(name), self._cell_text(value)) for name, value in pairs
+                ]
                 yield from html_tables.table_blocks(html_tables.Table(rows, 0))
                 walk.skip_children()
             elif tag in BLOCKS:

@@ -24,28 +24,30 @@ ROLES: Final = frozenset([
 STRUCK_TAGS: Final = frozenset(["s", "del", "strike"])
 HIDING: Final = re.compile(
     r"display\s*:\s*none|(?:content-)?visibility\s*:\s*(?:hidden|collapse)|mso-hide\s*:\s*all"
-    r"|opacity\s*:\s*(?:0+(?:\.0*)?|\.0+)%?\s*(?:;|!|\Z)|filter\s*:[^;}]*opacity\(\s*0"
+    r"|opacity\s*:\s*(?:0+(?:\.0*)?|\.0+)%?\s*(?:;|!|\Z)|filter\s*:[^;}]{0,100}opacity\(\s*0"
     r"|(?<![-\w])color\s*:\s*(?:transparent|rgba\([^()]*,\s*0(?:\.0*)?%?\s*\))"
     r"|font(?:-size)?\s*:\s*(?:0(?:\.\d+)?|[12](?:\.\d+)?(?=p[xt]))(?:px|pt|em|rem|%)?\s*(?:/|;|!|\Z)"
     r"|text-indent\s*:\s*-\d{3,}|(?:left|top)\s*:\s*-(?:\d{4,}|[5-9]\d\d)(?!\d)"
-    r"|transform\s*:[^;}]*scale(?:3d|x|y)?\(\s*0\s*[,)]|clip-path\s*:\s*(?:inset\(\s*(?:50|100)%|circle\(\s*0)"
+    r"|transform\s*:[^;}]{0,100}scale(?:3d|x|y)?\(\s*0\s*[,)]|clip-path\s*:\s*(?:inset\(\s*(?:50|100)%|circle\(\s*0)"
     r"|clip\s*:\s*rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,]"
-    r"|(?<![-\w])(?:width|height)\s*:\s*[01]px(?=[^}]*overflow\s*:\s*(?:hidden|clip))",
+    r"|(?<![-\w])(?:width|height)\s*:\s*[01]px(?=[^}]{0,200}overflow\s*:\s*(?:hidden|clip))",
     re.IGNORECASE,
 )
 COLOUR: Final = re.compile(r"(?<![-\w])(background(?:-color)?|color)\s*:\s*([#\w]+)", re.IGNORECASE)
 WHITE: Final = {"white": "#ffffff", "#fff": "#ffffff", "black": "#000000", "#000": "#000000"}
 STRIKING: Final = re.compile(r"text-decoration(?:-line)?\s*:[^;}]*line-through", re.IGNORECASE)
 RAISING: Final = re.compile(
-    r"vertical-align\s*:\s*(?:super|top|text-top)|position\s*:\s*relative[^}]*top\s*:\s*-", re.IGNORECASE
+    r"vertical-align\s*:\s*(?:super|top|text-top)|position\s*:\s*relative[^}]{0,100}top\s*:\s*-",
+    re.IGNORECASE,
 )
 COMMENT: Final = re.compile(r"(?s)/\*.*?(?:\*/|\Z)")
 BRACE: Final = re.compile(r"[{}]")
 PLAIN_CONDITION: Final = re.compile(
-    r"@(?:media\s+(?:only\s+)?(?:screen|all)\s*|layer\b[^;{}]*|supports\b[^{}]*)\{"
+    r"@(?:media\s+(?:only\s+)?(?:screen|all)\s*|layer\b[^;{}]{0,100}|supports\b[^{}]{0,200})\{"
 )
 """Conditions that hold for every reader of a page."""
 OFFER_CHARS: Final = 200
+NEIGHBOURS: Final = 4
 SEVERAL_PARTS: Final = re.compile(r"[\w.#> \-]{3,120}")
 MOST_SELECTORS: Final = 50
 """Selectors of several parts that are looked for, each in the whole page."""
@@ -260,10 +262,17 @@ def _is_unseen_colour(style: str) -> bool:
 
 
 def _has_other_price(node: LexborNode) -> bool:
-    """Whether other digits stand beside an element, in the element around it."""
+    """Whether digits stand beside an element, or beside what is around it alone."""
     parent = node.parent
-    beside = (parent.text() if parent is not None else "").replace(node.text(), "", 1)
-    return any(map(str.isdigit, beside)) and len(beside) < OFFER_CHARS
+    if parent is not None and node.prev is None and node.next is None and parent.tag not in ("body", "main"):
+        node = parent
+    for direction in ("prev", "next"):
+        beside: LexborNode | None = node
+        for _ in range(NEIGHBOURS):
+            beside = getattr(beside, direction) if beside is not None else None
+            if beside is not None and any(map(str.isdigit, (beside.text() or "")[:OFFER_CHARS])):
+                return True
+    return False
 
 
 def _without_conditions(sheet: str) -> str:

@@ -105,7 +105,7 @@ class PagePieces:
     Attributes:
         pieces: in the order of painting.
         rules: the lines of the page.
-        unseen: texts that a reader does not see.
+        unseen: texts without visible ink.
         aside: texts in another direction, such as watermarks.
     """
 

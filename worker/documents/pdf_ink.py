@@ -47,7 +47,7 @@ class PageLetters:
     Attributes:
         glyphs: in the order of painting, as if most of them ran from left to right; None: a line ends.
         quarters: by how many right angles the page was turned for that, clockwise.
-        unseen: texts that a reader does not see.
+        unseen: texts without visible ink.
         aside: texts in another direction, such as watermarks.
     """
 

@@ -7,10 +7,10 @@ from enum import StrEnum
 from functools import partial
 from typing import Annotated, Final
 
-import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_settings import NoDecode
 
+from worker.json_variables import json_value
 from worker.settings.environment import Environment
 
 
@@ -26,20 +26,10 @@ class UpstreamKind(StrEnum):
 
 EXPECTED_PLACES: Final = f"a JSON object, one of {', '.join(UpstreamKind)} -> a number of calls from 1"
 
-
-def _json(value: object, *, expected: str) -> object:
-    if not isinstance(value, str):
-        return value
-    try:
-        return orjson.loads(value)
-    except orjson.JSONDecodeError as error:
-        raise ValueError(f"expected {expected}") from error
-
-
 CallPlaces = Annotated[
     dict[UpstreamKind, Annotated[int, Field(ge=1, le=100_000)]],
     NoDecode,
-    BeforeValidator(partial(_json, expected=EXPECTED_PLACES)),
+    BeforeValidator(partial(json_value, expected=EXPECTED_PLACES)),
 ]
 """Kind of upstream -> calls at once, written as a JSON object."""
 
@@ -75,7 +65,9 @@ class DeclaredLimits(BaseModel):
 
 
 LimitsByKind = Annotated[
-    dict[UpstreamKind, DeclaredLimits], NoDecode, BeforeValidator(partial(_json, expected=EXPECTED_LIMITS))
+    dict[UpstreamKind, DeclaredLimits],
+    NoDecode,
+    BeforeValidator(partial(json_value, expected=EXPECTED_LIMITS)),
 ]
 """Kind of upstream -> limits, written as a JSON object."""
 

@@ -11,19 +11,13 @@ from worker.settings.servers import StreamSettings
 class IngestSettings(StreamSettings):
     """Settings of ``POST /api/v1/events``, in the gateway and in the review server."""
 
-    ingest_token_rate: float = Field(
+    ingest_rate: float = Field(
         default=200.0,
         ge=0,
         le=100_000,
-        alias="HUSHGATE_INGEST_TOKEN_RATE",
-        description="Events a second that one API token may publish on average; 0: no limit.",
-    )
-    ingest_account_rate: float = Field(
-        default=200.0,
-        ge=0,
-        le=100_000,
-        alias="HUSHGATE_INGEST_ACCOUNT_RATE",
-        description="Events a second that may be published by HTTP for one account on average; 0: no limit.",
+        alias="HUSHGATE_INGEST_RATE",
+        description="Events a second on average that one API token may publish, and that may be published by"
+        " HTTP for one account; 0: no limit.",
     )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_settings import NoDecode
 
+from worker.json_variables import json_value
 from worker.model import ModelPrice, PriceTable
 from worker.settings.environment import Environment
 
@@ -31,14 +31,7 @@ class DeclaredPrice(BaseModel):
 
 
 def _array(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    try:
-        found: Any = orjson.loads(value)
-    except orjson.JSONDecodeError as error:
-        raise ValueError(f"expected {EXPECTED}") from error
-    if not isinstance(found, list):
-        raise ValueError(f"expected {EXPECTED}")  # noqa: TRY004  # pydantic reports a ValueError
+    found = json_value(value, expected=EXPECTED, kind=list)
     return [
         {name: str(part) if isinstance(part, float) else part for name, part in each.items()}
         if isinstance(each, dict)

@@ -68,13 +68,6 @@ class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, Webhook
         alias="HUSHGATE_REVIEW_OIDC_CLIENT_SECRET",
         description="Our client secret at the issuer.",
     )
-    oidc_name: str = Field(
-        default="your organisation",
-        min_length=1,
-        max_length=60,
-        alias="HUSHGATE_REVIEW_OIDC_NAME",
-        description="Name of the provider on the sign-in page.",
-    )
     passwords_enabled: bool = Field(
         default=True,
         alias="HUSHGATE_REVIEW_PASSWORDS",
@@ -112,6 +105,11 @@ class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, Webhook
         alias="HUSHGATE_REVIEW_COVERS_REQUIRED",
         description="True: people may cover more categories than these, but not fewer.",
     )
+
+    @property
+    def oidc_name(self) -> str:
+        """The name of the provider on the sign-in page: its host."""
+        return urlsplit(self.oidc_issuer or "").hostname or ""
 
     @field_validator("covers")
     @classmethod

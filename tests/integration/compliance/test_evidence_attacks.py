@@ -386,7 +386,7 @@ def test_a_worker_with_shorter_settings_keeps_what_the_owner_stored(url: str) ->
     store(url, made)
 
     async def swept() -> dict[str, int]:
-        settings = keeping(HUSHGATE_KEEP_DECISIONS_MONTHS=1)
+        settings = keeping(decisions_months=1)
         async with create_pool(url, size=1, application="test") as source:
             return await sweep(source, settings, datetime.now(UTC), only=["ai_decisions"])
 

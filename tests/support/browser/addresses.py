@@ -18,6 +18,7 @@ from review.http.page_routes import PageRoute
 from review.routes import PAGES
 from tests.support.browser.desk import Desk, export
 from tests.support.browser.world import CHANNEL, SHOP
+from tests.support.pdf_files import Picture, lines, pdf
 from tests.support.review_world import APPEAL_SECRET, BACKTEST_COUNTS, GOLDEN_ARM, ROLLOUT_FIGURES
 from tests.support.samples import event
 from trials.pure.evaluation.items import GoldenContent, content_json
@@ -37,7 +38,8 @@ SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
         desk, "SELECT id FROM webhook_deliveries WHERE endpoint_id = %s", _endpoint(desk)
     ),
     "endpoint_id": lambda desk, _: _endpoint(desk),
-    "document": lambda desk, _: _first(desk, "SELECT id FROM documents WHERE user_id = %s", SHOP),
+    "document": lambda desk, _: _document(desk),  # defined below
+    "page": lambda _desk, _who: 1,
     "erasure_id": lambda desk, _: _erasure(desk),
     "job_id": lambda desk, who: _exported(desk, who),  # noqa: PLW0108  # defined below
     "names": lambda _desk, _who: "collaboration,neighbours",
@@ -61,6 +63,16 @@ OPENED: Final = tuple(
 )
 
 
+WITH_PDF: Final = """
+    WITH document AS (
+        INSERT INTO documents (user_id, title, source, content_hash, format, pages, notes)
+        VALUES (%(user_id)s, 'Returns', 'returns.pdf', 'of a PDF', 'pdf', 2, %(notes)s) RETURNING id, user_id
+    ), file AS (
+        INSERT INTO document_files (document_id, user_id, data) SELECT id, user_id, %(data)s FROM document
+    )
+    INSERT INTO chunks (document_id, number, user_id, title, text, page)
+    SELECT id, 1, user_id, 'Returns', 'Goods may be returned within thirty days.', 1 FROM document
+"""
 WITH_DELIVERY: Final = """
     WITH endpoint AS (
         INSERT INTO webhook_endpoints (
@@ -220,6 +232,17 @@ def _first(desk: Desk, query: str, *values: object) -> object:
 def _of_decision(desk: Desk, column: str) -> object:
     """A column of the shop's newest decision."""
     query = f"SELECT {column} FROM ai_decisions WHERE user_id = %s ORDER BY created_at DESC LIMIT 1"
+    return _first(desk, query, SHOP)
+
+
+def _document(desk: Desk) -> object:
+    """A PDF of the shop, of whose two pages the second is a scan."""
+    query = "SELECT id FROM documents WHERE user_id = %s AND format = 'pdf'"
+    if desk.world.running.row(query, SHOP) is None:
+        note = {"code": "no_text", "count": 1, "of": 2, "pages": [2], "examples": []}
+        data = pdf(lines("Goods may be returned within thirty days."), [Picture()])
+        values = {"user_id": SHOP, "notes": Jsonb([note]), "data": data}
+        desk.world.running.database.execute(WITH_PDF, values)
     return _first(desk, query, SHOP)
 
 

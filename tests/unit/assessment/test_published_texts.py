@@ -13,7 +13,7 @@ from worker.assessment.policies.failsafe_policy import (
     FailsafePolicy,
 )
 from worker.assessment.policies.guardrail import FALLBACK_MESSAGE, GuardrailPolicy
-from worker.assessment.policies.validators import is_overconfident
+from worker.assessment.policies.validators import FALLBACK_TRIGGERS, is_overconfident
 from worker.settings import Settings
 
 
@@ -111,6 +111,16 @@ def test_validators_know_words_of_overconfidence_in_three_languages() -> None:
 
     assert [claim for claim in claims if not is_overconfident(f"{claim}.")] == []
     assert not is_overconfident("It is not guaranteed.")
+
+
+def test_validators_fall_back_on_the_published_faults() -> None:
+    """Confidence Validation, "Fallback Triggers", and overconfidence, which is ours.
+
+    Low overlap never comes alone: without context no citation is valid.
+    """
+    assert {fault.value for fault in FALLBACK_TRIGGERS} == {
+        "missing_uncertainty_no_context", "missing_citation", "low_overlap", "overconfident_no_context",
+    }  # fmt: skip
 
 
 def test_the_first_wait_between_attempts_is_two_seconds() -> None:

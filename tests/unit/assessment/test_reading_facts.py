@@ -44,11 +44,7 @@ WRONG = {
     "shorter page": ("Order at shop.co.", "Order at shop.com."),
     "longer page": ("Order at shop.com.vn.", "Order at shop.com."),
     "part of a mail": ("Write to info@shop.com.", "Write to your-info@shop.com."),
-    "half board": ("Half board costs 15 euros per day.", "Half board costs 30 euros per day."),
-    "french half board": ("La demi-pension coûte 20 euros.", "La demi-pension coûte 40 euros."),
-    "half past": ("Um halb acht, für 10 Euro.", "Um halb acht, für 20 Euro."),
     "floor": ("Breakfast costs 3 euros.", "Breakfast is served on the third floor."),
-    "half": ("Students pay €20.", "It costs €30, students pay half."),
     "japanese number": ("返品は14日以内です。", "返品は30日以内です。"),
 }
 RIGHT = {
@@ -91,8 +87,6 @@ RIGHT = {
     "chinese mail": ("请发邮件至info@shop.com联系我们。", "客服邮箱：info@shop.com"),
     "chinese page": ("请访问https://shop.com/a了解详情。", "详情：https://shop.com/a"),
     "german ordinal": ("Ab dem 3. Monat gilt der Rabatt.", "Ab dem dritten Monat gilt der Rabatt."),
-    "german half": ("Kinder zahlen 15 Euro.", "Die Karte kostet 30 Euro, Kinder zahlen die Hälfte."),
-    "half": ("Students pay €15.", "It costs €30, students pay half."),
     "ordinal": ("After three failed attempts it is locked.", "After the third attempt it is locked."),
     "year": ("It is valid until 2027.", "Bought in 2024, valid until the end of the third year."),
 }

@@ -115,6 +115,29 @@ def test_html_that_takes_the_square_of_its_length_is_refused(text: str, reason: 
         (html.parse_html, "<style>" + "/*" * 50_000 + "@media{" * 20_000 + "</style><p>x"),
         (html.parse_html, "<title>" + "_" * 100_000 + " x</title><p>x"),
         (html.parse_html, "<h1>漢" + "\u3000\n" * 50_000 + "x</h1>"),
+        *(
+            (html.parse_html, f"<p style='{each * 20_000}'>x<style>{each * 20_000}</style>")
+            for each in (
+                "width:1px;",
+                "position:relative ",
+                "filter:",
+                "transform:",
+                "@supports ",
+                "opacity:0 ",
+            )
+        ),
+        (
+            html.parse_html,
+            "<style>" + "a b c > d .e{display:none}" * 5_000 + "</style>" + "<p class=e>x" * 5_000,
+        ),
+        (html.parse_html, "<dl>" + "<dt>a<dd>b" * 20_000),
+        (html.parse_html, "<div role=table>" + "<div role=row><b role=cell>x</b></div>" * 10_000),
+        (html.parse_html, "<p>" + "<span class=old-price>1</span>" * 10_000),
+        (html.parse_html, "<p>" + "<span class=regular-price>1</span>" * 10_000),
+        (html.parse_html, "x\u0336" * 50_000),
+        (markdown.parse_markdown, "~a " * 20_000),
+        (markdown.parse_markdown, "a^b" * 8_000),
+        (markdown.parse_markdown, "a[^b" * 20_000),
     ],
 )
 def test_a_reader_takes_no_square_of_the_length(read: Callable[[str], ParsedDocument], text: str) -> None:

@@ -52,6 +52,8 @@ FIRES = [
     ("buy now", "**b**uy *n*ow", "hidden"),
     ("viagra", "via\ngra", "broken"),
     ("viagra", "via-\ngra", "broken"),
+    ("viagra", "via\u2028gra", "broken"),
+    ("viagra", "via\rgra", "broken"),
     ("viagra", "get \u202eargaiv\u202c here", "hidden"),
     ("viagra", "\u202eargaiv", "hidden"),
     ("viagra", "via\u202earg\u202c", "hidden"),

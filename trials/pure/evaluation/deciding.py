@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from trials.pure.evaluation.figures import ItemResult
-from trials.pure.evaluation.items import GoldenContent, GoldenItem
+from trials.pure.evaluation.items import GoldenItem
 from trials.pure.replay.deciding import PinnedSettings
 from trials.pure.replay.difference import outcome_of
 from worker.model import Decision, Message, Passage, Retrieved
@@ -90,8 +90,9 @@ class ItemPassages:
         return Retrieved(passages=tuple(found)[:limit])
 
 
-def item_ports(item: GoldenItem, content: GoldenContent, live: Ports) -> Ports:
+def item_ports(item: GoldenItem, live: Ports) -> Ports:
     """The live ports with the item's history, time, and passages where it has any."""
+    content = item.content
     return replace(
         live,
         clock=ItemClock(live.clock, content.event.created_at, item.item_id),
@@ -102,13 +103,14 @@ def item_ports(item: GoldenItem, content: GoldenContent, live: Ports) -> Ports:
 
 
 async def decide_item(
-    item: GoldenItem, content: GoldenContent, version: PinnedSettings, live: Ports, *, timeout_s: float
+    item: GoldenItem, version: PinnedSettings, live: Ports, *, timeout_s: float
 ) -> tuple[ItemResult, Decision | None]:
     """What an item came to, and its decision; None: it was not decided within ``timeout_s``.
 
     Nothing is sent or stored. The conversation belongs to the AI, and no budget is spent.
     """
-    event = replace(content.event, user_id=version.account.user_id, received_at=content.event.created_at)
+    event = item.content.event
+    event = replace(event, user_id=version.account.user_id, received_at=event.created_at)
     case = EventCase(
         event=event,
         account=version.account,
@@ -119,7 +121,7 @@ async def decide_item(
     begun = live.clock.monotonic()
     try:
         async with asyncio.timeout(timeout_s):
-            decision = await decide(case, item_ports(item, content, live))
+            decision = await decide(case, item_ports(item, live))
     except TimeoutError:
         return _result(item, begun, live, answered=False, reason="", failure=TIMEOUT), None
     outcome = outcome_of(decision)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
@@ -14,6 +14,9 @@ import orjson
 from worker.errors import RejectedError
 from worker.model import Event, Message, Passage
 from worker.stored_json import read_object
+
+NOT_STORED: Final = UUID(int=0)
+"""The id of an item that is to be added."""
 
 
 class GoldenRejected(RejectedError):
@@ -76,18 +79,18 @@ class GoldenItem:
 
     Attributes:
         row_id: unique in its set: the id of its decision, or the one of its imported row.
-        decision_id: None for an imported row.
         recorded_at: time of the decision; of an imported row when it was imported.
-        content: None when it is not loaded.
+        decision_id: None for an imported row.
+        item_id: ``NOT_STORED`` before it is stored.
     """
 
-    item_id: UUID
     row_id: str
     source: GoldenSource
-    decision_id: UUID | None
     label: GoldenLabel
+    content: GoldenContent
     recorded_at: datetime
-    content: GoldenContent | None = None
+    decision_id: UUID | None = None
+    item_id: UUID = NOT_STORED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,18 +112,6 @@ class GoldenSet:
     created_at: datetime
     changed_at: datetime
     items: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewItem:
-    """An item to add; ``recorded_at``: time of its decision, of an imported row the time of the import."""
-
-    row_id: str
-    source: GoldenSource
-    label: GoldenLabel
-    content: GoldenContent
-    recorded_at: datetime
-    decision_id: UUID | None = None
 
 
 def content_json(content: GoldenContent) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from trials.pure.evaluation.items import (
     GoldenLabel,
     GoldenRejected,
     GoldenSource,
-    NewItem,
 )
 from worker.errors import PayloadRejected
 from worker.model import Event, Message, MessageRole, Passage
@@ -84,7 +83,7 @@ class GoldenRow(BaseModel):
     metadata: JsonValue = Field(default_factory=dict)
 
 
-def imported_row(line: bytes, user_id: str, now: datetime) -> NewItem:
+def imported_row(line: bytes, user_id: str, now: datetime) -> GoldenItem:
     """The item of a line; without an id it is named by a hash of the line, without a time it is of ``now``.
 
     Conversation, message and author without an id are named as the row.
@@ -114,12 +113,13 @@ def imported_row(line: bytes, user_id: str, now: datetime) -> NewItem:
         reply=row.reply,
     )
     label = GoldenLabel(expected=row.expected, reason=row.reason, labelled_by=row.labelled_by)
-    return NewItem(row_id=row_id, source=GoldenSource.IMPORT, label=label, content=content, recorded_at=now)
+    return GoldenItem(
+        row_id=row_id, source=GoldenSource.IMPORT, label=label, content=content, recorded_at=now
+    )
 
 
 def row_json(item: GoldenItem) -> dict[str, Any]:
     """An item as a line that can be imported again; fields without a value are left out."""
-    assert item.content is not None  # exports load the contents
     event, content = item.content.event, item.content
     of_event = {name: getattr(event, name) for name in FIELDS_OF_EVENT} | {"created_at": event.created_at}
     passages = content.passages

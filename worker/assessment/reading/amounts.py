@@ -10,8 +10,7 @@ from worker.assessment.reading.dates import counted_days, counted_ordinals, coun
 from worker.assessment.reading.languages import language_of, same_language, says
 from worker.assessment.reading.numbers import DAY_MINUTES, Figures, figures
 from worker.assessment.reading.units import BARE, THING, UNITS, Amounts, amounts
-from worker.assessment.text.wordlists import folded_text, list_pattern
-from worker.assessment.text.words import split_sentences
+from worker.assessment.text.wordlists import folded_text
 
 HALF_DAY: Final = DAY_MINUTES // 2
 LEAST_STEP: Final = 10
@@ -44,7 +43,6 @@ def missing_figures(
     earlier = figures(asked)
     counts = frozenset().union(*(each for each, unit in earlier.units_of() if unit in BARE))
     derived = derived_numbers(sentence, said, [known[0], earlier, *known[1:]], bare)
-    derived |= _halves(split_sentences(beside))
     ordinals = counted_ordinals(quoted)
     written = _written_units(known, figures(draft))
     comparable = same_language(sentence, quoted)
@@ -102,15 +100,6 @@ def _replaces(readings: frozenset[str], unit: str, draft: Figures, known: Sequen
     elsewhere = [each - bare for each, its_unit in known[0].units_of() if its_unit in BARE]
     kept = frozenset().union(*others, *elsewhere)
     return bool(others) and draft.readings.isdisjoint(kept)
-
-
-def _halves(parts: Sequence[str]) -> frozenset[str]:
-    """Half of each amount of a text that says "half"."""
-    halved = (part for part in parts if list_pattern("halves").search(folded_text(part)))
-    values = (
-        value for part in halved for value, unit in values_of(figures(part).units_of()) if unit not in BARE
-    )
-    return frozenset(f"{value / 2:.2f}".rstrip("0").rstrip(".") for value in values)
 
 
 def _hours(times: frozenset[int]) -> frozenset[str]:

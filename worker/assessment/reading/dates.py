@@ -54,15 +54,14 @@ def _between(first: str, last: str) -> set[str]:
 
 
 def missing_dates(sentence: str, *, draft: str, quoted: str, ground: str, asked: str) -> list[str]:
-    """The dates of a sentence that neither stand in the ground nor are counted from a day that was asked.
+    """The dates of a sentence that the ground does not have, apart from a month of a counted day.
 
     A day or month that stands elsewhere in the passages must not replace those of the quotes.
     """
     said = named_dates(sentence)
     if not said:
         return []
-    counted = {f"day{(day + step) % 7}" for day in _weekdays(asked) for step in _steps(ground)}
-    counted |= {f"month{month}" for month, _ in counted_days(ground)}
+    counted = {f"month{month}" for month, _ in counted_days(ground)}
     known = covered_dates(quoted) | covered_dates(asked) | counted
     missing = said - covered_dates(ground) - counted
     for kind in (EVERY_DAY, MONTHS):
@@ -77,17 +76,6 @@ def _is_month(folded: str, match: re.Match[str]) -> bool:
     before = folded[max(0, match.start() - LOOK_BACK) : match.start()]
     day = _DAY_BEFORE.search(before) or _DAY_AFTER.match(folded[match.end() : match.end() + 4])
     return day is not None or _MONTH_FOLLOWS.search(before) is not None
-
-
-def _weekdays(text: str) -> set[int]:
-    return {int(day[3:]) for day in covered_dates(text) if day in EVERY_DAY}
-
-
-def _steps(text: str) -> set[int]:
-    """Days that may be counted forwards or backwards from a day: the next one, and a week's amounts."""
-    near = {int(value) for value in figures(text).readings if value.isdigit() and len(value) == 1} | {1}
-    near |= {round(value / DAY_MINUTES) for base, value in figures(text).amounts if base == "minute"}
-    return {sign * step for step in near if step < MOST_STEP for sign in (1, -1)}
 
 
 @once
@@ -196,8 +184,6 @@ _MONTH_FOLLOWS: Final = re.compile(
 LOOK_BACK: Final = 12
 """Characters before the name of a month in which its day or its preposition stands."""
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
-MOST_STEP: Final = 15
-"""Days that people count from a day of the week."""
 LEAST_MONTH: Final = 28
 """Days that every month has; counting from a later one is left to the judge."""
 AMBIGUOUS: Final = frozenset({"may", "march", "mars", "mai", "mei", "maj", "marzo"})

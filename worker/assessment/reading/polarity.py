@@ -31,7 +31,7 @@ def flipped(sentence: str, *, draft: str, quoted: str) -> str | None:
     body = body or whole
     if not head or not same_language(body, quoted):
         return None
-    folded = without_neutral(folded_text(quoted), language)
+    folded = folded_text(quoted)
     if head == "yes" and not says("negating", whole, language) and not says("agreements", whole, language):
         plain = main_clauses(_CONTRAST.sub(" ", folded))
         denied = says("negating", plain, language) and not says("contrasts", folded, language)
@@ -52,7 +52,7 @@ def dropped_condition(sentence: str, quoted: str) -> str | None:
     """A word such as "all" for what the quotes grant with a condition only; None without one."""
     _, body = headed(sentence)
     language = language_of(quoted)
-    folded = without_neutral(language_pattern("recurring", language).sub(" ", body), language)
+    folded = language_pattern("recurring", language).sub(" ", body)
     other = folded_text(quoted)
     unlimited = says("universal", other, language) or says("boundless", other, language)
     if unlimited or not same_language(sentence, quoted):
@@ -73,11 +73,6 @@ def _unlimited(clause: str, language: str | None) -> str | None:
     if found is None or says("privative", clause[: found.start()], language):
         return None
     return None if says("limiting", clause[found.end() :], language) else found[0]
-
-
-def without_neutral(folded: str, language: str | None) -> str:
-    """The text without negations that deny nothing: "no more than three"."""
-    return language_pattern("neutral", language).sub(" ", folded)
 
 
 @once

@@ -9,7 +9,6 @@ from typing import Final
 
 from worker.assessment.reading.clauses import main_clauses
 from worker.assessment.reading.languages import language_of, same_language, says
-from worker.assessment.reading.polarity import without_neutral
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, language_pattern
 from worker.assessment.text.words import STOP, comparable_unit, is_unspaced, word_tokens
@@ -42,7 +41,7 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> st
     passages may bear it out.
     """
     language = language_of(quoted)
-    folded, other = (without_neutral(folded_text(text), language) for text in (sentence, quoted))
+    folded, other = folded_text(sentence), folded_text(quoted)
     if says("restricting", folded, language) or not same_language(sentence, quoted):
         return None
     said, stated = _predicates(main_clauses(folded), language), _predicates(other, language)

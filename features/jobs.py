@@ -1,0 +1,123 @@
+"""The table of background jobs: what runs in which process, how often, and what for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from importlib import import_module
+from operator import attrgetter
+from typing import Any, Final
+
+from features.feature import items
+
+
+class Process(StrEnum):
+    """Where a job runs.
+
+    Attributes:
+        TASK: in one worker, as the Celery task ``hushgate.NAME`` that beat sends.
+        WORKER: in each worker, without end.
+        BEAT: in beat, without end.
+        REVIEW: in each review server, without end.
+    """
+
+    TASK = "task"
+    WORKER = "worker"
+    BEAT = "beat"
+    REVIEW = "review"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One background job.
+
+    Attributes:
+        name: in logs and in the metric ``hushgate_job_failures_total``.
+        does: what for, in one sentence.
+        every_s: of a task: seconds between two runs.
+        start: of a job without end: ``module:function``, called with ``tasks.wiring.WorkerParts``,
+            ``worker.settings.Settings`` (beat) or ``review.http.visit.Site``; or a method of these parts.
+    """
+
+    name: str
+    process: Process
+    does: str
+    every_s: float | None = None
+    start: str | Callable[[Any], Awaitable[None]] = ""
+
+    def of(self, owner: object) -> Callable[[], Awaitable[None]]:
+        """What its process runs, given what ``start`` needs."""
+        if callable(self.start):
+            return partial(self.start, owner)
+        module, colon, name = self.start.partition(":")
+        if colon:
+            return partial(getattr(import_module(module), name), owner)
+        method: Callable[[], Awaitable[None]] = attrgetter(self.start)(owner)
+        return method
+
+
+def task(name: str, every_s: float, does: str) -> Job:
+    """A task that beat sends."""
+    return Job(name=name, process=Process.TASK, every_s=every_s, does=does)
+
+
+def endless(process: Process, name: str, start: str, does: str) -> Job:
+    """A job that its process supervises: a bug in it is logged, counted and reported, and it starts again."""
+    return Job(name=name, process=process, start=start, does=does)
+
+
+JOBS: Final = (
+    task("deliver", 10.0, "wakes the relay of replies, in case a nudge was lost"),
+    task("escalations", 30.0, "closes escalations that are idle or overturned"),
+    task("partitions", 3600.0, "creates the partitions of this month and the next three"),
+    task("streams", 600.0, "deletes entries of outgoing streams that every group has read"),
+    task("sweep", 3600.0, "deletes rows that are older than HUSHGATE_KEEP says"),
+    endless(Process.WORKER, "send_replies", "relay.run", "puts replies on their stream"),
+    endless(Process.WORKER, "send_retractions", "retractor.run", "puts retractions on their stream"),
+    endless(Process.WORKER, "send_escalations", "escalation_relay.run", "puts escalations on their stream"),
+    endless(Process.WORKER, "send_webhooks", "webhooks.run", "sends webhooks"),
+    endless(Process.WORKER, "rulebooks", "rulebooks.refresh_forever", "loads changed settings of accounts"),
+    endless(Process.WORKER, "gate", "gate.watch", "probes Postgres while it is in doubt"),
+    endless(Process.WORKER, "board", "board.run", "reports upstreams to the fleet"),
+    endless(Process.WORKER, "slots", "limits.renew_slots", "renews the slots of running calls"),
+    endless(Process.WORKER, "pauses", "limits.read_pauses_forever", "reads what upstreams asked others for"),
+    endless(Process.WORKER, "garbage", "collect_garbage", "frees objects in cycles"),
+    endless(Process.WORKER, "heartbeat_files", "keep_heartbeat_files", "touches the files that probes read"),
+    endless(Process.BEAT, "alerts", "tasks.alerts.watch:watch_alerts", "judges alerts and posts changes"),
+    endless(Process.REVIEW, "jobs", "review.job_runner:run_jobs", "runs exports, bulk reviews and undos"),
+    endless(
+        Process.REVIEW,
+        "jobs_beside",
+        "review.job_runner:run_jobs",
+        "a second job beside a large one",
+    ),
+    endless(Process.REVIEW, "old_jobs", "review.job_runner:sweep_jobs", "deletes expired files of jobs"),
+    endless(Process.REVIEW, "figures", "review.dashboard.figure_counter:run_counter", "counts figures"),
+    endless(
+        Process.REVIEW,
+        "old_sessions",
+        "review.background:sweep_expired_access",
+        "deletes expired sessions, links and invitations",
+    ),
+    endless(Process.REVIEW, "queues", "review.queues.queue_filler:run", "fills queues"),
+)
+"""Of the core; features add theirs by ``Feature.jobs``. A loop's pauses are constants beside it."""
+
+
+def jobs_of(process: Process) -> Sequence[Job]:
+    """The jobs of a process, with those of the features in force."""
+    return tuple(job for job in (*JOBS, *items("jobs")) if job.process is process)
+
+
+def beat_schedule() -> dict[str, dict[str, Any]]:
+    """Celery's schedule; a task that no worker has taken when the next is due is dropped."""
+    return {
+        job.name: {
+            "task": f"hushgate.{job.name}",
+            "schedule": job.every_s,
+            "options": {"expires": job.every_s},
+        }
+        for job in jobs_of(Process.TASK)
+    }
