@@ -87,7 +87,7 @@ OF_TRIALS = {
 }
 OF_FEATURES = {"compliance": OF_COMPLIANCE, "trials": OF_TRIALS}
 ACCOUNT_PAGES = (
-    "settings", "rules", "rules/history", "home", "sentences", "documents", "suggestions", "limits",
+    "settings", "rules", "rules/history", "home", "documents", "suggestions", "limits",
 )  # fmt: skip
 STAYS = {
     "compliance": {"appeals", "legal_holds", "erasures", "audit_log_leaves"},
