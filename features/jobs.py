@@ -30,7 +30,7 @@ class Process(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class BackgroundJob:
     """One background job.
 
     Attributes:
@@ -58,14 +58,14 @@ class Job:
         return method
 
 
-def task(name: str, every_s: float, does: str) -> Job:
+def task(name: str, every_s: float, does: str) -> BackgroundJob:
     """A task that beat sends."""
-    return Job(name=name, process=Process.TASK, every_s=every_s, does=does)
+    return BackgroundJob(name=name, process=Process.TASK, every_s=every_s, does=does)
 
 
-def endless(process: Process, name: str, start: str, does: str) -> Job:
+def endless(process: Process, name: str, start: str, does: str) -> BackgroundJob:
     """A job that its process supervises: a bug in it is logged, counted and reported, and it starts again."""
-    return Job(name=name, process=process, start=start, does=does)
+    return BackgroundJob(name=name, process=process, start=start, does=does)
 
 
 JOBS: Final = (
@@ -106,7 +106,7 @@ JOBS: Final = (
 """Of the core; features add theirs by ``Feature.jobs``. A loop's pauses are constants beside it."""
 
 
-def jobs_of(process: Process) -> Sequence[Job]:
+def jobs_of(process: Process) -> Sequence[BackgroundJob]:
     """The jobs of a process, with those of the features in force."""
     return tuple(job for job in (*JOBS, *items("jobs")) if job.process is process)
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from db.review_store import Store
-from features.jobs import Job, Process
+from features.jobs import BackgroundJob, Process
 from review import background
 from review.http.templating import Templates
 from review.http.visit import Site
@@ -31,9 +31,11 @@ def site_of(database_url: str, failed: list[str]) -> Site:
     )
 
 
-def named(*functions: Callable[[Site], Awaitable[None]]) -> tuple[Job, ...]:
+def named(*functions: Callable[[Site], Awaitable[None]]) -> tuple[BackgroundJob, ...]:
     """Jobs of the review server with the names of these functions."""
-    return tuple(Job(name=each.__name__, process=Process.REVIEW, does="", start=each) for each in functions)
+    return tuple(
+        BackgroundJob(name=each.__name__, process=Process.REVIEW, does="", start=each) for each in functions
+    )
 
 
 async def test_a_task_that_a_bug_ends_starts_again(

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from features.feature import items
-from features.jobs import JOBS, Job, Process, beat_schedule
+from features.jobs import JOBS, BackgroundJob, Process, beat_schedule
 from tasks.wiring import WorkerParts
 from worker.settings import Settings
 from worker.supervisor import Supervisor
@@ -37,7 +37,7 @@ def test_beat_sends_every_task_and_drops_late_ones() -> None:
 
 
 @pytest.mark.parametrize("job", ENDLESS, ids=lambda job: job.name)
-async def test_an_endless_job_can_be_started(job: Job) -> None:
+async def test_an_endless_job_can_be_started(job: BackgroundJob) -> None:
     """Its function or method exists."""
     settings = Settings.model_validate(SERVERS)
     parts = WorkerParts(settings=settings, worker="w", work=Supervisor())
