@@ -22,7 +22,7 @@ from worker.assessment.policies.validators import (
     fallback_answer,
     is_overconfident,
 )
-from worker.model import Action, Assessment
+from worker.model import Action, Assessment, Tier
 
 POLICY = ValidatorsPolicy()
 NOTHING = Evidence()
@@ -224,6 +224,17 @@ def test_an_account_that_learns_nothing_says_nothing_of_learning() -> None:
 def test_a_missing_citation_triggers_the_fallback_only_without_context(found: Evidence, action: str) -> None:
     """Confidence Validation, "Fallback Triggers"."""
     assert assessed("You can return any item within 30 days.", POLICY, found).action == action
+
+
+def test_a_reply_below_the_account_s_confidence_is_not_sent() -> None:
+    """The design sends an invented sentence beside a passage: one document, two failed validators, 0.2."""
+    text, found = "Every order has carried a guarantee since 1987.", evidence(0.9)
+    published = assessed(text, POLICY, found)
+    strict = assessed(text, ValidatorsPolicy(min_confidence=0.4), found)
+
+    assert (published.action, published.tier) == (Action.SEND, Tier.LOW)
+    assert (strict.action, strict.tier) == (Action.FALLBACK, Tier.LOW)
+    assert assessed("Returns are free [1].", ValidatorsPolicy(min_confidence=0.4), found).action is Action.SEND
 
 
 def test_a_missing_citation_alone_is_enough_without_context() -> None:

@@ -54,6 +54,7 @@ OPTION_HELP: Final[Mapping[str, str]] = MappingProxyType(
         "recheck_similarity": "Lowest similarity of the second search, 0 to 1.",
         "hedge_penalty": "Deduction for each word of doubt, 0 to 1.",
         "evidence_threshold": "Share of the words of a draft that its passages must contain.",
+        "min_confidence": "Drafts below this confidence are not sent; 0 sends what the design sends.",
         "require_uncertainty_when_no_context": "Without passages, a draft must say that it is not sure.",
         "ethics_principles": "By principle, the phrases that break it, each on a line.",
         "learning_interval_hours": "Hours until the fallback text says that new documents are learnt.",

@@ -64,6 +64,8 @@ class ValidatorsPolicy:
         enabled: the switch ``ENABLE_VALIDATORS``.
         evidence_threshold: 0..1, share of the reply's words that must occur in the context
             (``VALIDATOR_EVIDENCE_THRESHOLD``, 0.01).
+        min_confidence: 0..1, a reply below it is not sent; 0, as published: replies with a passage are sent
+            whatever failed. The red scores end at 0.4.
         require_uncertainty_when_no_context: Confidence Validation's ``ConfidenceValidator`` option.
         ethics_guard: called with the reply; returns the principle that it breaks or an empty string; not
             settable from JSON (Confidence Validation: ``EthicsAdapter(guard_callable=None)``).
@@ -79,6 +81,7 @@ class ValidatorsPolicy:
     test_mode: bool = False
     gate: bool = True
     evidence_threshold: float = 0.01
+    min_confidence: float = 0.0
     require_uncertainty_when_no_context: bool = True
     ethics_guard: Callable[[str], str] | None = None
     ethics_principles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -88,7 +91,7 @@ class ValidatorsPolicy:
 
     def __post_init__(self) -> None:
         counts = {"learning_interval_hours": (1, 10_000)}
-        check_policy(self, shares=("evidence_threshold",), counts=counts)
+        check_policy(self, shares=("evidence_threshold", "min_confidence"), counts=counts)
         for principle, phrases in self.ethics_principles.items():
             if not all(phrase.strip() for phrase in phrases):
                 raise ValueError(f"ethics_principles.{principle}: expected phrases, got an empty one")
@@ -191,7 +194,8 @@ def assess_draft(case: DraftCase, policy: ValidatorsPolicy) -> Assessment:
     faults = validator_faults(case, policy)
     documents = len(case.evidence.passages)
     confidence = confidence_score(documents, faults)
-    replaced = ValidatorFault.ETHICS in faults or (not documents and not FALLBACK_TRIGGERS.isdisjoint(faults))
+    unsure = not documents and not FALLBACK_TRIGGERS.isdisjoint(faults)
+    replaced = unsure or ValidatorFault.ETHICS in faults or confidence < policy.min_confidence
     action = policy.low_action if replaced else Action.SEND
     text = fallback_answer(policy, author_language(case)) if action is Action.FALLBACK else None
     return Assessment(
@@ -266,7 +270,7 @@ DESIGN: Final = Design(
         ),
     ),
     rejections=tuple(ValidatorFault),
-    thresholds=("evidence_threshold",),
+    thresholds=("evidence_threshold", "min_confidence"),
     published_names={
         "ENABLE_VALIDATORS": "enabled",
         "VALIDATOR_EVIDENCE_THRESHOLD": "evidence_threshold",
