@@ -234,7 +234,9 @@ def test_a_reply_below_the_account_s_confidence_is_not_sent() -> None:
 
     assert (published.action, published.tier) == (Action.SEND, Tier.LOW)
     assert (strict.action, strict.tier) == (Action.FALLBACK, Tier.LOW)
-    assert assessed("Returns are free [1].", ValidatorsPolicy(min_confidence=0.4), found).action is Action.SEND
+    assert (
+        assessed("Returns are free [1].", ValidatorsPolicy(min_confidence=0.4), found).action is Action.SEND
+    )
 
 
 def test_a_missing_citation_alone_is_enough_without_context() -> None:
