@@ -90,14 +90,9 @@ def _default(option: Field[object]) -> str:
 
 
 def _records() -> str:
-    """Number, topic and question of each decision record."""
-    lines = []
-    for path in sorted(RECORDS.glob("[0-9]*.md")):
-        title, _, text = path.read_text(encoding="utf-8").partition("\n")
-        found = re.search(r"\*\*Question\.\*\* (.*?)\n\n", text, re.DOTALL)
-        question = " ".join(found[1].split()) if found else ""
-        lines.append(f"- [{title.removeprefix('# ')}]({path.name}): {question}\n")
-    return "".join(lines)
+    """Number and topic of each decision record."""
+    titles = {path: path.read_text(encoding="utf-8").partition("\n")[0] for path in RECORDS.glob("[0-9]*.md")}
+    return "".join(f"- [{titles[path].removeprefix('# ')}]({path.name})\n" for path in sorted(titles))
 
 
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
