@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -15,9 +17,7 @@ import pytest
 from features.feature import FEATURES
 from worker import extras
 from worker.adapters import document_process
-from worker.adapters.document_process import Names
-from worker.documents.model import DocumentFormat
-from worker.errors import ConfigurationError, DocumentRejected
+from worker.errors import ConfigurationError
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PRODUCT: Final = {"features", "worker", "tasks", "db", "review", "gateway", "cli", *FEATURES}
@@ -142,7 +142,9 @@ def test_a_setting_without_its_extra_names_it(monkeypatch: pytest.MonkeyPatch) -
         extras.load("no_such_module", needed_by="SENTRY_DSN")
 
 
-def test_a_document_without_the_extra_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_without_the_extra_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The reading process says which extra the deployment lacks."""
     for name in [
         each for each in sys.modules if each.startswith(("worker.documents.readers", "worker.documents.pdf"))
@@ -152,5 +154,13 @@ def test_a_document_without_the_extra_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delattr("worker.documents.pdf", raising=False)
     monkeypatch.setitem(sys.modules, "pypdfium2", None)
 
-    with pytest.raises(DocumentRejected, match=r"cannot be read here: .*hushgate\[documents\]"):
-        document_process._cut(b"%PDF", DocumentFormat.PDF, Names())
+    asked = b"{}\n%PDF"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(asked)))
+    monkeypatch.setattr(sys, "argv", ["document_process", "cut", "pdf"])
+    monkeypatch.setattr(document_process.resource, "setrlimit", lambda *_: None)
+
+    with pytest.raises(SystemExit) as ended:
+        document_process.main()
+
+    assert ended.value.code == document_process.REFUSED
+    assert re.search(r"cannot be read here: .*hushgate\[documents\]", capsys.readouterr().out)

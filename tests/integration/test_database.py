@@ -381,10 +381,10 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
 
 
 ANSWER = """
-    INSERT INTO answers (id, decision_id, user_id, conversation_id, message_id, scope, outcome, text, person,
-        released, rules_version, created_at)
-    VALUES (gen_random_uuid(), gen_random_uuid(), 'swept', 'c', 'm', 'chat', 'written', 'Hello', 'kim', false,
-        1, %s)
+    INSERT INTO answers (id, decision_id, decision_at, user_id, conversation_id, message_id, scope, outcome, text,
+        person, released, rules_version, created_at)
+    VALUES (gen_random_uuid(), gen_random_uuid(), now(), 'swept', 'c', 'm', 'chat', 'written', 'Hello', 'kim',
+        false, 1, %s)
 """
 REPLY = """
     INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,

@@ -23,7 +23,7 @@ from db.pool import WORKER_ROLE
 RELEASES: Final = Path(__file__).parents[1] / "fixtures" / "releases"
 MARK: Final = "recorded-"
 """The start of every account in a recording: a repetition replaces it, so that its rows are new."""
-SEEDED: Final = re.compile(r"\b(documents|chunks)\b")
+SEEDED: Final = re.compile(r"\b(documents|document_files|chunks)\b")
 """Tables that the owner fills for the recording; their rows have numbers, which no repetition can change."""
 OF_EACH: Final = 2
 """How often one statement is kept, with the parameters of its first executions."""

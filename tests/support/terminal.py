@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from cli import output
 from cli.main import main
 
 HUSHGATE = str(Path(sys.executable).parent / "hushgate")
@@ -89,6 +90,7 @@ class Shell:
         out: io.TextIOWrapper,
         err: io.TextIOWrapper,
     ) -> int:
+        columns = int(env["COLUMNS"] or 0) if "COLUMNS" in env else None
         with (
             patch.dict(os.environ, self.env(env), clear=True),
             patch.object(sys, "argv", [HUSHGATE, *words]),
@@ -96,6 +98,8 @@ class Shell:
             contextlib.chdir(self.folder),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
+            patch.object(output.screen, "_width", columns),  # read once from COLUMNS by rich
+            patch.object(output.errors, "_width", columns),
         ):
             return _code_of(main)
 
