@@ -105,4 +105,5 @@ def _is_page(page: Page, path: str) -> bool:
     """Whether it is a whole page for people: not a file, not a piece of a page, not a word for machines."""
     answer = page.context.request.get(path)
     assert answer.status == 200, (path, answer.status)
-    return "text/html" in answer.headers["content-type"] and "<h1" in answer.text()
+    is_file = "attachment" in answer.headers.get("content-disposition", "")
+    return not is_file and "text/html" in answer.headers["content-type"] and "<h1" in answer.text()
