@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import resource
 import subprocess
 import sys
 import zipfile
@@ -157,7 +158,7 @@ def test_a_document_without_the_extra_is_refused(
     asked = b"{}\n%PDF"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(asked)))
     monkeypatch.setattr(sys, "argv", ["document_process", "cut", "pdf"])
-    monkeypatch.setattr(document_process.resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
 
     with pytest.raises(SystemExit) as ended:
         document_process.main()

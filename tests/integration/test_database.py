@@ -381,8 +381,8 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
 
 
 ANSWER = """
-    INSERT INTO answers (id, decision_id, decision_at, user_id, conversation_id, message_id, scope, outcome, text,
-        person, released, rules_version, created_at)
+    INSERT INTO answers (id, decision_id, decision_at, user_id, conversation_id, message_id, scope, outcome,
+        text, person, released, rules_version, created_at)
     VALUES (gen_random_uuid(), gen_random_uuid(), now(), 'swept', 'c', 'm', 'chat', 'written', 'Hello', 'kim',
         false, 1, %s)
 """

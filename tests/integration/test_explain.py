@@ -393,7 +393,8 @@ def test_the_answer_of_a_person_is_listed(shell: Shell, database_url: str) -> No
         database_url,
         "WITH answer AS (INSERT INTO answers (id, decision_id, decision_at, user_id, conversation_id,"
         " message_id, scope, outcome, text, person, released, rules_version, created_at)"
-        " VALUES (%s, %s, now(), %s, 'c', 'm', 'chat', 'written', 'hello', 'kim', false, 1, now()) RETURNING *)"
+        " VALUES (%s, %s, now(), %s, 'c', 'm', 'chat', 'written', 'hello', 'kim', false, 1, now())"
+        " RETURNING *)"
         " INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text,"
         " created_at, delivered_at, origin) SELECT user_id, id::text, id, conversation_id, message_id, scope,"
         " text, created_at, now(), 'person' FROM answer",
