@@ -227,13 +227,14 @@ def test_a_missing_citation_triggers_the_fallback_only_without_context(found: Ev
 
 
 def test_a_reply_below_the_account_s_confidence_is_not_sent() -> None:
-    """The design sends an invented sentence beside a passage: one document, two failed validators, 0.2."""
+    """The design sends an invented sentence beside a passage: a low score has no consequence."""
     text, found = "Every order has carried a guarantee since 1987.", evidence(0.9)
     published = assessed(text, POLICY, found)
     strict = assessed(text, ValidatorsPolicy(min_confidence=0.4), found)
 
     assert (published.action, published.tier) == (Action.SEND, Tier.LOW)
     assert (strict.action, strict.tier) == (Action.FALLBACK, Tier.LOW)
+    assert strict.explanation.endswith("confidence 0.05, below the account's 0.40.")
     assert (
         assessed("Returns are free [1].", ValidatorsPolicy(min_confidence=0.4), found).action is Action.SEND
     )

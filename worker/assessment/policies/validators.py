@@ -195,7 +195,9 @@ def assess_draft(case: DraftCase, policy: ValidatorsPolicy) -> Assessment:
     documents = len(case.evidence.passages)
     confidence = confidence_score(documents, faults)
     unsure = not documents and not FALLBACK_TRIGGERS.isdisjoint(faults)
-    replaced = unsure or ValidatorFault.ETHICS in faults or confidence < policy.min_confidence
+    too_low = confidence < policy.min_confidence
+    replaced = unsure or ValidatorFault.ETHICS in faults or too_low
+    shown = f"{confidence:.2f}" + (f", below the account's {policy.min_confidence:.2f}" if too_low else "")
     action = policy.low_action if replaced else Action.SEND
     text = fallback_answer(policy, author_language(case)) if action is Action.FALLBACK else None
     return Assessment(
@@ -208,7 +210,7 @@ def assess_draft(case: DraftCase, policy: ValidatorsPolicy) -> Assessment:
         failed_checks=tuple(fault.value for fault in faults),
         reasons=tuple(_reason(fault, case, policy) for fault in faults),
         signals={"overlap": context_overlap(case), "documents": float(documents)},
-        explanation=f"{documents} documents, {len(faults)} failed validators: confidence {confidence:.2f}.",
+        explanation=f"{documents} documents, {len(faults)} failed validators: confidence {shown}.",
         diagnostics=_validation_info(case, faults, confidence, used_fallback=text is not None),
         fallback_text=text,
         learning_suggestions=unknown_topics(case.query, case.context),
