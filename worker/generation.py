@@ -104,7 +104,7 @@ def numbered(passages: Sequence[Passage], first: int = 1, *, masker: Masker = UN
     if not passages:
         return NO_PASSAGES
     return "\n".join(
-        f"[{number}] {masker.mask(_one_line(passage.title))}: {masker.mask(_indented(passage.text))}"
+        f"[{number}] {masker.mask(_one_line(passage.title))}: {_masked_lines(passage.text, masker)}"
         for number, passage in enumerate(passages, first)
     )
 
@@ -139,6 +139,12 @@ def _fenced(text: str, fence: str) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _masked_lines(text: str, masker: Masker) -> str:
+    """A passage with its lines; in one line where personal data runs over a line end."""
+    whole, lines = masker.mask(_one_line(text)), masker.mask(_indented(text))
+    return lines if _one_line(lines) == whole else whole
 
 
 def _indented(text: str) -> str:
