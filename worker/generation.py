@@ -143,7 +143,8 @@ def _one_line(text: str) -> str:
 
 def _masked_lines(text: str, masker: Masker) -> str:
     """A passage with its lines; in one line where personal data runs over a line end."""
-    whole, lines = masker.mask(_one_line(text)), masker.mask(_indented(text))
+    whole = masker.mask(_one_line(text))
+    lines = masker.mask(_indented(text)) if "\n" in text else whole
     return lines if _one_line(lines) == whole else whole
 
 
