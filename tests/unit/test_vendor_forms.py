@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -109,11 +110,28 @@ def test_an_open_end_is_cut_whatever_the_server_says(text: str, is_cut: bool) ->
         "Colours【warm, cold】 and turn 3 of the screw.",
         '{"response": "two", "relevance": 0.9}',
         "<b>Open</b> until six.<br/>",
+        "Go to Settings --> Account and click on Close.",
+        "Paste `<!-- the tag -->` before the end of the head.",
+        "30 days.\n<details><summary>More</summary>Unused only.</details>\nFree of charge.",
+        "The [ThinkPad](https://shop.example/t) costs 900 euros, the [plan](https://shop.example/p) 5.",
+        "We sell <ThinkPad> and <Thinkfun> goods.",
+        'Paste <iframe src="https://shop.example"></iframe> or <button>Buy</button> into your page.',
+        "FinalCut is included.",
     ],
 )
 def test_a_plain_reply_is_left_as_it_is(text: str) -> None:
     """Brackets, braces and words of the trade are no protocol."""
     assert (spoken(text), protocol_in(text)) == (text, "")
+
+
+@pytest.mark.parametrize("unit", [" ", "\n", " \n", "<!--", "<think>", "\nuser:", "\ue200"])
+def test_the_search_for_protocol_takes_linear_time(unit: str) -> None:
+    """A model that repeats a sign until its limit does not stop the worker."""
+    text = f"<answer>{unit * 50_000}x"
+    started = time.process_time()
+    protocol_in(spoken(text))
+
+    assert time.process_time() - started < 5
 
 
 @given(st.text(max_size=300))

@@ -17,8 +17,8 @@ from worker.generation import ESCALATE_TOOL, SEARCH_TOOL
 KNOWN_TOOLS: Final = frozenset({SEARCH_TOOL, ESCALATE_TOOL})
 
 _THOUGHT: Final = (
-    r"(?:[\w:.-]{0,30}?(?:think|thought|reasoning|reflection|scratch_?pad|monologue|rationale)[\w:.-]{0,30}"
-    r"|analysis|chain_of_thought|cot|plan)"
+    r"(?:[\w:.-]{0,30}?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratch_?pad|monologue|rationale)"
+    r"(?:[_:.-][\w:.-]{0,30})?|analysis|chain_of_thought|cot|plan)"
 )
 _OPENED: Final = rf"(?:<|&lt;)\s*{_THOUGHT}(?:\s+\w+\s*=[^<>]{{0,200}})?\s*(?:>|&gt;)"
 _CLOSED: Final = rf"(?:<|&lt;)\s*/\s*{_THOUGHT}\s*(?:>|&gt;)"
@@ -26,10 +26,8 @@ THOUGHTS: Final = tuple(
     (re.compile(opened, re.IGNORECASE), re.compile(closed, re.IGNORECASE))
     for opened, closed in (
         (_OPENED, _CLOSED),
-        (r"<details\b[^<>]{0,200}\breasoning\b[^<>]{0,200}>", r"</details>"),
-        (r"<!--", r"-->"),
         (r"\A\s*Thinking\.\.\.", r"\.\.\.\s*done thinking\.?"),
-        (rf"\[{_THOUGHT}\]", rf"\[/{_THOUGHT}\]"),
+        (rf"\[{_THOUGHT}\](?!\()", rf"\[/{_THOUGHT}\]"),
         (rf"[◁◂]{_THOUGHT}[▷▸]", rf"[◁◂]/{_THOUGHT}[▷▸]"),
         (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
         (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
@@ -39,6 +37,14 @@ THOUGHTS: Final = tuple(
     )
 )
 """Marks around thoughts. All before a lone closing mark is thought, and all after a lone opening mark."""
+_CODE: Final = r"```.*?(?:```|\Z)|`[^`\n]*`"
+CODE: Final = re.compile(_CODE, re.DOTALL)
+ASIDES: Final = re.compile(
+    rf"(?P<code>{_CODE})|<!--(?:(?!<!--).)*?-->"
+    r"|<details\b[^<>]{0,200}\breasoning\b[^<>]{0,200}>.*?(?:</details>|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Elements of HTML that hold a thought; their ends alone are ordinary text ("Settings --> Account")."""
 LABELLED: Final = re.compile(
     r"\A\W{0,3}(?:thoughts?|thinking|reasoning|analysis|here(?:'s| is) my thought process)\W{0,3}:.*"
     r"(?:^\W{0,5}(?:final[ _]?answer|answer|final response|response|reply)\W{0,2}:"
@@ -49,7 +55,7 @@ LABELLED: Final = re.compile(
 UNANSWERED: Final = re.compile(r"\A\W{0,3}(?:thoughts?|thinking)(?:\W{0,3}:|\s*\n)", re.IGNORECASE)
 """A thought by its name, without an end."""
 CITED: Final = re.compile(
-    r"\s*(?:【(?:[^【】]{0,80}†[^【】]{0,80}|turn\d+[a-z]+\d+)】|\ue200[^\ue200-\ue202]*(?:\ue202[^\ue200-\ue202]*)*\ue201"
+    r"(?<!\s)\s*+(?:【(?:[^【】]{0,80}†[^【】]{0,80}|turn\d+[a-z]+\d+)】|\ue200[^\ue200-\ue202]*(?:\ue202[^\ue200-\ue202]*)*\ue201"
     r"|\bcite(?:turn\d+[a-z]+\d+)+)"
 )
 """References to a vendor's own search, which name nothing of ours."""
@@ -58,7 +64,7 @@ TEXT_KEYS: Final = frozenset(
     {"answer", "response", "reply", "final_answer", "message", "output", "text", "content"}
 )
 WRAPPER: Final = re.compile(
-    r"\s*<(?P<name>answer|final|final_answer|response|reply|output|assistant)>(?P<text>.*?)(?:</(?P=name)>)?\s*",
+    r"<(?P<name>answer|final|final_answer|response|reply|output|assistant)>(?P<text>.*?)(?:</(?P=name)>)?",
     re.IGNORECASE | re.DOTALL,
 )
 SOLUTION: Final = re.compile(
@@ -76,7 +82,7 @@ ROLE: Final = re.compile(
     r"|<\|START_OF_TURN_TOKEN\|>\s*(?:<\|CHATBOT_TOKEN\|>)?|assistant\s*\n\s*\n|(?:assistant|chatbot)\s*:\s+"
     r"|\[\|assistant\|\]|<\|start_of_role\|>\s*assistant\s*<\|end_of_role\|>|<extra_id_1>\s*assistant\s*\n"
     r"|<(?:pad|unk)>|#{1,4}\s*(?:response|assistant|answer|reply)\s*(?::|\n)|here(?:'s| is) my response:"
-    r"|\*{0,2}(?:ai|bot|(?:final )?answer|response|reply)\s*(?::\*{0,2}|\*{1,2}:)\s+|final(?-i:(?=[A-Z])))",
+    r"|\*{0,2}(?:ai|bot|(?:final )?answer|response|reply)\s*(?::\*{0,2}|\*{1,2}:)\s+|(?-i:final(?=[A-Z])))",
     re.IGNORECASE,
 )
 END: Final = re.compile(
@@ -86,7 +92,7 @@ END: Final = re.compile(
     r"|<｜(?:end▁of▁sentence|User|begin▁of▁sentence)｜>|</s>|<s>|<eos>|<end_of_turn>|<start_of_turn>"
     r"|<turn\|>|\[/?INST\]|<</?SYS>>|<\|end▁of▁sentence\|>|<end_of_utterance>|<\[end\]>|\[end of text\]"
     r"|\[\|\w{1,20}\|\]|\[(?:PAD|EOS|BOS|SEP|UNK)\]|<(?:pad|unk|eod|END|ctrl\d+|extra_id_\d+)>|<\|assistant\|>"
-    r"|\n\s*(?:#{1,4}\s*(?:user|human|instruction|input)\s*:|<(?:human|user|bot)>\s*:|human\s*:\s"
+    r"|\n[^\S\n]*+(?:#{1,4}\s*(?:user|human|instruction|input)\s*:|<(?:human|user|bot)>\s*:|human\s*:\s"
     r"|(?:user|customer)\s*:[^\n]*\n\s*(?:assistant|ai|bot|agent)\s*:)",
     re.IGNORECASE,
 )
@@ -98,7 +104,7 @@ CALL: Final = re.compile(
     r"|\[/?(?:TOOL_?CALLS?|TOOL_?REQUEST|TOOL_?RESULTS?|FUNCTION_?CALLS?|AVAILABLE_TOOLS|ARGS)\]"
     r"|\[(?:calling|called|using|call) (?:the )?(?:tool|function)\b"
     r"|```\s*tool_?(?:code|call)|[◁◂]/?(?:tool|function)_?\w{0,20}[▷▸]|DSML|\bto=functions\."
-    r"|^\s*Action Input\s*:|\bdefault_api\.|\bfunctions\.\w+\s*[({]"
+    r"|^[^\S\n]*+Action Input\s*:|\bdefault_api\.|\bfunctions\.\w+\s*[({]"
     rf"|\b{SEARCH_TOOL}\b|\b{ESCALATE_TOOL}\((?:\w+\s*[=:]|[\"'{{])|</?passages\s+\w",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -108,14 +114,15 @@ MARK: Final = re.compile(
     r"|(?:[Ġ▁][^\sĠ▁]{1,30}){3}"
 )
 """A mark of a model's vocabulary that no rule above knows, or its spaces in place of ours."""
-CODE: Final = re.compile(r"(?s)```.*?(?:```|\Z)|`[^`\n]*`")
 CLOSING_TAG: Final = re.compile(r"</([a-z][\w:.-]{0,40})\s*>", re.IGNORECASE)
 HTML_TAGS: Final = frozenset([
-    "a", "abbr", "b", "blockquote", "body", "br", "cite", "code", "dd", "del", "details", "div", "dl",
-    "dt", "em", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "head", "hr", "html", "i", "img", "ins",
-    "kbd", "li", "link", "main", "mark", "meta", "ol", "p", "pre", "q", "s", "script", "section",
-    "small", "span", "strike", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody",
-    "td", "tfoot", "th", "thead", "title", "tr", "tt", "u", "ul", "var", "video",
+    "a", "abbr", "address", "article", "aside", "audio", "b", "blockquote", "body", "br", "button",
+    "caption", "center", "cite", "code", "dd", "del", "details", "div", "dl", "dt", "em", "figcaption",
+    "figure", "font", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hr", "html",
+    "i", "iframe", "img", "input", "ins", "kbd", "label", "li", "link", "main", "mark", "meta", "nav",
+    "noscript", "ol", "option", "p", "picture", "pre", "q", "s", "script", "section", "select", "small",
+    "span", "strike", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody", "td", "textarea",
+    "tfoot", "th", "thead", "time", "title", "tr", "tt", "u", "ul", "var", "video",
 ])  # fmt: skip
 """Tags that a reply may show; an end of another one outside of code is protocol."""
 CALL_TEXTS: Final = (
@@ -144,6 +151,7 @@ def spoken(text: str) -> str:
     text = CITED.sub("", _final_channel(text))
     if (labelled := LABELLED.match(text)) is not None:
         text = text[labelled.end() :].lstrip(" *")
+    text = ASIDES.sub(lambda found: found["code"] or "", text)
     for opened, closed in THOUGHTS:
         text = _without_thoughts(text, opened, closed)
     if started := list(SOLUTION.finditer(text)):
@@ -152,7 +160,7 @@ def spoken(text: str) -> str:
         text = text[role.end() :]
     if (end := END.search(text)) is not None:
         text = text[: end.start()]
-    if (wrapped := WRAPPER.fullmatch(text)) is not None:
+    if (wrapped := WRAPPER.fullmatch(text.strip())) is not None:
         text = wrapped["text"]
     return _text_of_json(text.strip())
 

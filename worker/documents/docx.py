@@ -139,7 +139,10 @@ def _name_plainly(properties: ET.Element, names: str) -> None:
 
 
 def _shaded(root: ET.Element, names: str) -> Iterator[ET.Element]:
-    """Cells, paragraphs and runs with a colour behind their letters, and tables whose style may have one."""
+    """Cells, paragraphs and runs with a colour behind their letters.
+
+    With tables whose style may have one, and text boxes, whose shape may.
+    """
     for tag, inner in (("tc", "tcPr"), ("p", "pPr"), ("r", "rPr")):
         for each in root.iter(f"{names}{tag}"):
             shading = each.find(f"{names}{inner}/{names}shd")
@@ -148,6 +151,11 @@ def _shaded(root: ET.Element, names: str) -> Iterator[ET.Element]:
     for each in root.iter(f"{names}tbl"):
         if each.find(f"{names}tblPr/{names}tblStyle") is not None:
             yield each
+    for each in root.iter(f"{names}r"):
+        properties = each.find(f"{names}rPr")
+        if properties is not None and _value(properties, names, "highlight") not in ("", "none", "white"):
+            yield each
+    yield from root.iter(f"{names}txbxContent")
 
 
 def _value(properties: ET.Element, names: str, name: str) -> str:

@@ -95,7 +95,9 @@ class _Reader:
             elif tag == "dl" and entering and (pairs := html_tables.short_pairs(node)):
                 yield from _flushed(parts, 0, verbatim=False)
                 rows: list[html_tables.HtmlRow] = [
-                    (self._cell_text(name), self._cell_text(value)) for name, value in pairs
+                    (self._cell_text(name), self._cell_text(value))
+                    for name, value in pairs
+                    if not any(map(self._is_left_out, html_tables.pair_parts(name, value)))
                 ]
                 yield from html_tables.table_blocks(html_tables.Table(rows, 0))
                 walk.skip_children()

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from worker.documents.model import NoteCode
+from worker.documents.superscripts import CURRENCY
 
 DROPPED: Final = frozenset([
     "script", "style", "noscript", "template", "svg", "iframe", "object", "embed", "video", "audio", "canvas",
@@ -24,16 +25,19 @@ ROLES: Final = frozenset([
 STRUCK_TAGS: Final = frozenset(["s", "del", "strike"])
 HIDING: Final = re.compile(
     r"display\s*:\s*none|(?:content-)?visibility\s*:\s*(?:hidden|collapse)|mso-hide\s*:\s*all"
-    r"|opacity\s*:\s*(?:0+(?:\.0*)?|\.0+)%?\s*(?:;|!|\Z)|filter\s*:[^;}]{0,100}opacity\(\s*0"
+    r"|opacity\s*:\s*(?:0+(?:\.0*)?|\.0+)%?\s*(?:;|!|\Z)|filter\s*:[^;}]{0,100}opacity\(\s*0(?:\.0*)?%?\s*\)"
     r"|(?<![-\w])color\s*:\s*(?:transparent|rgba\([^()]*,\s*0(?:\.0*)?%?\s*\))"
-    r"|font(?:-size)?\s*:\s*(?:0(?:\.\d+)?|[12](?:\.\d+)?(?=p[xt]))(?:px|pt|em|rem|%)?\s*(?:/|;|!|\Z)"
-    r"|text-indent\s*:\s*-\d{3,}|(?:left|top)\s*:\s*-(?:\d{4,}|[5-9]\d\d)(?!\d)"
+    r"|font(?:-size)?\s*:\s*(?:0+(?:\.0*)?(?:px|pt|em|rem|%)?|[0-2]?(?:\.\d+)?p[xt])\s*(?:/|;|!|\Z)"
+    r"|text-indent\s*:\s*-\d{3,}|(?:left|top)\s*:\s*-\d{4,}|(?<![-\w])(?:left|top)\s*:\s*-[5-9]\d\d(?!\d)"
     r"|transform\s*:[^;}]{0,100}scale(?:3d|x|y)?\(\s*0\s*[,)]|clip-path\s*:\s*(?:inset\(\s*(?:50|100)%|circle\(\s*0)"
     r"|clip\s*:\s*rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,]"
     r"|(?<![-\w])(?:width|height)\s*:\s*[01]px(?=[^}]{0,200}overflow\s*:\s*(?:hidden|clip))",
     re.IGNORECASE,
 )
-COLOUR: Final = re.compile(r"(?<![-\w])(background(?:-color)?|color)\s*:\s*([#\w]+)", re.IGNORECASE)
+COLOUR: Final = re.compile(
+    r"(?<![-\w])(background(?:-color)?|color)\s*:\s*(?!inherit|initial|unset|revert)(#?\w+(?:\([^()]*\))?)",
+    re.IGNORECASE,
+)
 WHITE: Final = {"white": "#ffffff", "#fff": "#ffffff", "black": "#000000", "#000": "#000000"}
 STRIKING: Final = re.compile(r"text-decoration(?:-line)?\s*:[^;}]*line-through", re.IGNORECASE)
 RAISING: Final = re.compile(
@@ -46,6 +50,7 @@ PLAIN_CONDITION: Final = re.compile(
     r"@(?:media\s+(?:only\s+)?(?:screen|all)\s*|layer\b[^;{}]{0,100}|supports\b[^{}]{0,200})\{"
 )
 """Conditions that hold for every reader of a page."""
+PRICE: Final = re.compile(rf"\d[.,]\d\d(?!\d)|{CURRENCY}\s?\d|\d\s?{CURRENCY}")
 OFFER_CHARS: Final = 200
 NEIGHBOURS: Final = 4
 SEVERAL_PARTS: Final = re.compile(r"[\w.#> \-]{3,120}")
@@ -180,7 +185,7 @@ class PageContent:
         names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}".strip()
         style = attributes.get("style") or ""
         meaning = _meaning(names)
-        if node.mem_id in self.hidden_nodes or self._is_hidden(meaning, style, attributes):
+        if self._is_hidden(node, meaning, style, attributes):
             return NoteCode.HIDDEN
         selectors = _selectors(attributes) if names and self.struck else ()
         is_struck = (style and STRIKING.search(style)) or meaning.struck or "data-a-strike" in attributes
@@ -191,9 +196,13 @@ class PageContent:
         is_content = tag in ("body", "main", "html", "article", "table", "td", "tr")
         return NoteCode.PAGE_PARTS if not is_content and _is_page_part(node, meaning) else None
 
-    def _is_hidden(self, meaning: _Meaning, style: str, attributes: Mapping[str, str | None]) -> bool:
-        by_class = meaning.hidden or (
-            bool(self.hidden) and not self.hidden.isdisjoint(_selectors(attributes))
+    def _is_hidden(
+        self, node: LexborNode, meaning: _Meaning, style: str, attributes: Mapping[str, str | None]
+    ) -> bool:
+        by_class = (
+            meaning.hidden
+            or node.mem_id in self.hidden_nodes
+            or (bool(self.hidden) and not self.hidden.isdisjoint(_selectors(attributes)))
         )
         by_style = bool(style) and (HIDING.search(style) is not None or _is_unseen_colour(style))
         by_attribute = "hidden" in attributes or "popover" in attributes
@@ -262,7 +271,7 @@ def _is_unseen_colour(style: str) -> bool:
 
 
 def _has_other_price(node: LexborNode) -> bool:
-    """Whether digits stand beside an element, or beside what is around it alone."""
+    """Whether a price stands beside an element, or beside what is around it alone."""
     parent = node.parent
     if parent is not None and node.prev is None and node.next is None and parent.tag not in ("body", "main"):
         node = parent
@@ -270,7 +279,7 @@ def _has_other_price(node: LexborNode) -> bool:
         beside: LexborNode | None = node
         for _ in range(NEIGHBOURS):
             beside = getattr(beside, direction) if beside is not None else None
-            if beside is not None and any(map(str.isdigit, (beside.text() or "")[:OFFER_CHARS])):
+            if beside is not None and PRICE.search((beside.text() or "")[:OFFER_CHARS]):
                 return True
     return False
 

@@ -60,6 +60,10 @@ def holds_values(table: LexborNode) -> bool:
     if role in ("presentation", "none") or table.css_first("h1,h2,h3,main,article,form") is not None:
         return False
     rows = list(cells_of(table, lambda _: False))
+    if table.tag != "table":
+        said = "".join(cell.text() for row in rows for cell in row)
+        if "".join(said.split()) != "".join(table.text().split()):
+            return False  # a text beside the cells would be lost
     if max(map(len, rows), default=0) < 2 and table.css_first("th") is None:
         return False
     return not any(
@@ -71,7 +75,7 @@ def cells_of(table: LexborNode, is_left_out: Callable[[LexborNode], bool]) -> It
     """The cells of each row; rows and cells that are left out are missing."""
     if table.tag != "table":
         for row in table.css("[role=row]"):
-            if not is_left_out(row):
+            if not any(map(is_left_out, _up_to(row, table))):
                 cells = (each for each in row.css("[role]") if each.attributes.get("role") in CELL_ROLES)
                 yield [cell for cell in cells if not is_left_out(cell)]
         return
@@ -80,6 +84,21 @@ def cells_of(table: LexborNode, is_left_out: Callable[[LexborNode], bool]) -> It
         for row in rows:
             if row.tag == "tr" and not is_left_out(row):
                 yield [cell for cell in row.iter() if cell.tag in ("td", "th") and not is_left_out(cell)]
+
+
+def _up_to(row: LexborNode, table: LexborNode) -> Iterator[LexborNode]:
+    """A row and what is around it within its table, such as a group of rows."""
+    around: LexborNode | None = row
+    while around is not None and around.mem_id != table.mem_id:
+        yield around
+        around = around.parent
+
+
+def pair_parts(name: LexborNode, value: LexborNode) -> Iterator[LexborNode]:
+    """The elements of a pair: what is around it within its list, name and value."""
+    if name.parent is not None and name.parent.tag == "div":
+        yield name.parent
+    yield from (name, value)
 
 
 def head_rows(table: LexborNode) -> int:

@@ -55,6 +55,13 @@ DELETED_ROW = '<w:trPr><w:del w:id="4" w:author="a"/></w:trPr>'
         (paragraph(run("€ 4"), run("99", '<w:position w:val="6"/>'), run(" each")), "€ 4.99 each"),
         (paragraph(run("seen"), run(" old", '<w:color w:val="FFFFFF"/>')), "seen"),
         (paragraph(run("seen", '<w:color w:val="FFFFFF"/><w:shd w:val="clear" w:fill="1F4E79"/>')), "seen"),
+        (paragraph(run("seen", '<w:color w:val="FFFFFF"/><w:highlight w:val="blue"/>')), "seen"),
+        (
+            paragraph('<w:r><w:pict><v:shape xmlns:v="urn:schemas-microsoft-com:vml"><v:textbox>'
+                      "<w:txbxContent>" + paragraph(run("seen", '<w:color w:val="FFFFFF"/>'))
+                      + "</w:txbxContent></v:textbox></v:shape></w:pict></w:r>"),
+            "seen",
+        ),
         (
             table(cell("Day").replace("<w:tcPr>", '<w:tcPr><w:shd w:fill="1F4E79"/>').replace(
                 "<w:rPr>", '<w:rPr><w:color w:val="FFFFFF"/>') + cell("Hours"), cell("Mon") + cell("9-12")),

@@ -141,6 +141,42 @@ def test_what_is_hidden_on_telephones_or_paper_only_is_read(how: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "how",
+    [
+        'style="font-size:0.9em;"',
+        'style="font-size:.8rem"',
+        'style="font-size:12px"',
+        'style="filter:opacity(0.9)"',
+        'style="left:50%;margin-left:-500px"',
+        'style="color:rgb(0,0,0);background:rgb(255,255,255)"',
+        'style="color:var(--ink);background-color:var(--paper)"',
+        'style="color:inherit;background:inherit"',
+        'class="small"',
+    ],
+)
+def test_ordinary_styles_hide_nothing(how: str) -> None:
+    """Small letters, places and colours that a reader sees."""
+    found = html.parse_html(f"<style>.small {{font-size: 0.9em; color: red}}</style><body><p {how}>In 5 days")
+
+    assert (found.text, found.notes) == ("In 5 days", ())
+
+
+def test_an_answer_that_opens_is_read_whatever_selector_hides_it() -> None:
+    """A selector of several parts hides no more than one of a class."""
+    sheet = "<style>.faq .answer, .menu .sub {display:none}</style>"
+    page = "<div class=faq><p class=answer>In 5 days</div><div class=menu><p class=sub>Old</div>"
+
+    assert html.parse_html(f"{sheet}<body>{page}").text == "In 5 days"
+
+
+def test_a_regular_price_beside_other_digits_is_read() -> None:
+    """Only another price makes it a former one."""
+    page = '<body><p><span class="regular-price">€ 20</span> <b>5 in stock</b>'
+
+    assert html.parse_html(page).text == "€ 20 5 in stock"
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "<button>Do you ship?</button>",
@@ -179,6 +215,27 @@ def test_rows_that_are_no_table_elements_are_rows(markup: str, rows: list[str]) 
 
     assert block.is_table
     assert block.text.splitlines() == rows
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<dl><dt>Old<dd hidden>€ 9<dt>New<dd>€ 7</dl>", "New | € 7"),
+        ("<dl><div hidden><dt>Old<dd>€ 9</div><div><dt>New<dd>€ 7</div></dl>", "New | € 7"),
+        (
+            "<div role=table><div role=rowgroup hidden><div role=row><b role=cell>Old</b><b role=cell>9</b>"
+            "</div></div><div role=row><b role=cell>New</b><b role=cell>7</b></div></div>",
+            "New | 7",
+        ),
+        (
+            "<div role=table><p>With VAT.</p><div role=row><b role=cell>New</b> <b role=cell>7</b></div>",
+            "With VAT.\n\nNew 7",
+        ),
+    ],
+)
+def test_rows_by_role_and_pairs_lose_and_show_nothing_else(markup: str, text: str) -> None:
+    """Hidden ones are left out; a text beside the cells is read."""
+    assert html.parse_html(f"<body>{markup}").text == text
 
 
 @pytest.mark.parametrize(
