@@ -16,6 +16,7 @@ from psycopg.rows import dict_row
 
 from db.account_settings import accounts
 from db.pool import WORKER_ROLE, Pool
+from db.review_store import REVIEWER_ROLE
 from tasks.entries.rulebooks import Rulebook
 from tasks.shards.clients import connect
 from tests.support.pools import in_pool
@@ -327,6 +328,28 @@ def test_a_login_of_workers_puts_no_settings_in_force(engine: Running, statement
             worker.execute(statement)
 
     assert state(url, rollout) == "running"
+
+
+REWRITES = (
+    "UPDATE trials SET changes = '{\"injection_check\": false}'",
+    "UPDATE trials SET plan = '{}'",
+    "UPDATE trials SET started_at = now()",
+    "UPDATE trials SET arms = '[]'",
+    "DELETE FROM trials",
+    "UPDATE trial_steps SET made_by = 'lee'",
+    "DELETE FROM trial_steps",
+)
+
+
+@pytest.mark.parametrize("statement", REWRITES)
+def test_the_login_of_the_pages_rewrites_no_trial(engine: Running, statement: str) -> None:
+    """What was tried within which bounds, its figures, and who took which step stay as stored."""
+    url = engine.url
+    started(url, candidate(url, engine.account(), BAD).candidate_id, 0.2, "blocks<=+0.1")
+    with psycopg.connect(url, autocommit=True) as reviewer:
+        reviewer.execute(f"SET ROLE {REVIEWER_ROLE}")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            reviewer.execute(statement.encode())
 
 
 @pytest.mark.parametrize(
