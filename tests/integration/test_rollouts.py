@@ -371,3 +371,24 @@ def test_workers_ignore_a_rollout_without_its_step(engine: Running, forgery: str
 
     assert list(before) == [shop]
     assert after == {}
+
+
+def test_workers_try_what_the_candidate_changes(engine: Running) -> None:
+    """The login of the pages may store a trial, but not one that tries more than the candidate it names."""
+    shop, url = engine.account(), engine.url
+    named = candidate(url, shop, BAD)
+    rollout = started(url, named.candidate_id, 0.2, "blocks<=+0.1")
+    with psycopg.connect(url, autocommit=True) as reviewer:
+        reviewer.execute("UPDATE trials SET state = 'returned' WHERE id = %s", (rollout.trial_id,))
+        reviewer.execute(f"SET ROLE {REVIEWER_ROLE}")
+        reviewer.execute(
+            "WITH forged AS (INSERT INTO trials (id, user_id, kind, candidate_id, base_version, changes, share)"
+            " SELECT gen_random_uuid(), user_id, kind, candidate_id, base_version,"
+            " '{\"injection_check\": false}', share FROM trials WHERE id = %s RETURNING id, share)"
+            " INSERT INTO trial_steps (trial_id, kind, share, made_by, reason)"
+            " SELECT id, 'start', share, 'kim', 'forged' FROM forged",
+            (rollout.trial_id,),
+        )
+    running = call(url, lambda source: rollouts.running_rollouts(source, [shop]), role=WORKER_ROLE)
+
+    assert running[shop].changes == named.changes
