@@ -382,7 +382,8 @@ def test_workers_try_what_the_candidate_changes(engine: Running) -> None:
         reviewer.execute("UPDATE trials SET state = 'returned' WHERE id = %s", (rollout.trial_id,))
         reviewer.execute(f"SET ROLE {REVIEWER_ROLE}")
         reviewer.execute(
-            "WITH forged AS (INSERT INTO trials (id, user_id, kind, candidate_id, base_version, changes, share)"
+            "WITH forged AS ("
+            "INSERT INTO trials (id, user_id, kind, candidate_id, base_version, changes, share)"
             " SELECT gen_random_uuid(), user_id, kind, candidate_id, base_version,"
             " '{\"injection_check\": false}', share FROM trials WHERE id = %s RETURNING id, share)"
             " INSERT INTO trial_steps (trial_id, kind, share, made_by, reason)"
