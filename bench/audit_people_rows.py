@@ -131,9 +131,9 @@ INSERT INTO held_drafts (user_id, conversation_id, message_id, decision_id, reas
         'We are open from nine to six. [1]', created_at + interval '1 day', created_at,
         created_at + interval '31 days'
     FROM picked WHERE reason_code LIKE 'LOW_CONFIDENCE%' OR n % 10 = 0;
-INSERT INTO answers (id, decision_id, user_id, conversation_id, message_id, scope, outcome, text, person_id,
-        person, released, rules_version, created_at)
-    SELECT gen_random_uuid(), picked.id, user_id, conversation_id, message_id, scope, 'written',
+INSERT INTO answers (id, decision_id, decision_at, user_id, conversation_id, message_id, scope, outcome, text,
+        person_id, person, released, rules_version, created_at)
+    SELECT gen_random_uuid(), picked.id, created_at, user_id, conversation_id, message_id, scope, 'written',
         'From nine to six.', staff.id, staff.login, false, 1, least(created_at + interval '1 hour', now())
     FROM picked JOIN staff ON staff.number = n % 200 WHERE decision = 'escalate';
 INSERT INTO conversations (user_id, conversation_id, people_until, changed_at, changed_by, cause, changes)

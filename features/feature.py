@@ -54,7 +54,7 @@ class Feature:
     - document: (Visit, account: str) -> the prefilled fields of the form, by name; empty for none
     """
     filters: str = ""  # Sequence[review.lists.filter_parsers.FilterField]: of lists, exports, API, commands
-    jobs: str = ""  # Sequence[features.jobs.Job]: tasks that beat sends, and endless jobs
+    jobs: str = ""  # Sequence[features.jobs.BackgroundJob]: tasks that beat sends, and endless jobs
     tasks: str = ""  # module of Celery tasks
     commands: str = ""  # Mapping of "command" or "group command" to its place, as in cli.main.COMMANDS
     groups: str = ""  # Mapping[str, str]: the help of each group of commands

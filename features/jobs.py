@@ -64,7 +64,10 @@ def task(name: str, every_s: float, does: str) -> BackgroundJob:
 
 
 def endless(process: Process, name: str, start: str, does: str) -> BackgroundJob:
-    """A job that its process supervises: a bug in it is logged, counted and reported, and it starts again."""
+    """A job that its process supervises: a bug in it is logged and reported, and the job starts again.
+
+    Workers count it too.
+    """
     return BackgroundJob(name=name, process=process, start=start, does=does)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Final
 
 import psycopg
@@ -11,13 +12,16 @@ from redis.exceptions import RedisError
 from rich.table import Table
 from rich.text import Text
 
+from cli.accounts.store_account import login
 from cli.events.event_report import SENTENCES, EventReport, EventState, combine
 from cli.events.report_lines import report_lines
 from cli.exit_codes import ExitCode, code_of
-from cli.options import read_audit, require_settings, stream_settings
+from cli.options import read_audit, require_settings, stream_settings, with_pool
 from cli.output import emit_json, printable, progress_bar, screen, stdout_is_terminal
+from db.access_log import LogEntry, LoggedAction
 from db.audit import event_outcomes
 from db.audit.event_records import EventOutcomes
+from db.buried.letters import log_reading
 from tasks.entries.lookup import FoundEntry, find_entries
 from tasks.shards.clients import connect_sync
 from worker.settings import DatabaseSettings, StreamSettings
@@ -38,7 +42,7 @@ def explain(
 
     Prints one report per account that has the event id: a table on a terminal, one JSON object a line in a
     pipe. Reads the whole event stream and changes nothing. When Redis or Postgres does not answer, the report
-    says which part is unknown.
+    says which part is unknown. Reading a text that was not sent is a line of the access log.
 
     Exit 0 when the event was found, 1 when it was not, 3 or 4 when it was not and a server could not be
     read. For example:
@@ -74,10 +78,25 @@ def explain(
     reports = combine(
         event_id, entries=known, outcomes=stored.outcomes, letters=stored.letters, unknown=unknown
     )
+    _log_reading(event_id, stored)
     for report in reports:
         _show(report)
     if all(report.state in {EventState.NOT_FOUND, EventState.UNKNOWN} for report in reports):
         raise typer.Exit(code)
+
+
+def _log_reading(event_id: str, stored: EventOutcomes) -> None:
+    """Append who reads texts that were not sent, which are sealed."""
+    for each in stored.outcomes:
+        if each.texts is not None and each.texts.held is not None:
+            entry = LogEntry(
+                action=LoggedAction.REVEAL,
+                person=login(),
+                user_id=each.user_id,
+                decision_id=each.decision_id,
+                detail={"event_id": event_id},
+            )
+            with_pool(partial(log_reading, logged=entry))
 
 
 def _entries(settings: StreamSettings, event_id: str) -> tuple[FoundEntry, ...]:

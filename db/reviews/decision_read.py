@@ -63,8 +63,8 @@ class DecisionRead:
     """A stored decision, and what one person may know of it.
 
     Attributes:
-        row: the decision with its reply.
-        row: with the fields of ``PersonAnswer``, which are None while the reviews are hidden.
+        row: the decision with its reply, and the fields of ``PersonAnswer``, which are None while the
+            reviews are hidden.
         newest_answer: the newest text that a person sent for it.
         hidden_decisions: whose reviews the person must not see yet, see ``queue_items.hidden_decisions``.
         review_state: open without a standing review; also while the reviews are hidden.

@@ -514,13 +514,18 @@ def judged(**changes: Any) -> Decision:
 def test_the_message_the_held_draft_and_the_sentences_that_decided_are_shown(
     shell: Shell, database_url: str
 ) -> None:
-    """Of a draft that was not sent those that the passages do not bear out."""
+    """Of a draft that was not sent those that the passages do not bear out; its reading is logged."""
     held = HeldDraft(kind=HeldKind.DRAFT, text=DRAFT[:43], draft=DRAFT)
     decided = judged(held=(held,))
     record(database_url, decided)
     found = explained(shell, decided.event.event_id)["texts"]
     shown = shell.on_terminal("explain", decided.event.event_id, columns=200).out
+    with psycopg.connect(database_url) as owner:
+        logged = owner.execute(
+            "SELECT action, user_id, detail FROM access_log WHERE decision_id = %s", (decided.decision_id,)
+        ).fetchall()
 
+    assert logged == [("reveal", decided.event.user_id, {"event_id": decided.event.event_id})] * 2
     assert (found["message"], found["reply"], found["held"]) == ("When are you open?", None, DRAFT[:43])
     assert [(each["text"], each["verdict"]) for each in found["decided_by"]] == [
         ("We open on Sunday too.", "not_mentioned")

@@ -126,6 +126,13 @@ def test_every_feature_is_in_force_by_default() -> None:
         assert all(names <= set(found[kind]) for kind, names in of_feature.items())
 
 
+def test_workers_know_every_task_that_beat_sends() -> None:
+    """The table of jobs and the tasks agree by name."""
+    found = listed({})
+
+    assert {f"hushgate.{name}" for name in found["schedule"]} - set(found["tasks"]) == set()
+
+
 @pytest.mark.parametrize("feature", OF_FEATURES)
 def test_a_feature_can_be_switched_off(feature: str) -> None:
     """Its menu, jobs, routes, commands and events are gone; its tables and their retention stay."""

@@ -260,6 +260,19 @@ def test_overturned_decisions_weigh_the_inverse_of_their_chance(
     assert "1 review is left out" in lead.get(page).text
 
 
+def test_the_list_names_trials_beside_many_evaluations(lead: Visitor, world: World) -> None:
+    """Evaluations are on the page of their golden set, and take no place in the list."""
+    page = started(lead, world)
+    golden = world.add("golden_sets", id=uuid7(), user_id=world.account, name="a set", created_by="kim")
+    for _ in range(20):
+        world.add(
+            "trials", id=uuid7(), user_id=world.account, kind="evaluation", state="finished", base_version=1,
+            changes=Jsonb({}), set_id=golden, arms=Jsonb([]),
+        )  # fmt: skip
+
+    assert page in lead.get(f"/accounts/{world.account}/learn").text
+
+
 def test_a_viewer_reads_and_takes_no_step(
     visitors: Callable[[], Visitor], lead: Visitor, world: World, database_url: str
 ) -> None:

@@ -16,6 +16,7 @@ from psycopg.rows import dict_row
 
 from db.account_settings import accounts
 from db.pool import WORKER_ROLE, Pool
+from db.review_store import REVIEWER_ROLE
 from tasks.entries.rulebooks import Rulebook
 from tasks.shards.clients import connect
 from tests.support.pools import in_pool
@@ -329,6 +330,28 @@ def test_a_login_of_workers_puts_no_settings_in_force(engine: Running, statement
     assert state(url, rollout) == "running"
 
 
+REWRITES = (
+    "UPDATE trials SET changes = '{\"injection_check\": false}'",
+    "UPDATE trials SET plan = '{}'",
+    "UPDATE trials SET started_at = now()",
+    "UPDATE trials SET arms = '[]'",
+    "DELETE FROM trials",
+    "UPDATE trial_steps SET made_by = 'lee'",
+    "DELETE FROM trial_steps",
+)
+
+
+@pytest.mark.parametrize("statement", REWRITES)
+def test_the_login_of_the_pages_rewrites_no_trial(engine: Running, statement: str) -> None:
+    """What was tried within which bounds, its figures, and who took which step stay as stored."""
+    url = engine.url
+    started(url, candidate(url, engine.account(), BAD).candidate_id, 0.2, "blocks<=+0.1")
+    with psycopg.connect(url, autocommit=True) as reviewer:
+        reviewer.execute(f"SET ROLE {REVIEWER_ROLE}")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            reviewer.execute(statement.encode())
+
+
 @pytest.mark.parametrize(
     "forgery",
     [
@@ -348,3 +371,25 @@ def test_workers_ignore_a_rollout_without_its_step(engine: Running, forgery: str
 
     assert list(before) == [shop]
     assert after == {}
+
+
+def test_workers_try_what_the_candidate_changes(engine: Running) -> None:
+    """The login of the pages may store a trial, but not one that tries more than the candidate it names."""
+    shop, url = engine.account(), engine.url
+    named = candidate(url, shop, BAD)
+    rollout = started(url, named.candidate_id, 0.2, "blocks<=+0.1")
+    with psycopg.connect(url, autocommit=True) as reviewer:
+        reviewer.execute("UPDATE trials SET state = 'returned' WHERE id = %s", (rollout.trial_id,))
+        reviewer.execute(f"SET ROLE {REVIEWER_ROLE}")
+        reviewer.execute(
+            "WITH forged AS ("
+            "INSERT INTO trials (id, user_id, kind, candidate_id, base_version, changes, share)"
+            " SELECT gen_random_uuid(), user_id, kind, candidate_id, base_version,"
+            " '{\"injection_check\": false}', share FROM trials WHERE id = %s RETURNING id, share)"
+            " INSERT INTO trial_steps (trial_id, kind, share, made_by, reason)"
+            " SELECT id, 'start', share, 'kim', 'forged' FROM forged",
+            (rollout.trial_id,),
+        )
+    running = call(url, lambda source: rollouts.running_rollouts(source, [shop]), role=WORKER_ROLE)
+
+    assert running[shop].changes == named.changes

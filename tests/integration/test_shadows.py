@@ -344,6 +344,7 @@ def test_the_command_line_starts_shows_and_stops(engine: Running, tmp_path: Path
     row = engine.decide(shop, QUESTION)
     look(url)
     shadow = begun.rows[0]["shadow_id"]
+    running = shell.run("trials", "shadow", "list", shop)
     shown = shell.run("trials", "shadow", "show", shadow)
     listed = shell.run("decisions", "list", "--shadow", f"newly_stopped:{tried['candidate_id']}")
     other = shell.run("decisions", "list", "--shadow", f"newly_released:{tried['candidate_id']}")
@@ -355,7 +356,11 @@ def test_the_command_line_starts_shows_and_stops(engine: Running, tmp_path: Path
     assert [each["id"] for each in listed.rows] == [str(row["id"])]
     assert other.rows == []
     assert "newly_stopped" in wrong.err
-    assert shell.run("trials", "shadow", "list", shop).rows[0]["state"] == "stopped"
+    stopped = shell.run("trials", "shadow", "list", shop)
+    assert [(row["state"], row["ended_why"]) for row in (*running.rows, *stopped.rows)] == [
+        ("running", None),
+        ("stopped", "seen enough"),
+    ]
 
 
 def test_erasure_and_deleted_messages_take_what_shadows_stored(engine: Running) -> None:

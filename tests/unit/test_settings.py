@@ -179,6 +179,7 @@ def test_a_misspelt_variable_is_an_error(
         ('{"appeals_days": 3}', "HUSHGATE_KEEP.appeals_days: expected 0 or at least 184, got 3"),
         ('{"access_log_days": 27}', "HUSHGATE_KEEP.access_log_days: expected 0 or at least 28, got 27"),
         ('{"outgoing_days": 6}', "HUSHGATE_KEEP.outgoing_days: expected greater than or equal to 7, got 6"),
+        ('{"keys_days": true}', "HUSHGATE_KEEP.keys_days: expected a valid integer, got True"),
         ('{"keys": 3}', "HUSHGATE_KEEP.keys: Extra inputs are not permitted, got 3"),
         ("730", "HUSHGATE_KEEP: expected a JSON object of numbers, out of decisions_months"),
         ("for ever", "HUSHGATE_KEEP: expected a JSON object of numbers, out of decisions_months"),

@@ -22,6 +22,7 @@ from trials.pages.golden_sets import EXPECTATIONS, LEFT_OUT, log_recordings
 from trials.pages.named import author_of
 from trials.pure.evaluation.figures import MEASURES
 from trials.pure.evaluation.items import GoldenItem, GoldenRejected, GoldenSet, GoldenSource
+from trials.pure.trial import TrialKind
 from trials.store import golden_sets
 from trials.store.golden_sources import agreed_decisions, edited_drafts, gather_items
 from trials.store.trials import list_trials
@@ -80,7 +81,7 @@ async def show_set(visit: Visit) -> Response:
         account=golden.user_id,
         tab="learn",
         golden=golden,
-        runs=await list_trials(pool, golden.user_id, set_id=golden.set_id),
+        runs=await list_trials(pool, golden.user_id, TrialKind.EVALUATION, set_id=golden.set_id),
         items=await _shown(visit, shown),
         following=shown[-1].item_id if len(items) > ITEMS_SHOWN else None,
         expectations=EXPECTATIONS,

@@ -36,15 +36,14 @@ class LearnPart:
 async def load_trials(visit: Visit, account: str) -> Mapping[str, Any]:
     """The newest trials, with ``?kind=`` of this kind, and the candidates that a shadow may try."""
     asked, pool = visit.request.query_params.get("kind", ""), visit.store.pool
-    kind = TrialKind(asked) if asked in SHOWN else None
-    found = await list_trials(pool, account, kind)
+    kinds = (TrialKind(asked),) if asked in SHOWN else SHOWN
+    found = await list_trials(pool, account, *kinds)
     shadows = await list_trials(pool, account, TrialKind.SHADOW)
     running = {each.candidate_id for each in shadows if each.running}
     return {
         "trials": [
             (each, setting_titles(each.changes), sum(each.counts.get(group, 0) for group in DIFFERENCES))
             for each in found
-            if each.kind in SHOWN
         ],
         "kinds": KINDS,
         "states": STATES,

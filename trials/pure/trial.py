@@ -163,4 +163,5 @@ class Trial:
     @property
     def end(self) -> TrialStep | None:
         """The step that ended it; None while it runs, and of trials that end when all is decided."""
-        return self.steps[-1] if self.steps and STATES[StepKind(self.steps[-1].kind)] == self.state else None
+        last = self.steps[-1] if self.steps else None
+        return last if last and not self.running and STATES[StepKind(last.kind)] == self.state else None

@@ -3,7 +3,7 @@
 -- What workers may know of trials, read with the owner's rights. ``granted_share`` is that of the last step;
 -- null without a step that started the rollout: then nothing is tried.
 CREATE OR REPLACE VIEW running_rollouts AS
-SELECT t.id AS rollout_id, t.user_id, t.candidate_id, t.base_version, t.changes, t.share, t.plan,
+SELECT t.id AS rollout_id, t.user_id, t.candidate_id, t.base_version, c.changes, t.share, t.plan,
        t.started_at, t.stepped_at, c.withdrawn_at IS NOT NULL AS withdrawn,
        CASE WHEN EXISTS (SELECT FROM trial_steps s WHERE s.trial_id = t.id AND s.kind = 'start')
             THEN (SELECT s.share FROM trial_steps s WHERE s.trial_id = t.id ORDER BY s.id DESC LIMIT 1)

@@ -45,7 +45,7 @@ SELECT: Final = f"""
 """
 GET: Final = f"{SELECT} WHERE t.id = %s"
 LIST: Final = f"""
-    {SELECT} WHERE t.user_id = %(user_id)s AND (%(kind)s::text IS NULL OR t.kind = %(kind)s)
+    {SELECT} WHERE t.user_id = %(user_id)s AND t.kind = ANY(%(kinds)s)
         AND (%(set_id)s::uuid IS NULL OR t.set_id = %(set_id)s)
     ORDER BY t.id DESC LIMIT %(limit)s
 """
@@ -180,15 +180,10 @@ async def get_trial(source: Pool, trial_id: UUID, kind: TrialKind | None = None)
 
 
 async def list_trials(
-    source: Pool,
-    user_id: str,
-    kind: TrialKind | None = None,
-    *,
-    set_id: UUID | None = None,
-    limit: int = 20,
+    source: Pool, user_id: str, *kinds: TrialKind, set_id: UUID | None = None, limit: int = 20
 ) -> tuple[Trial, ...]:
-    """The trials of an account, the newest first; of a kind or of a golden set only."""
-    values = {"user_id": user_id, "kind": kind, "set_id": set_id, "limit": limit}
+    """The trials of these kinds of an account, the newest first; with ``set_id`` of this golden set only."""
+    values = {"user_id": user_id, "kinds": list(map(str, kinds)), "set_id": set_id, "limit": limit}
     return tuple(map(_trial, await fetch_dicts(source, LIST, values)))
 
 

@@ -44,7 +44,7 @@ class Kept(BaseModel):
         ungrouped_streams_days: entries of outgoing streams without consumer groups, read or not.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     decisions_months: int = Field(default=24, ge=0)
     messages_days: int = Field(default=365, ge=0)
