@@ -229,7 +229,10 @@ def test_a_queue_item_shows_the_draft_and_nothing_of_others(desk: Desk, lead: Vi
     before = second.get(address).text
     answer(lead, row, form_of(lead, row), action="write", text="An answer of a colleague.")
     page = second.get(address).text
-    listed = second.get(f"/decisions?account={row['user_id']}").text
+    listed, home = (
+        second.get(each).text
+        for each in (f"/decisions?account={row['user_id']}", f"/accounts/{row['user_id']}/home")
+    )
     found = second.client.get(f"/api/v1/decisions/{row['id']}").json()
     unanswered = second.client.get("/api/v1/decisions", params={"answered": "no", "account": row["user_id"]})
 
@@ -242,5 +245,6 @@ def test_a_queue_item_shows_the_draft_and_nothing_of_others(desk: Desk, lead: Vi
         assert BADGES[AnswerState.WRITTEN] not in each
     assert BADGES[AnswerState.WRITTEN] not in listed
     assert "An answer of a colleague." not in listed
+    assert "An answer of a colleague." not in home
     assert found["answered"] is None
     assert [each["id"] for each in unanswered.json()["decisions"]] == [str(row["id"])]
