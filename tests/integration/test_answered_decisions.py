@@ -237,3 +237,25 @@ def test_a_queue_item_shows_the_draft_and_nothing_of_others(desk: Desk, lead: Vi
     assert "An answer of a colleague." not in home
     assert found["answered"] is None
     assert [each["id"] for each in unanswered.json()["decisions"]] == [str(row["id"])]
+
+
+def test_a_person_who_holds_a_decision_reviews_it_before_an_answer(desk: Desk, lead: Visitor) -> None:
+    """A refused answer, or the drafts of the API, would say what another person sent."""
+    row, second = desk.escalated(), desk.person(Role.REVIEWER)
+    queue = hand_queue(desk.engine.url, f"first {row['id']}", {row["id"]: row["created_at"]})
+    form = form_of(second, row)
+    second.get("/queues")
+    second.post(f"/queues/{queue}/next")
+    answer(lead, row, form_of(lead, row), action="write", text="An answer of a colleague.")
+    desk.engine.decide(row["user_id"], QUESTION, conversation_id=row["conversation_id"])
+    refused = [
+        second.post(f"{place}/{row['id']}{end}", **form, action="write", text="Mine.")
+        for place, end in (("/decisions", "/answer"), ("/escalations", ""))
+    ]
+    drafts = second.client.get(f"/api/v1/decisions/{row['id']}/drafts").json()
+
+    for each in refused:
+        assert each.status_code == 400
+        assert "Review it first, then answer." in each.text
+        assert "An answer of a colleague." not in each.text
+    assert (drafts["answers"], drafts["since"]) == ([], None)
