@@ -108,7 +108,8 @@ async def add_answer(visit: Visit) -> Response:
 
     Raises:
         Refused: 409 a newer answer or a draft that is too old, 410 the message was deleted, 422 a field, a
-            rule or moderation stops it, or the person holds the decision in a queue, 503 moderation gave no result.
+            rule or moderation stops it, or the person holds the decision in a queue, 503 moderation gave no
+            result.
     """
     row = await page.load_row(visit)
     visit.require(Right.REVIEW, row["user_id"])
