@@ -41,7 +41,12 @@ HOLDERS: Final = sa.text("""
     ) AS numbered WHERE place <= 10 ORDER BY queue_id, place
 """)
 
-
+FOR_YOU: Final = sa.text(f"""
+    SELECT count(*) FROM (
+        SELECT FROM queue_items i JOIN queues q ON q.id = i.queue_id AND q.closed_at IS NULL
+        WHERE {FOR_PERSON} LIMIT :most
+    ) AS waiting
+""")
 DONE: Final = sa.text("""
     SELECT count(*) FROM queue_items i JOIN decision_reviews r ON r.id = i.review_id
     WHERE i.queue_id = :queue AND i.done_at >= :since AND r.person_id = :person
@@ -93,6 +98,14 @@ async def count_done(connection: Connection, queue_id: UUID, person_id: UUID, *,
     """How many items of a queue a person answered."""
     values = {"queue": queue_id, "person": person_id, "since": since}
     return int((await connection.execute(DONE, values)).scalar_one())
+
+
+async def count_for_person(
+    connection: Connection, *, person_id: UUID, accounts: Sequence[str] | None, now: datetime, most: int
+) -> int:
+    """The items of all open queues that the person can be dealt, counted up to ``most``."""
+    values = {"now": now, "person": person_id, "most": most, **account_parameters(accounts)}
+    return int((await connection.execute(FOR_YOU, values)).scalar_one())
 
 
 async def load_counts(

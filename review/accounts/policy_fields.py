@@ -35,6 +35,8 @@ PUBLISHED: Final = {
     published: own for design in DESIGNS.values() for published, own in design.published_names.items()
 }
 """Published name of an option -> our name."""
+SHARES: Final = frozenset(each.main_threshold for each in DESIGNS.values())
+"""Options in percent, in every design that has them: their texts stay when another design is chosen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +72,8 @@ def options_of(design: str) -> tuple[PolicyOption, ...]:
         return ()
     declared = DESIGNS[design]
     left_out = (KEPT, *declared.set_in_code)
-    own = _options(declared.settings, "", declared.main_threshold)
-    return tuple(each for each in (*own, *_options(Delivery, "")) if each.path not in left_out)
+    own = (*_options(declared.settings, ""), *_options(Delivery, ""))
+    return tuple(each for each in own if each.path not in left_out)
 
 
 def main_options(design: str) -> tuple[PolicyOption, ...]:
@@ -115,7 +117,7 @@ def _stored(policy: Mapping[str, Any], design: str) -> dict[str, tuple[str, Any]
     return {name: each for name, each in own.items() if name in known}
 
 
-def _options(of: type[Any], above: str, main: str = "") -> Iterator[PolicyOption]:
+def _options(of: type[Any], above: str) -> Iterator[PolicyOption]:
     hints = get_type_hints(of)
     for each in fields(of):
         if each.name not in OPTION_HELP:
@@ -125,9 +127,9 @@ def _options(of: type[Any], above: str, main: str = "") -> Iterator[PolicyOption
         path = f"{above}{each.name}"
         yield PolicyOption(
             path=path,
-            shape="share" if path == main else shape,
+            shape="share" if path in SHARES else shape,
             help=OPTION_HELP[each.name],
-            default=_default_text(default, is_share=path == main),
+            default=_default_text(default, is_share=path in SHARES),
             choices=CHOICES.get(each.name, EMPTY),
             of=inner,
         )

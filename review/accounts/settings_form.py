@@ -96,6 +96,19 @@ def parse_form(form: FormData, current: Account) -> SettingsForm:
     return typed
 
 
+def moved_form(form: FormData, base: Account, current: Account) -> SettingsForm:
+    """A form made from ``base`` as one of ``current``: only settings that its person changed differ."""
+    typed, before, now = parse_form(form, base), form_of_account(base), form_of_account(current)
+    sources = {name: now if typed.parts(name) == before.parts(name) else typed for name in FIELDS}
+    return SettingsForm(
+        fields={
+            _place(name, part): text
+            for name, source in sources.items()
+            for part, text in source.parts(name).items()
+        }
+    )
+
+
 def account_from_form(typed: SettingsForm, current: Account) -> Account | None:
     """The account that the form describes; None when fields are wrong, then ``typed.errors`` has them."""
     before = form_of_account(current)

@@ -76,6 +76,8 @@ async def save_settings(visit: Visit) -> Response:
     level = visit.field("level")
     if action == "check" and visit.partial:
         return visit.render("what_if.html", effects=await _effects(visit, stored.account, typed))
+    if version_in(visit.form) != stored.account.version:
+        return await _conflict(visit, stored, level)
     preset = _preset_in(visit)
     account = (
         changed(stored.account, preset_changes(preset, stored.account))
@@ -84,8 +86,6 @@ async def save_settings(visit: Visit) -> Response:
     )
     if account is None:
         return await _page(visit, stored, typed, level=level, status=422)
-    if version_in(visit.form) != stored.account.version:
-        return await _conflict(visit, stored, typed, level)
     if action in {"back", "check"}:
         return await _page(visit, stored, typed, level=level)
     if action != "store" and account != stored.account:
@@ -93,7 +93,7 @@ async def save_settings(visit: Visit) -> Response:
     answer = await store_change(
         visit, stored.account, account, LoggedAction.SETTINGS, page="settings", level=level
     )
-    return answer or await _conflict(visit, await version_in_force(visit), typed, level)
+    return answer or await _conflict(visit, await version_in_force(visit), level)
 
 
 def _preset_in(visit: Visit) -> PresetName | None:
@@ -122,11 +122,12 @@ async def _review(
     )
 
 
-async def _conflict(visit: Visit, stored: AccountVersion, typed: SettingsForm, level: str) -> Response:
-    """Another person stored a version meanwhile: show their changes, and the typed form on top of them."""
+async def _conflict(visit: Visit, stored: AccountVersion, level: str) -> Response:
+    """Another person stored a version meanwhile: show their changes, and the person's own on top of them."""
     version, user_id = version_in(visit.form), stored.account.user_id
     base = await account_versions.get_version(visit.store.pool, user_id, version)
     before = base.account if base else Account(user_id=user_id, version=0)
+    typed = settings_form.moved_form(visit.form, before, stored.account)
     other = difference(before, stored.account)
     return await _page(visit, stored, typed, level=level, other=other, base_version=version, status=409)
 

@@ -12,6 +12,7 @@ from db.answers.held import HeldText
 from db.answers.records import OF_THE_MODEL
 from db.answers.sending import AnsweredMessage, NewAnswer
 from db.audit.decision_context import DecisionRow
+from db.reviews import queue_items
 from review.access import Right
 from review.answers.answerable import AnswerRejected, GivenAnswer, ResolvedAnswer, is_answerable, resolve
 from review.answers.checks import check_text
@@ -38,7 +39,8 @@ async def send_answer(visit: Visit, row: DecisionRow, given: GivenAnswer) -> boo
     """Send or dismiss; False when the same form was stored before.
 
     Raises:
-        AnswerRejected: a field is invalid, or rules or moderation stop the text.
+        AnswerRejected: a field is invalid, rules or moderation stop the text, or the person holds the
+            decision in a queue: a conflict would show the answers of others.
         DraftTooOld: the text of the AI is gone, or too old to be approved.
         ModerationAway: moderation gave no result.
         AnswerConflict: another person answered meanwhile.
@@ -51,6 +53,8 @@ async def send_answer(visit: Visit, row: DecisionRow, given: GivenAnswer) -> boo
         raise AnswerRejected(text % {"got": row["reason_code"]})
     pool, user_id = visit.store.pool, row["user_id"]
     async with visit.store.single() as connection:
+        if row["id"] in await queue_items.hidden_decisions(connection, visit.person.person_id):
+            raise AnswerRejected(_("You hold this decision in a queue. Review it first, then answer."))
         texts = (await held.load_held(connection, row["id"], visit.now)).texts
     answer = resolve(given, texts, approvable=_approvable(visit, row, texts))
     account = await accounts.current_account(pool, user_id)

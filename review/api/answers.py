@@ -87,8 +87,8 @@ async def list_drafts(visit: Visit) -> Response:
         row = read.row
         visit.require(Right.REVIEW, row["user_id"])
         stored = await load_answering(connection, row, visit.now, may_read=True)
-    found, since = stored.held, stored.since
-    answers = () if read.hidden else stored.answers
+    found = stored.held
+    answers, since = ((), None) if read.hidden else (stored.answers, stored.since)
     detail = {"drafts": found.count, "api": True}
     await visit.log(LoggedAction.READ, user_id=row["user_id"], decision_id=row["id"], detail=detail)
     drafts = [asdict(each) for each in found.texts]
@@ -108,7 +108,8 @@ async def add_answer(visit: Visit) -> Response:
 
     Raises:
         Refused: 409 a newer answer or a draft that is too old, 410 the message was deleted, 422 a field, a
-            rule or moderation stops it, 503 moderation gave no result.
+            rule or moderation stops it, or the person holds the decision in a queue, 503 moderation gave no
+            result.
     """
     row = await page.load_row(visit)
     visit.require(Right.REVIEW, row["user_id"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from db.costs.report import CostSum, Spender
 from db.figures.answers import OutcomeCount
@@ -24,6 +25,14 @@ from review.dashboard.today import Concern, concerns
 from review.figures.ranges import range_link
 from review.figures.summary import summarise, time_percentiles
 from review.languages import gettext as _
+from worker.model import DecisionKind
+
+TIMES: Final = (
+    (SpreadKind.TOTAL, None),
+    (SpreadKind.TOTAL, DecisionKind.RESPOND),
+    (SpreadKind.WAITING, None),
+)
+"""Kind of time and decision of each tile with percentiles; ignored messages, decided sooner, hide replies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +111,9 @@ def build_view(
 ) -> DashboardView:
     """Draw the figures, and find what is wrong."""
     found, chosen, costs = plots.found, plots.chosen, lead.costs
-    total, waiting = (
-        (time_percentiles(found.spreads, kind), time_percentiles(found.before_spreads, kind))
-        for kind in (SpreadKind.TOTAL, SpreadKind.WAITING)
+    total, replied, waiting = (
+        (time_percentiles(found.spreads, *each), time_percentiles(found.before_spreads, *each))
+        for each in TIMES
     )
     rates = draw_rates(plots, rate_counts(found.counts, lead.overturned, lead.answered), lead.goals)
     return DashboardView(
@@ -112,7 +121,7 @@ def build_view(
         found=found,
         lead=lead,
         decided=tiles.decision_tiles(compared),
-        ran=tiles.run_tiles(compared, total, waiting),
+        ran=tiles.run_tiles(compared, total, replied, waiting),
         cost=tiles.cost_tile(costs, chosen) if costs else None,
         rates=rates,
         plots=(

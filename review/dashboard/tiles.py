@@ -150,8 +150,13 @@ def decision_tiles(found: Compared) -> tuple[Tile, ...]:
     )
 
 
-def run_tiles(found: Compared, total: tuple[Times, Times], waiting: tuple[Times, Times]) -> tuple[Tile, ...]:
-    """Tiles of runs; times are those now and those before."""
+def run_tiles(
+    found: Compared,
+    total: tuple[Times, Times],
+    replied: tuple[Times, Times],
+    waiting: tuple[Times, Times],
+) -> tuple[Tile, ...]:
+    """Tiles of runs; times are those now and those before, ``replied`` of decisions with a reply."""
     now = found.now
     a_reply = {"count": amount(round(now.tokens / now.replies))} if now.replies else {}
     note = _("%(count)s a reply") % a_reply if a_reply else ""
@@ -171,6 +176,7 @@ def run_tiles(found: Compared, total: tuple[Times, Times], waiting: tuple[Times,
         _confidence(found),
         found.count("attempts", _("Calls"), None, note=calls),
         _time(_("Time to a decision, p95"), *total, found),
+        _time(_("Time to a reply, p95"), *replied, found),
         _time(_("Waiting before it, p95"), *waiting, found),
         Tile(title=_("Tokens"), value=_short(now.tokens), note=note, change=change),
     )

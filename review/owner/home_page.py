@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
+from uuid import UUID
 
 from starlette.responses import Response
 
@@ -116,7 +118,7 @@ class WaitingPart:
     """What people see of single messages.
 
     Attributes:
-        replies: the newest that were sent.
+        replies: the newest that were sent, without answers to decisions that the person holds in a queue.
         cards: the oldest that wait for an answer.
         waits: the number of all that wait.
         steps: the first steps of the account; empty when all are done, or hidden.
@@ -169,10 +171,12 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
 
 async def _messages(visit: Visit, user_id: str, since: datetime) -> WaitingPart:
     async with visit.store.reading() as connection:
+        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
         replies = await _replies(connection, user_id, since)
-        cards, waits = await _waiting(visit, connection, user_id)
+        cards, waits = await _waiting(visit, connection, user_id, hidden)
         steps = await load_account_checklist(visit, connection, user_id)
-    return WaitingPart(replies=replies, cards=cards, waits=waits, steps=steps)
+    shown = tuple(each for each in replies if each["answered_by"] is None or each["id"] not in hidden)
+    return WaitingPart(replies=shown, cards=cards, waits=waits, steps=steps)
 
 
 async def _topics(visit: Visit, user_id: str) -> tuple[Suggestion, ...]:
@@ -220,12 +224,13 @@ def _of_step(rows: tuple[FigureRow, ...], step: datetime) -> list[FigureRow]:
     return [row for row in rows if row["step"] == step]
 
 
-async def _waiting(visit: Visit, connection: Connection, user_id: str) -> tuple[list[WaitingCard], int]:
+async def _waiting(
+    visit: Visit, connection: Connection, user_id: str, hidden: Collection[UUID]
+) -> tuple[list[WaitingCard], int]:
     """The oldest messages that wait, and the number of all; none for people who may not answer."""
     if not visit.may(Right.REVIEW, user_id):
         return [], 0
     found = await waiting.list_waiting(connection, (user_id,), now=visit.now, limit=MOST_WAITING)
-    hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
     cards = []
     for each in [each for each in found if each.decision_id not in hidden][:SHOWN_WAITING]:
         if (row := await decision_context.get_decision(connection, each.decision_id)) is None:

@@ -24,11 +24,7 @@ def typed_number(text: str) -> float:
     Raises:
         ValueError: the text is no number.
     """
-    typed = text.strip()
-    plain = _without_groups(typed).replace(",", ".")
-    if NUMBER.fullmatch(plain) is None:
-        raise ValueError(f"expected a number, got {typed[:40]!r}")
-    return float(plain)
+    return _decimal(_without_groups(text.strip()))
 
 
 def share_text(share: object) -> str:
@@ -37,18 +33,25 @@ def share_text(share: object) -> str:
 
 
 def typed_share(text: str) -> float:
-    """A percentage as a share, 0..1.
+    """A percentage as a share, 0..1; it has no thousands, so ``12.345`` and ``12,345`` are the same.
 
     Raises:
         ValueError: the text is no percentage from 0 to 100; the message is for people.
     """
     try:
-        share = round(typed_number(text.strip().removesuffix("%")) / 100, 6)
+        share = round(_decimal(text.strip().removesuffix("%").strip()) / 100, 6)
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
         raise ValueError(share_problem(text))
     return share
+
+
+def _decimal(typed: str) -> float:
+    plain = typed.replace(",", ".")
+    if NUMBER.fullmatch(plain) is None:
+        raise ValueError(f"expected a number, got {typed[:40]!r}")
+    return float(plain)
 
 
 def _without_groups(typed: str) -> str:

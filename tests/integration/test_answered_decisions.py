@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import orjson
 import pytest
-from httpx2 import Response
 from typer.testing import CliRunner
 
 from cli.main import command_line
@@ -22,6 +21,7 @@ from review.decision.explanation import ANSWERED
 from review.words.states import ANSWER_STATES
 from tests.integration import test_answers
 from tests.integration.test_answers import QUESTION, Desk, answer, form_of
+from tests.integration.test_decision_lists import exported
 from tests.integration.test_review_attacks import hand_queue
 from tests.support.reviewing import Visitor, add_person
 
@@ -150,8 +150,8 @@ def test_an_export_says_who_reviewed_and_who_answered(desk: Desk, lead: Visitor)
     row, sent = answered(desk, lead, AnswerState.EDITED)
     seen = {"seen": "", "ruling": "agree", "note": "Right to ask."}
     assert lead.post(f"/decisions/{row['id']}/review", **seen).status_code == 303
-    exported = export(lead, row["user_id"])
-    (line,) = csv.DictReader(io.StringIO(exported.text))
+    job = exported(lead, f"account={row['user_id']}", format="csv")
+    (line,) = csv.DictReader(io.StringIO(lead.get(f"{job}/file").text))
     login = lead_login(desk, row)
 
     assert (line["answered"], line["answered_by"], line["answer_text"]) == ("edited", login, sent)
@@ -159,17 +159,6 @@ def test_an_export_says_who_reviewed_and_who_answered(desk: Desk, lead: Visitor)
     assert line["settings_version"] == str(row["snapshot_json"]["rules_version"])
     for name in ("answered_at", "reviewed_at"):
         assert abs((datetime.now(UTC) - datetime.fromisoformat(line[name])).total_seconds()) < 60
-
-
-def export(lead: Visitor, user_id: str) -> Response:
-    """The finished file."""
-    lead.get("/decisions")
-    job = lead.post("/exports", query=f"account={user_id}", format="csv").headers["location"]
-    for _ in range(200):
-        response = lead.get(f"{job}/file")
-        if response.status_code == 200:
-            return response
-    raise AssertionError(response.text)
 
 
 def test_a_case_file_has_everything_of_a_decision(desk: Desk, lead: Visitor) -> None:
@@ -229,7 +218,10 @@ def test_a_queue_item_shows_the_draft_and_nothing_of_others(desk: Desk, lead: Vi
     before = second.get(address).text
     answer(lead, row, form_of(lead, row), action="write", text="An answer of a colleague.")
     page = second.get(address).text
-    listed = second.get(f"/decisions?account={row['user_id']}").text
+    listed, home = (
+        second.get(each).text
+        for each in (f"/decisions?account={row['user_id']}", f"/accounts/{row['user_id']}/home")
+    )
     found = second.client.get(f"/api/v1/decisions/{row['id']}").json()
     unanswered = second.client.get("/api/v1/decisions", params={"answered": "no", "account": row["user_id"]})
 
@@ -242,5 +234,28 @@ def test_a_queue_item_shows_the_draft_and_nothing_of_others(desk: Desk, lead: Vi
         assert BADGES[AnswerState.WRITTEN] not in each
     assert BADGES[AnswerState.WRITTEN] not in listed
     assert "An answer of a colleague." not in listed
+    assert "An answer of a colleague." not in home
     assert found["answered"] is None
     assert [each["id"] for each in unanswered.json()["decisions"]] == [str(row["id"])]
+
+
+def test_a_person_who_holds_a_decision_reviews_it_before_an_answer(desk: Desk, lead: Visitor) -> None:
+    """A refused answer, or the drafts of the API, would say what another person sent."""
+    row, second = desk.escalated(), desk.person(Role.REVIEWER)
+    queue = hand_queue(desk.engine.url, f"first {row['id']}", {row["id"]: row["created_at"]})
+    form = form_of(second, row)
+    second.get("/queues")
+    second.post(f"/queues/{queue}/next")
+    answer(lead, row, form_of(lead, row), action="write", text="An answer of a colleague.")
+    desk.engine.decide(row["user_id"], QUESTION, conversation_id=row["conversation_id"])
+    refused = [
+        second.post(f"{place}/{row['id']}{end}", **form, action="write", text="Mine.")
+        for place, end in (("/decisions", "/answer"), ("/escalations", ""))
+    ]
+    drafts = second.client.get(f"/api/v1/decisions/{row['id']}/drafts").json()
+
+    for each in refused:
+        assert each.status_code == 400
+        assert "Review it first, then answer." in each.text
+        assert "An answer of a colleague." not in each.text
+    assert (drafts["answers"], drafts["since"]) == ([], None)

@@ -33,6 +33,7 @@ def url(database_url: str) -> str:
             reason_code="REPLIED",
             confidence=0.8,
             kept={
+                "received_at": (NOW - 2 * HOUR - timedelta(seconds=10)).isoformat(),
                 "attempts": [{"outcome": "timeout"}, {"outcome": "completed"}],
                 "rechecked": [0.4, 0.8],
                 "assessment": {"policy": "calibrated@1"},
@@ -143,7 +144,9 @@ TILE = re.compile(
     r'\s*<dd class="note">(?P<note>[^<]*)</dd>'
 )
 CELL = re.compile(r'<td class="number"><a href="(/decisions[^"]+)">(\d+)</a></td>')
-UNCOUNTED = {"Mean confidence", "Calls", "Time to a decision, p95", "Waiting before it, p95", "Tokens"}
+UNCOUNTED = {"Mean confidence", "Calls", "Tokens"} | {
+    f"{each}, p95" for each in ("Time to a decision", "Time to a reply", "Waiting before it")
+}
 """Tiles that count no decisions."""
 OF_PEOPLE = {"Overturn rate", "Escalations answered in time"}
 """Tiles without a link where people did nothing."""
@@ -163,6 +166,17 @@ def test_every_tile_leads_to_as_many_decisions_as_it_counts(lead: Visitor, query
         )
         listed = lead.get(unescape(found["href"]))
         assert (title, rows_of(listed)) == (title, int(counted.split()[0]))
+
+
+def test_the_time_to_a_reply_is_not_hidden_by_quick_decisions(lead: Visitor) -> None:
+    """Four messages were decided in half a second, the one with a reply in ten seconds."""
+    page = lead.get("/dashboard").text
+    found = {
+        title: re.findall(rf"<dt>{title}, p95</dt>.*?>(p50 [^ ]+ \w+)", page, re.DOTALL)
+        for title in ("Time to a decision", "Time to a reply")
+    }
+
+    assert found == {"Time to a decision": ["p50 490 ms"], "Time to a reply": ["p50 10 s"]}
 
 
 def test_every_cell_leads_to_as_many_decisions_as_it_counts(lead: Visitor) -> None:
@@ -255,6 +269,12 @@ def test_what_cannot_be_used_is_said_on_the_page(lead: Visitor, path: str, query
     assert "expected" in page.text
     assert "expected" in api.json()["detail"]
     assert "<h2" in page.text
+
+
+def test_no_decisions_and_no_reviews_are_explained(lead: Visitor) -> None:
+    """An empty page says what would fill it."""
+    assert "No decisions in this range" in lead.get("/dashboard?scope=comment").text
+    assert "No reviews yet" in lead.get("/agreement?since=2026-01-01&until=2026-01-02").text
 
 
 def test_looking_at_figures_is_on_record(url: str, lead: Visitor) -> None:

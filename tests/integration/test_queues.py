@@ -690,3 +690,25 @@ def test_loads_tell_what_waits_and_who_holds_it(database_url: str) -> None:
     assert [each.decision_id for each in load.holders] == [held.decision_id]
     assert load.oldest == made[0].decided_at
     assert (done.waiting, done.held, done.done_today) == (2, 0, 1)
+
+
+@pytest.mark.parametrize(("most", "expected"), [(9, 2), (1, 1)])
+def test_items_for_a_person_are_counted_up_to_a_number(database_url: str, most: int, expected: int) -> None:
+    """Of open queues, without what another person holds; a closed queue has none."""
+    account = f"counted-{most}"
+    made = [ignored(user_id=account) for _ in range(3)]
+    record(database_url, *made)
+    one, two = reader(database_url), reader(database_url)
+    of, closed = (queue(database_url, holding=made) for _ in range(2))
+    claim(database_url, of, one)
+    stored(database_url, lambda connection: queues.close_queue(connection, closed.id, NOW))
+    assert two.person_id is not None
+    theirs = two.person_id
+    found = stored(
+        database_url,
+        lambda connection: queue_loads.count_for_person(
+            connection, person_id=theirs, accounts=(account,), now=NOW, most=most
+        ),
+    )
+
+    assert found == expected

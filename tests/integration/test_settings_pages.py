@@ -268,14 +268,19 @@ def test_a_form_with_moderators_keeps_every_value(database_url: str, admin: Visi
 def test_a_stale_form_keeps_its_values_and_shows_the_other_changes(
     database_url: str, admin: Visitor, account: str
 ) -> None:
-    """A form made from an older version is not stored, also with the action `store`."""
+    """A form made from an older version is not stored, also with an error in it or the action `store`.
+
+    The form on top of the other changes does not undo them.
+    """
     path = f"/accounts/{account}/settings"
     admin.get(path)
-    store(database_url, account, prompt="Theirs.")
-    stale = admin.post(path, **form(languages="fr"), action="store")
+    store(database_url, account, time_zone="Europe/Paris", handoff_texts={"de": "Gleich."})
+    answers = [admin.post(path, **form(languages=each), action="store") for each in ("fr", "french")]
+    stale = answers[0]
 
-    assert stale.status_code == 409
+    assert [each.status_code for each in answers] == [409, 409]
     assert "Another person saved meanwhile" in stale.text
-    assert "Theirs." in stale.text
-    assert 'value="fr"' in stale.text
+    for text in ("fr", "Europe/Paris", "de"):
+        assert f'value="{text}"' in stale.text
+    assert "Gleich.</textarea>" in stale.text
     assert in_force(database_url, account).languages == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from itertools import count
 from typing import Any, Final
 from uuid import UUID
@@ -89,13 +90,17 @@ def test_a_queue_ends_with_a_page_that_has_no_form_and_leads_on(reader: Visitor,
 
 
 def test_an_answered_decision_has_no_open_form(reader: Visitor, database_url: str) -> None:
-    """The form opens with a press, and a review then replaces the first one."""
+    """The form opens with a press, in the list that the reader came from; its review replaces the first."""
     of, _, (only,) = queue_of(database_url, 1)
     reader.post(f"/queues/{of}/next")
     answer(reader, only)
-    closed, opened = reader.get(path(only)).text, reader.get(f"{path(only)}?again=1").text
+    closed, opened = (
+        reader.get(f"{path(only)}?from=since%3Dall").text,
+        reader.get(f"{path(only)}?again=1").text,
+    )
+    (link,) = re.findall(r'href="([^"]*)">Review it again', closed)
 
-    assert "Review it again" in closed
+    assert unescape(link) == "?again=1&from=since%3Dall#review"
     assert 'name="ruling"' not in closed
     assert 'name="ruling"' in opened
 

@@ -146,6 +146,13 @@ def test_an_escaped_backslash_before_u0000_is_no_nul() -> None:
     assert changed(account(), {"assessment_policy": policy}).assessment_policy == policy
 
 
+def test_an_option_is_typed_alike_in_every_design() -> None:
+    """Its text stays when another design is chosen: 0.5 of one must not become 0.5 % of the other."""
+    options = [each for design in DESIGNS for each in options_of(design)]
+
+    assert len({(each.path, each.shape) for each in options}) == len({each.path for each in options})
+
+
 @pytest.mark.parametrize("design", DESIGNS)
 def test_every_option_of_a_policy_has_help_and_a_field(design: str) -> None:
     """What JSON can set, the form can set: the options of the design and of its delivery."""

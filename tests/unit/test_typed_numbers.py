@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from review.languages.reader import NO_READER, answer_in
-from review.typed.numbers import typed_number
+from review.typed.numbers import share_text, typed_number, typed_share
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,17 @@ def test_a_point_separates_thousands_where_the_language_does() -> None:
     answer_in(NO_READER)
 
     assert found == (86_400.0, 0.75)
+
+
+@pytest.mark.parametrize("language", ["en", "vi"])
+@pytest.mark.parametrize("text", ["12.345", "12,345", " 12.345 % "])
+def test_a_percentage_has_no_thousands(language: str, text: str) -> None:
+    """The text that a form shows of a share is read as the same share in every language."""
+    answer_in(replace(NO_READER, language=language))
+    found = typed_share(text)
+    answer_in(NO_READER)
+
+    assert (found, share_text(found)) == (0.12345, "12.345")
 
 
 @pytest.mark.parametrize("text", ["1_000", "1,00,000", "1,000,00", "nan", "inf", "", "1,2,3", "٣"])
