@@ -581,8 +581,8 @@ def test_a_tail_shows_what_comes_even_when_it_was_decided_earlier(
     newest, late = datetime.now(UTC), datetime.now(UTC) - timedelta(seconds=2)
 
     def decide(at: datetime, number: int) -> None:
-        told = event(event_id=f"tail-{number}", entry_id=f"9-{number}")
-        store(database_url, [decided(number, decided_at=at, event=told)])
+        tail = event(event_id=f"tail-{number}", entry_id=f"9-{number}")
+        store(database_url, [decided(number, decided_at=at, event=tail)])
 
     decide(newest, 5001)
     then = json.loads(process.stdout.readline())["event_id"]
@@ -919,12 +919,12 @@ def test_an_embedding_model_that_does_not_answer_is_found(
 ) -> None:
     """Searches go on by words alone, so only the doctor and `degraded` tell."""
     sandbox.add_rule("embeddings", fault)
-    state, told, how = embeddings(shell, url, "--live", **HASH)["live embedding call"]
+    state, detail, how = embeddings(shell, url, "--live", **HASH)["live embedding call"]
 
     found, fix = expected
 
     assert state == "fail"
-    assert found in told
+    assert found in detail
     assert how.startswith(fix)
 
 
