@@ -257,6 +257,12 @@ def test_what_cannot_be_used_is_said_on_the_page(lead: Visitor, path: str, query
     assert "<h2" in page.text
 
 
+def test_no_decisions_and_no_reviews_are_explained(lead: Visitor) -> None:
+    """An empty page says what would fill it."""
+    assert "No decisions in this range" in lead.get("/dashboard?scope=comment").text
+    assert "No reviews yet" in lead.get("/agreement?since=2026-01-01&until=2026-01-02").text
+
+
 def test_looking_at_figures_is_on_record(url: str, lead: Visitor) -> None:
     """Who looked, at which account."""
     lead.get("/dashboard?account=acme")
