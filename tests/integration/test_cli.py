@@ -676,8 +676,31 @@ def test_an_account_without_settings_is_said_beside_its_empty_result(shell: Shel
     shown = shell.run("accounts", "show", "corner-stor")
     tried = shell.run("rules", "test", "--account", "corner-stor", "--text", "x")
 
+    limited = shell.run("limits", "--account", "corner-stor")
+
     assert (shown.code, shown.rows[0]["version"], tried.code, tried.out) == (0, 0, 0, "")
-    assert shown.err == tried.err == "account corner-stor has no settings yet; do you mean corner-store?\n"
+    assert (limited.code, limited.out) == (0, "")
+    said = "account corner-stor has no settings yet; do you mean corner-store?\n"
+    assert [each.err for each in (shown, tried, limited)] == [said] * 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("costs", "--by", "colour"), "--by: expected some of day, "),
+        (("escalations", "list", "--state", "odd"), "--state: expected open, "),
+        (("escalations", "list", "--after", "odd"), "--after: expected the id of a decision, got 'odd'"),
+        (("retention", "run", "--table", "odd"), "--table: expected one of "),
+    ],
+)
+def test_a_refused_option_is_named_as_people_write_it(
+    shell: Shell, words: tuple[str, ...], said: str
+) -> None:
+    """With its dashes, as in the help."""
+    ended = shell.run(*words)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(said)
 
 
 def test_large_numbers_of_a_table_are_whole() -> None:
