@@ -60,7 +60,7 @@ def costs(
 def _keys(text: str) -> tuple[CostKey, ...]:
     words = [word.strip() for word in text.split(",") if word.strip()]
     if unknown := [word for word in words if word not in frozenset(CostKey)]:
-        raise fail(f"by: expected some of {', '.join(CostKey)}, got {unknown[0]!r}")
+        raise fail(f"--by: expected some of {', '.join(CostKey)}, got {unknown[0]!r}")
     return tuple(dict.fromkeys(CostKey(word) for word in words))
 
 

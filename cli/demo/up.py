@@ -58,7 +58,7 @@ def up(
 def _models(running: Fleet) -> str:
     """Who answers, in one sentence."""
     if running.sandboxed:
-        return "the sandbox answers: it is no model, and copies sentences of documents"
+        return "the sandbox answers: no model, it copies sentences by shared words, right or wrong"
     known = load(Settings, running.environment)
     moderation = known.openai_base_url if known.openai_moderation_enabled else "off"
     return f"model: {known.llm_model} of {known.openrouter_base_url}; moderation: {moderation}"

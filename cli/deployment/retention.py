@@ -56,7 +56,7 @@ def run(
     settings = settings_of(RetentionSettings)
     known = [each.table for each in RETENTION if each.swept]
     if unknown := sorted(set(table or ()) - set(known)):
-        raise fail(f"table: expected one of {', '.join(known)}, got {unknown[0]}")
+        raise fail(f"--table: expected one of {', '.join(known)}, got {unknown[0]}")
     if dry_run:
         rows = asyncio.run(_tables(settings, only=table or known))
         emit([{"table": row["table"], "would_delete": row["due"], "held": row["held"]} for row in rows],

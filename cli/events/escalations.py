@@ -56,7 +56,7 @@ def _state(text: str) -> EscalationState | None:
     if text == ALL:
         return None
     if text not in frozenset(EscalationState):
-        raise fail(f"state: expected {', '.join(EscalationState)} or {ALL}, got {text!r}")
+        raise fail(f"--state: expected {', '.join(EscalationState)} or {ALL}, got {text!r}")
     return EscalationState(text)
 
 
@@ -64,7 +64,7 @@ def _cursor(text: str | None) -> UUID | None:
     try:
         return None if text is None else UUID(text)
     except ValueError:
-        raise fail(f"after: expected the id of a decision, got {text!r}") from None
+        raise fail(f"--after: expected the id of a decision, got {text!r}") from None
 
 
 def _row(record: EscalationRecord) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import typer
 from redis.asyncio import Redis
 
+from cli.accounts.store_account import warn_without_settings
 from cli.options import database_url, own_connections, stream_settings, with_redis
 from cli.output import emit
 from db.costs.limit_figures import AccountFigures
@@ -45,6 +46,7 @@ def limits(
 
     async def figures(redis: Redis) -> AccountFigures:
         async with own_connections(database_url()) as source:
+            await warn_without_settings(source, account)
             return await load_account_figures(source, redis, settings.stream, account)
 
     limits_ = with_redis(settings, figures).limits

@@ -18,7 +18,7 @@ from tests.support.reviewing import add_person
 Made = TypeVar("Made")
 NUMBER: Final = 20
 HOURS: Final = {"Opening hours": ["We are open from nine to six on weekdays."]}
-LONG: Final = " I ask because I work on weekdays and my neighbour told me another time." * 12
+LONG: Final = " I ask because I work on weekdays and my neighbour gave me another time." * 12
 IN_VIEW: Final = """() => {
     const box = (selector) => document.querySelector(selector).getBoundingClientRect();
     const question = box("#question"), answer = box("#own-answer");

@@ -581,8 +581,8 @@ def test_a_tail_shows_what_comes_even_when_it_was_decided_earlier(
     newest, late = datetime.now(UTC), datetime.now(UTC) - timedelta(seconds=2)
 
     def decide(at: datetime, number: int) -> None:
-        told = event(event_id=f"tail-{number}", entry_id=f"9-{number}")
-        store(database_url, [decided(number, decided_at=at, event=told)])
+        tail = event(event_id=f"tail-{number}", entry_id=f"9-{number}")
+        store(database_url, [decided(number, decided_at=at, event=tail)])
 
     decide(newest, 5001)
     then = json.loads(process.stdout.readline())["event_id"]
@@ -676,8 +676,31 @@ def test_an_account_without_settings_is_said_beside_its_empty_result(shell: Shel
     shown = shell.run("accounts", "show", "corner-stor")
     tried = shell.run("rules", "test", "--account", "corner-stor", "--text", "x")
 
+    limited = shell.run("limits", "--account", "corner-stor")
+
     assert (shown.code, shown.rows[0]["version"], tried.code, tried.out) == (0, 0, 0, "")
-    assert shown.err == tried.err == "account corner-stor has no settings yet; do you mean corner-store?\n"
+    assert (limited.code, limited.out) == (0, "")
+    said = "account corner-stor has no settings yet; do you mean corner-store?\n"
+    assert [each.err for each in (shown, tried, limited)] == [said] * 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("costs", "--by", "colour"), "--by: expected some of day, "),
+        (("escalations", "list", "--state", "odd"), "--state: expected open, "),
+        (("escalations", "list", "--after", "odd"), "--after: expected the id of a decision, got 'odd'"),
+        (("retention", "run", "--table", "odd"), "--table: expected one of "),
+    ],
+)
+def test_a_refused_option_is_named_as_people_write_it(
+    shell: Shell, words: tuple[str, ...], said: str
+) -> None:
+    """With its dashes, as in the help."""
+    ended = shell.run(*words)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(said)
 
 
 def test_large_numbers_of_a_table_are_whole() -> None:
@@ -919,12 +942,12 @@ def test_an_embedding_model_that_does_not_answer_is_found(
 ) -> None:
     """Searches go on by words alone, so only the doctor and `degraded` tell."""
     sandbox.add_rule("embeddings", fault)
-    state, told, how = embeddings(shell, url, "--live", **HASH)["live embedding call"]
+    state, detail, how = embeddings(shell, url, "--live", **HASH)["live embedding call"]
 
     found, fix = expected
 
     assert state == "fail"
-    assert found in told
+    assert found in detail
     assert how.startswith(fix)
 
 

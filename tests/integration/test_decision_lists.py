@@ -343,3 +343,14 @@ def test_list_views_and_jobs_link_to_each_other(lead: Visitor, path: str) -> Non
 
     assert {"/decisions", "/views", "/jobs"} <= links
     assert {"/decisions", path} <= set(current)
+
+
+def test_reasons_and_decisions_are_shown_in_words(lead: Visitor) -> None:
+    """Rows, chips and the form have the labels; titles and addresses have the codes."""
+    reasons = lead.get("/decisions?reason=FLAGGED_RULE,failed").text
+    ignored = lead.get("/decisions?decision=ignore&since=all").text
+
+    assert '<span title="FLAGGED_RULE">Rule matched the message</span>' in reasons
+    assert "<span>Silent failures</span>" in reasons
+    assert '<option value="ignore" selected>No reply</option>' in ignored
+    assert "<span>Decision: No reply</span>" in ignored

@@ -103,7 +103,7 @@ def test_dead_review_pages_are_started_again_at_their_address(running: Fleet) ->
     assert (restarted, running.review_url) == (("review",), address)
 
 
-def test_nobody_is_invented_in_a_database_of_the_caller(running: Fleet, database_url: str) -> None:
+def test_no_person_is_added_to_a_database_of_the_caller(running: Fleet, database_url: str) -> None:
     """A person with every role and a link for them belong in a database that ends with the demo only."""
     asyncio.run(add_sample_reviews(running))
     way = asyncio.run(new_review_access(running))

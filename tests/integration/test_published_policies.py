@@ -251,11 +251,11 @@ def test_the_seven_metrics_can_be_asked_for(engine: Running, tmp_path: Path) -> 
     engine.decide(user_id, "Which planets have rings?")
     shell = terminal(engine, tmp_path)
     asked = shell.run("assess", "metrics", "--account", user_id, "--since", "1h")
-    nobody = shell.run("assess", "metrics", "--account", "nobody")
+    unknown = shell.run("assess", "metrics", "--account", "unknown")
     later = shell.run("assess", "metrics", "--account", user_id, "--until", "1h")
     (row,) = asked.rows
 
-    assert (nobody.rows, later.rows, asked.code) == ([], [], 0)
+    assert (unknown.rows, later.rows, asked.code) == ([], [], 0)
     assert (row["policy"], row["replies"], row["escalation_rate"]) == ("validators", 3, 0.0)
     assert (row["fallback_usage_count"], round(row["fallback_usage_rate"], 4)) == (1, 0.3333)
     assert (row["hallucination_prevented_count"], row["hallucination_reduction_rate"]) == (1, 1.0)

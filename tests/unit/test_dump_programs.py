@@ -9,7 +9,7 @@ import pytest
 from db.backup import dump
 from worker.errors import ConfigurationError
 
-URL = "postgresql://nobody@127.0.0.1:1/none"
+URL = "postgresql://hushgate@127.0.0.1:1/none"
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from worker.adapters import server_dialect
 from worker.adapters.api_errors import ApiStatusError
@@ -107,6 +108,20 @@ async def test_what_helped_is_remembered_for_an_hour(monkeypatch: pytest.MonkeyP
         assert await dialect.ask({"temperature": 0, "messages": []}, post) == "answer"
 
     assert asked == [True, False, False, True, False]
+
+
+async def test_the_log_names_what_the_server_does_not_take() -> None:
+    """In the words of the request: a terminal shows lists by ``repr``."""
+
+    async def post(body: Any) -> str:
+        if "temperature" in body:
+            raise refusal("temperature is not supported")
+        return "answer"
+
+    with capture_logs() as lines:
+        await Dialect("m").ask({"temperature": 0, "messages": []}, post)
+
+    assert [repr(each["parts"]) for each in lines] == ["['temperature']"]
 
 
 def test_the_turns_of_a_conversation_alternate_and_begin_with_the_user() -> None:

@@ -273,3 +273,11 @@ def test_a_status_is_read_with_the_words_of_its_body(
 
     assert known is not None
     assert (known.kind, known.cause) == (kind, cause)
+
+
+def test_an_answer_that_does_not_come_in_time_is_called_so() -> None:
+    """The error of a time limit has no text of its own."""
+    known = failure(TimeoutError())
+
+    assert known is not None
+    assert (known.kind, known.message) == (AttemptOutcome.TIMEOUT, "TimeoutError: no answer in time")

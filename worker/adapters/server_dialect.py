@@ -113,7 +113,7 @@ class Dialect:
         new = lacks - self.lacks
         if new:
             self._lacks, self._until_s = lacks, time.monotonic() + REMEMBERED_S
-            log.info("server_asked_without", model=self._model, parts=sorted(new))
+            log.info("server_asked_without", model=self._model, parts=sorted(map(str, new)))
 
 
 def refused_part(error: ApiStatusError, body: RequestBody, lacks: frozenset[Lack]) -> Lack | None:

@@ -102,6 +102,7 @@ def failure(error: Exception) -> VendorFailure | None:
             return _status_failure(error, message)
         case TimeoutError():
             kind = AttemptOutcome.TIMEOUT
+            message = message if str(error) else f"{message}no answer in time"
         case ApiConnectionError():
             looped = isinstance(error.__cause__, aiohttp.TooManyRedirects)
             kind = AttemptOutcome.MISCONFIGURED if looped else AttemptOutcome.CONNECTION

@@ -71,7 +71,7 @@ class Desk:
         """A page of this person and these options that stays for the next test, with what was loaded.
 
         A new context costs a second of CPU. A test sits down anew where it leaves something in the browser or
-        needs a browser that nobody used before.
+        needs an unused browser.
         """
         key = repr((who, options))
         if key not in self._residents:

@@ -263,7 +263,7 @@ OLD = "BT /F 11 Tf 72 600 Td (Old: fourteen days.) Tj ET"
         (OLD.replace("/F 11", "/F 0.5"), "Old: fourteen days."),
     ],
 )
-def test_letters_that_nobody_sees_are_left_out_and_named(operators: str, left_out: str) -> None:
+def test_invisible_letters_are_left_out_and_named(operators: str, left_out: str) -> None:
     """Without ink, white on white, off the page or of half a point."""
     found = parse_pdf(pdf([*lines("Returns are accepted within thirty days."), operators]))
 
