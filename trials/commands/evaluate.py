@@ -61,8 +61,8 @@ def evaluate(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="A model: a name of HUSHGATE_LLM_MODELS, or as its server names it; may be repeated. Default"
-            ": HUSHGATE_LLM_MODEL."
+            help="A model: a name of HUSHGATE_MODELS, or as its server names it; may be repeated. Default"
+            ": HUSHGATE_MODEL."
         ),
     ] = None,
     least: Annotated[
@@ -100,7 +100,7 @@ def evaluate(
     if junit is not None:
         refuse_existing(junit, force)
     settings = settings_of(Settings)
-    names = [settings.llm_models.get(each, each) for each in model or [settings.llm_model]]
+    names = [settings.further_models.get(each, each) for each in model or [settings.servers.model.model]]
     if len(set(names)) < len(names):
         raise fail(f"--model: expected each once, got {', '.join(names)}")
     request = EvaluationRequest(

@@ -163,9 +163,10 @@ async def _replay(
 
 
 def _require_price(settings: Settings) -> None:
-    if price_table(settings).price(settings.llm_model, datetime.now(UTC).date()) is None:
+    model = settings.servers.model.model
+    if price_table(settings).price(model, datetime.now(UTC).date()) is None:
         expected = "expected declared prices in HUSHGATE_PRICES"
-        raise fail(f"--budget-usd: {expected}, got none of {settings.llm_model}, so nothing was asked")
+        raise fail(f"--budget-usd: {expected}, got none of {model}, so nothing was asked")
 
 
 async def _deliver(delivery: ReplayDelivery, made: ReplayedDecision, candidate: str | None) -> SendResult:

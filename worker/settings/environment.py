@@ -117,6 +117,8 @@ def _kinds(kind: type[Environment]) -> Iterator[type[Environment]]:
 
 def _problem_line(kind: type[Environment], problem: Any) -> str:
     name = ".".join(str(part) for part in problem["loc"])
+    if not name:  # of several variables: the message names them
+        return f"  {str(problem['msg']).removeprefix('Value error, ')}"
     if name in kind.model_fields:
         name = str(kind.model_fields[name].alias)
     if problem["type"] == "missing":
