@@ -16,7 +16,7 @@ from db.escalations.closing import Closing, ClosingCause, close_escalation
 from db.escalations.deletion import EXPIRE_HELD
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, checkout
-from worker.grouping import GroupedCall, ask
+from worker.batched_calls import BatchedCall, call_batched
 from worker.model import Decision, EventType, Owner
 from worker.reasons import Reason
 
@@ -70,7 +70,7 @@ async def _first_commit(source: Pool, decision: Decision, values: dict[str, Any]
     """Commit, together with other events where the commit changes neither history nor owner."""
     if change_of(decision):
         return await _committed(source, decision, KEY, values)
-    return await ask(source, COMMITS, commit_row(values))
+    return await call_batched(source, COMMITS, commit_row(values))
 
 
 async def _commit_together(source: Pool, rows: Sequence[CommitRow]) -> tuple[bool, ...]:
@@ -86,7 +86,7 @@ async def _commit_together(source: Pool, rows: Sequence[CommitRow]) -> tuple[boo
     return tuple(row.decision_id in new for row in rows)
 
 
-COMMITS: Final = GroupedCall(together=_commit_together)
+COMMITS: Final = BatchedCall(together=_commit_together)
 
 
 async def rehearse(connection: Connection, decision: Decision) -> None:

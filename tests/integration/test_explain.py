@@ -26,9 +26,10 @@ from db.reviews.rulings import Remedy, Reviewer, Ruling, RulingReason
 from db.reviews.submission import StoredReview, Submission
 from db.schema import logins
 from db.schema.logins import Service
-from tasks.entries import lookup as entry_lookup
-from tasks.lanes.stream import Lanes, connect
+from tasks.lanes import lookup as entry_lookup
+from tasks.lanes.stream import Lanes
 from tasks.publishing.publish import append
+from tasks.shards.clients import connect
 from tests.support.audited import blocked, ignored, record, replied, rows
 from tests.support.pools import in_pool
 from tests.support.relays import none_sent

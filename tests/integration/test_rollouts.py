@@ -39,8 +39,8 @@ from trials.store.candidates import (
 from trials.store.rollouts import Plan, load_figures
 from trials.store.trials import get_trial
 from worker.account_settings import changed
-from worker.arms import place_of, places_of
 from worker.model import Account
+from worker.running_rollouts import place_of, places_of
 
 Value = TypeVar("Value")
 NUMBERS = count(1)

@@ -21,10 +21,10 @@ from db.commits.record import record_decision
 from db.outbox import WaitingReply
 from db.pool import Pool, create_pool
 from db.reviews import remedies
-from tasks.lanes.stream import connect
 from tasks.sending import once_stream
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
+from tasks.shards.clients import connect
 from tests.support.decided import CLOCK, new_event, reply_to
 from tests.support.relays import none_sent
 from worker.errors import StorageUnavailable
