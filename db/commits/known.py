@@ -166,8 +166,3 @@ async def decided_events(
     async with checkout(source) as connection:
         cursor = await connection.execute(DECIDED, values)
         return frozenset(row[0] for row in await cursor.fetchall())
-
-
-async def note_outcome(source: Pool, event: Event) -> Recorded | None:
-    """The stored outcome of an event, or None; stores a duplicate as ``seen_event`` does."""
-    return (await seen_event(source, event, event.received_at)).outcome

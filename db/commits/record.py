@@ -7,7 +7,14 @@ from typing import Any, Final
 
 import psycopg
 
-from db.commits.commit_sql import KEY, KEY_OF_BURIED, TOGETHER, change_of, commit_statement, is_flagged_edit
+from db.commits.commit_sql import (
+    COMMIT_SEVERAL,
+    KEY,
+    KEY_OF_BURIED,
+    change_of,
+    commit_statement,
+    is_flagged_edit,
+)
 from db.commits.known import Recorded, StoredEvent, seen_event
 from db.commits.rows import CommitRow, commit_row, rows_json
 from db.commits.values import commit_values
@@ -21,11 +28,11 @@ from worker.model import Decision, EventType, Owner
 from worker.reasons import Reason
 
 PARTITIONS: Final = "SELECT hushgate_ensure_partitions(%s, 3)"
-READ: Final = """
+LOCK_READ_TABLES: Final = """
     LOCK TABLE ai_rules, messages, documents, chunks, embedders, chunk_embeddings, compiled_rules
     IN ACCESS SHARE MODE
 """
-"""Locks the tables that the pipeline reads: a conflicting lock on them stops every event."""
+"""For the rehearsal: a conflicting lock on a table that the pipeline reads stops every event."""
 
 
 async def record_decision(source: Pool, decision: Decision) -> Recorded:
@@ -78,10 +85,10 @@ async def _commit_together(source: Pool, rows: Sequence[CommitRow]) -> tuple[boo
     values = {"rows": rows_json(rows)}
     async with checkout(source) as connection:
         try:
-            found = await (await connection.execute(TOGETHER, values)).fetchone()
+            found = await (await connection.execute(COMMIT_SEVERAL, values)).fetchone()
         except psycopg.errors.CheckViolation:  # no partition for this month yet
             await connection.execute(PARTITIONS, (rows[0].at.date(),))
-            found = await (await connection.execute(TOGETHER, values)).fetchone()
+            found = await (await connection.execute(COMMIT_SEVERAL, values)).fetchone()
     new = frozenset(found[0] or ()) if found else frozenset()
     return tuple(row.decision_id in new for row in rows)
 
@@ -97,9 +104,9 @@ async def rehearse(connection: Connection, decision: Decision) -> None:
     values = commit_values(decision)
     await connection.execute(PARTITIONS, (decision.decided_at.date(),))
     async with connection.transaction():
-        await connection.execute(READ)
+        await connection.execute(LOCK_READ_TABLES)
         async with connection.transaction() as commit:
-            await connection.execute(TOGETHER, {"rows": rows_json([commit_row(values)])})
+            await connection.execute(COMMIT_SEVERAL, {"rows": rows_json([commit_row(values)])})
             raise psycopg.Rollback(commit)
 
 

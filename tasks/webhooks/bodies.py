@@ -11,8 +11,7 @@ from db.history.conversation_owners import OwnerCause
 from db.outgoing.events import OutgoingEvent
 from db.webhooks.queue import ClaimedDelivery
 from features.feature import hook_mapping
-from tasks.sending.escalations import closed_entry, opened_entry
-from tasks.sending.outgoing import (
+from tasks.sending.entry_types import (
     DRAFT,
     ESCALATION_CLOSED,
     ESCALATION_OPENED,
@@ -24,6 +23,7 @@ from tasks.sending.outgoing import (
     Time,
     Uuid,
 )
+from tasks.sending.escalations import closed_entry, opened_entry
 from worker.model import DecisionKind, Owner
 from worker.webhooks.types import TEST_TYPE, WebhookType
 
