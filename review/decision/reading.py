@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from review.decision.grounds import Ground, ReplyGrounds, ShownPassage
-from review.decision.highlights import TextRange, quoted_html
+from review.decision.highlights import quoted_html
 from review.languages import gettext as _
 from review.languages import mark, ngettext
+from review.marked_text import TextRange
 from worker.assessment.reading.facts import Fact
 from worker.assessment.text.citations import cited_numbers
 from worker.model import Quote, Verdict
