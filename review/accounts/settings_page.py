@@ -17,7 +17,6 @@ from db.rows import Row
 from review.access import Right
 from review.accounts import moderator_fields, policy_fields, setting_fields, settings_form
 from review.accounts.account_changes import change_warnings, difference, setting_words
-from review.accounts.presets import PRESETS, PresetName, preset_changes, preset_of
 from review.accounts.rule_texts import version_in
 from review.accounts.settings_form import POLICY, SettingsForm
 from review.accounts.stored_versions import store_change, version_in_force
@@ -33,10 +32,13 @@ from worker.account_settings import SETTINGS, changed
 from worker.assessment.policies.designs import DEFAULT_DESIGN, DESIGNS
 from worker.model import Account, FailurePolicy, Weekday
 from worker.moderator_settings import MODERATOR_PARTS
+from worker.presets import PRESETS, PresetKind, PresetName, preset_changes, preset_of, presets_of
 
 ALL: Final = "all"
 """The second level: every setting; the first one has those with a sentence."""
 FIRST: Final = tuple(name for name in setting_fields.FIELDS if SETTINGS[name].sentence)
+JOINED: Final = frozenset({"ai_enabled_for_comments", "auto_from_confidence", "business_hours"})
+"""Settings that stand with the setting before them, as one thing of the first level."""
 DAYS: Final = 7
 MOST_REPLIES: Final = 1_000
 """Newest replies that a threshold is tried on."""
@@ -183,6 +185,7 @@ async def _page(
         stored=stored,
         level=level,
         sections=settings_form.sections(setting_fields.FIELDS if level else FIRST),
+        joined=JOINED,
         typed=typed,
         form_fields=setting_fields.FIELDS,
         defaults={name: setting_words(name, getattr(NEW, name)) for name in setting_fields.FIELDS},
@@ -196,8 +199,8 @@ async def _page(
         units=tuple(TimeUnit),
         unit_name=unit_name,
         weekdays=WEEKDAYS,
-        presets=PRESETS,
-        current=preset_of(account),
+        presets={kind.value: presets_of(kind) for kind in PresetKind},
+        current={kind.value: preset_of(account, kind) for kind in PresetKind},
         effects=await _effects(visit, account, typed),
         may_edit=visit.may(Right.ADMIN, account.user_id),
         other_changes=other,
