@@ -67,7 +67,7 @@ def test_all_settings_can_be_read(desk: Desk, design: str) -> None:
     page = desk.stranger()
     sign_in(page, desk.world.people["shop owner"])
     page.goto(f"/accounts/{SHOP}/settings?level=all")
-    page.get_by_label("Confidence policy").select_option(design)
+    page.get_by_label("Confidence policy", exact=True).select_option(design)
     page.get_by_role("button", name="Show its options").click()
     expect(page.get_by_label("What happens to a draft of low confidence.")).to_be_visible()
     page.locator("details").evaluate_all("(found) => found.forEach((each) => { each.open = true })")
@@ -79,6 +79,19 @@ def test_all_settings_can_be_read(desk: Desk, design: str) -> None:
 
     assert found == []
     assert beside <= 0
+
+
+def test_a_setting_says_below_it_what_it_would_have_changed(desk: Desk) -> None:
+    """On demand, without leaving the form."""
+    page = desk.stranger()
+    sign_in(page, desk.world.people["shop owner"])
+    page.goto(f"/accounts/{SHOP}/settings?level=all")
+    page.get_by_label("AI for chats", exact=True).uncheck()
+    setting = page.locator("#setting-ai_enabled_for_chats")
+    setting.get_by_role("button").click()
+
+    expect(setting).to_contain_text("would stop")
+    expect(page.get_by_label("AI for chats", exact=True)).not_to_be_checked()
 
 
 def test_a_duration_has_the_unit_of_its_number(desk: Desk) -> None:
