@@ -15,11 +15,11 @@ from pydantic.fields import FieldInfo
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail
 from tasks.asyncapi import asyncapi_document, event_schema
-from tasks.sending.outgoing import OUTGOING
+from tasks.sending.entry_types import ENTRY_TYPES
 from tasks.webhooks.bodies import webhook_schema
 from worker.errors import ConfigurationError
 from worker.reasons import reasons_table
-from worker.settings import FIELDS, KNOWN_FIELDS, REQUIRED, SECRETS, Settings, load
+from worker.settings import FIELDS, KNOWN_FIELDS, REQUIRED, SECRETS, Settings, load, require_models
 from worker.settings.secret_files import SUFFIX
 
 app = typer.Typer(
@@ -36,7 +36,7 @@ REASONS_HEAD: Final = (
 REASONS: Final = "reasons"
 DOCUMENTS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "event": event_schema,
-    **{each.name: each.schema for each in OUTGOING},
+    **{each.name: each.schema for each in ENTRY_TYPES},
     "webhook": webhook_schema,
     "asyncapi": asyncapi_document,
 }
@@ -51,7 +51,7 @@ def show() -> None:
     """
     emit(list(_values()), ["variable", "value", "origin", "meaning"])
     try:
-        load(Settings)
+        require_models(load(Settings))
     except ConfigurationError as error:
         raise fail(str(error), code=ExitCode.CONFIGURATION) from error
 

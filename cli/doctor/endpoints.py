@@ -118,7 +118,7 @@ def listed_models(settings: Settings) -> Iterator[DoctorCheck]:
     """Whether each endpoint lists the models that the settings name."""
     model, judge = model_endpoint(settings), judge_endpoint(settings)
     for endpoint in (
-        model,
+        model if model.url else None,
         None if judge is None or (judge.url, judge.key) == (model.url, model.key) else judge,
         moderation_endpoint(settings),
         embeddings_endpoint(settings),

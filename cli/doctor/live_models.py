@@ -71,7 +71,7 @@ MEANING: Final[Mapping[Lack, str]] = {
 def model_checks(settings: Settings, fix: LiveFix) -> Iterator[DoctorCheck]:
     """One line for each model that writes drafts and one for the judge."""
     endpoint = model_endpoint(settings)
-    for variable, model in endpoint.models:
+    for variable, model in endpoint.models if endpoint.url else ():
         if variable != ModelRole.JUDGE.variable:
             check = _Models(settings, endpoint, variable, model, fix)
             yield asyncio.run(check.drafts())

@@ -132,8 +132,11 @@ def test_what_cannot_be_measured_never_passes(engine: Running, shell: Shell) -> 
     rows = [{"text": f"{QUESTION} {number}", "expected": "silent"} for number in range(5)]
     shell.run("trials", "golden", "import", shop, "s", "-", stdin=rows_of(*rows))
     keyless = evaluated(shell, shop, env={"HUSHGATE_MODEL_KEY": None, "HUSHGATE_MODEL_URL": None})
-    away = {"HUSHGATE_MODEL_URL": "http://127.0.0.1:9/v1", "HUSHGATE_MODERATION": "off"}
-    refused = evaluated(shell, shop, env=away)
+    away: dict[str, str | None] = {
+        "HUSHGATE_MODEL_URL": "http://127.0.0.1:9/v1",
+        "HUSHGATE_MODERATION": "off",
+    }
+    refused = evaluated(shell, shop, env={**away, "HUSHGATE_MODERATION": "off"})
     spent = evaluated(shell, shop, "--budget", "0.000001", "--at-once", "1")
     unpriced = evaluated(shell, shop, "--budget", "9", "--at-once", "1", env={"HUSHGATE_PRICES": None})
     money = ("--budget", "0.000001", "--at-once", "5")

@@ -18,7 +18,7 @@ from db.pool import Pool
 from trials.commands.evaluation_report import junit_xml, print_json, print_report
 from trials.commands.shared import (
     CandidateId,
-    author,
+    actor,
     changes_of,
     found_set,
     log_reading,
@@ -33,7 +33,7 @@ from trials.pure.trial import TrialKind, TrialState
 from trials.store.candidates import TriedSettings
 from trials.store.golden_sets import load_items
 from trials.store.trials import new_trial, store_trial
-from worker.settings import Settings
+from worker.settings import Settings, require_models
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +100,7 @@ def evaluate(
     if junit is not None:
         refuse_existing(junit, force)
     settings = settings_of(Settings)
+    require_models(settings)
     names = [settings.further_models.get(each, each) for each in model or [settings.servers.model.model]]
     if len(set(names)) < len(names):
         raise fail(f"--model: expected each once, got {', '.join(names)}")
@@ -201,7 +202,7 @@ async def _store(
     source: Pool, golden: GoldenSet, tried: TriedSettings, found: Sequence[EvaluatedArm]
 ) -> None:
     """Store the figures of all arms, which have the same settings."""
-    by = author()
+    by = actor()
     trial = new_trial(
         TrialKind.EVALUATION,
         tried,

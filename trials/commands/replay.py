@@ -35,7 +35,7 @@ from trials.pure.replay.groups import ReplayState
 from trials.store.recordings import StoredDecision, load_decisions
 from trials.store.replayed_answers import ReplayDelivery, SendResult, is_released
 from trials.store.replaying import ReplayedDecision, Replayer
-from worker.settings import Settings
+from worker.settings import Settings, require_models
 from worker.settings.prices import price_table
 
 CHUNK: Final = 200
@@ -129,6 +129,7 @@ async def _replay(
         delivery = ReplayDelivery(source=source, changes=changes)
         if live:
             settings = settings_of(Settings)
+            require_models(settings)
             if budget_usd is not None:
                 _require_price(settings)
             await _print_estimate(source, replayer, wanted, candidate, asked)

@@ -17,6 +17,7 @@ from worker.settings.model_servers import (
     ModelServer,
     ModelServers,
     ModelServerSettings,
+    require_models,
 )
 from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import BackupSettings, OutgoingStreamSettings
@@ -64,6 +65,7 @@ __all__ = [
     "WebhookSettings",
     "classifier_key",
     "load",
+    "require_models",
 ]
 
 REQUIRED: Final = ("DATABASE_URL", "REDIS_URL", "HUSHGATE_MODEL_URL", "HUSHGATE_MODEL_KEY", "HUSHGATE_MODEL")

@@ -8,6 +8,7 @@ from typing import Final
 
 from pydantic import Field, SecretStr
 
+from worker.errors import ConfigurationError
 from worker.settings.environment import Environment, HttpUrl
 from worker.settings.model_names import ModelNames
 from worker.settings.servers import DatabaseSettings
@@ -255,6 +256,16 @@ class ModelServerSettings(Environment):
         if not model.url or model.lacks_key:
             return f"{model.url_variable}, {model.key_variable}: expected a server of the model and its key"
         return self.moderation_problem
+
+
+def require_models(settings: ModelServerSettings) -> None:
+    """Return when events can be decided with these settings.
+
+    Raises:
+        ConfigurationError: a role has no server; the message names its variables.
+    """
+    if (problem := settings.models_problem) is not None:
+        raise ConfigurationError(f"the environment is not usable:\n  {problem}")
 
 
 def _is_openrouter(server: ModelServer) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from worker.settings.alerts import AlertSettings
 from worker.settings.calls import CallSettings
@@ -170,12 +170,6 @@ class Settings(
         if url is None and redis is not None and "+cluster://" in redis.get_secret_value():
             raise ValueError("expected a Redis that is no cluster: Celery cannot use REDIS_URL")
         return url
-
-    @model_validator(mode="after")
-    def _models_are_named(self) -> Self:
-        if (problem := self.models_problem) is not None:
-            raise ValueError(problem)
-        return self
 
 
 def classifier_key(settings: Settings, name: str) -> str | None:
