@@ -38,7 +38,7 @@ from review.job_runner import (
 )
 from review.queues import bulk_jobs, bulk_pages
 from tests.support.audited import blocked, history, ignored, record, replied, rows
-from tests.support.reviewing import Visitor, add_person, settings_at, site, stored
+from tests.support.reviewing import Visitor, add_person, settings_at, signed_in, site, stored
 from worker.model import Decision
 
 HIDDEN = re.compile(r'name="(query|count|asked_at)" value="([^"]*)"')
@@ -79,8 +79,7 @@ def some(url: str, author: str, number: int) -> list[Decision]:
 def lead(visitors: Any, url: str, account: str = "*") -> tuple[Visitor, Person]:
     """A lead at the pages."""
     person = add_person(url, Role.LEAD, account=account)
-    visitor: Visitor = visitors()
-    visitor.sign_in(person)
+    visitor = signed_in(visitors, person)
     return visitor, person
 
 
@@ -288,8 +287,7 @@ def test_a_lead_of_one_account_counts_that_one(visitors: Any, database_url: str)
     """A reviewer gets no bulk at all."""
     record(database_url, ignored(author_id="both"), ignored(author_id="both", user_id="umbrella"))
     visitor, _ = lead(visitors, database_url, account="umbrella")
-    reviewer: Visitor = visitors()
-    reviewer.sign_in(add_person(database_url, Role.REVIEWER))
+    reviewer = signed_in(visitors, add_person(database_url, Role.REVIEWER))
     page = visitor.get("/bulk?author=both&since=7d")
 
     assert '<strong id="count">1</strong>' in page.text

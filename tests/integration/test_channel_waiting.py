@@ -18,53 +18,46 @@ from tests.support.fake_channel import FakeChannel
 
 
 @pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    """A client of the empty server."""
-    with Redis.from_url(redis_url) as client:
-        yield client
-
-
-@pytest.fixture
 def consumer(redis_url: str, channel: FakeChannel) -> Iterator[Consumer]:
     """A consumer inside the test, for the step by step cases."""
     with consuming(redis_url, channel) as made:
         yield made
 
 
-def refused(redis: Redis) -> list[tuple[bytes, bytes]]:
+def refused(valkey: Redis) -> list[tuple[bytes, bytes]]:
     """Key and stream of the entries that are kept aside."""
-    entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", redis.xrange(f"{GROUP}:refused"))
+    entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", valkey.xrange(f"{GROUP}:refused"))
     return [(fields[b"key"], fields[b"stream"]) for _, fields in entries]
 
 
-def failed_long_ago(redis: Redis) -> None:
+def failed_long_ago(valkey: Redis) -> None:
     """Move the first failure of each entry back by the time after which it is given up."""
-    for name in redis.scan_iter(f"{GROUP}:failing:*"):
-        redis.set(name, time.time() - GIVE_UP_S)
+    for name in valkey.scan_iter(f"{GROUP}:failing:*"):
+        valkey.set(name, time.time() - GIVE_UP_S)
 
 
 def test_an_entry_that_fails_holds_up_its_own_stream_only(
-    redis: Redis, consumer: Consumer, channel: FakeChannel
+    valkey: Redis, consumer: Consumer, channel: FakeChannel
 ) -> None:
     """Replies are sent while a retraction fails and waits for its next try."""
-    put_reply(redis, 1)
+    put_reply(valkey, 1)
     consumer.step()
     channel.away.add("/chat.delete")
-    put_retraction(redis, 1)
+    put_retraction(valkey, 1)
     for number in range(2, 5):
-        put_reply(redis, number)
+        put_reply(valkey, number)
         consumer.step()
 
-    assert (channel.texts(), waiting(redis)) == ([f"reply {number}" for number in range(1, 5)], 0)
-    assert waiting(redis, RETRACTIONS) == 1
+    assert (channel.texts(), waiting(valkey)) == ([f"reply {number}" for number in range(1, 5)], 0)
+    assert waiting(valkey, RETRACTIONS) == 1
 
 
 def test_an_entry_that_waits_is_not_tried_before_its_time(
-    redis: Redis, consumer: Consumer, channel: FakeChannel, monkeypatch: pytest.MonkeyPatch
+    valkey: Redis, consumer: Consumer, channel: FakeChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Later entries of its stream wait too, so that replies keep their order."""
-    put_reply(redis, 1)
-    put_reply(redis, 2)
+    put_reply(valkey, 1)
+    put_reply(valkey, 2)
     channel.away.add("/chat.postMessage")
     consumer.step()
     consumer.next_try[REPLIES] += 60
@@ -72,68 +65,68 @@ def test_an_entry_that_waits_is_not_tried_before_its_time(
     channel.away.clear()
     consumer.step()
 
-    assert (len(channel.calls), waiting(redis)) == (1, 2)
+    assert (len(channel.calls), waiting(valkey)) == (1, 2)
 
 
 def test_an_entry_that_fails_for_long_is_kept_aside(
-    redis: Redis, consumer: Consumer, channel: FakeChannel
+    valkey: Redis, consumer: Consumer, channel: FakeChannel
 ) -> None:
     """The next reply is sent, and the retraction of what may have been sent is kept aside as well."""
     channel.away |= {"/chat.postMessage"}
-    put_reply(redis, 1)
-    put_reply(redis, 2)
+    put_reply(valkey, 1)
+    put_reply(valkey, 2)
     consumer.step()
     assert consumer.marks.is_unknown(TALK)
-    failed_long_ago(redis)
+    failed_long_ago(valkey)
     consumer.next_try.clear()
     consumer.step()
-    assert (refused(redis), waiting(redis)) == ([(b"shop/e1", REPLIES.encode())], 1)
+    assert (refused(valkey), waiting(valkey)) == ([(b"shop/e1", REPLIES.encode())], 1)
 
     channel.away.clear()
-    put_retraction(redis, 1)
+    put_retraction(valkey, 1)
     consumer.step()
     assert channel.texts() == ["reply 2"]
-    assert refused(redis)[1:] == [(b"shop/e1", RETRACTIONS.encode())]
-    assert list(redis.scan_iter(f"{GROUP}:failing:*")) == []
+    assert refused(valkey)[1:] == [(b"shop/e1", RETRACTIONS.encode())]
+    assert list(valkey.scan_iter(f"{GROUP}:failing:*")) == []
     assert not consumer.marks.is_unknown(TALK)
 
 
 @pytest.mark.parametrize("owner", ["another", None], ids=["taken", "expired"])
 def test_nothing_is_sent_once_the_lease_is_lost(
-    redis: Redis, consumer: Consumer, channel: FakeChannel, owner: str | None
+    valkey: Redis, consumer: Consumer, channel: FakeChannel, owner: str | None
 ) -> None:
     """Another consumer may have sent the reply since; ours reads again when it has the lease."""
 
     def lose(reply: Json, setup: Setup, key: str) -> Request:
-        redis.set(f"{GROUP}:lease", owner) if owner else redis.delete(f"{GROUP}:lease")
+        valkey.set(f"{GROUP}:lease", owner) if owner else valkey.delete(f"{GROUP}:lease")
         return slack.send(reply, setup, key)
 
     consumer.channel = dataclasses.replace(slack.RECIPE, send=lose)
-    put_reply(redis, 1)
+    put_reply(valkey, 1)
     consumer.step()
-    assert (channel.calls, waiting(redis), redis.exists(f"{GROUP}:refused")) == ([], 1, 0)
+    assert (channel.calls, waiting(valkey), valkey.exists(f"{GROUP}:refused")) == ([], 1, 0)
 
     consumer.channel = slack.RECIPE
-    redis.delete(f"{GROUP}:lease")
+    valkey.delete(f"{GROUP}:lease")
     consumer.step()
-    assert (channel.texts(), waiting(redis)) == (["reply 1"], 0)
+    assert (channel.texts(), waiting(valkey)) == (["reply 1"], 0)
 
 
 def test_the_lease_is_renewed_before_each_request(
-    redis: Redis, consumer: Consumer, channel: FakeChannel
+    valkey: Redis, consumer: Consumer, channel: FakeChannel
 ) -> None:
     """A lookup, a reply and a removal of one entry may each take as long as a request may."""
     left: list[int] = []
     answer = channel.take
 
     def take(path: str, key: str, body: dict[str, Any]) -> dict[str, Any]:
-        left.append(redis.pttl(f"{GROUP}:lease"))
-        redis.pexpire(f"{GROUP}:lease", 5_000)
+        left.append(valkey.pttl(f"{GROUP}:lease"))
+        valkey.pexpire(f"{GROUP}:lease", 5_000)
         return answer(path, key, body)
 
     channel.take = take  # type: ignore[method-assign]
     consumer.marks.begin("shop/e1", TALK)
-    put_reply(redis, 1)
+    put_reply(valkey, 1)
     consumer.step()
 
     assert [path.partition("?")[0] for path, _ in channel.calls] == [
@@ -144,12 +137,12 @@ def test_the_lease_is_renewed_before_each_request(
 
 
 def test_an_entry_nested_beyond_reading_is_kept_aside(
-    redis: Redis, consumer: Consumer, channel: FakeChannel
+    valkey: Redis, consumer: Consumer, channel: FakeChannel
 ) -> None:
     """It ends neither the consumer nor the stream."""
-    redis.xadd(REPLIES, {"key": ID, "data": "[" * 200_000})
-    put_reply(redis, 1)
+    valkey.xadd(REPLIES, {"key": ID, "data": "[" * 200_000})
+    put_reply(valkey, 1)
     consumer.step()
     consumer.step()
 
-    assert (refused(redis), channel.texts()) == ([(ID.encode(), REPLIES.encode())], ["reply 1"])
+    assert (refused(valkey), channel.texts()) == ([(ID.encode(), REPLIES.encode())], ["reply 1"])

@@ -14,7 +14,7 @@ from httpx2 import Response
 from db.figures.hourly import fill_next
 from db.people.records import Role
 from tests.support.review_rows import decided, store
-from tests.support.reviewing import Visitor, Visitors, add_person, site, stored
+from tests.support.reviewing import Visitor, Visitors, add_person, signed_in, site, stored
 
 HOSTILE = "<script>alert(1)</script>"
 RULE = 'flagged_keyword:"><img src=x onerror=alert(1)>'
@@ -82,9 +82,7 @@ def visitor(url: str) -> Iterator[Visitors]:
 @pytest.fixture
 def lead(url: str, visitor: Visitors) -> Visitor:
     """The session of a lead of every account."""
-    session = visitor()
-    session.sign_in(add_person(url, Role.LEAD))
-    return session
+    return signed_in(visitor, add_person(url, Role.LEAD))
 
 
 def rows_of(response: Response) -> int:
@@ -207,8 +205,7 @@ def test_hostile_names_are_text(lead: Visitor) -> None:
 
 def test_a_viewer_of_one_account_sees_its_figures_only(url: str, visitor: Visitors) -> None:
     """Another account does not exist for them, and agreement is not theirs to see."""
-    session = visitor()
-    session.sign_in(add_person(url, Role.VIEWER, account="acme"))
+    session = signed_in(visitor, add_person(url, Role.VIEWER, account="acme"))
     page = session.get("/dashboard")
 
     assert figure(page, "Decisions") == "2"
@@ -222,8 +219,7 @@ def test_a_viewer_of_one_account_sees_its_figures_only(url: str, visitor: Visito
 
 def test_a_lead_of_one_account_sees_its_reviews_only(url: str, visitor: Visitors) -> None:
     """Also through the JSON API, and although they may look at another account."""
-    session = visitor()
-    session.sign_in(add_person(url, Role.LEAD, account="acme"))
+    session = signed_in(visitor, add_person(url, Role.LEAD, account="acme"))
     found = session.get("/api/v1/agreement").json()
 
     assert {each["key"] for each in found["reasons"]} == {"REPLIED", "FLAGGED_RULE"}

@@ -16,7 +16,7 @@ from db.people.records import Role
 from tests.integration.test_outcomes import HOURS, OUTCOMES, QUESTION, Outcome
 from tests.support.audited import ignored, record
 from tests.support.conversing import SCENARIOS, conversation_ending
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, add_person, signed_in, site
 from tests.support.running import Running
 from tests.support.samples import assessment
 from worker.assessment import ReplyKind
@@ -59,8 +59,7 @@ def reading(url: str, *roles: Role, covered: tuple[str, ...] = (), account: str 
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("UPDATE people SET covered = %s WHERE id = %s", (list(covered), person.person_id))
     with site(url) as visitor:
-        session = visitor()
-        session.sign_in(person)
+        session = signed_in(visitor, person)
         yield session
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from cli.main import command_line
 from db.people import records
 from db.people.records import EVERY_ACCOUNT, Person, Role
-from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, stored
+from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, signed_in, stored
 
 CHOSEN = "seven quiet herons at noon"
 FIRST = re.compile(r"<code>([\w-]{16})</code>")
@@ -41,8 +41,7 @@ def run(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def at_work(visitors: Visitors, url: str, *roles: Role, account: str) -> Visitor:
     """A new person, signed in."""
-    visitor = visitors()
-    visitor.sign_in(add_person(url, *roles, account=account))
+    visitor = signed_in(visitors, add_person(url, *roles, account=account))
     visitor.get("/profile")
     return visitor
 
@@ -158,8 +157,7 @@ def test_roles_where_the_inviter_administers_change_no_password(
 def test_a_giver_who_was_disabled_since_administers_nothing(visitors: Visitors, database_url: str) -> None:
     """A person who left still knows the passwords they gave."""
     leaver = add_person(database_url, Role.ACCOUNT_ADMIN, account="north")
-    admin = visitors()
-    admin.sign_in(leaver)
+    admin = signed_in(visitors, leaver)
     admin.get("/profile")
     thief, token = taken_over(visitors, admin, "left@example.org", "north")
     boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
@@ -235,8 +233,7 @@ def test_a_sign_in_in_progress_ends_with_its_password(visitors: Visitors, databa
 def test_an_api_token_in_progress_ends_with_the_session(visitors: Visitors, database_url: str) -> None:
     """Else it would be made just after all API tokens were revoked."""
     person = add_person(database_url, Role.VIEWER, account="north")
-    thief = visitors()
-    thief.sign_in(person)
+    thief = signed_in(visitors, person)
     thief.get("/profile/tokens")
     cast_out = "DELETE FROM sessions WHERE person_id = %s"
     with ThreadPoolExecutor(1) as other:
@@ -292,8 +289,7 @@ def test_administrators_see_whose_password_a_leaver_may_still_know(
 ) -> None:
     """On the person's page, until they give a new first password."""
     leaver = add_person(database_url, Role.ACCOUNT_ADMIN, account="north")
-    admin = visitors()
-    admin.sign_in(leaver)
+    admin = signed_in(visitors, leaver)
     joined(visitors, admin, "stays@example.org", "north")
     boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
     path = f"/people/{by_login(database_url, 'stays@example.org').person_id}"
@@ -312,8 +308,7 @@ def test_disabling_a_person_names_whose_passwords_they_may_know(
     """Else a leaver could sign in as one of them."""
     boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
     leaver = add_person(database_url, Role.ACCOUNT_ADMIN, account="north")
-    admin = visitors()
-    admin.sign_in(leaver)
+    admin = signed_in(visitors, leaver)
     joined(visitors, admin, "puppet@example.org", "north", "account_admin")
     path = f"/people/{leaver.person_id}"
     before = boss.get(path).text

@@ -17,7 +17,7 @@ from review.accounts.settings_form import form_of_account
 from tests.support.audited import record, replied
 from tests.support.pools import in_pool
 from tests.support.review_world import World
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, add_person, signed_in, site
 from tests.support.samples import event
 from worker.model import Account, FailurePolicy, ReplyMode
 from worker.reasons import Reason
@@ -49,9 +49,7 @@ def world(database_url: str) -> Iterator[World]:
 @pytest.fixture
 def owner(database_url: str, visitor: Callable[[], Visitor], world: World) -> Visitor:
     """The owner of the shop."""
-    person = visitor()
-    person.sign_in(add_person(database_url, Role.OWNER, account=world.account))
-    return person
+    return signed_in(visitor, add_person(database_url, Role.OWNER, account=world.account))
 
 
 def in_force(url: str) -> Account:
@@ -82,8 +80,7 @@ def test_people_with_more_roles_start_at_the_start_page(
     database_url: str, visitor: Callable[[], Visitor]
 ) -> None:
     """Only a person who owns one account and nothing else is sent to its home."""
-    person = visitor()
-    person.sign_in(add_person(database_url, Role.OWNER, Role.VIEWER, account=SHOP))
+    person = signed_in(visitor, add_person(database_url, Role.OWNER, Role.VIEWER, account=SHOP))
 
     assert person.get("/").status_code == 200
 

@@ -15,7 +15,7 @@ from review.agreement import page as agreement_page
 from review.figures import reused
 from tests.support import reviewing
 from tests.support.review_world import World
-from tests.support.reviewing import add_person, site
+from tests.support.reviewing import add_person, signed_in, site
 
 NUMBERS = count(1)
 
@@ -78,8 +78,7 @@ def test_a_lead_who_writes_a_note_sees_it_on_the_dashboard(
         World(database_url, shop),
         site(database_url) as visitors,
     ):
-        lead = visitors()
-        lead.sign_in(add_person(database_url, Role.LEAD, account=shop))
+        lead = signed_in(visitors, add_person(database_url, Role.LEAD, account=shop))
         address = f"/dashboard?account={shop}"
         kept = [was_kept(lead.get(address).text) for _ in range(2)]
         at = f"{datetime.now(UTC):%Y-%m-%dT%H:00}"
@@ -98,8 +97,7 @@ def test_a_long_table_of_agreement_shows_its_first_lines(
     monkeypatch.setattr(agreement_page, "MOST_LINES", 1)
     shop = f"reused-shop-{next(NUMBERS)}"
     with World(database_url, shop) as world, site(database_url) as visitors:
-        lead = visitors()
-        lead.sign_in(add_person(database_url, Role.LEAD, account=shop))
+        lead = signed_in(visitors, add_person(database_url, Role.LEAD, account=shop))
         for person in ("kim", "kim", "lee"):
             reviewed(world, person)
         short, whole = (lead.get(f"/agreement{query}").text for query in ("", "?all=yes"))

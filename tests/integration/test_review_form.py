@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 
 from db.people.records import Role
 from tests.integration.test_review_pages import SEEN, path, send, signed_in
 from tests.support.audited import blocked, escalated, record, replied, rows
-from tests.support.reviewing import site
+from tests.support.reviewing import Visitors
 from tests.support.samples import passage
 from worker.model import Decision
 
@@ -26,20 +23,13 @@ HOLD = """
 """
 
 
-@pytest.fixture(scope="module")
-def visitors(database_url: str) -> Iterator[Any]:
-    """The running pages."""
-    with site(database_url) as visitor:
-        yield visitor
-
-
 def made(url: str, decided: Decision) -> Decision:
     """The decision, recorded."""
     record(url, decided)
     return decided
 
 
-def test_only_reasons_that_fit_the_ending_are_offered(visitors: Any, database_url: str) -> None:
+def test_only_reasons_that_fit_the_ending_are_offered(visitors: Visitors, database_url: str) -> None:
     """A reply, a block and a handoff have different reasons, each with its key."""
     reviewer, _ = signed_in(visitors, database_url)
     offered = []
@@ -52,7 +42,7 @@ def test_only_reasons_that_fit_the_ending_are_offered(visitors: Any, database_ur
     assert offered == [["WRONG_FACTS"], ["RULE_TOO_BROAD"], ["SHOULD_ANSWER"]]
 
 
-def test_an_overturn_names_the_right_decision(visitors: Any, database_url: str) -> None:
+def test_an_overturn_names_the_right_decision(visitors: Visitors, database_url: str) -> None:
     """Without one nothing is stored and the choice stays in the form; a reason that implies it is enough."""
     reviewer, _ = signed_in(visitors, database_url)
     decided = made(database_url, replied())
@@ -77,7 +67,7 @@ def test_an_overturn_names_the_right_decision(visitors: Any, database_url: str) 
     assert corrected == [{"corrected_decision": "escalate"}]
 
 
-def test_something_else_needs_words(visitors: Any, database_url: str) -> None:
+def test_something_else_needs_words(visitors: Visitors, database_url: str) -> None:
     """A reason that the note explains is stored with a note only; what was chosen stays in the form."""
     reviewer, _ = signed_in(visitors, database_url)
     decided = made(database_url, blocked())
@@ -92,7 +82,7 @@ def test_something_else_needs_words(visitors: Any, database_url: str) -> None:
     assert 'aria-keyshortcuts="x" checked' in refused.text
 
 
-def test_the_form_works_without_scripts(visitors: Any, database_url: str) -> None:
+def test_the_form_works_without_scripts(visitors: Visitors, database_url: str) -> None:
     """Every field of an overturn is in the page, and the bar that leads to the form is an anchor."""
     reviewer, _ = signed_in(visitors, database_url)
     decided = made(database_url, blocked())
@@ -116,7 +106,7 @@ def answered(database_url: str) -> Decision:
 
 
 def test_prompt_and_completion_are_read_by_auditors_and_logged(
-    visitors: Any, database_url: str, answered: Decision
+    visitors: Visitors, database_url: str, answered: Decision
 ) -> None:
     """An auditor reads the parts that are kept; sealed texts need the right to review too."""
     auditor, _ = signed_in(visitors, database_url, Role.AUDITOR)
@@ -141,7 +131,7 @@ def test_prompt_and_completion_are_read_by_auditors_and_logged(
     assert logged == [{"drafts": "0"}, {"drafts": "1"}]
 
 
-def test_covered_texts_of_a_prompt_are_shown_on_request_only(visitors: Any, database_url: str) -> None:
+def test_covered_texts_of_a_prompt_are_shown_on_request_only(visitors: Visitors, database_url: str) -> None:
     """The page has none of them before; showing them is logged."""
     auditor, person = signed_in(visitors, database_url, Role.AUDITOR)
     rows(database_url, "UPDATE people SET covered = '{flagged_rule}' WHERE id = %s", person.person_id)

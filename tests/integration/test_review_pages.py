@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -15,20 +14,13 @@ from db.people.records import Person, Role
 from db.reviews import queues
 from db.reviews.queues import NewQueue, QueueKind
 from tests.support.audited import NOW, blocked, escalated, history, ignored, record, replied, rows
-from tests.support.reviewing import Visitor, add_person, fill_queues, site, stored
+from tests.support.reviewing import Visitor, Visitors, add_person, fill_queues, stored
 from worker.model import Decision
 
 SEEN = re.compile(r'name="seen" value="([^"]*)"')
 
 
-@pytest.fixture(scope="module")
-def visitors(database_url: str) -> Iterator[Any]:
-    """The running pages."""
-    with site(database_url) as visitor:
-        yield visitor
-
-
-def signed_in(visitors: Any, url: str, *roles: Role, account: str = "*") -> tuple[Visitor, Person]:
+def signed_in(visitors: Visitors, url: str, *roles: Role, account: str = "*") -> tuple[Visitor, Person]:
     """A visitor of the pages."""
     person = add_person(url, *(roles or (Role.REVIEWER,)), account=account)
     visitor: Visitor = visitors()
@@ -55,7 +47,7 @@ def send(visitor: Visitor, decided: Decision, page: Response, **fields: str) -> 
     return visitor.post(path(decided), seen=found[1], **fields)
 
 
-def test_two_who_had_the_same_page_see_both_versions(visitors: Any, database_url: str) -> None:
+def test_two_who_had_the_same_page_see_both_versions(visitors: Visitors, database_url: str) -> None:
     """The slower one gets 409, keeps what they typed, and can store theirs beside the other."""
     decided = one(database_url)
     fast, _ = signed_in(visitors, database_url)
@@ -87,7 +79,7 @@ def test_two_who_had_the_same_page_see_both_versions(visitors: Any, database_url
     ],
 )
 def test_a_form_that_cannot_be_stored_comes_back_with_what_was_typed(
-    visitors: Any, database_url: str, fields: dict[str, str], status: int, message: str
+    visitors: Visitors, database_url: str, fields: dict[str, str], status: int, message: str
 ) -> None:
     """And says why."""
     decided = one(database_url)
@@ -100,7 +92,7 @@ def test_a_form_that_cannot_be_stored_comes_back_with_what_was_typed(
     assert "my long thoughts</textarea>" in answer.text
 
 
-def test_a_decision_erased_meanwhile_gives_the_note_back(visitors: Any, database_url: str) -> None:
+def test_a_decision_erased_meanwhile_gives_the_note_back(visitors: Visitors, database_url: str) -> None:
     """It is gone, what was typed is not."""
     decided = one(database_url)
     visitor, _ = signed_in(visitors, database_url)
@@ -122,7 +114,7 @@ def erase(url: str, decided: Decision) -> None:
         connection.execute("DELETE FROM ai_decisions WHERE id = %s", (decided.decision_id,))
 
 
-def test_a_block_is_overturned_restored_and_undone(visitors: Any, database_url: str) -> None:
+def test_a_block_is_overturned_restored_and_undone(visitors: Visitors, database_url: str) -> None:
     """The page offers it, does it, and takes it back."""
     sealed = blocked(conversation_id="pages", rejected_draft="Hm.")
     record(database_url, sealed)
@@ -144,7 +136,7 @@ def test_a_block_is_overturned_restored_and_undone(visitors: Any, database_url: 
     assert history(database_url, "pages") == []
 
 
-def test_a_queue_leads_from_one_decision_to_the_next(visitors: Any, database_url: str) -> None:
+def test_a_queue_leads_from_one_decision_to_the_next(visitors: Visitors, database_url: str) -> None:
     """Claimed, answered, skipped, until nothing waits."""
     made = [one(database_url) for _ in range(3)]
     visitor, person = signed_in(visitors, database_url)
@@ -182,7 +174,7 @@ def test_a_queue_leads_from_one_decision_to_the_next(visitors: Any, database_url
     assert lost.status_code == 409
 
 
-def test_a_blind_reader_sees_nothing_of_the_first_reading(visitors: Any, database_url: str) -> None:
+def test_a_blind_reader_sees_nothing_of_the_first_reading(visitors: Visitors, database_url: str) -> None:
     """Not on any page that shows reviews, and all of it after the answer."""
     decided = one(database_url)
     first, _ = signed_in(visitors, database_url)
@@ -226,7 +218,7 @@ def test_a_blind_reader_sees_nothing_of_the_first_reading(visitors: Any, databas
     assert "disputed" in after.text
 
 
-def test_the_reader_of_a_known_answer_learns_it_afterwards(visitors: Any, database_url: str) -> None:
+def test_the_reader_of_a_known_answer_learns_it_afterwards(visitors: Visitors, database_url: str) -> None:
     """Before the answer the page is like any other."""
     asked, plain = one(database_url), one(database_url)
     lead, _ = signed_in(visitors, database_url, Role.LEAD)
@@ -261,7 +253,7 @@ def test_the_reader_of_a_known_answer_learns_it_afterwards(visitors: Any, databa
     ],
 )
 def test_a_queue_that_cannot_be_opened_says_why(
-    visitors: Any, database_url: str, fields: dict[str, str], message: str
+    visitors: Visitors, database_url: str, fields: dict[str, str], message: str
 ) -> None:
     """And the form is still there."""
     lead, _ = signed_in(visitors, database_url, Role.LEAD)
@@ -272,7 +264,9 @@ def test_a_queue_that_cannot_be_opened_says_why(
     assert message in answer.text
 
 
-def test_only_a_lead_of_every_account_closes_what_others_work_in(visitors: Any, database_url: str) -> None:
+def test_only_a_lead_of_every_account_closes_what_others_work_in(
+    visitors: Visitors, database_url: str
+) -> None:
     """A lead of one account closes their own queues."""
     lead, _ = signed_in(visitors, database_url, Role.LEAD, account="acme")
     lead.get("/queues")
@@ -287,7 +281,9 @@ def test_only_a_lead_of_every_account_closes_what_others_work_in(visitors: Any, 
     assert lead.post(f"/queues/{own}/close").status_code == 303
 
 
-def test_a_queue_is_closed_after_a_question_and_that_it_was_is_said(visitors: Any, database_url: str) -> None:
+def test_a_queue_is_closed_after_a_question_and_that_it_was_is_said(
+    visitors: Visitors, database_url: str
+) -> None:
     """The page before says what becomes of what waits; the one after names the queue."""
     lead, _ = signed_in(visitors, database_url, Role.LEAD)
     lead.get("/queues")
@@ -306,7 +302,7 @@ def test_a_queue_is_closed_after_a_question_and_that_it_was_is_said(visitors: An
     assert lead.get(f"/queues/{of}/close").status_code == 409
 
 
-def test_nobody_reviews_what_they_may_not_see(visitors: Any, database_url: str) -> None:
+def test_nobody_reviews_what_they_may_not_see(visitors: Visitors, database_url: str) -> None:
     """It is not there for them; with the right to view alone it is there and closed."""
     decided = one(database_url)
     stranger, _ = signed_in(visitors, database_url, Role.REVIEWER, account="umbrella")
@@ -323,7 +319,7 @@ def test_nobody_reviews_what_they_may_not_see(visitors: Any, database_url: str) 
     assert refused.status_code == 403
 
 
-def test_keys_can_be_switched_off(visitors: Any, database_url: str) -> None:
+def test_keys_can_be_switched_off(visitors: Visitors, database_url: str) -> None:
     """For good."""
     visitor, _ = signed_in(visitors, database_url)
     before = visitor.get("/queues")
@@ -334,7 +330,7 @@ def test_keys_can_be_switched_off(visitors: Any, database_url: str) -> None:
     assert 'data-keys="on"' not in after.text
 
 
-def test_the_start_page_says_what_waits_and_what_was_begun(visitors: Any, database_url: str) -> None:
+def test_the_start_page_says_what_waits_and_what_was_begun(visitors: Visitors, database_url: str) -> None:
     """The queue, the open claim, and the way back to it; once answered, it is gone."""
     decided = one(database_url)
     visitor, _ = signed_in(visitors, database_url)
@@ -364,7 +360,7 @@ def test_the_start_page_says_what_waits_and_what_was_begun(visitors: Any, databa
     assert "You hold" not in after.text
 
 
-def test_the_start_page_of_a_viewer_has_no_queues(visitors: Any, database_url: str) -> None:
+def test_the_start_page_of_a_viewer_has_no_queues(visitors: Visitors, database_url: str) -> None:
     """They cannot work in them; the figures of the day are for everybody, of their own accounts."""
     visitor, _ = signed_in(visitors, database_url, Role.VIEWER, account="nobody-writes-to-it")
     page = visitor.get("/")
@@ -374,7 +370,7 @@ def test_the_start_page_of_a_viewer_has_no_queues(visitors: Any, database_url: s
     assert page.text.count(">0<") >= 3
 
 
-def test_whoever_came_from_a_list_stays_in_it(visitors: Any, database_url: str) -> None:
+def test_whoever_came_from_a_list_stays_in_it(visitors: Visitors, database_url: str) -> None:
     """After storing, undoing, a mistake and a collision the way on is there."""
     one_more, decided = (one(database_url, conversation_id="a-list-of-two") for _ in range(2))
     visitor, _ = signed_in(visitors, database_url)
@@ -399,7 +395,9 @@ def test_whoever_came_from_a_list_stays_in_it(visitors: Any, database_url: str) 
         assert decided.event.text in page.text
 
 
-def test_a_delivered_reply_that_was_removed_is_not_called_unsent(visitors: Any, database_url: str) -> None:
+def test_a_delivered_reply_that_was_removed_is_not_called_unsent(
+    visitors: Visitors, database_url: str
+) -> None:
     """Its draft was sent; the page names what a restore would bring back."""
     replied_decision = replied()
     record(database_url, replied_decision)
@@ -423,7 +421,7 @@ def test_a_delivered_reply_that_was_removed_is_not_called_unsent(visitors: Any, 
     assert "with the reply that the channel was asked to remove" in page
 
 
-def test_the_start_page_counts_what_was_decided_a_moment_ago(visitors: Any, database_url: str) -> None:
+def test_the_start_page_counts_what_was_decided_a_moment_ago(visitors: Visitors, database_url: str) -> None:
     """By the clock as it runs, with nothing counted beforehand."""
     visitor, _ = signed_in(visitors, database_url, Role.VIEWER, account="just-now")
     record(database_url, *(ignored(user_id="just-now", at=datetime.now(UTC)) for _ in range(3)))
@@ -435,7 +433,7 @@ def test_the_start_page_counts_what_was_decided_a_moment_ago(visitors: Any, data
     assert [found and found[1] for found in counts] == ["3", "3"]
 
 
-def test_the_list_of_queues_says_how_long_they_have_waited(visitors: Any, database_url: str) -> None:
+def test_the_list_of_queues_says_how_long_they_have_waited(visitors: Visitors, database_url: str) -> None:
     """To who may review; a viewer has no queues."""
     old = escalated(at=NOW - timedelta(hours=5), user_id="waits-long")
     record(database_url, old)

@@ -18,20 +18,13 @@ from uuid_utils.compat import uuid7
 from db.people.records import Role
 from tasks.webhooks.bodies import RolloutReturnedEntry
 from tests.support.review_world import World
-from tests.support.reviewing import Visitor, add_person, site, stored
+from tests.support.reviewing import Visitor, Visitors, add_person, signed_in, stored
 from trials.store.trials import fleet_figures
 from worker.arms import place_of
 
 NUMBERS = count(1)
 WORDS = {"reason": "fewer wrong blocks"}
 Rows = Callable[..., list[dict[str, Any]]]
-
-
-@pytest.fixture(scope="module")
-def visitors(database_url: str) -> Iterator[Callable[[], Visitor]]:
-    """A running site."""
-    with site(database_url) as made:
-        yield made
 
 
 @pytest.fixture
@@ -44,11 +37,9 @@ def world(database_url: str) -> Iterator[World]:
 
 
 @pytest.fixture
-def lead(database_url: str, visitors: Callable[[], Visitor], world: World) -> Visitor:
+def lead(database_url: str, visitors: Visitors, world: World) -> Visitor:
     """A lead of the account."""
-    person = visitors()
-    person.sign_in(add_person(database_url, Role.LEAD, account=world.account))
-    return person
+    return signed_in(visitors, add_person(database_url, Role.LEAD, account=world.account))
 
 
 @pytest.fixture
@@ -274,12 +265,11 @@ def test_the_list_names_trials_beside_many_evaluations(lead: Visitor, world: Wor
 
 
 def test_a_viewer_reads_and_takes_no_step(
-    visitors: Callable[[], Visitor], lead: Visitor, world: World, database_url: str
+    visitors: Visitors, lead: Visitor, world: World, database_url: str
 ) -> None:
     """The page without forms, in the list of the account's rollouts."""
     page = started(lead, world)
-    viewer = visitors()
-    viewer.sign_in(add_person(database_url, Role.VIEWER, account=world.account))
+    viewer = signed_in(visitors, add_person(database_url, Role.VIEWER, account=world.account))
 
     assert page in viewer.get(f"/accounts/{world.account}/learn").text
     assert "Next step" not in viewer.get(page).text

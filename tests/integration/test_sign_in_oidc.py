@@ -25,7 +25,7 @@ from tests.integration.test_invitations import invited
 from tests.integration.test_sign_in import link_for
 from tests.support import identity_provider
 from tests.support.identity_provider import CLIENT, SECRET, Provider
-from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, site, stored
+from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, signed_in, site, stored
 from worker.rates import RateLimit
 
 EACH_ALGORITHM = pytest.mark.parametrize("served", ["RS256", "ES256"], indirect=True)
@@ -328,8 +328,7 @@ def test_the_first_sign_in_at_the_provider_ends_a_password_that_its_giver_may_kn
         await connection.execute(given.values(password_given_by=giver.person_id))
 
     stored(database_url, squat)
-    thief = visitor()
-    thief.sign_in(kim)
+    thief = signed_in(visitor, kim)
     thief.get("/profile/tokens")
     token = re.search(r"hg_[\w-]{40,}", thief.post("/profile/tokens", name="mine", days="9").text)
     assert token is not None
@@ -363,8 +362,7 @@ def test_the_first_sign_in_at_the_provider_keeps_a_password_that_no_giver_knows(
     visitor: Visitors, kim: Person
 ) -> None:
     """Nor does it end a session."""
-    earlier = visitor()
-    earlier.sign_in(kim)
+    earlier = signed_in(visitor, kim)
 
     assert come_back(visitor()).status_code == 303
     assert earlier.get("/profile").status_code == 200
