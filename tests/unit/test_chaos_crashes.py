@@ -131,23 +131,6 @@ def test_a_crash_before_the_faults_are_ended_is_counted(processes: Processes) ->
     assert processes.managed["worker-1"].lives
 
 
-def test_a_crash_while_a_fault_comes_to_its_end_is_counted(processes: Processes) -> None:
-    """A fault may take its time to end; a worker that a fault ended meanwhile is no crash."""
-    started(processes, NO_HANDLER)
-    processes.add("worker-2", Role.WORKER, ("-c", NO_HANDLER), {})
-
-    def end_slowly() -> None:
-        processes.end("worker-2", signal.SIGKILL)
-        crashed(processes)
-
-    slow = threading.Thread(target=end_slowly)
-    slow.start()
-    heal(parts_of(processes, slow))
-
-    assert processes.ended == {"worker -9": 1}
-    assert all(each.lives for each in processes.managed.values())
-
-
 def test_a_crash_while_the_run_is_observed_is_counted(
     processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

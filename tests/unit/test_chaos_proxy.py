@@ -68,17 +68,3 @@ def test_a_link_that_is_cut_while_bytes_wait_fails_nowhere(link: Link, client: s
     link.loop.call_soon_threadsafe(link.loop.call_later, 0.1, waited.set)
     assert waited.wait(5)
     assert failures == []
-
-
-def test_a_slow_link_delivers_late_and_a_healed_one_at_once(link: Link, client: socket.socket) -> None:
-    """Nothing is lost."""
-    link.latency_s = 0.02
-    client.sendall(b"second")
-    assert client.recv(1024) == b"second"
-    assert link.slowed_bytes == 12
-
-    run_on(link, link.open_again)
-    client.sendall(b"third")
-
-    assert client.recv(1024) == b"third"
-    assert link.slowed_bytes == 12

@@ -16,10 +16,9 @@ from rich.console import Console
 from chaos.__main__ import end, options_of
 from chaos.kinds import Law
 from chaos.reports import slices as sliced
-from chaos.reports.markdown import lines
 from chaos.reports.merging import merged
 from chaos.reports.report import FaultCount, Report, recovery, report_of, show
-from chaos.reports.slices import Slices, arguments, divided
+from chaos.reports.slices import Slices, divided
 
 SLICE = "--worker-kills 4 --redis-kills 1 --postgres-kills 0 --others 1 --seed 7"
 WHOLE = "--slices 3 --events 1000 --worker-kills 10 --redis-kills 1 --postgres-kills 0 --others 3 --seed 7"
@@ -62,15 +61,6 @@ def test_slices_share_the_counts_and_have_seeds_of_their_own(tmp_path: Path) -> 
     assert [plan["redis_kills"] for plan in plans] == [1, 0, 0]
     assert [plan["seed"] for plan in plans] == [7, 8, 9]
     assert [plan["out"] for plan in plans] == [f"{tmp_path}/{seed}.json" for seed in (7, 8, 9)]
-
-
-def test_the_words_of_a_slice_are_read_as_its_options() -> None:
-    """A slice that runs in a process of its own has exactly the plan; kinds are repeated options."""
-    options = divided(options_of([*WHOLE.split(), "--only", "latency", "--only", "partition"]))[1]
-
-    found = options_of(arguments(options))
-
-    assert {name: str(found[name]) for name in options} == {name: str(options[name]) for name in options}
 
 
 @pytest.mark.parametrize(
@@ -131,29 +121,6 @@ def test_a_slice_whose_code_no_commit_names_is_repeated(
     assert [each.state for each in second.slices] == ["finished", "finished", "not run"]
 
 
-def test_a_slice_that_leaves_no_report_did_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its report of an earlier command is not taken for one."""
-    slices = Slices(options=options_of([*WHOLE.split(), "--slice-dir", str(tmp_path)]), parse=options_of)
-    for plan in divided(slices.options):
-        command = f"make chaos ARGS={shlex.quote(shlex.join(arguments(plan)))}"
-        stored = report(plan["seed"], command=command, commit=f"{COMMIT}+")
-        Path(plan["out"]).write_bytes(orjson.dumps(stored.json()))
-    monkeypatch.setattr(sliced, "commit_of_the_code", lambda: f"{COMMIT}+")
-    monkeypatch.setattr(sliced, "_interrupted", lambda _: False)
-    found = slices.run("make chaos", lambda _: None)
-
-    assert [each.state for each in found.slices] == ["not run"] * 3
-
-
-def test_a_half_written_slice_is_repeated(tmp_path: Path) -> None:
-    """As after a reboot."""
-    slices = Slices(options=options_of([*WHOLE.split(), "--slice-dir", str(tmp_path)]), parse=options_of)
-    plan = divided(slices.options)[0]
-    Path(plan["out"]).write_bytes(orjson.dumps(report(7).json())[:-100])
-
-    assert slices._finished(plan) is None
-
-
 def test_a_report_is_read_as_it_was_written() -> None:
     """With the figures of every fault."""
     written = report(7, lost=3)
@@ -181,17 +148,6 @@ def test_a_slice_that_did_not_run_is_named() -> None:
 
     assert whole.interrupted
     assert [(each.seed, each.state) for each in whole.slices] == [(7, "finished"), (8, "not run")]
-
-
-def test_a_report_is_shown_as_tables_for_a_document() -> None:
-    """Every figure, every law and every kind of fault; a kind without a recovery has empty cells."""
-    found = list(lines(report(7, command="make chaos", lost=3)))
-
-    assert "| accepted entries | 100 |" in found
-    assert "| lost | 3 |" in found
-    assert sum(line in {f"| {law} | 0 |" for law in Law} for line in found) == len(Law) - 1
-    assert "| worker_kill | 4 | 4 | 4 | 1.0 | 1.0 | 1.0 |" in found
-    assert "| only in 7 | 1 | 0 | 0 |  |  |  |" in found
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cli.assess.conversation_figures import all_decided, figure_rows, kind_rows, sent_kind
+from cli.assess.conversation_figures import all_decided, figure_rows, kind_rows
 from cli.assess.conversation_fleet import MeasuredPolicy
 from cli.assess.conversation_runs import MeasuredRun, RunResult
 from db.history.conversation_sets import QuestionEnding
-from sandbox.cases import Case, DraftKind, Writes
+from sandbox.cases import Case, Writes
 
 POLICY = MeasuredPolicy(label="default", setting=None)
 
@@ -66,16 +66,6 @@ def test_a_share_counts_only_replies_of_its_kind_to_questions_with_an_answer() -
     ]
 
 
-def test_judges_have_rows_of_their_own_and_what_was_not_measured_is_none() -> None:
-    """A run of one judge does not count for another."""
-    rows = figure_rows([result(Writes.WRONG, []), result(Writes.RIGHT, [], judge="off")])
-
-    assert [(row["judge"], row["right_sent"], row["wrong_sent"]) for row in rows] == [
-        ("perfect", None, 0.0),
-        ("off", 0.0, None),
-    ]
-
-
 def test_decisions_without_a_service_are_counted() -> None:
     """A search whose embedding server did not answer measures words, whatever the option said."""
     endings = [ending(each.case_id, None, degraded=each is not CASES[0]) for each in CASES]
@@ -90,10 +80,3 @@ def test_a_question_without_decision_is_noticed() -> None:
 
     assert all_decided([result(Writes.RIGHT, endings)])
     assert not all_decided([result(Writes.RIGHT, endings[:2])])
-
-
-def test_a_reply_is_compared_by_its_sentences() -> None:
-    """A fixed text of the account is no answer of the case."""
-    assert sent_kind(CASES[0], ending("a", "Hello! We open at five.")) is DraftKind.INVENTED
-    assert sent_kind(CASES[0], ending("a", "A colleague will answer.")) is DraftKind.OTHER
-    assert sent_kind(CASES[0], ending("a", None)) is None
