@@ -552,23 +552,6 @@ def test_a_program_approves_and_two_programs_get_both_versions(desk: Desk, revie
     assert (blocked.status_code, "violence" in blocked.json()["detail"]) == (422, True)
 
 
-def test_a_token_that_may_only_review_reads_no_draft_and_writes_to_no_customer(
-    desk: Desk, reviewer: Visitor
-) -> None:
-    """Both need the scope ``answer``, which a person gives on purpose."""
-    row, client = desk.escalated(), desk.visitor().client
-    headers = {"Authorization": f"Bearer {token_of(reviewer, 'read', 'review')}"}
-    path, body = f"/api/v1/decisions/{row['id']}", {"action": "write", "text": "Hello."}
-    refused = (
-        client.get(f"{path}/drafts", headers=headers),
-        client.post(f"{path}/answers", json=body, headers=headers),
-    )
-
-    assert [each.status_code for each in refused] == [403, 403]
-    assert all("scope answer" in each.json()["detail"] for each in refused)
-    assert desk.outbox(row) == []
-
-
 def test_the_api_pages_through_what_waits(desk: Desk, reviewer: Visitor) -> None:
     """The oldest first, each once."""
     rows = [desk.escalated() for _ in range(3)]

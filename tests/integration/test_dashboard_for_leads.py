@@ -241,11 +241,3 @@ def test_every_figure_is_a_file(lead: Visitor) -> None:
     assert lead.get("/dashboard/figures/none.csv").status_code == 404
     assert lead.get("/dashboard/figures/change.svg").status_code == 404
     assert lead.get("/dashboard/figures/decisions.csv?range=never").status_code == 400
-
-
-def test_the_same_time_a_week_earlier_can_be_compared(lead: Visitor) -> None:
-    """Nothing was decided then, so there is nothing to compare with."""
-    page = lead.get("/dashboard?against=week").text
-
-    assert "nothing was decided in the range before" in page
-    assert "expected one of before, week" in lead.get("/dashboard?against=year").text

@@ -54,7 +54,7 @@ print(json.dumps({
 VISITED = """
 import json, sys
 from types import SimpleNamespace
-from tests.support.reviewing import site
+from tests.support.reviewing import signed_in, site
 url, login, *paths = sys.argv[1:]
 with site(url) as visitors:
     lead = signed_in(visitors, SimpleNamespace(login=login))

@@ -85,21 +85,6 @@ def test_a_lead_makes_a_set_of_agreed_and_single_decisions(
     ]
 
 
-def test_only_leads_see_labels(database_url: str, visitors: Visitors) -> None:
-    """A reviewer sees that there is a set, without items and forms; another account's lead nothing."""
-    with World(database_url, f"golden-shop-{next(NUMBERS)}") as world:
-        world.add("ai_rules", user_id=world.account, version=1)
-        page = f"/accounts/{world.account}/learn/golden/{golden_set(world, uuid7())}"
-        reviewer = seated(visitors, database_url, Role.REVIEWER, world.account)
-        stranger = seated(visitors, database_url, Role.LEAD, "another")
-        learn = reviewer.get(f"/accounts/{world.account}/learn").text
-
-        assert "some golden set" in learn
-        assert "Create the set" not in learn
-        assert "/learn/golden/" not in learn
-        assert (reviewer.get(page).status_code, stranger.get(page).status_code) == (403, 404)
-
-
 def test_a_set_is_shown_in_pages_with_results(database_url: str, visitors: Visitors) -> None:
     """Fifty items a page, each once; a wrong name and a second set of a name are refused."""
     with World(database_url, f"golden-shop-{next(NUMBERS)}") as world:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -87,6 +87,17 @@ def queue(
     return stored(url, change)
 
 
+def who(by: Reviewer) -> UUID:
+    """The id of a reviewer."""
+    assert by.person_id is not None
+    return by.person_id
+
+
+def second_readings(url: str) -> Queue:
+    """The queue of second readings."""
+    return next(each for each in stored(url, queues.list_open_queues) if each.kind is QueueKind.SECOND)
+
+
 def some(url: str, number: int = 1) -> list[Decision]:
     """Recorded decisions, oldest first."""
     made = [ignored() for _ in range(number)]
@@ -147,7 +158,7 @@ def test_a_claim_holds_for_its_lease_and_then_others_may_claim_the_item(database
     until = stored(
         database_url,
         lambda connection: claims.renew_claim(
-            connection, first.item_id, one.person_id or uuid4(), NOW + timedelta(seconds=50)
+            connection, first.item_id, who(one), NOW + timedelta(seconds=50)
         ),
     )
     still = claim(database_url, of, other, at=NOW + timedelta(seconds=100))
@@ -155,7 +166,7 @@ def test_a_claim_holds_for_its_lease_and_then_others_may_claim_the_item(database
     with pytest.raises(ClaimLost, match="held by another person"):
         stored(
             database_url,
-            lambda connection: claims.renew_claim(connection, first.item_id, one.person_id or uuid4(), NOW),
+            lambda connection: claims.renew_claim(connection, first.item_id, who(one), NOW),
         )
 
     assert waits == [None, None]
@@ -181,13 +192,11 @@ def test_a_skipped_item_goes_to_others_and_comes_back_when_asked(database_url: s
     one, other = reader(database_url), reader(database_url)
     first = claim(database_url, of, one)
     assert first is not None
-    assert one.person_id is not None
-    mine = one.person_id
+    mine = who(one)
     stored(database_url, lambda connection: claims.skip_item(connection, first.item_id, mine))
     for_me, for_other = claim(database_url, of, one), claim(database_url, of, other)
     assert for_other is not None
-    assert other.person_id is not None
-    theirs = other.person_id
+    theirs = who(other)
     stored(database_url, lambda connection: claims.release_item(connection, for_other.item_id, theirs))
     back = stored(database_url, lambda connection: claims.restore_skipped(connection, of.id, mine))
     again = claim(database_url, of, one)
@@ -202,8 +211,7 @@ def test_a_skipped_item_goes_to_others_and_comes_back_when_asked(database_url: s
 
 def load_of(url: str, of: Queue, by: Reviewer) -> QueueLoad:
     """The load of a queue for one person."""
-    assert by.person_id is not None
-    mine = by.person_id
+    mine = who(by)
     return stored(
         url, lambda connection: queue_loads.load_counts(connection, person_id=mine, accounts=None, now=NOW)
     )[of.id]
@@ -212,8 +220,7 @@ def load_of(url: str, of: Queue, by: Reviewer) -> QueueLoad:
 def let_go(url: str, claimed: Claim | None, by: Reviewer, way: Any) -> None:
     """Skip an item or give it back."""
     assert claimed is not None
-    assert by.person_id is not None
-    mine = by.person_id
+    mine = who(by)
     stored(url, lambda connection: way(connection, claimed.item_id, mine))
 
 
@@ -229,8 +236,7 @@ def test_a_skipped_golden_item_counts_as_skipped_and_is_not_dealt_again(database
         let_go(database_url, first, by, claims.skip_item)
         let_go(database_url, claim(database_url, of, by), by, claims.skip_item)
         loads = [load_of(database_url, of, by)]
-        assert by.person_id is not None
-        mine, here = by.person_id, of.id
+        mine, here = who(by), of.id
         back = stored(database_url, lambda connection: claims.restore_skipped(connection, here, mine))  # noqa: B023
         loads.append(load_of(database_url, of, by))
         counted[name] = [(back, each.skipped, each.held) for each in loads]
@@ -264,9 +270,7 @@ def test_a_skipped_blind_item_is_not_offered_back(database_url: str) -> None:
     one, two, three = (reader(database_url) for _ in range(3))
     claim(database_url, of, one)
     answer(database_url, decided.decision_id, one)
-    second_queue = next(
-        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
-    )
+    second_queue = second_readings(database_url)
     let_go(database_url, claim(database_url, second_queue, two), two, claims.skip_item)
     load = load_of(database_url, second_queue, two)
     claim(database_url, second_queue, three)
@@ -281,8 +285,7 @@ def test_items_of_other_accounts_are_not_dealt(database_url: str) -> None:
     record(database_url, foreign)
     of = queue(database_url, holding=[foreign])
     by = reader(database_url)
-    assert by.person_id is not None
-    mine = by.person_id
+    mine = who(by)
     hidden = claim(database_url, of, by, accounts=("acme",))
     loads = stored(
         database_url,
@@ -379,8 +382,7 @@ def test_the_item_taken_last_is_the_one_that_is_answered(database_url: str) -> N
     claim(database_url, first, by)
     much_later = NOW + timedelta(days=2)
     claim(database_url, second, by, at=much_later)
-    person = by.person_id
-    assert person is not None
+    person = who(by)
     held = stored(
         database_url, lambda connection: queue_items.held_item(connection, decided.decision_id, person)
     )
@@ -568,8 +570,7 @@ def test_a_golden_item_looks_like_any_other_until_it_is_answered(database_url: s
     of = queue(database_url, holding=[plain], golden_share=0.5)
     dealt = claim(database_url, of, by, draw=0.1)
     assert dealt is not None
-    assert by.person_id is not None
-    mine = by.person_id
+    mine = who(by)
     hidden = stored(database_url, lambda connection: queue_items.hidden_decisions(connection, mine))
     done = answer(database_url, dealt.decision_id, by, Ruling.OVERTURN)
     with pytest.raises(ReviewRejected, match="known answer"):
@@ -616,14 +617,11 @@ def test_a_second_reading_is_blind_and_goes_to_another_person(database_url: str)
     one, two = reader(database_url), reader(database_url)
     claim(database_url, of, one)
     first = answer(database_url, decided.decision_id, one)
-    second_queue = next(
-        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
-    )
+    second_queue = second_readings(database_url)
     for_first = claim(database_url, second_queue, one)
     for_second = claim(database_url, second_queue, two)
     assert for_second is not None
-    assert two.person_id is not None
-    theirs = two.person_id
+    theirs = who(two)
     hidden = stored(database_url, lambda connection: queue_items.hidden_decisions(connection, theirs))
     given = Submission(
         decision_id=decided.decision_id,
@@ -651,13 +649,10 @@ def test_a_blind_item_does_not_come_back_to_who_gave_it_back(database_url: str) 
     one, two = reader(database_url), reader(database_url)
     claim(database_url, of, one)
     answer(database_url, decided.decision_id, one)
-    second_queue = next(
-        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
-    )
+    second_queue = second_readings(database_url)
     dealt = claim(database_url, second_queue, two)
     assert dealt is not None
-    assert two.person_id is not None
-    theirs = two.person_id
+    theirs = who(two)
     stored(database_url, lambda connection: claims.release_item(connection, dealt.item_id, theirs))
 
     assert claim(database_url, second_queue, two) is None
@@ -674,17 +669,9 @@ def test_loads_tell_what_waits_and_who_holds_it(database_url: str) -> None:
     claim(database_url, of, one, draw=0.0)
     held = claim(database_url, of, two)
     assert held is not None
-    assert two.person_id is not None
-    theirs = two.person_id
-    load = stored(
-        database_url,
-        lambda connection: queue_loads.load_counts(connection, person_id=theirs, accounts=None, now=NOW),
-    )[of.id]
+    load = load_of(database_url, of, two)
     answer(database_url, held.decision_id, two)
-    done = stored(
-        database_url,
-        lambda connection: queue_loads.load_counts(connection, person_id=theirs, accounts=None, now=NOW),
-    )[of.id]
+    done = load_of(database_url, of, two)
 
     assert (load.waiting, load.held, load.done_today) == (2, 1, 0)
     assert [each.decision_id for each in load.holders] == [held.decision_id]
@@ -702,8 +689,7 @@ def test_items_for_a_person_are_counted_up_to_a_number(database_url: str, most: 
     of, closed = (queue(database_url, holding=made) for _ in range(2))
     claim(database_url, of, one)
     stored(database_url, lambda connection: queues.close_queue(connection, closed.id, NOW))
-    assert two.person_id is not None
-    theirs = two.person_id
+    theirs = who(two)
     found = stored(
         database_url,
         lambda connection: queue_loads.count_for_person(

@@ -302,23 +302,6 @@ def test_a_queue_is_closed_after_a_question_and_that_it_was_is_said(
     assert lead.get(f"/queues/{of}/close").status_code == 409
 
 
-def test_nobody_reviews_what_they_may_not_see(visitors: Visitors, database_url: str) -> None:
-    """It is not there for them; with the right to view alone it is there and closed."""
-    decided = one(database_url)
-    stranger, _ = signed_in(visitors, database_url, Role.REVIEWER, account="umbrella")
-    viewer, _ = signed_in(visitors, database_url, Role.VIEWER)
-    foreign = stranger.get(path(decided))
-    stranger.get("/queues")
-    tried = stranger.post(path(decided), ruling="agree")
-    seen = viewer.get(path(decided))
-    refused = viewer.post(path(decided), ruling="agree")
-
-    assert (foreign.status_code, tried.status_code) == (404, 404)
-    assert seen.status_code == 200
-    assert "Store review" not in seen.text
-    assert refused.status_code == 403
-
-
 def test_keys_can_be_switched_off(visitors: Visitors, database_url: str) -> None:
     """For good."""
     visitor, _ = signed_in(visitors, database_url)
@@ -358,16 +341,6 @@ def test_the_start_page_says_what_waits_and_what_was_begun(visitors: Visitors, d
     assert "You hold" not in before.text
     assert f'<a href="/decisions/{decided.decision_id}">Open it</a>' in during.text
     assert "You hold" not in after.text
-
-
-def test_the_start_page_of_a_viewer_has_no_queues(visitors: Visitors, database_url: str) -> None:
-    """They cannot work in them; the figures of the day are for everybody, of their own accounts."""
-    visitor, _ = signed_in(visitors, database_url, Role.VIEWER, account="nobody-writes-to-it")
-    page = visitor.get("/")
-
-    assert "Items waiting for you" not in page.text
-    assert '<dd class="value"><a href' in page.text
-    assert page.text.count(">0<") >= 3
 
 
 def test_whoever_came_from_a_list_stays_in_it(visitors: Visitors, database_url: str) -> None:

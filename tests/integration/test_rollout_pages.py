@@ -262,16 +262,3 @@ def test_the_list_names_trials_beside_many_evaluations(lead: Visitor, world: Wor
         )  # fmt: skip
 
     assert page in lead.get(f"/accounts/{world.account}/learn").text
-
-
-def test_a_viewer_reads_and_takes_no_step(
-    visitors: Visitors, lead: Visitor, world: World, database_url: str
-) -> None:
-    """The page without forms, in the list of the account's rollouts."""
-    page = started(lead, world)
-    viewer = signed_in(visitors, add_person(database_url, Role.VIEWER, account=world.account))
-
-    assert page in viewer.get(f"/accounts/{world.account}/learn").text
-    assert "Next step" not in viewer.get(page).text
-    assert viewer.post(f"{page}/return", reason="no").status_code == 403
-    assert "Next step" in lead.get(page).text

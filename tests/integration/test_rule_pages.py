@@ -184,27 +184,6 @@ def test_the_test_box_begins_with_the_level_of_the_account(
     assert "masked letters (masked)" in found.text
 
 
-def test_a_viewer_reads_and_tests_rules_without_changing_them(
-    database_url: str, visitors: Visitors, account: str
-) -> None:
-    """The server refuses every change; another account is not found."""
-    store(database_url, account, flagged_keywords=("spam",))
-    viewer = signed_in(visitors, add_person(database_url, Role.VIEWER, account=account))
-    page = viewer.get(rules(account))
-    tried = viewer.post(rules(account, "/test"), version="1", of="typed", flagged_keywords="x", text="spam")
-    saved = save(viewer, account, 1, flagged_keywords="")
-
-    assert page.status_code == 200
-    assert '<textarea name="flagged_keywords"' not in page.text
-    assert "stored version 1" in tried.text
-    assert "<sup>1</sup>spam" in tried.text
-    assert (saved.status_code, viewer.post(rules(account, "/check"), version="1").status_code) == (403, 403)
-    assert viewer.get(rules(account, "/file")).status_code == 403
-    assert viewer.get(rules(account, "/restore/1")).status_code == 403
-    assert viewer.get(rules("another")).status_code == 404
-    assert in_force(database_url, account).version == 1
-
-
 def test_a_stale_save_shows_both_changes_and_can_be_repeated(
     database_url: str, editor: Visitor, account: str
 ) -> None:
