@@ -273,20 +273,6 @@ def test_suggest_holds_every_reply_until_it_is_approved(desk: Desk, reviewer: Vi
     assert (entry["confidence"] is not None, entry["ai_generated"], owner) == (True, True, None)
 
 
-@pytest.mark.parametrize(
-    ("settings", "reason"),
-    [
-        ({"auto_from_confidence": 0.0}, "REPLIED"),
-        ({"auto_from_confidence": 1.0}, "HELD_FOR_APPROVAL"),
-        ({"auto_reasons": ["REPLIED"]}, "REPLIED"),
-        ({"auto_reasons": ["FALLBACK_SENT"]}, "HELD_FOR_APPROVAL"),
-    ],
-)
-def test_suggest_sends_what_the_account_lets_pass(desk: Desk, settings: dict[str, Any], reason: str) -> None:
-    """By confidence or by reason."""
-    assert desk.suggested(**settings)["reason_code"] == reason
-
-
 def test_a_suggestion_that_became_too_old_is_not_approved_unchanged(desk: Desk, reviewer: Visitor) -> None:
     """It is listed no more; a person can still write."""
     row = desk.suggested()

@@ -10,7 +10,7 @@ import pytest
 from db.people.records import Role
 from tests.integration import test_answers
 from tests.integration.test_answers import ANSWER_FIELD, DRAFT_FIELD, QUESTION, SEEN_FIELD, Desk
-from tests.integration.test_review_attacks import hand_queue
+from tests.support.queues import hand_queue
 from tests.support.reviewing import Visitor, add_person
 
 desk = test_answers.desk

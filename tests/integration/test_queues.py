@@ -14,7 +14,6 @@ import pytest
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.people.records import Role
 from db.review_store import Store
 from db.reviews import (
     claims,
@@ -44,7 +43,8 @@ from db.reviews.rulings import (
 )
 from db.reviews.submission import StoredReview, Submission
 from tests.support.audited import NOW, blocked, escalated, ignored, record, replied, rows
-from tests.support.reviewing import add_person, stored
+from tests.support.queues import mark_known, new_reviewer, open_queue
+from tests.support.reviewing import stored
 from worker.model import Decision
 from worker.reasons import Reason
 
@@ -55,12 +55,6 @@ DAY = datetime(NOW.year, NOW.month, NOW.day, tzinfo=UTC)
 @pytest.fixture(autouse=True)
 def _nothing_is_known(database_url: str) -> None:
     rows(database_url, "DELETE FROM golden_items")
-
-
-def reader(url: str) -> Reviewer:
-    """A new reviewer."""
-    person = add_person(url, Role.REVIEWER)
-    return Reviewer(person_id=person.person_id, login=person.login)
 
 
 def queue(
@@ -91,11 +85,6 @@ def who(by: Reviewer) -> UUID:
     """The id of a reviewer."""
     assert by.person_id is not None
     return by.person_id
-
-
-def second_readings(url: str) -> Queue:
-    """The queue of second readings."""
-    return next(each for each in stored(url, queues.list_open_queues) if each.kind is QueueKind.SECOND)
 
 
 def some(url: str, number: int = 1) -> list[Decision]:
@@ -132,7 +121,7 @@ def answer(
 def test_many_who_claim_at_once_get_different_items(database_url: str) -> None:
     """Claims do not block each other."""
     of = queue(database_url, holding=some(database_url, 8))
-    people = [reader(database_url) for _ in range(8)]
+    people = [new_reviewer(database_url) for _ in range(8)]
 
     async def race() -> list[Claim | None]:
         async with Store(database_url, size=8) as store:
@@ -151,7 +140,7 @@ def test_many_who_claim_at_once_get_different_items(database_url: str) -> None:
 def test_a_claim_holds_for_its_lease_and_then_others_may_claim_the_item(database_url: str) -> None:
     """Renewing counts from now; what was taken meanwhile cannot be renewed."""
     of = queue(database_url, holding=some(database_url), lease_s=60)
-    one, other = reader(database_url), reader(database_url)
+    one, other = new_reviewer(database_url), new_reviewer(database_url)
     first = claim(database_url, of, one)
     assert first is not None
     waits = [claim(database_url, of, other, at=NOW + timedelta(seconds=s)) for s in (1, 59)]
@@ -179,7 +168,7 @@ def test_a_claim_holds_for_its_lease_and_then_others_may_claim_the_item(database
 def test_who_holds_an_item_gets_it_again_before_anything_new(database_url: str) -> None:
     """A closed browser loses nothing."""
     of = queue(database_url, holding=some(database_url, 2))
-    by = reader(database_url)
+    by = new_reviewer(database_url)
     taken = [claim(database_url, of, by, at=NOW + timedelta(seconds=s)) for s in (0, 30, 3000)]
 
     assert len({each.item_id for each in taken if each}) == 1
@@ -189,7 +178,7 @@ def test_a_skipped_item_goes_to_others_and_comes_back_when_asked(database_url: s
     """Nothing but the item itself knows of it."""
     decided = some(database_url)[0]
     of = queue(database_url, holding=[decided])
-    one, other = reader(database_url), reader(database_url)
+    one, other = new_reviewer(database_url), new_reviewer(database_url)
     first = claim(database_url, of, one)
     assert first is not None
     mine = who(one)
@@ -227,11 +216,14 @@ def let_go(url: str, claimed: Claim | None, by: Reviewer, way: Any) -> None:
 def test_a_skipped_golden_item_counts_as_skipped_and_is_not_dealt_again(database_url: str) -> None:
     """The number of skipped items does not disclose it, and it is closed when they are restored."""
     counted: dict[str, list[tuple[int, int, int]]] = {"golden": [], "plain": []}
-    asked, lead = replied(), reader(database_url)
+    asked, lead = replied(), new_reviewer(database_url)
     record(database_url, asked)
-    known(database_url, asked, lead)
+    mark_known(database_url, asked.decision_id, lead)
     for name, share in (("golden", 1.0), ("plain", 0.0)):
-        of, by = queue(database_url, holding=some(database_url, 3), golden_share=share), reader(database_url)
+        of, by = (
+            queue(database_url, holding=some(database_url, 3), golden_share=share),
+            new_reviewer(database_url),
+        )
         first = claim(database_url, of, by, draw=0.0)
         let_go(database_url, first, by, claims.skip_item)
         let_go(database_url, claim(database_url, of, by), by, claims.skip_item)
@@ -251,12 +243,15 @@ def test_a_skipped_golden_item_counts_as_skipped_and_is_not_dealt_again(database
 
 def test_what_is_given_back_is_not_counted_as_skipped(database_url: str) -> None:
     """Golden or not."""
-    asked, lead = replied(), reader(database_url)
+    asked, lead = replied(), new_reviewer(database_url)
     record(database_url, asked)
-    known(database_url, asked, lead)
+    mark_known(database_url, asked.decision_id, lead)
     skipped = []
     for share in (1.0, 0.0):
-        of, by = queue(database_url, holding=some(database_url, 2), golden_share=share), reader(database_url)
+        of, by = (
+            queue(database_url, holding=some(database_url, 2), golden_share=share),
+            new_reviewer(database_url),
+        )
         let_go(database_url, claim(database_url, of, by, draw=0.0), by, claims.release_item)
         skipped.append(load_of(database_url, of, by).skipped)
 
@@ -267,10 +262,10 @@ def test_a_skipped_blind_item_is_not_offered_back(database_url: str) -> None:
     """It would not come: its reader could have looked."""
     decided = some(database_url)[0]
     of = queue(database_url, holding=[decided], second_share=1.0)
-    one, two, three = (reader(database_url) for _ in range(3))
+    one, two, three = (new_reviewer(database_url) for _ in range(3))
     claim(database_url, of, one)
     answer(database_url, decided.decision_id, one)
-    second_queue = second_readings(database_url)
+    second_queue = open_queue(database_url, QueueKind.SECOND)
     let_go(database_url, claim(database_url, second_queue, two), two, claims.skip_item)
     load = load_of(database_url, second_queue, two)
     claim(database_url, second_queue, three)
@@ -284,7 +279,7 @@ def test_items_of_other_accounts_are_not_dealt(database_url: str) -> None:
     foreign = ignored(user_id="umbrella")
     record(database_url, foreign)
     of = queue(database_url, holding=[foreign])
-    by = reader(database_url)
+    by = new_reviewer(database_url)
     mine = who(by)
     hidden = claim(database_url, of, by, accounts=("acme",))
     loads = stored(
@@ -302,7 +297,7 @@ def test_an_assigned_item_is_dealt_to_whom_it_is_assigned(database_url: str) -> 
     """It is dealt first, and only to that person."""
     plain, picked = some(database_url, 2)
     of = queue(database_url, holding=[plain])
-    one, other = reader(database_url), reader(database_url)
+    one, other = new_reviewer(database_url), new_reviewer(database_url)
     stored(
         database_url,
         lambda connection: queues.add_decisions(
@@ -326,7 +321,7 @@ def test_the_item_of_an_erased_decision_is_closed(database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
         connection.execute("SET LOCAL hushgate.erasing = on")
         connection.execute("DELETE FROM ai_decisions WHERE id = %s", (gone.decision_id,))
-    dealt = claim(database_url, of, reader(database_url))
+    dealt = claim(database_url, of, new_reviewer(database_url))
 
     assert dealt is not None
     assert dealt.decision_id == there.decision_id
@@ -338,7 +333,7 @@ def test_a_review_closes_every_unnecessary_item_and_an_undo_reopens_them(
     """A review on the decision's page also answers its queue items."""
     decided = some(database_url)[0]
     one, two = (queue(database_url, holding=[decided]) for _ in range(2))
-    by = reader(database_url)
+    by = new_reviewer(database_url)
     claim(database_url, one, by)
     done = answer(database_url, decided.decision_id, by)
     open_items = "SELECT count(*) AS n FROM queue_items WHERE decision_id = %s AND done_at IS NULL"
@@ -357,7 +352,7 @@ def test_a_sample_stays_whole_when_its_decisions_are_reviewed_elsewhere(database
     """Neither a page nor a bulk review takes out of it what they look at; escalations are done by both."""
     before, after, waiting = ignored(), ignored(), escalated()
     record(database_url, before, after, waiting)
-    by, sample = reader(database_url), Sample(share=1.0, most=100_000)
+    by, sample = new_reviewer(database_url), Sample(share=1.0, most=100_000)
     answer(database_url, before.decision_id, by)
     drawn_from = queue(database_url, QueueKind.SAMPLE, sample=sample)
     escalations = queue(database_url, QueueKind.ESCALATIONS)
@@ -378,7 +373,7 @@ def test_the_item_taken_last_is_the_one_that_is_answered(database_url: str) -> N
     """A claim that ran out in another queue does not stand before it."""
     decided = some(database_url)[0]
     first, second = (queue(database_url, holding=[decided]) for _ in range(2))
-    by = reader(database_url)
+    by = new_reviewer(database_url)
     claim(database_url, first, by)
     much_later = NOW + timedelta(days=2)
     claim(database_url, second, by, at=much_later)
@@ -395,7 +390,7 @@ def test_escalations_are_all_filled_and_once(database_url: str) -> None:
     """Late commits included; decisions reviewed already are left out."""
     made = [escalated(at=NOW - timedelta(minutes=20, seconds=number)) for number in range(5)]
     record(database_url, *made)
-    answer(database_url, made[0].decision_id, reader(database_url))
+    answer(database_url, made[0].decision_id, new_reviewer(database_url))
     of = queue(database_url, QueueKind.ESCALATIONS)
     refill(database_url, of)
     late = escalated(at=NOW - timedelta(seconds=30))
@@ -551,22 +546,12 @@ def test_a_fresh_install_has_queues_to_work_in(database_url: str) -> None:
     }
 
 
-def known(url: str, decided: Decision, by: Reviewer, word: Ruling = Ruling.AGREE) -> None:
-    """Mark a decision as one with a known answer."""
-    stored(
-        url,
-        lambda connection: golden_answers.set_known_answer(
-            connection, decided.decision_id, ruling=word, corrected=None, note="because", by=by
-        ),
-    )
-
-
 def test_a_golden_item_looks_like_any_other_until_it_is_answered(database_url: str) -> None:
     """Then the known answer is shown; the decision's review state does not change."""
     asked, plain = replied(), some(database_url)[0]
     record(database_url, asked)
-    lead, by = reader(database_url), reader(database_url)
-    known(database_url, asked, lead)
+    lead, by = new_reviewer(database_url), new_reviewer(database_url)
+    mark_known(database_url, asked.decision_id, lead)
     of = queue(database_url, holding=[plain], golden_share=0.5)
     dealt = claim(database_url, of, by, draw=0.1)
     assert dealt is not None
@@ -594,8 +579,8 @@ def test_golden_items_are_not_dealt_to_their_author_nor_in_an_empty_queue(databa
     """Who knows the answer is no test, and a queue with nothing else in it would give them away."""
     asked = replied()
     record(database_url, asked)
-    lead, by = reader(database_url), reader(database_url)
-    known(database_url, asked, lead)
+    lead, by = new_reviewer(database_url), new_reviewer(database_url)
+    mark_known(database_url, asked.decision_id, lead)
     plain = some(database_url)[0]
     of = queue(database_url, holding=[plain], golden_share=1.0)
     empty = queue(database_url, golden_share=1.0)
@@ -614,10 +599,10 @@ def test_a_second_reading_is_blind_and_goes_to_another_person(database_url: str)
     """The second reader is never the first, sees nothing before the answer, and is not held to be stale."""
     decided = some(database_url)[0]
     of = queue(database_url, holding=[decided], second_share=1.0)
-    one, two = reader(database_url), reader(database_url)
+    one, two = new_reviewer(database_url), new_reviewer(database_url)
     claim(database_url, of, one)
     first = answer(database_url, decided.decision_id, one)
-    second_queue = second_readings(database_url)
+    second_queue = open_queue(database_url, QueueKind.SECOND)
     for_first = claim(database_url, second_queue, one)
     for_second = claim(database_url, second_queue, two)
     assert for_second is not None
@@ -646,10 +631,10 @@ def test_a_blind_item_does_not_come_back_to_who_gave_it_back(database_url: str) 
     """Between the two they could have looked."""
     decided = some(database_url)[0]
     of = queue(database_url, holding=[decided], second_share=1.0)
-    one, two = reader(database_url), reader(database_url)
+    one, two = new_reviewer(database_url), new_reviewer(database_url)
     claim(database_url, of, one)
     answer(database_url, decided.decision_id, one)
-    second_queue = second_readings(database_url)
+    second_queue = open_queue(database_url, QueueKind.SECOND)
     dealt = claim(database_url, second_queue, two)
     assert dealt is not None
     theirs = who(two)
@@ -663,8 +648,8 @@ def test_loads_tell_what_waits_and_who_holds_it(database_url: str) -> None:
     made = some(database_url, 3)
     asked = replied()
     record(database_url, asked)
-    one, two, lead = (reader(database_url) for _ in range(3))
-    known(database_url, asked, lead)
+    one, two, lead = (new_reviewer(database_url) for _ in range(3))
+    mark_known(database_url, asked.decision_id, lead)
     of = queue(database_url, holding=made, golden_share=1.0)
     claim(database_url, of, one, draw=0.0)
     held = claim(database_url, of, two)
@@ -685,7 +670,7 @@ def test_items_for_a_person_are_counted_up_to_a_number(database_url: str, most: 
     account = f"counted-{most}"
     made = [ignored(user_id=account) for _ in range(3)]
     record(database_url, *made)
-    one, two = reader(database_url), reader(database_url)
+    one, two = new_reviewer(database_url), new_reviewer(database_url)
     of, closed = (queue(database_url, holding=made) for _ in range(2))
     claim(database_url, of, one)
     stored(database_url, lambda connection: queues.close_queue(connection, closed.id, NOW))

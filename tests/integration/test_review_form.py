@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from db.people.records import Role
-from tests.integration.test_review_pages import SEEN, path, send, signed_in
+from tests.integration.test_review_pages import SEEN, path, send
 from tests.support.audited import blocked, escalated, record, replied, rows
-from tests.support.reviewing import Visitors
+from tests.support.reviewing import Visitors, person_at
 from tests.support.samples import passage
 from worker.model import Decision
 
@@ -31,7 +31,7 @@ def made(url: str, decided: Decision) -> Decision:
 
 def test_only_reasons_that_fit_the_ending_are_offered(visitors: Visitors, database_url: str) -> None:
     """A reply, a block and a handoff have different reasons, each with its key."""
-    reviewer, _ = signed_in(visitors, database_url)
+    reviewer, _ = person_at(visitors, database_url)
     offered = []
     for decided in (replied(), blocked(), escalated()):
         page = reviewer.get(path(made(database_url, decided))).text
@@ -44,7 +44,7 @@ def test_only_reasons_that_fit_the_ending_are_offered(visitors: Visitors, databa
 
 def test_an_overturn_names_the_right_decision(visitors: Visitors, database_url: str) -> None:
     """Without one nothing is stored and the choice stays in the form; a reason that implies it is enough."""
-    reviewer, _ = signed_in(visitors, database_url)
+    reviewer, _ = person_at(visitors, database_url)
     decided = made(database_url, replied())
     page = reviewer.get(path(decided))
     refused = send(reviewer, decided, page, ruling="overturn", reason="WRONG_FACTS")
@@ -69,7 +69,7 @@ def test_an_overturn_names_the_right_decision(visitors: Visitors, database_url: 
 
 def test_something_else_needs_words(visitors: Visitors, database_url: str) -> None:
     """A reason that the note explains is stored with a note only; what was chosen stays in the form."""
-    reviewer, _ = signed_in(visitors, database_url)
+    reviewer, _ = person_at(visitors, database_url)
     decided = made(database_url, blocked())
     page = reviewer.get(path(decided))
     chosen = {"ruling": "overturn", "reason": "OTHER", "corrected": "escalate"}
@@ -84,7 +84,7 @@ def test_something_else_needs_words(visitors: Visitors, database_url: str) -> No
 
 def test_the_form_works_without_scripts(visitors: Visitors, database_url: str) -> None:
     """Every field of an overturn is in the page, and the bar that leads to the form is an anchor."""
-    reviewer, _ = signed_in(visitors, database_url)
+    reviewer, _ = person_at(visitors, database_url)
     decided = made(database_url, blocked())
     page = reviewer.get(path(decided))
     stored = send(
@@ -109,9 +109,9 @@ def test_prompt_and_completion_are_read_by_auditors_and_logged(
     visitors: Visitors, database_url: str, answered: Decision
 ) -> None:
     """An auditor reads the parts that are kept; sealed texts need the right to review too."""
-    auditor, _ = signed_in(visitors, database_url, Role.AUDITOR)
-    both, _ = signed_in(visitors, database_url, Role.AUDITOR, Role.REVIEWER)
-    reviewer, _ = signed_in(visitors, database_url)
+    auditor, _ = person_at(visitors, database_url, Role.AUDITOR)
+    both, _ = person_at(visitors, database_url, Role.AUDITOR, Role.REVIEWER)
+    reviewer, _ = person_at(visitors, database_url)
     address = f"/decisions/{answered.decision_id}/prompt"
     seen, sealed, refused = auditor.get(address), both.get(address), reviewer.get(address)
     logged = rows(
@@ -133,7 +133,7 @@ def test_prompt_and_completion_are_read_by_auditors_and_logged(
 
 def test_covered_texts_of_a_prompt_are_shown_on_request_only(visitors: Visitors, database_url: str) -> None:
     """The page has none of them before; showing them is logged."""
-    auditor, person = signed_in(visitors, database_url, Role.AUDITOR)
+    auditor, person = person_at(visitors, database_url, Role.AUDITOR)
     rows(database_url, "UPDATE people SET covered = '{flagged_rule}' WHERE id = %s", person.person_id)
     decided = made(database_url, blocked(prompt_hash="f" * 64))
     address = f"/decisions/{decided.decision_id}/prompt"

@@ -14,9 +14,9 @@ from httpx2 import Response
 from db.people.records import Role
 from db.reviews import queues
 from db.reviews.queues import QueueKind
-from tests.integration.test_review_attacks import hand_queue, signed_in
 from tests.support.audited import ignored, record, rows
-from tests.support.reviewing import Visitor, Visitors, stored
+from tests.support.queues import hand_queue
+from tests.support.reviewing import Visitor, Visitors, person_at, stored
 from worker.model import Decision
 
 NUMBERS: Final = count(1)
@@ -29,7 +29,7 @@ CELL: Final = r'data-label="{}">(\d+)<'
 @pytest.fixture
 def reader(visitors: Visitors, database_url: str) -> Visitor:
     """A reviewer at the pages."""
-    visitor, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    visitor, _ = person_at(visitors, database_url, Role.REVIEWER)
     visitor.get("/queues")
     return visitor
 
@@ -119,7 +119,7 @@ def test_a_second_review_leaves_a_blind_reading(
 ) -> None:
     """Both stand: the reading for the comparison of readers, the review for the state of the decision."""
     of, _, (decided,) = queue_of(database_url, 1, second_share=1.0)
-    first, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    first, _ = person_at(visitors, database_url, Role.REVIEWER)
     first.post(f"/queues/{of}/next")
     answer(first, decided)
     second = next(
@@ -161,7 +161,7 @@ def test_a_blind_reader_sees_the_first_ruling_after_the_last_item(
 ) -> None:
     """The end of the queue leads to the decision, which shows both readings."""
     of, _, (decided,) = queue_of(database_url, 1, second_share=1.0)
-    first, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    first, _ = person_at(visitors, database_url, Role.REVIEWER)
     first.post(f"/queues/{of}/next")
     answer(first, decided, "overturn", reason="SHOULD_ESCALATE", note="the first opinion")
     second = next(
@@ -187,7 +187,7 @@ def test_an_undo_gives_the_item_back_and_frees_the_next_one(
     next_page = reader.get(answer(reader, first))
     back = reader.get(undo(reader, next_page))
     home = reader.get("/").text
-    other, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    other, _ = person_at(visitors, database_url, Role.REVIEWER)
     dealt = other.post(f"/queues/{of}/next").headers["location"]
 
     assert str(first.decision_id) in str(back.url)
@@ -214,7 +214,7 @@ def test_an_undone_blind_reading_leaves_the_reader_in_the_queue(
 ) -> None:
     """Another reviewer is dealt the decision; this one stays at the next item, and the page says so."""
     of, _, made = queue_of(database_url, 2, second_share=1.0)
-    first, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    first, _ = person_at(visitors, database_url, Role.REVIEWER)
     first.post(f"/queues/{of}/next")
     for each in made:
         answer(first, each)
@@ -241,7 +241,7 @@ def test_a_lease_that_ended_is_not_renewed_by_the_undo_of_a_colleague(
         "UPDATE queue_items SET claimed_until = now() - interval '1 minute' WHERE queue_id = %s",
         of,
     )
-    colleague, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    colleague, _ = person_at(visitors, database_url, Role.REVIEWER)
     page = colleague.get(answer(colleague, decided))
     undo(colleague, page)
     held = rows(
@@ -295,7 +295,7 @@ def test_taking_an_item_is_not_logged_as_opening_a_queue(
     """The access log names the claim; a known answer is named as such too."""
     of, _, (decided,) = queue_of(database_url, 1)
     reader.post(f"/queues/{of}/next")
-    lead, _ = signed_in(visitors, database_url, Role.LEAD)
+    lead, _ = person_at(visitors, database_url, Role.LEAD)
     lead.get(path(decided))
     lead.post(f"{path(decided)}/known", ruling="agree", act="mark")
     logged = rows(

@@ -129,6 +129,14 @@ def signed_in(visitors: Visitors, person: Person) -> Visitor:
     return visitor
 
 
+def person_at(
+    visitors: Visitors, url: str, *roles: Role, account: str = records.EVERY_ACCOUNT
+) -> tuple[Visitor, Person]:
+    """A new person with these roles, a reviewer without any, and their signed-in visitor."""
+    person = add_person(url, *(roles or (Role.REVIEWER,)), account=account)
+    return signed_in(visitors, person), person
+
+
 @contextmanager
 def site(url: str, **environment: str) -> Iterator[Visitors]:
     """The running application; call what is given for one more visitor with cookies of their own."""
