@@ -26,7 +26,7 @@ from db.people.records import Role
 from db.pool import create_pool
 from db.review_store import REVIEWER_ROLE
 from sandbox.server import SandboxHandle
-from tests.support.reviewing import Visitor, Visitors, add_person, site
+from tests.support.reviewing import Visitor, Visitors, add_person, api_token, site
 from tests.support.running import Running, eventually, running
 
 HOURS: Final = {
@@ -511,7 +511,10 @@ def test_many_answers_at_once_are_one(desk: Desk) -> None:
 def test_a_program_approves_and_two_programs_get_both_versions(desk: Desk, reviewer: Visitor) -> None:
     """The JSON API lists what waits, reads drafts, sends once, and answers 409 with both texts."""
     row = desk.escalated()
-    headers, path = {"Authorization": f"Bearer {token_of(reviewer)}"}, f"/api/v1/decisions/{row['id']}"
+    headers, path = (
+        {"Authorization": f"Bearer {api_token(reviewer, 'read', 'answer')}"},
+        f"/api/v1/decisions/{row['id']}",
+    )
     client, answer_id = desk.visitor().client, str(uuid7())
     listed = client.get("/api/v1/waiting", params={"account": row["user_id"]}, headers=headers).json()
     drafts = client.get(f"{path}/drafts", headers=headers).json()
@@ -541,7 +544,7 @@ def test_a_program_approves_and_two_programs_get_both_versions(desk: Desk, revie
 def test_the_api_pages_through_what_waits(desk: Desk, reviewer: Visitor) -> None:
     """The oldest first, each once."""
     rows = [desk.escalated() for _ in range(3)]
-    headers, found = {"Authorization": f"Bearer {token_of(reviewer)}"}, []
+    headers, found = {"Authorization": f"Bearer {api_token(reviewer, 'read', 'answer')}"}, []
     cursor: str | None = ""
     while cursor is not None:
         params = {"limit": "2", "cursor": cursor}
@@ -552,16 +555,3 @@ def test_the_api_pages_through_what_waits(desk: Desk, reviewer: Visitor) -> None
     wanted = [str(row["id"]) for row in rows]
     assert [each for each in found if each in wanted] == wanted
     assert len(set(found)) == len(found)
-
-
-def token_of(visitor: Visitor, *scopes: str) -> str:
-    """A new API token of a person, which may read and answer unless scopes are named."""
-    visitor.get("/profile/tokens")
-    shown = visitor.client.post(
-        "/profile/tokens",
-        data={"csrf": visitor.csrf, "name": "program", "days": "1", "scope": scopes or ("read", "answer")},
-        headers={"Sec-Fetch-Site": "same-origin"},
-    ).text
-    found = re.search(r"hg_[\w-]{30,}", shown)
-    assert found is not None, shown[:2000]
-    return found[0]

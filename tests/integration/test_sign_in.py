@@ -179,20 +179,6 @@ def test_a_first_password_must_be_replaced_first_of_all(database_url: str, visit
     assert try_password(visitors(), person.login, new) == 303
 
 
-def test_replacing_a_password_ends_the_other_sessions(database_url: str, visitors: Visitors) -> None:
-    """The session of a person who knew the old one ends."""
-    person = add_person(database_url, Role.VIEWER)
-    one, other = visitors(), visitors()
-    one.sign_in(person)
-    other.sign_in(person)
-    new = "blue chairs on the roof"
-    one.get("/profile/password")
-    one.post("/profile/password", current=PASSWORD, new=new, again=new)
-
-    assert one.get("/profile").status_code == 200
-    assert other.get("/profile").status_code == 303
-
-
 def test_a_link_signs_in_once_and_opening_it_does_not_use_it_up(
     database_url: str, visitors: Visitors
 ) -> None:
