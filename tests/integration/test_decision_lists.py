@@ -149,15 +149,6 @@ def test_an_invalid_filter_is_reported_and_the_others_stay(
     assert len(refused.text) < 60_000
 
 
-@pytest.mark.parametrize("query", ["cursor=abc", "cursor=" + "A" * 40])
-def test_a_tampered_cursor_is_refused(lead: Visitor, query: str) -> None:
-    """The page has a message, not an empty list."""
-    refused = lead.get(f"/decisions?{query}")
-
-    assert refused.status_code == 400
-    assert "expected one from an earlier page" in refused.text
-
-
 def test_a_person_of_one_account_sees_only_that_account(database_url: str, visitor: Visitors) -> None:
     """With any filters in the URL, on the pages and in the JSON API."""
     person = add_person(database_url, Role.VIEWER, account="acme")
@@ -321,25 +312,3 @@ def test_the_json_api_refuses_with_problem_details(lead: Visitor, path: str, sta
     refused = lead.get(path)
 
     assert (refused.status_code, refused.json()["status"]) == (status, status)
-
-
-@pytest.mark.parametrize("path", ["/decisions", "/views", "/jobs"])
-def test_list_views_and_jobs_link_to_each_other(lead: Visitor, path: str) -> None:
-    """Each page has links to the others, and the navigation shows the list as current."""
-    shown = lead.get(path).text
-    links = set(re.findall('href="([^"]+)"', shown))
-    current = re.findall(r'href="(/[a-z]*)"[^>]*aria-current', shown)
-
-    assert {"/decisions", "/views", "/jobs"} <= links
-    assert {"/decisions", path} <= set(current)
-
-
-def test_reasons_and_decisions_are_shown_in_words(lead: Visitor) -> None:
-    """Rows, chips and the form have the labels; titles and addresses have the codes."""
-    reasons = lead.get("/decisions?reason=FLAGGED_RULE,failed").text
-    ignored = lead.get("/decisions?decision=ignore&since=all").text
-
-    assert '<span title="FLAGGED_RULE">Rule matched the message</span>' in reasons
-    assert "<span>Silent failures</span>" in reasons
-    assert '<option value="ignore" selected>No reply</option>' in ignored
-    assert "<span>Decision: No reply</span>" in ignored

@@ -289,17 +289,6 @@ def test_a_pdf_is_shown_page_by_page_beside_its_passages(editor: Visitor, accoun
     assert editor.get(f"{path}/pages/4").status_code == 404
 
 
-def test_another_document_is_shown_beside_its_passages(editor: Visitor, account: str) -> None:
-    """What no passage holds is struck; its markup is text and no markup of ours."""
-    page = b"<p>Aurora: <s>EUR 89.00</s> EUR 69.00 &lt;script&gt;.</p>"
-    editor.get(f"/accounts/{account}/documents")
-    path = add(editor, account, pasted=page.decode(), kind="html").headers["location"].partition("?")[0]
-    shown = editor.get(path).text
-
-    assert "Aurora: <del>EUR 89.00</del> EUR 69.00 &lt;script&gt;." in shown
-    assert editor.get(f"{path}/pages/1").status_code == 404
-
-
 def test_the_file_of_a_document_goes_with_it(database_url: str, editor: Visitor, account: str) -> None:
     """A newer version replaces it, a removal removes it, and the logins of workers cannot read it."""
     editor.get(f"/accounts/{account}/documents")

@@ -1,11 +1,16 @@
-"""What happens to a call of the sandbox, as pure values: markers, rules, latency, scenario."""
+"""What happens to a call of the sandbox, as pure values; its ring of requests, and its closed connections."""
 
 from __future__ import annotations
 
+import asyncio
 import random
+from typing import Any
 
 import pytest
+import uvloop
 
+from sandbox import ledger
+from sandbox.connection import reset_connection
 from sandbox.faults import (
     CallFacts,
     CallPlan,
@@ -16,6 +21,7 @@ from sandbox.faults import (
     rules_after_hit,
 )
 from sandbox.latency import Fixed, parse_latency_option
+from sandbox.ledger import Ledger
 from sandbox.routes import BadRequest, Route
 from sandbox.scenario import parse_rules, parse_scenario
 from sandbox.state import Sandbox
@@ -197,3 +203,44 @@ def test_a_text_is_not_counted_for_a_call_that_another_text_failed() -> None:
 
     assert [planned.fault.status if planned.fault else 200 for planned in plans] == [500, 503, 200]
     assert [sandbox.ledger.seen(Route.MODERATIONS, text) for text in texts] == [1, 2, 2]
+
+
+@pytest.mark.parametrize(("sizes", "oldest"), [([], 1), ([1] * 5, 3), ([4, 4, 4], 2), ([4, 11], 3)])
+def test_the_oldest_stored_request_is_known(
+    monkeypatch: pytest.MonkeyPatch, sizes: list[int], oldest: int
+) -> None:
+    """A request that is too large for the ring leaves none; the next one is then the oldest."""
+    monkeypatch.setattr(ledger, "MOST_RING_BYTES", 10)
+    ring = Ledger(keep_requests=3)
+    for size in sizes:
+        ring.begin(Route.CHAT, "text", b"x" * size)
+
+    assert ring.oldest_number == oldest
+
+
+class _Answering:
+    """The request cycle that uvicorn has for a request, as far as a reset needs it."""
+
+    def __init__(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+
+    async def send(self, message: Any) -> None:
+        """Send nothing."""
+
+
+async def _reset_after_close() -> bool:
+    accepted: asyncio.Queue[asyncio.StreamWriter] = asyncio.Queue()
+    server = await asyncio.start_server(lambda _reader, writer: accepted.put_nowait(writer), "127.0.0.1", 0)
+    async with server:
+        _reader, client = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer = await accepted.get()
+        writer.transport.get_extra_info("socket")  # as uvicorn does for the client's address
+        client.close()
+        writer.transport.abort()
+        await reset_connection(_Answering(writer.transport).send)
+        return writer.transport.is_closing()
+
+
+def test_a_reset_of_a_closed_connection_changes_nothing() -> None:
+    """Uvloop has no socket of such a connection any more."""
+    assert uvloop.run(_reset_after_close())
