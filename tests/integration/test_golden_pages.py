@@ -92,11 +92,9 @@ def test_a_set_is_shown_in_pages_with_results(database_url: str, visitors: Visit
         set_id = golden_set(world, uuid7())
         content = Jsonb(content_json(GoldenContent(event=world.decision.event)))
         for number in range(60):
-            world.add(
+            world.of_account(
                 "golden_set_items",
-                id=uuid7(),
                 set_id=set_id,
-                user_id=world.account,
                 row_id=f"row-{number}-end",
                 source="import",
                 conversation_id="c",

@@ -22,8 +22,7 @@ from tests.support.reviewing import add_person, signed_in, site
 from tests.support.terminal import Shell
 from trials.jobs import suggesting
 from trials.jobs.suggesting import compute_due, compute_suggestions
-from trials.pages.suggestions_page import KINDS
-from trials.pure.suggestions.model import LearningSuggestion, SuggestionKind
+from trials.pure.suggestions.model import LearningSuggestion
 from trials.store.suggestions import accounts_to_suggest, claim_account
 from worker.errors import StorageUnavailable
 
@@ -258,8 +257,3 @@ def read(desk: Desk, row: dict[str, Any], person: Any, at: datetime) -> None:
         " VALUES (%s, %s, %s, 'read', %s, %s, %s)",
         (at, person.person_id, person.login, row["user_id"], row["id"], Jsonb({})),
     )
-
-
-def test_every_kind_has_a_title() -> None:
-    """And a place on the page."""
-    assert set(KINDS) == set(SuggestionKind)

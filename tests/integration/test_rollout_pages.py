@@ -13,7 +13,6 @@ import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 from selectolax.lexbor import LexborHTMLParser
-from uuid_utils.compat import uuid7
 
 from db.people.records import Role
 from tasks.webhooks.bodies import RolloutReturnedEntry
@@ -51,11 +50,10 @@ def rows(database_url: str) -> Iterator[Rows]:
 
 def candidate(world: World) -> UUID:
     """Settings that are not in force."""
-    made: UUID = world.add(
-        "candidates", id=uuid7(), user_id=world.account, base_version=1,
+    return world.of_account(
+        "candidates", base_version=1,
         changes=Jsonb({"prompt": "Be brief."}), note="a shorter prompt", source="person", created_by="kim",
     )  # fmt: skip
-    return made
 
 
 def form(page: str) -> dict[str, str]:
@@ -95,20 +93,19 @@ def decided(world: World, rollout: dict[str, Any], number: int, *, tried: bool, 
     )  # fmt: skip
     made_at = rollout["stepped_at"] + timedelta(microseconds=1 + number)
     values = {
-        "id": uuid7(), "user_id": world.account, "event_id": f"e{number}{tried}", "scope": "chat",
+        "user_id": world.account, "event_id": f"e{number}{tried}", "scope": "chat",
         "conversation_id": wanted, "message_id": f"m{number}", "author_id": "a", "message_text": "hello",
         "decision": "ignore", "reason": "a rule", "reason_code": reason, "confidence": 1.0, "degraded": False,
         "created_at": made_at, "candidate_id": rollout["candidate_id"] if tried else None,
         "snapshot_json": Jsonb({"received_at": made_at.isoformat()}),
     }  # fmt: skip
-    made: UUID = world.add("ai_decisions", **values)
-    return made
+    return world.made("ai_decisions", **values)
 
 
 def endpoint(world: World) -> None:
     """A webhook for rollouts that are returned."""
-    world.add(
-        "webhook_endpoints", id=uuid7(), user_id=world.account, url="https://example.com/hooks",
+    world.of_account(
+        "webhook_endpoints", url="https://example.com/hooks",
         types=["rollout.returned"], secret="whsec_none", secret_hint="whsec_…", created_by="kim",
     )  # fmt: skip
 
@@ -124,10 +121,10 @@ def reviewed(world: World, decision_id: UUID, at: datetime, ruling: str, chance:
     item = None
     if chance is not None:
         sample = {"name": f"sample {next(NUMBERS)}", "definition": Jsonb({"share": chance})}
-        queue = world.add("queues", id=uuid7(), kind="sample", closed_at=at, **sample)
-        item = world.add("queue_items", queue_id=queue, chance=chance, **about)
-    review = world.add(
-        "decision_reviews", id=uuid7(), person_id=world.person(), person="kim", ruling=ruling, source="page",
+        queue = world.made("queues", kind="sample", closed_at=at, **sample)
+        item = world.numbered("queue_items", queue_id=queue, chance=chance, **about)
+    review = world.made(
+        "decision_reviews", person_id=world.person(), person="kim", ruling=ruling, source="page",
         note="", item_id=item, **about,
     )  # fmt: skip
     world.add("review_states", state=ruling, reviews=1, last_review=review, **about)
@@ -254,10 +251,10 @@ def test_overturned_decisions_weigh_the_inverse_of_their_chance(
 def test_the_list_names_trials_beside_many_evaluations(lead: Visitor, world: World) -> None:
     """Evaluations are on the page of their golden set, and take no place in the list."""
     page = started(lead, world)
-    golden = world.add("golden_sets", id=uuid7(), user_id=world.account, name="a set", created_by="kim")
+    golden = world.of_account("golden_sets", name="a set", created_by="kim")
     for _ in range(20):
-        world.add(
-            "trials", id=uuid7(), user_id=world.account, kind="evaluation", state="finished", base_version=1,
+        world.of_account(
+            "trials", kind="evaluation", state="finished", base_version=1,
             changes=Jsonb({}), set_id=golden, arms=Jsonb([]),
         )  # fmt: skip
 

@@ -96,7 +96,7 @@ def test_the_decision_page_says_what_a_candidate_would_have_done(
     read, seen = reviewer.get(path).text, viewer.get(path).text
     logged = world.one("SELECT count(*) FROM access_log WHERE detail ? 'shadow_replies'")
     blind = add_person(world.url, Role.REVIEWER, account=SHOP)
-    queue = world.add("queues", id=uuid7(), name="held", kind="hand", definition="{}")
+    queue = world.made("queues", name="held", kind="hand", definition="{}")
     world.add(
         "queue_items", queue_id=queue, decision_id=world.decision.decision_id, user_id=SHOP,
         decision_at=world.decision.decided_at, assigned_to=blind.person_id, claimed_by=blind.person_id,
