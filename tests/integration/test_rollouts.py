@@ -21,7 +21,7 @@ from tasks.shards.clients import connect
 from tests.support.replays import replay_differs
 from tests.support.running import Running, eventually
 from tests.support.terminal import Shell
-from tests.support.trials import call, candidate, maker, trial_now
+from tests.support.trials import actor, call, candidate, trial_now
 from trials.jobs import tasks as rollout_jobs
 from trials.jobs.tasks import CheckRests, watch_rollouts
 from trials.pure.rollouts.bounds import Measure, parse_bound
@@ -33,8 +33,8 @@ from trials.store.candidates import (
 )
 from trials.store.rollouts import Plan, load_figures
 from worker.account_settings import changed
-from worker.arms import place_of, places_of
 from worker.model import Account
+from worker.running_rollouts import place_of, places_of
 
 NUMBERS = count(1)
 BAD = {"flagged_keywords": ["open"]}
@@ -55,7 +55,7 @@ def shop_at(url: str) -> str:
 def started(url: str, tried: UUID, share: float, *bounds: str, least: int = 5) -> Trial:
     """A running rollout."""
     plan = Plan(share=share, bounds=tuple(map(parse_bound, bounds)), least=least, metric=Measure.BLOCKS)
-    return call(url, lambda source: rollout_steps.start_rollout(source, tried, plan, maker()))
+    return call(url, lambda source: rollout_steps.start_rollout(source, tried, plan, actor()))
 
 
 def state(url: str, rollout: Trial) -> str:
@@ -133,9 +133,9 @@ def test_a_second_rollout_of_an_account_is_refused(database_url: str) -> None:
     rollout = started(url, found.candidate_id, 0.1, "blocks<=0.5")
     with pytest.raises(TrialRefused, match="at a time"):
         started(url, found.candidate_id, 0.1, "blocks<=0.5")
-    call(url, lambda source: rollout_steps.return_rollout(source, rollout.trial_id, maker()))
+    call(url, lambda source: rollout_steps.return_rollout(source, rollout.trial_id, actor()))
     with pytest.raises(TrialRefused, match="expected one that runs"):
-        call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.5, maker()))
+        call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.5, actor()))
     account = call(url, lambda source: accounts.current_account(source, shop))
     other = changed(account, {"prompt": "Be long."})
     call(url, lambda source: accounts.store_account(source, other, changed_by="kim"))
@@ -170,10 +170,10 @@ def test_a_rollout_whose_candidate_was_withdrawn_is_returned(database_url: str, 
         call(url, lambda source: watch_rollouts(source, datetime.now(UTC)), role=WORKER_ROLE)
     elif step == "step":
         with pytest.raises(TrialRefused, match="withdrew"):
-            call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 1, maker()))
+            call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 1, actor()))
     else:
         with pytest.raises(TrialRefused, match="withdrew"):
-            call(url, lambda source: rollout_steps.finish_rollout(source, rollout.trial_id, maker()))
+            call(url, lambda source: rollout_steps.finish_rollout(source, rollout.trial_id, actor()))
 
     assert state(url, rollout) == "returned"
     assert call(url, lambda source: accounts.current_account(source, shop)).version == found.base_version
@@ -183,7 +183,7 @@ def test_a_person_of_any_login_returns_a_rollout_as_a_person(database_url: str) 
     """With a line of the access log, and no alert, also with the name of the worker's guard."""
     url, shop = database_url, shop_at(database_url)
     rollout = started(url, candidate(url, shop, {"prompt": "Be brief."}).candidate_id, 0.1, "blocks<=0.5")
-    by = maker("no need", made_by="guardrail")
+    by = actor("no need", made_by="guardrail")
     call(url, lambda source: rollout_steps.return_rollout(source, rollout.trial_id, by))
     steps = trial_now(url, rollout).steps
     with psycopg.connect(url, row_factory=dict_row) as database:
@@ -237,7 +237,7 @@ def test_a_rollout_whose_check_took_long_rests_until_its_next_step(
     monkeypatch.setattr(rollout_jobs, "check_rollout", slow_check)
 
     assert [watch(), watch(), watch()] == [1, 1, 1]
-    call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.3, maker("more")))
+    call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.3, actor("more")))
     assert [watch(), watch()] == [2, 2]
     assert [watch("redis://127.0.0.1:1/0"), watch("redis://127.0.0.1:1/0")] == [3, 4]
 

@@ -23,7 +23,7 @@ from sandbox.server import SandboxHandle
 from tests.support import erasing
 from tests.support.running import Running, eventually, settings_of
 from tests.support.terminal import Shell
-from tests.support.trials import call, candidate, maker, trial_now
+from tests.support.trials import actor, call, candidate, trial_now
 from trials.jobs.batch import BatchFound, TrialBatch, decide_batch
 from trials.jobs.child import ShadowProcess
 from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
@@ -32,7 +32,7 @@ from trials.pure.trial import Trial
 from trials.store import shadows
 from trials.store.candidates import TrialRefused, withdraw_candidate
 from trials.store.findings import TrialFinding
-from trials.store.progress import Place, TrialProgress, store_progress
+from trials.store.progress import TrialPosition, TrialProgress, store_progress
 from trials.store.recordings import load_decisions
 from worker.account_settings import AccountRejected
 from worker.cancellation import cancel_all
@@ -48,7 +48,7 @@ STOPS = {"flagged_keywords": ["weekdays"]}
 def started(url: str, user_id: str, changes: dict[str, Any], usd_a_day: float = 0.0) -> Trial:
     """A running shadow of a new candidate."""
     tried = candidate(url, user_id, changes).candidate_id
-    return call(url, lambda source: shadows.start_shadow(source, tried, maker(), usd_a_day=usd_a_day))
+    return call(url, lambda source: shadows.start_shadow(source, tried, actor(), usd_a_day=usd_a_day))
 
 
 def look(
@@ -232,7 +232,7 @@ def test_two_runners_count_nothing_twice(engine: Running) -> None:
     user_id = engine.account(documents=HOURS)
     shadow = started(engine.url, user_id, STOPS)
     row = engine.decide(user_id, QUESTION)
-    place = Place(at=row["created_at"], decision_id=row["id"])
+    place = TrialPosition(at=row["created_at"], decision_id=row["id"])
     done = TrialProgress(to=place, counts={"unchanged": 1}, decided=1)
     today = datetime.now(UTC).date()
     moved = [call(engine.url, lambda source: store_progress(source, shadow, done, today)) for _ in range(2)]
@@ -265,22 +265,22 @@ def test_what_cannot_be_started_is_refused(engine: Running) -> None:
     """A fourth shadow, a second of one candidate, one that changes nothing; workers may do nothing."""
     url, user_id = engine.url, engine.account()
     first = candidate(url, user_id, {"prompt": "1"}).candidate_id
-    call(url, lambda source: shadows.start_shadow(source, first, maker()))
+    call(url, lambda source: shadows.start_shadow(source, first, actor()))
     with pytest.raises(TrialRefused, match="one of this candidate"):
-        call(url, lambda source: shadows.start_shadow(source, first, maker()))
+        call(url, lambda source: shadows.start_shadow(source, first, actor()))
     started(url, user_id, {"prompt": "2"})
     last = started(url, user_id, {"prompt": "3"})
     fourth = candidate(url, user_id, {"prompt": "4"}).candidate_id
     with pytest.raises(TrialRefused, match="at most 3"):
-        call(url, lambda source: shadows.start_shadow(source, fourth, maker()))
-    call(url, lambda source: shadows.stop_shadow(source, last.trial_id, maker("enough")))
+        call(url, lambda source: shadows.start_shadow(source, fourth, actor()))
+    call(url, lambda source: shadows.stop_shadow(source, last.trial_id, actor("enough")))
     with pytest.raises(TrialRefused, match="expected one that runs"):
-        call(url, lambda source: shadows.stop_shadow(source, last.trial_id, maker()))
+        call(url, lambda source: shadows.stop_shadow(source, last.trial_id, actor()))
     engine.change(user_id, prompt="4")
     with pytest.raises(AccountRejected):
-        call(url, lambda source: shadows.start_shadow(source, fourth, maker()))
+        call(url, lambda source: shadows.start_shadow(source, fourth, actor()))
     with pytest.raises(TrialRefused, match="reason"):
-        call(url, lambda source: shadows.start_shadow(source, fourth, maker(" ")))
+        call(url, lambda source: shadows.start_shadow(source, fourth, actor(" ")))
     assert call(url, shadows.may_run_shadows)
     assert not call(url, shadows.may_run_shadows, role=WORKER_ROLE)
     with psycopg.connect(url) as connection:
@@ -292,7 +292,7 @@ def test_what_cannot_be_started_is_refused(engine: Running) -> None:
 def test_a_person_of_any_login_stops_a_shadow_as_a_person(engine: Running) -> None:
     """With a line of the access log, also with the name of the engine."""
     shadow = started(engine.url, engine.account(), {"prompt": "Be brief."})
-    by = maker("seen enough", made_by=shadows.RUNNER)
+    by = actor("seen enough", made_by=shadows.RUNNER)
     call(engine.url, lambda source: shadows.stop_shadow(source, shadow.trial_id, by))
     stopped = trial_now(engine.url, shadow)
     lines = engine.rows(
@@ -380,7 +380,7 @@ def test_an_erased_author_leaves_nothing_with_shadows(
         decision="respond", reason_code="REPLIED", reason="", matched_rule=None, reply="a late reply",
     )  # fmt: skip
     now = trial_now(engine.url, shadow)
-    later = Place(at=now.reached_at + timedelta(seconds=1), decision_id=now.reached_id)
+    later = TrialPosition(at=now.reached_at + timedelta(seconds=1), decision_id=now.reached_id)
     done = TrialProgress(to=later, counts={"newly_released": 1}, findings=[late])
     moved = call(engine.url, lambda source: store_progress(source, now, done, datetime.now(UTC).date()))
 

@@ -11,7 +11,7 @@ from db.pool import Pool
 from db.review_store import REVIEWER_ROLE
 from tests.support.pools import in_pool
 from trials.pure.trial import Trial
-from trials.store.candidates import Author, CandidateSource, SettingsCandidate, add_candidate
+from trials.store.candidates import Actor, CandidateSource, SettingsCandidate, add_candidate
 from trials.store.trials import get_trial
 
 Value = TypeVar("Value")
@@ -22,9 +22,9 @@ def call(url: str, work: Callable[[Pool], Awaitable[Value]], role: str | None = 
     return in_pool(url, work, role=role)
 
 
-def maker(reason: str = "a test", made_by: str = "kim") -> Author:
+def actor(reason: str = "a test", made_by: str = "kim") -> Actor:
     """A person, now."""
-    return Author(made_by=made_by, reason=reason, now=datetime.now(UTC))
+    return Actor(made_by=made_by, reason=reason, now=datetime.now(UTC))
 
 
 def candidate(url: str, user_id: str, changes: Mapping[str, Any]) -> SettingsCandidate:

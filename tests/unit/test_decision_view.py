@@ -15,7 +15,7 @@ from db.access_log import LoggedAction
 from db.commits.known import Recorded
 from db.reviews.corrections import FITTING, Outcome, implied_correction, outcome_of, required_correction
 from db.reviews.rulings import ReviewRejected, ReviewSource, Ruling, RulingReason
-from features.feature import parts
+from features.feature import hook_values
 from review.decision.clauses import ExplanationFacts
 from review.decision.notices import notices
 from review.decision.review_panel import KEYS, REASON_KEYS
@@ -115,7 +115,7 @@ def test_every_check_of_a_reading_has_words() -> None:
 def test_a_clock_time_follows_until() -> None:
     """A time such as “in 58 min” is no end of a sentence with “until”, “at” or “since”."""
     relative = re.compile(r"\b(?:until|at|since) %\((\w+)\)s[^}]*?\b\1=[\w.]+ \| when\b(?!_)")
-    folders = (templating.PACKAGE / "templates", *parts("templates"))
+    folders = (templating.PACKAGE / "templates", *hook_values("templates"))
     found = {
         path.name
         for folder in folders

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from review.decision.grounds import ShownPassage, grounds_of
 from review.decision.highlights import (
-    MarkedRun,
     highlighted_html,
-    marked_runs,
     span_place,
 )
-from review.decision.margin import Margin
+from review.decision.margins import Margin
 from review.decision.measure_bars import measure_bars
+from review.marked_text import MarkedRun, marked_runs
 from worker.snapshot import SnapshotAssessment
 
 TAG = re.compile(r"<[^>]*>")

@@ -15,7 +15,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from features.feature import items
+from features.feature import hook_items
 from features.jobs import JOBS, BackgroundJob, Process, beat_schedule
 from tasks.process.heartbeat_file import keep_files
 from tasks.wiring import WorkerParts
@@ -108,7 +108,7 @@ async def test_work_that_is_ended_before_it_began_leaves_nothing() -> None:
     assert job.runs == [None]
 
 
-ALL = (*JOBS, *items("jobs"))
+ALL = (*JOBS, *hook_items("jobs"))
 ENDLESS = [job for job in ALL if job.process is not Process.TASK]
 SERVERS = {
     "DATABASE_URL": "postgresql://h/d",
