@@ -12,7 +12,9 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from db.connection import Connection
+from db.pool import Pool, Values, checkout
 from db.review_tables import access_log
+from db.rows import Shape, row_as
 
 
 class LoggedAction(StrEnum):
@@ -71,6 +73,17 @@ async def append_entry(connection: Connection, entry: LogEntry) -> None:
     """Append one line."""
     without_returning = sa.insert(access_log).inline()  # the gateway may not read the log
     await connection.execute(without_returning.values(**_columns(entry)))
+
+
+async def change_logged(
+    source: Pool, shape: type[Shape], statement: str, values: Values, logged: LogEntry | None
+) -> Shape | None:
+    """The changed row, with its line in the same transaction; None: nothing was changed."""
+    async with checkout(source) as connection, connection.transaction():
+        changed = await row_as(connection, shape, statement, values)
+        if changed is not None and logged is not None:
+            await append_entry(connection, logged)
+    return changed
 
 
 async def append_entries_for_accounts(

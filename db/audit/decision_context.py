@@ -15,7 +15,7 @@ from db.answers.state import answered_decisions
 from db.audit.filters import ASSESSED
 from db.connection import Connection
 from db.identifiers import uuid_time_bounds
-from db.rows import all_rows, first_row
+from db.rows import all_rows, first_row, rows_as
 from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, messages, outbox
 
 DecisionRow: TypeAlias = dict[str, Any]
@@ -206,8 +206,7 @@ def stored_lines(rows: Iterable[DecisionRow]) -> StoredLines:
 
 async def list_retractions(connection: Connection, decision_id: UUID) -> tuple[RetractionRecord, ...]:
     """The retractions of a decision's reply, oldest first."""
-    rows = await all_rows(connection, _RETRACTIONS, {"id": decision_id})
-    return tuple(RetractionRecord(**row) for row in rows)
+    return await rows_as(connection, RetractionRecord, _RETRACTIONS, {"id": decision_id})
 
 
 async def load_passages(connection: Connection, user_id: str, ids: Sequence[str]) -> dict[str, StoredPassage]:

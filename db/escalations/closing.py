@@ -11,7 +11,8 @@ from uuid import UUID
 from db.connection import Connection
 from db.outgoing import events
 from db.outgoing.events import OutgoingEventType
-from db.pool import Pool, checkout
+from db.pool import Pool, fetch_value
+from db.rows import first_value
 
 REPORT: Final = events.INSERT.format(
     source=f"""
@@ -117,8 +118,7 @@ class Closing:
 
 async def close_escalation(connection: Connection, closing: Closing) -> int:
     """Close what a closing names, in the caller's transaction; how many escalations."""
-    row = await (await connection.execute(CLOSE, closing.values())).fetchone()
-    return int(row[0]) if row else 0
+    return int(await first_value(connection, CLOSE, closing.values()))
 
 
 async def close_due_escalations(source: Pool, now: datetime) -> int:
@@ -127,8 +127,4 @@ async def close_due_escalations(source: Pool, now: datetime) -> int:
     Raises:
         StorageUnavailable: the outcome is unknown; safe to repeat.
     """
-    async with checkout(source) as connection:
-        row = await (
-            await connection.execute(CLOSE_DUE, {"now": now, "reviewed_by": now - UNDO_TIME})
-        ).fetchone()
-    return int(row[0]) if row else 0
+    return int(await fetch_value(source, CLOSE_DUE, {"now": now, "reviewed_by": now - UNDO_TIME}))

@@ -7,11 +7,9 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import class_row
-
 from db import access_log
 from db.access_log import LogEntry
-from db.pool import Pool, checkout
+from db.pool import Pool, checkout, fetch_as, fetch_one_as
 from db.webhooks.queue import LOCK_QUEUE, reason_not_to_send
 
 COLUMNS: Final = """
@@ -93,18 +91,12 @@ async def list_deliveries(
 ) -> tuple[WebhookDelivery, ...]:
     """The newest deliveries of an endpoint, those with a number below ``before``."""
     values = {"endpoint": endpoint_id, "limit": limit, "state": state, "before": before}
-    async with (
-        checkout(source) as connection,
-        connection.cursor(row_factory=class_row(WebhookDelivery)) as cursor,
-    ):
-        return tuple(await (await cursor.execute(LIST, values)).fetchall())
+    return tuple(await fetch_as(source, WebhookDelivery, LIST, values))
 
 
 async def get_delivery(source: Pool, delivery_id: int) -> WholeWebhookDelivery | None:
     """One delivery; None without it."""
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(WholeWebhookDelivery))
-        return await (await cursor.execute(GET, {"id": delivery_id})).fetchone()
+    return await fetch_one_as(source, WholeWebhookDelivery, GET, {"id": delivery_id})
 
 
 async def replay_delivery(source: Pool, delivery_id: int, now: datetime, *, logged: LogEntry) -> str | None:

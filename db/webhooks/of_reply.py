@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from psycopg.rows import class_row
-
 from db.connection import Connection
+from db.rows import rows_as
 from worker.webhooks.types import MOST_ENDPOINTS, WebhookType
 
 OF_REPLY: Final = f"""
@@ -38,5 +37,4 @@ async def deliveries_of_reply(
 ) -> tuple[ReplyDelivery, ...]:
     """The deliveries of a decision's reply, the first first; endpoints that were removed have none."""
     values = {"user_id": user_id, "key": str(decision_id)}
-    cursor = connection.cursor(row_factory=class_row(ReplyDelivery))
-    return tuple(await (await cursor.execute(OF_REPLY, values)).fetchall())
+    return await rows_as(connection, ReplyDelivery, OF_REPLY, values)
