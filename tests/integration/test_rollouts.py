@@ -26,6 +26,7 @@ from tests.support.terminal import Shell
 from trials.jobs import tasks as rollout_jobs
 from trials.jobs.tasks import CheckRests, watch_rollouts
 from trials.pure.rollouts.bounds import Measure, parse_bound
+from trials.pure.rollouts.plan import Plan
 from trials.pure.trial import Trial
 from trials.store import rollout_steps, rollouts
 from trials.store.candidates import (
@@ -36,7 +37,7 @@ from trials.store.candidates import (
     add_candidate,
     withdraw_candidate,
 )
-from trials.store.rollouts import Plan, load_figures
+from trials.store.rollouts import load_figures
 from trials.store.trials import get_trial
 from worker.account_settings import changed
 from worker.arms import place_of, places_of
