@@ -10,8 +10,8 @@ from uuid import UUID
 from db.pool import Pool, fetch_as, fetch_value
 from trials.pure.rollouts.bounds import RolloutFigures, parse_figures
 from trials.pure.trial import Trial
-from worker.arms import RunningRollout
 from worker.reasons import Reason, ReasonFamily
+from worker.running_rollouts import RunningRollout
 
 BLOCKED: Final = [str(each) for each in Reason if each.spec.family is ReasonFamily.BLOCKED]
 BY_PEOPLE: Final = [str(each) for each in Reason if each.spec.family is ReasonFamily.PEOPLE]
