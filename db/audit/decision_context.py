@@ -40,6 +40,7 @@ _REPLY: Final = (
     outbox.c.metadata["sentences"].label("reply_sentences"),
     *state.SELECTED,
 )
+INSTRUCTIONS: Final = sa.text("SELECT prompt FROM ai_rules WHERE user_id = :user_id AND version = :version")
 _KEY: Final = (ai_decisions.c.created_at, ai_decisions.c.id)
 _WITH_REPLY: Final = ai_decisions.outerjoin(
     outbox,
@@ -249,3 +250,9 @@ def _place(passage_id: str) -> tuple[int, int] | None:
     document, _, number = passage_id.partition("#")
     known = document.isdecimal() and number.isdecimal() and len(document) < 19 and len(number) < 10
     return (int(document), int(number)) if known else None
+
+
+async def account_instructions(connection: Connection, user_id: str, version: int) -> str | None:
+    """The account's text in the prompt of a version; None when that version is no longer stored."""
+    row = await first_row(connection, INSTRUCTIONS, {"user_id": user_id, "version": version})
+    return row["prompt"] if row else None

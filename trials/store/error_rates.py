@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.figures.agreement import STANDING, Basis, ReviewSelection, selection_values
-from db.figures.dimensions import EXPRESSIONS, SampleDimension
+from db.figures.figure_sql import EXPRESSIONS, SampleDimension
 from db.identifiers import uuid_at
 from db.rows import Row, all_rows, rows_as
 from worker.model import DecisionKind
