@@ -12,9 +12,9 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.pool import Pool, Values, checkout
+from db.pool import Pool, checkout
 from db.review_tables import access_log
-from db.rows import Shape, row_as
+from db.rows import Shape, Values, row_as
 
 
 class LoggedAction(StrEnum):
@@ -103,7 +103,7 @@ def _columns(entry: LogEntry) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
-    """A stored line."""
+    """A line of the access log."""
 
     number: int
     at: datetime

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeAlias
 
@@ -14,7 +14,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from db.connection import Connection
 from db.faults import Fault, fault_of
-from db.rows import Row, Shape, all_rows, first_value, rows_as
+from db.rows import Row, Shape, Values, all_rows, first_value, rows_as
 from db.sessions.pooler import through_pooler
 from db.sessions.prepared import SET_ALL
 from worker.errors import StorageUnavailable
@@ -42,7 +42,6 @@ STATEMENT_S: Final = 30
 """Longest statement of a worker."""
 
 Pool: TypeAlias = "AsyncConnectionPool[Connection]"
-Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
 
 def create_pool(

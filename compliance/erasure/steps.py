@@ -10,7 +10,8 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from compliance.erasure.records import COLUMNS, Erasure, ErasureKind
-from db.pool import Pool, Values, checkout, fetch_as, fetch_dicts, fetch_one_as, fetch_rows, fetch_value
+from db.pool import Pool, checkout, fetch_as, fetch_dicts, fetch_one_as, fetch_rows, fetch_value
+from db.rows import Values
 
 STALE_S: Final = 30
 """A process without a step for this long counts as dead; a step takes a second or two."""
