@@ -34,7 +34,7 @@ from tests.support.fleet_signs import sign_fleet
 from tests.support.http_server import http_server
 from tests.support.pools import in_pool
 from tests.support.running import OPEN, running
-from tests.support.samples import event
+from tests.support.samples import body_of, event
 from tests.support.seeding import seed_document
 from tests.support.terminal import HUSHGATE, STYLE, Ended, Shell
 from worker.errors import PayloadRejected
@@ -56,17 +56,7 @@ MANY = """
 
 def line(number: int, **changes: Any) -> str:
     """One good event as a line."""
-    body = {
-        "event_id": f"cli-{number}",
-        "user_id": "acme",
-        "scope": "chat",
-        "conversation_id": f"c{number % 3}",
-        "message_id": f"m{number}",
-        "author_id": "a",
-        "text": "When are you open?",
-        "created_at": datetime.now(UTC).isoformat(),
-    }
-    return json.dumps(body | changes)
+    return json.dumps(body_of(f"cli-{number}", conversation_id=f"c{number % 3}", **changes))
 
 
 def decided(number: int, **changes: Any) -> Decision:
