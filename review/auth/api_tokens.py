@@ -50,6 +50,11 @@ async def show_tokens(visit: Visit, new: str = "") -> Response:
     )
 
 
+def new_token() -> str:
+    """A new secret token."""
+    return PREFIX + secrets.token_urlsafe(32)
+
+
 async def add_token(visit: Visit) -> Response:
     """Make an API token and show it once."""
     name, days = visit.field("name").strip(), whole_number(visit.field("days"))
@@ -58,7 +63,7 @@ async def add_token(visit: Visit) -> Response:
         raise Refused(400, "Name", length_problem(NAME_CHARS))
     if not days or days > MOST_DAYS:
         raise Refused(400, "Days", range_problem("1", str(MOST_DAYS)))
-    token = PREFIX + secrets.token_urlsafe(32)
+    token = new_token()
     async with visit.store.writing() as connection:
         await require_session(visit, connection)
         await api_tokens.store_token(
