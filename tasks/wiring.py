@@ -68,6 +68,7 @@ from worker.supervisor import Supervisor
 if TYPE_CHECKING:  # a worker without metrics does without their library
     from tasks.metrics.process import WorkerMetrics
 
+CLOCK_LOOK_S: Final = 1.0
 HELD_BY_ACCOUNT: Final = 4
 """One account may have a fourth of the held events."""
 
@@ -126,6 +127,17 @@ class WorkerParts:
         return Gate(probe=lambda: probe(url, self.clock.now()), reopened=self.pool.check)
 
     @cached_property
+    def persistence(self) -> Persistence:
+        """Repeats what fails during an outage."""
+        return Persistence(gate=self.gate, clock=self.clock)
+
+    async def keep_clock(self) -> None:
+        """Read the clock of Postgres when its last reading is old, until cancelled."""
+        while True:
+            await self.persistence.outlasting_outages(self.fleet_clock.refresh)
+            await asyncio.sleep(CLOCK_LOOK_S)
+
+    @cached_property
     def limits(self) -> FleetLimits:
         """Limits over the whole fleet."""
         return FleetLimits(self.redis, self.settings, worker=self.worker, clock=self.clock, work=self.work)
@@ -150,6 +162,7 @@ class WorkerParts:
             worker=self.worker,
             keep_bytes=PAYLOAD_BYTES,
             another=(lambda: connect(url)) if is_cluster(url) else None,
+            now=self.clock.now,
         )
 
     @cached_property
@@ -171,9 +184,8 @@ class WorkerParts:
     @cached_property
     def ports(self) -> Ports:
         """What the pipeline calls."""
-        arrivals = LaneArrivals(self.lanes, self.pool, now=self.clock.now)
         ports = build_ports(self.settings, self.endpoints, self.pool, self.clock, self.guards)
-        return replace(ports, arrivals=arrivals, holds=self.holds)
+        return replace(ports, arrivals=LaneArrivals(self.lanes, self.pool), holds=self.holds)
 
     @cached_property
     def rulebooks(self) -> Rulebooks:
@@ -264,10 +276,9 @@ class WorkerParts:
             rulebooks=self.rulebooks,
             spending=self.spending,
             decider=self.decider,
-            persistence=Persistence(gate=self.gate, clock=self.clock),
+            persistence=self.persistence,
             hooks=outcome_hooks(self.metrics, self.traces, replied=replied, escalated=escalated),
             now=self.clock.now,
-            refresh_clock=self.fleet_clock.refresh,
             max_starts=self.settings.max_starts,
             begin_run=self.lanes.begin_run,
         )
@@ -284,13 +295,7 @@ class WorkerParts:
     @cached_property
     def takeovers(self) -> EarlyTakeovers:
         """Takes conversations when people write."""
-        return EarlyTakeovers(
-            self.pool,
-            self.rulebooks,
-            now=self.clock.now,
-            refresh_clock=self.fleet_clock.refresh,
-            work=self.work,
-        )
+        return EarlyTakeovers(self.pool, self.rulebooks, now=self.clock.now, work=self.work)
 
     @cached_property
     def engine(self) -> ShardEngines:
@@ -306,7 +311,7 @@ class WorkerParts:
             of_shard,
             self.handler,
             limits,
-            lambda: self.gate.is_open,
+            lambda: self.gate.is_open and self.fleet_clock.is_read,
             agent_wrote=self.takeovers.start,
             places=self.places,
             admission=self.admission,

@@ -26,38 +26,33 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """Why an entry could not be decided: a stable word for logs and the sentence of the dead letter."""
-
-    kind: str
-    what: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Persistence:
     """Repeats what fails, while an outage or a bug may be the cause and not the entry."""
 
     gate: Gate
     clock: Clock
 
-    async def run_until_failure(self, entry_id: str, run: Callable[[], Awaitable[None]]) -> Failure | None:
-        """Run an entry: why it failed, or None after its success; a bug is retried before it counts."""
-        for failures in range(1, FAILURES_BEFORE_POISON + 1):
+    async def problem(self, entry_id: str, run: Callable[[], Awaitable[None]]) -> str | None:
+        """Run an entry until it has an outcome; what happened when only this entry gets none."""
+        failures = 0
+        while True:
             try:
                 await run()
             except StorageUnavailable as error:
-                return Failure(
-                    kind=error.kind,
-                    what=f"{error.kind} for {LONGEST_OWN_FAILURE_S:.0f} s, for this entry only",
-                )
+                kind, failures = error.kind, 0
+                what = f"{kind} for {LONGEST_OWN_FAILURE_S:.0f} s, for this entry only"
             except Exception as error:  # a bug must not stop the lane
+                kind, failures = type(error).__name__, failures + 1
                 log.exception("handler_failed", entry_id=entry_id, failures=failures, exc_info=error)
                 telemetry.report(error)
                 await self.clock.sleep(min(LONGEST_PAUSE_S, 0.5 * 2**failures))
-                kind = type(error).__name__
+                if failures < FAILURES_BEFORE_POISON:
+                    continue
+                what, failures = f"{kind} in each of {FAILURES_BEFORE_POISON} runs", 0
             else:
                 return None
-        return Failure(kind=kind, what=f"{kind} in each of {FAILURES_BEFORE_POISON} runs")
+            if not await self.gate.outlast(kind):
+                return what
 
     async def outlasting_outages(self, call: Callable[[], Awaitable[Value]]) -> Value:
         """The value of a call that needs Postgres; waits without limit while Postgres is down.

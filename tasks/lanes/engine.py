@@ -13,9 +13,10 @@ from tasks.fairness.admission import Admission
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
 from tasks.fairness.watch import EntryWatch
 from tasks.lanes.finisher import Finisher
-from tasks.lanes.stream import EntryGrant, Lanes, ReadResult, WaitingEntry
+from tasks.lanes.stream import EntryGrant, Lanes, ReadResult
 from tasks.lanes.upkeep import EngineLimits, LaneUpkeep
 from worker.cancellation import cancel_all
+from worker.model import Event
 from worker.places import Places
 
 log = structlog.get_logger(__name__)
@@ -49,7 +50,7 @@ class Engine:
         handle: Handler,
         limits: EngineLimits,
         may_admit: Callable[[], bool] = lambda: True,
-        agent_wrote: Callable[[WaitingEntry], None] = lambda _: None,
+        agent_wrote: Callable[[Event], None] = lambda _: None,
         *,
         places: Places | None = None,
         admission: Admission | None = None,
@@ -136,8 +137,8 @@ class Engine:
         self._behind = 0 < plan.batch <= result.entries_read
         for grant in result.grants:
             self._start(grant)
-        for entry in result.agents:
-            self._agent_wrote(entry)
+        for event in result.agents:
+            self._agent_wrote(event)
         excludes = plan.excludes_some(reserved)
         if not result.grants:
             await self._idle(result, free if reserved else 0, excludes=excludes)

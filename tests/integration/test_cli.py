@@ -122,7 +122,7 @@ def buried(database_url: str) -> Iterator[None]:
     for entry_id, raw, size, code in (*letters, ("1-3", b"", 0, "missing_data")):
         why.code = code
         letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=size, why=why, at=LATEST)
-        in_pool(database_url, partial(dead_letters.store_letter, letter=letter))
+        in_pool(database_url, partial(dead_letters.bury, letter=letter))
     yield
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("DELETE FROM dead_letters")

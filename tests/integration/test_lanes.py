@@ -16,18 +16,20 @@ from redis import Redis as PlainRedis
 from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError, ResponseError
 
-from tasks.lanes import stream
+from tasks.lanes import received, stream
 from tasks.lanes.stream import (
     GROUP,
     EntryGrant,
     FinishRequest,
     Lanes,
-    WaitingEntry,
     backlog,
     connect,
+    lane_of,
 )
 from tasks.publishing.publish import append
+from tasks.shards.layout import shard_number
 from worker.errors import PayloadRejected
+from worker.model import Event, EventType
 from worker.payload import Arrival, parse, received_at
 
 STREAM = "test:events"
@@ -49,8 +51,8 @@ def worker(redis: Redis) -> NewWorker:
     return make
 
 
-async def newer(lanes: Lanes, entry_id: str, lane: str) -> tuple[WaitingEntry, ...]:
-    """The entries that wait behind one."""
+async def newer(lanes: Lanes, entry_id: str, lane: str) -> tuple[Event, ...]:
+    """The events that wait behind one."""
     (found,) = await lanes.newer_of_several([(entry_id, lane)])
     return found
 
@@ -887,8 +889,7 @@ async def test_newer_entries_are_those_behind_one_in_its_lane(redis: Redis, work
     again = await newer(lanes, grant.entry_id, grant.lane)
 
     assert [each.entry_id for each in found] == ids[1:3]
-    assert [json.loads(each.payload)["message_id"] for each in found] == ["m1", "m2"]
-    assert all(each.size_bytes == len(each.payload) for each in found)
+    assert [each.message_id for each in found] == ["m1", "m2"]
     assert again == found
     assert await newer(lanes, other.entry_id, other.lane) == ()
     assert await newer(lanes, ids[2], grant.lane) == ()
@@ -906,7 +907,61 @@ async def test_newer_entries_are_bounded_in_number_and_size(redis: Redis, worker
     large, many = [await newer(lanes, entry_id, grants[entry_id].lane) for entry_id in (ids[0], ids[4])]
 
     assert [each.entry_id for each in large] == ids[1:2]
-    assert len(many) == KEEP_BYTES // many[0].size_bytes
+    assert len(many) == KEEP_BYTES // len(json.dumps(event("d")))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"message_id": None}, {"author_id": ["ann"]}, {"text": 7}, {"created_at": "2001-01-01T00:00:00Z"}],
+    ids=json.dumps,
+)
+async def test_a_waiting_entry_that_becomes_a_dead_letter_is_no_event(
+    redis: Redis, worker: NewWorker, changes: dict[str, Any]
+) -> None:
+    """A person's message that will be refused takes no conversation, and no message waits for it."""
+    lanes = await worker("a")
+    await publish(redis, event("c"), event("c", 2, type="agent_message", **changes))
+    read = await lanes.read(10)
+    (grant,) = read.grants
+
+    assert read.agents == ()
+    assert await newer(lanes, grant.entry_id, grant.lane) == ()
+
+
+async def test_a_waiting_entry_of_another_shard_is_no_event(redis: Redis) -> None:
+    """The entry becomes a dead letter, also where people's messages are read before their turn."""
+    mine = shard_number("account", "c", 2)
+    lanes = Lanes(redis, stream=STREAM, worker="a", keep_bytes=KEEP_BYTES, mark=f"@{1 - mine}/2")
+    await lanes.prepare()
+    await lanes.heartbeat(60_000)
+    await publish(redis, event("c"), event("c", 2, type="agent_message"))
+    read = await lanes.read(10)
+    (grant,) = read.grants
+
+    assert read.agents == ()
+    assert isinstance(grant.event, PayloadRejected)
+    assert grant.event.code == "wrong_shard"
+
+
+async def test_a_bug_in_the_parser_costs_its_entry_only(
+    redis: Redis, worker: NewWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other entries of the same READ run; this one becomes a dead letter without further runs."""
+    lanes = await worker("a")
+
+    def fails(payload: bytes, arrival: Arrival) -> Event:
+        if b"boom" in payload:
+            raise ZeroDivisionError
+        return parse(payload, arrival)
+
+    monkeypatch.setattr(received, "parse", fails)
+    await publish(redis, event("c", text="boom"), event("d"))
+    found = {grant.lane: grant.event for grant in (await lanes.read(10)).grants}
+    bug, other = (found[lane_of("account", conversation)] for conversation in "cd")
+
+    assert isinstance(bug, PayloadRejected)
+    assert (bug.code, bug.got) == ("poison", "ZeroDivisionError while it was parsed")
+    assert isinstance(other, Event)
 
 
 async def test_a_newer_entry_that_another_client_deleted_is_left_out(redis: Redis, worker: NewWorker) -> None:
@@ -938,4 +993,4 @@ async def test_read_names_messages_of_people_that_wait(
     await publish(redis, event("alone", 1, **body))
     agents = (await lanes.read(10)).agents
 
-    assert [(each.entry_id, each.size_bytes) for each in agents] == [(agent_id, len(agents[0].payload))]
+    assert [(each.entry_id, each.type) for each in agents] == [(agent_id, EventType.AGENT_MESSAGE)]

@@ -15,6 +15,7 @@ import structlog
 from psycopg.sql import SQL, Identifier
 from redis import Redis
 
+from db.health.database_clock import DatabaseClock
 from db.pool import Pool, checkout, create_pool
 from sandbox.server import SandboxHandle
 from tasks.entries import persistence
@@ -145,6 +146,27 @@ def test_an_entry_granted_too_often_is_poison_only_after_two_more_runs(
 
         assert letter == ends_as
         assert engine.redis.hlen("{hushgate:events}:starts") == 0
+
+
+def test_nothing_is_read_from_the_stream_before_the_clock_of_postgres(
+    url: str, redis_url: str, sandbox: SandboxHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Payloads are judged by this clock, and the machine's may be wrong."""
+
+    async def fails(_: DatabaseClock) -> None:
+        raise StorageUnavailable("no answer", kind="ConnectionFailed")
+
+    with monkeypatch.context() as unread, structlog.testing.capture_logs() as lines:
+        unread.setattr(DatabaseClock, "_take_reading", fails)
+        with running(url, redis_url, sandbox) as engine:
+            user_id = engine.account(ai_control_enabled=False)
+            event_id = engine.publish(user_id, QUESTION)
+            eventually(lambda: Counter(each["event"] for each in lines)["storage_doubted"] > 3, "four tries")
+            groups = engine.redis.xinfo_groups("hushgate:events")
+            unread.undo()
+            engine.decided(user_id, event_id)
+
+    assert [group["entries-read"] for group in groups] in ([], [None], [0])
 
 
 @pytest.mark.parametrize("code", ["22003", "54000", "XX001", "57014", "ZZ999"])
