@@ -157,8 +157,8 @@ MUTATIONS: Final = (
     Mutation(
         law=Law.ENDING,
         file="worker/endings.py",
-        right="ending = _replied(Reason.REPLIED, candidate",
-        wrong="ending = _replied(Reason.PARTIAL_REPLY, candidate",
+        right="ending = _replied(Reason.REPLIED, draft",
+        wrong="ending = _replied(Reason.PARTIAL_REPLY, draft",
     ),
     Mutation(
         law=Law.JOBS,

@@ -83,7 +83,7 @@ JOBS: Final = (
     endless(Process.WORKER, "send_webhooks", "webhooks.run", "sends webhooks"),
     endless(Process.WORKER, "rulebooks", "rulebooks.refresh_forever", "loads changed settings of accounts"),
     endless(Process.WORKER, "clock", "keep_clock", "reads the clock of Postgres"),
-    endless(Process.WORKER, "gate", "gate.watch", "probes Postgres while it is in doubt"),
+    endless(Process.WORKER, "storage", "storage.watch", "probes Postgres while it is in doubt"),
     endless(Process.WORKER, "board", "board.run", "reports upstreams to the fleet"),
     endless(Process.WORKER, "slots", "limits.renew_slots", "renews the slots of running calls"),
     endless(Process.WORKER, "pauses", "limits.read_pauses_forever", "reads what upstreams asked others for"),

@@ -158,8 +158,8 @@ class Runtime:
             log.info("engine_stopped")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_REPLIES_S):
-                await self.parts.relay.drain()
-                await self.parts.escalation_relay.drain()
+                await self.parts.relay.send_all()
+                await self.parts.escalation_relay.send_all()
         await self._jobs.close()
         await cancel_all(self._calls - {asyncio.current_task()})
         await self.parts.pool.close(timeout=5)

@@ -23,11 +23,11 @@ from db.pool import Pool, create_pool
 from db.reviews.retractions import Retraction
 from features.feature import parts
 from tasks.entries.deciding import Decider
-from tasks.entries.gate import Gate
 from tasks.entries.handler import EntryHandler
 from tasks.entries.outcomes import outcome_hooks
 from tasks.entries.persistence import Persistence
 from tasks.entries.rulebooks import Rulebooks
+from tasks.entries.storage import Storage
 from tasks.fairness.admission import Admission
 from tasks.fairness.brake import Brake, busy_s
 from tasks.fairness.overload import Overload, load_backlog
@@ -102,7 +102,7 @@ class WorkerParts:
             self.settings.database_url.get_secret_value(),
             size=self.settings.db_pool,
             application=self.worker,
-            lost=lambda: self.gate.doubt("ConnectionFailed"),
+            lost=lambda: self.storage.doubt("ConnectionFailed"),
         )
 
     @cached_property
@@ -121,15 +121,15 @@ class WorkerParts:
         return SystemClock(self.fleet_clock.now)
 
     @cached_property
-    def gate(self) -> Gate:
+    def storage(self) -> Storage:
         """Whether decisions can be stored."""
         url = self.settings.database_url.get_secret_value()
-        return Gate(probe=lambda: probe(url, self.clock.now()), reopened=self.pool.check)
+        return Storage(probe=lambda: probe(url, self.clock.now()), reopened=self.pool.check)
 
     @cached_property
     def persistence(self) -> Persistence:
         """Repeats what fails during an outage."""
-        return Persistence(gate=self.gate, clock=self.clock)
+        return Persistence(storage=self.storage, clock=self.clock)
 
     async def keep_clock(self) -> None:
         """Read the clock of Postgres when its last reading is old, until cancelled."""
@@ -255,7 +255,7 @@ class WorkerParts:
     def decider(self) -> Decider:
         """Decides events."""
         return Decider(
-            gate=self.gate,
+            storage=self.storage,
             ports=self.ports,
             limits=self.limits.accounts,
             spending=self.spending,
@@ -311,7 +311,7 @@ class WorkerParts:
             of_shard,
             self.handler,
             limits,
-            lambda: self.gate.is_open and self.fleet_clock.is_read,
+            lambda: self.storage.is_open and self.fleet_clock.is_read,
             agent_wrote=self.takeovers.start,
             places=self.places,
             admission=self.admission,
@@ -327,7 +327,7 @@ class WorkerParts:
 
     async def _is_ready(self) -> bool:
         """Whether decisions can be stored and Redis answers."""
-        return self.gate.is_open and bool(await self.redis.ping())
+        return self.storage.is_open and bool(await self.redis.ping())
 
     def ahead_s(self) -> float:
         """Seconds by which the clock of the machine is ahead of Postgres."""
@@ -353,6 +353,6 @@ async def build_worker(
         metrics.show(names.IN_FLIGHT, lambda: parts.engine.in_flight - parts.holds.events)
         metrics.show(names.IN_FLIGHT_LIMIT, lambda: settings.in_flight)
         metrics.show(names.HELD, lambda: parts.holds.count)
-        metrics.show(names.STORAGE_OPEN, lambda: parts.gate.is_open)
+        metrics.show(names.STORAGE_OPEN, lambda: parts.storage.is_open)
         metrics.show(names.CLOCK_AHEAD, parts.ahead_s)
     return parts

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from db.commits.known import StoredEvent
-from tasks.entries.gate import Gate
 from tasks.entries.recording import recorder_of, with_recording
 from tasks.entries.rulebooks import Rulebook
+from tasks.entries.storage import Storage
 from tasks.fairness.overload import Overload
 from tasks.limits.account_limits import AccountLimits
 from tasks.limits.spending import Spending
@@ -35,7 +35,7 @@ class Decider:
         traces: gives a reply its place in a trace; None where no traces are sent.
     """
 
-    gate: Gate
+    storage: Storage
     ports: Ports
     limits: AccountLimits
     spending: Spending
@@ -53,7 +53,7 @@ class Decider:
         case = book.case(
             edited_first(event, stored), stored.conversation, await self.spending.budget(book.account)
         )
-        await self.gate.opened()
+        await self.storage.opened()
         turn = await self.overload.turn(case)
         async with self.limits.ports(case.event, case.account, self.ports) as ports:
             recorder = recorder_of(turn.case, ports, self.policy_defaults)

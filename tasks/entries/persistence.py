@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 import structlog
 
-from tasks.entries.gate import Gate
+from tasks.entries.storage import Storage
 from tasks.process import telemetry
 from worker.errors import StorageUnavailable
 from worker.ports import Clock
@@ -29,7 +29,7 @@ Value = TypeVar("Value")
 class Persistence:
     """Repeats what fails, while an outage or a bug may be the cause and not the entry."""
 
-    gate: Gate
+    storage: Storage
     clock: Clock
 
     async def problem(self, entry_id: str, run: Callable[[], Awaitable[None]]) -> str | None:
@@ -51,7 +51,7 @@ class Persistence:
                 what, failures = f"{kind} in each of {FAILURES_BEFORE_POISON} runs", 0
             else:
                 return None
-            if not await self.gate.outlast(kind):
+            if not await self.storage.outlast(kind):
                 return what
 
     async def outlasting_outages(self, call: Callable[[], Awaitable[Value]]) -> Value:
@@ -66,7 +66,7 @@ class Persistence:
             try:
                 return await call()
             except StorageUnavailable as error:
-                if await self.gate.outlast(error.kind):
+                if await self.storage.outlast(error.kind):
                     failing_since, pause_s = None, FIRST_PAUSE_S
                     continue
                 failing_since = clock.monotonic() if failing_since is None else failing_since

@@ -142,7 +142,7 @@ class Engine:
         excludes = plan.excludes_some(reserved)
         if not result.grants:
             await self._idle(result, free if reserved else 0, excludes=excludes)
-        elif result.is_drained and free > used and not excludes:
+        elif result.has_read_all and free > used and not excludes:
             await self._next_entry(result)  # without a READ that would find nothing
 
     async def _idle(self, result: ReadResult, free: int, *, excludes: bool) -> None:
@@ -152,7 +152,7 @@ class Engine:
         """
         if (excludes or not free) and not self._behind:
             await asyncio.sleep(BUSY_PAUSE_S)
-        if free and result.is_drained:
+        if free and result.has_read_all:
             await self._next_entry(result, *((self._more_places(free),) if excludes else ()))
 
     async def _next_entry(self, result: ReadResult, *others: Coroutine[Any, Any, None]) -> None:

@@ -61,7 +61,7 @@ class EntryGrant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadResult:
-    """The result of one READ: grants, how many new entries were read, and the last id when drained.
+    """The result of one READ: grants, how many new entries were read, and the last id when none is left.
 
     ``agents``: people's messages that must wait for their turn.
     """
@@ -73,7 +73,7 @@ class ReadResult:
     accounts: tuple[str, ...] = ()
 
     @property
-    def is_drained(self) -> bool:
+    def has_read_all(self) -> bool:
         """Whether nothing was left to read, so that another READ may wait for an entry after ``last_id``.
 
         A stream without any entry yet has the id ``0-0``.

@@ -109,12 +109,12 @@ class Relay(Generic[Row]):
         """Send when nudged, and every ``look_s``: a person's action nudges no worker. Until cancelled."""
         while True:
             self._asked.clear()
-            await self.drain()
+            await self.send_all()
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._rows.look_s):
                     await self._asked.wait()
 
-    async def drain(self) -> int:
+    async def send_all(self) -> int:
         """Send until nothing waits, with retries during an outage; how many rows were sent."""
         total = 0
         while True:

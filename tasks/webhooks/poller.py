@@ -102,12 +102,6 @@ class WebhookPoller:
             finally:
                 await self._attempts.close()
 
-    async def drain(self) -> None:
-        """Send all that is due now and wait for the attempts; for tests and commands, within the sender."""
-        while await self.look() or self._attempts.running:
-            if self._attempts.running:
-                await asyncio.wait(set(self._attempts.running))
-
     async def look(self) -> int:
         """Make deliveries of new events and begin attempts; how many deliveries began or were cancelled."""
         if self._refresh is not None:

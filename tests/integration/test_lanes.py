@@ -139,8 +139,8 @@ async def test_a_read_that_leaves_nothing_says_after_which_entry_to_wait(
     (behind,) = await publish(redis, event("c0", 2))
     waits = await lanes.read(10)
 
-    assert (alone.last_id, alone.is_drained, len(alone.grants)) == (entry, True, 1)
-    assert (some.is_drained, rest.is_drained, rest.last_id) == (False, True, ids[-1])
+    assert (alone.last_id, alone.has_read_all, len(alone.grants)) == (entry, True, 1)
+    assert (some.has_read_all, rest.has_read_all, rest.last_id) == (False, True, ids[-1])
     assert (waits.last_id, waits.grants, waits.entries_read) == (behind, (), 1)
 
 
@@ -850,7 +850,7 @@ async def test_a_worker_waits_for_the_first_entry_that_a_stream_ever_has(
     await publish(redis, event("c"))
     await asyncio.wait_for(waiting, 5)
 
-    assert idle.is_drained
+    assert idle.has_read_all
     assert idle.last_id == "0-0"
 
 

@@ -94,7 +94,7 @@ def test_a_read_only_postgres_stops_admission_and_costs_no_model_call(engine: Ru
     with structlog.testing.capture_logs() as lines:
         with read_only(engine.database):
             first = engine.publish(user_id, QUESTION)
-            eventually(lambda: not engine.runtime.parts.gate.is_open, "the first commit's refusal")
+            eventually(lambda: not engine.runtime.parts.storage.is_open, "the first commit's refusal")
             paid = engine.sandbox.calls("chat")
             waiting = [engine.publish(user_id, QUESTION) for _ in range(20)]
             look_until = time.monotonic() + 5
@@ -180,7 +180,7 @@ def test_an_event_that_alone_always_fails_ends_as_poison(
     engine.publish(user_id, "the cause", event_id=f"cause-{code}")
     neighbour = engine.decide(user_id, QUESTION)
     (letter,) = eventually(lambda: letters(engine), "a dead letter")
-    eventually(lambda: engine.runtime.parts.gate.is_open, "an open gate")
+    eventually(lambda: engine.runtime.parts.storage.is_open, "an open gate")
 
     assert neighbour["decision"] == "ignore"
     assert letter["reason_code"] == "poison"

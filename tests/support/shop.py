@@ -81,7 +81,7 @@ class Shop:
 
     async def relay(self) -> None:
         """Another worker's relays deliver everything."""
-        await Relay(REPLY_ROWS, self.workers, self.redis, stream=REPLIES, now=CLOCK.now).drain()
+        await Relay(REPLY_ROWS, self.workers, self.redis, stream=REPLIES, now=CLOCK.now).send_all()
         await Relay(
             RETRACTION_ROWS, self.workers, self.redis, stream=RETRACTIONS, now=CLOCK.now
         ).deliver_batch()

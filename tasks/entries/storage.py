@@ -15,15 +15,15 @@ log = structlog.get_logger(__name__)
 PROBE_S: Final = 0.5
 
 
-class Gate:
+class Storage:
     """Closed from the first doubt until a probe has written successfully.
 
-    Nothing else opens the gate: a Postgres that answers queries may refuse writes, and a call that began
+    Nothing else opens it: a Postgres that answers queries may refuse writes, and a call that began
     before an outage may succeed during it.
 
     Args:
         probe: returns when a decision could be stored, raises ``StorageUnavailable`` when not.
-        reopened: called each time the gate opens, to replace dead connections.
+        reopened: called each time it opens, to replace dead connections.
     """
 
     def __init__(self, probe: Callable[[], Awaitable[None]], reopened: Callable[[], Awaitable[None]]) -> None:
