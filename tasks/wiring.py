@@ -6,6 +6,7 @@ import asyncio
 import os
 import secrets
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +25,7 @@ from db.reviews.retractions import Retraction
 from features.feature import parts
 from tasks.entries.deciding import Decider
 from tasks.entries.handler import EntryHandler
-from tasks.entries.outcomes import outcome_hooks
+from tasks.entries.outcomes import OutcomeHooks
 from tasks.entries.persistence import Persistence
 from tasks.entries.rulebooks import Rulebooks
 from tasks.entries.storage import Storage
@@ -44,7 +45,7 @@ from tasks.metrics import names
 from tasks.process.garbage import collect_garbage
 from tasks.process.heartbeat_file import keep_files
 from tasks.sending.escalations import escalation_rows
-from tasks.sending.relay import Relay, fleet_relay
+from tasks.sending.relay import Relay, RelayedRows, Row
 from tasks.sending.replies import REPLY_ROWS
 from tasks.sending.retractions import RETRACTION_ROWS
 from tasks.shards.clients import is_cluster
@@ -52,9 +53,10 @@ from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
 from tasks.tracing.start import Traces
 from tasks.upstreams import Endpoints, build_ports, compile_patterns, open_endpoints, policy_defaults
-from tasks.webhooks.poller import WebhookPoller, fleet_poller
+from tasks.webhooks.poller import WebhookPoller
 from worker.adapters.boot_clock import seconds_since_boot
 from worker.adapters.system_clock import SystemClock, machine_now
+from worker.adapters.webhook_sender import WebhookSender
 from worker.moderation_holds import Holds
 from worker.payload import PAYLOAD_BYTES
 from worker.places import Places
@@ -205,39 +207,57 @@ class WorkerParts:
         key = self.settings.stream_key
         return None if key is None else key_bytes(key.get_secret_value())
 
-    @cached_property
-    def relay(self) -> Relay[WaitingReply]:
-        """Sends replies."""
-        delivered = None if self.metrics is None else self.metrics.delivered
-        return fleet_relay(
-            REPLY_ROWS,
+    def _relay(
+        self, rows: RelayedRows[Row], stream: str, delivered: Callable[[int], None] | None = None
+    ) -> Relay[Row]:
+        """A relay on the clock of Postgres: a machine's wrong clock would send too early or too late."""
+        return Relay(
+            rows,
             self.pool,
             self.redis,
-            stream=self.settings.reply_stream,
+            stream=stream,
+            now=self.fleet_clock.now,
+            refresh=self.fleet_clock.refresh,
             delivered=delivered,
             signing_key=self.stream_key,
         )
 
     @cached_property
+    def relay(self) -> Relay[WaitingReply]:
+        """Sends replies."""
+
+        def delivered(replies: int) -> None:
+            if self.metrics is not None:
+                self.metrics.count(names.REPLIES_DELIVERED, by=replies)
+
+        return self._relay(REPLY_ROWS, self.settings.reply_stream, delivered)
+
+    @cached_property
     def retractor(self) -> Relay[Retraction]:
         """Takes replies back."""
-        stream, key = self.settings.retraction_stream, self.stream_key
-        return fleet_relay(RETRACTION_ROWS, self.pool, self.redis, stream=stream, signing_key=key)
+        return self._relay(RETRACTION_ROWS, self.settings.retraction_stream)
 
     @cached_property
     def escalation_relay(self) -> Relay[OutgoingEvent]:
         """Sends escalations."""
-        rows, stream = escalation_rows(self.settings.review_url), self.settings.escalation_stream
-        return fleet_relay(rows, self.pool, self.redis, stream=stream, signing_key=self.stream_key)
+        return self._relay(escalation_rows(self.settings.review_url), self.settings.escalation_stream)
 
     @cached_property
     def webhooks(self) -> WebhookPoller:
-        """Sends webhooks."""
-        return fleet_poller(
+        """Sends webhooks on the clock of Postgres: by a fast clock a failed endpoint would wait too long."""
+
+        def attempted(state: str) -> None:
+            if self.metrics is not None:
+                self.metrics.count(names.WEBHOOK_ATTEMPTS, state)
+
+        now = self.fleet_clock.now
+        return WebhookPoller(
             self.pool,
-            loopback=self.settings.webhook_loopback,
+            WebhookSender(loopback=self.settings.webhook_loopback, now=now),
+            now=now,
+            refresh=self.fleet_clock.refresh,
             pages=self.settings.review_url,
-            attempted=None if self.metrics is None else self.metrics.webhook_attempted,
+            attempted=attempted,
         )
 
     @cached_property
@@ -270,14 +290,18 @@ class WorkerParts:
     @cached_property
     def handler(self) -> EntryHandler:
         """Runs entries."""
-        replied, escalated = self.relay.nudge, self.escalation_relay.nudge
         return EntryHandler(
             pool=self.pool,
             rulebooks=self.rulebooks,
             spending=self.spending,
             decider=self.decider,
             persistence=self.persistence,
-            hooks=outcome_hooks(self.metrics, self.traces, replied=replied, escalated=escalated),
+            hooks=OutcomeHooks(
+                metrics=self.metrics,
+                traces=self.traces,
+                replied=self.relay.nudge,
+                escalated=self.escalation_relay.nudge,
+            ),
             now=self.clock.now,
             max_starts=self.settings.max_starts,
             begin_run=self.lanes.begin_run,

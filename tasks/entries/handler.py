@@ -68,17 +68,16 @@ class EntryHandler:
         outlasting = self.persistence.outlasting_outages
         stored = await outlasting(lambda: seen_event(self.pool, event, self.now()))
         if stored.outcome is not None:
-            self._seen(event, stored.outcome)
+            self.hooks.seen(event, stored.outcome)
             return
         live = await outlasting(lambda: self.rulebooks.get(event.user_id))
         book = live.for_event(event, stored.conversation)
         decision = await outlasting(lambda: self.decider.decide(event, stored, book))
         decision, recorded = await self._record(decision)
         if recorded is Recorded.BURIED:  # by another run of this entry, so this run has no outcome
-            self._seen(event, recorded)
+            self.hooks.seen(event, recorded)
             return
-        for hook in self.hooks.decided:
-            hook(decision, recorded, starts)
+        self.hooks.decided(decision, recorded, starts)
         await self.spending.decided(book.account, decision)
 
     async def _record(self, decision: Decision) -> tuple[Decision, Recorded]:
@@ -106,11 +105,6 @@ class EntryHandler:
         )
         ended = await self.persistence.outlasting_outages(lambda: dead_letters.bury(self.pool, letter))
         if ended is Recorded.BURIED:
-            for hook in self.hooks.buried:
-                hook(letter)
+            self.hooks.buried(letter)
         elif letter.event is not None:
-            self._seen(letter.event, ended)
-
-    def _seen(self, event: Event, outcome: Recorded) -> None:
-        for hook in self.hooks.seen:
-            hook(event, outcome)
+            self.hooks.seen(letter.event, ended)

@@ -7,9 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tasks.sending.relay import fleet_relay
-from tasks.sending.replies import REPLY_ROWS
-from tests.support.shop import REPLIES, Shop, opened
+from tests.support.shop import Shop, opened, parts_of
 from worker.adapters.system_clock import SystemClock
 
 WRONG = timedelta(minutes=10)
@@ -31,7 +29,7 @@ async def test_a_worker_with_a_wrong_clock_sends_each_reply_until_its_latest_tim
     change = "UPDATE outbox SET send_before = now() + %s * interval '1 s' WHERE decision_id = %s"
     shop.rows(change, left_s, made.decision_id)
     monkeypatch.setattr(SystemClock, "now", lambda _: datetime.now(UTC) + by)
-    sent = await fleet_relay(REPLY_ROWS, shop.workers, shop.redis, stream=REPLIES).send_all()
+    sent = await parts_of(shop.workers, shop.redis).relay.send_all()
     query = "SELECT delivered_at IS NULL AS kept, cancel_reason FROM outbox WHERE decision_id = %s"
 
     assert sent == (0 if cancelled else 1)
@@ -46,4 +44,4 @@ async def test_workers_whose_clocks_are_fast_send_what_they_decide_after_people_
     reply = "UPDATE outbox SET origin = 'ai', created_at = now() + interval '10 min' WHERE decision_id = %s"
     shop.rows(reply, made.decision_id)
 
-    assert await fleet_relay(REPLY_ROWS, shop.workers, shop.redis, stream=REPLIES).send_all() == 1
+    assert await parts_of(shop.workers, shop.redis).relay.send_all() == 1

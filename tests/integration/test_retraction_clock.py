@@ -8,9 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from tasks.sending.relay import fleet_relay
-from tasks.sending.retractions import RETRACTION_ROWS
-from tests.support.shop import RETRACTIONS, Shop, opened
+from tests.support.shop import Shop, opened, parts_of
 from worker.adapters.system_clock import SystemClock
 
 FAST = timedelta(minutes=10)
@@ -50,7 +48,7 @@ async def test_a_worker_whose_clock_is_fast_ends_no_undo_window_early(
     """
     shop.rows(query, uuid4(), made.decision_id)
     monkeypatch.setattr(SystemClock, "now", lambda _: datetime.now(UTC) + FAST)
-    retractor = fleet_relay(RETRACTION_ROWS, shop.workers, shop.redis, stream=RETRACTIONS)
+    retractor = parts_of(shop.workers, shop.redis).retractor
     early = await retractor.deliver_batch()
     shop.rows("UPDATE retractions SET not_before = now() WHERE decision_id = %s", made.decision_id)
 
