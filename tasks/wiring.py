@@ -42,7 +42,6 @@ from tasks.limits.fleet_limits import FleetLimits
 from tasks.limits.guards import Guards
 from tasks.limits.spending import Spending
 from tasks.metrics import names
-from tasks.process.garbage import collect_garbage
 from tasks.process.heartbeat_file import keep_files
 from tasks.sending.escalations import escalation_rows
 from tasks.sending.relay import Relay, RelayedRows, Row
@@ -70,7 +69,6 @@ from worker.supervisor import Supervisor
 if TYPE_CHECKING:  # a worker without metrics does without their library
     from tasks.metrics.process import WorkerMetrics
 
-CLOCK_LOOK_S: Final = 1.0
 HELD_BY_ACCOUNT: Final = 4
 """One account may have a fourth of the held events."""
 
@@ -134,10 +132,8 @@ class WorkerParts:
         return Persistence(storage=self.storage, clock=self.clock)
 
     async def keep_clock(self) -> None:
-        """Read the clock of Postgres when its last reading is old, until cancelled."""
-        while True:
-            await self.persistence.outlasting_outages(self.fleet_clock.refresh)
-            await asyncio.sleep(CLOCK_LOOK_S)
+        """Read the clock of Postgres when its last reading is old."""
+        await self.persistence.outlasting_outages(self.fleet_clock.refresh)
 
     @cached_property
     def limits(self) -> FleetLimits:
@@ -340,8 +336,6 @@ class WorkerParts:
             places=self.places,
             admission=self.admission,
         )
-
-    collect_garbage = staticmethod(collect_garbage)
 
     async def keep_heartbeat_files(self) -> None:
         """Touch the files that probes read, until cancelled; without such a setting do nothing."""
