@@ -11,7 +11,7 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Any, Final
 
-from features.feature import items
+from features.feature import hook_items
 
 
 class Process(StrEnum):
@@ -98,7 +98,13 @@ JOBS: Final = (
     endless(Process.WORKER, "rulebooks", "rulebooks.refresh_forever", "loads changed settings of accounts"),
     endless(Process.WORKER, "clock", "keep_clock", "reads the clock of Postgres", every_s=1.0),
     endless(Process.WORKER, "storage", "storage.watch", "probes Postgres while it is in doubt"),
-    endless(Process.WORKER, "board", "board.report", "reports upstreams to the fleet", every_s=2.0),
+    endless(
+        Process.WORKER,
+        "upstream_reports",
+        "upstream_reporter.report",
+        "reports upstreams to the fleet",
+        every_s=2.0,
+    ),
     endless(Process.WORKER, "slots", "limits.slots.renew", "renews the slots of events", every_s=4.0),
     endless(
         Process.WORKER, "pauses", "limits.read_pauses", "reads what upstreams asked others for", every_s=1.0
@@ -136,7 +142,7 @@ JOBS: Final = (
 
 def jobs_of(process: Process) -> Sequence[BackgroundJob]:
     """The jobs of a process, with those of the features in force."""
-    return tuple(job for job in (*JOBS, *items("jobs")) if job.process is process)
+    return tuple(job for job in (*JOBS, *hook_items("jobs")) if job.process is process)
 
 
 def beat_schedule() -> dict[str, dict[str, Any]]:

@@ -12,13 +12,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from features.feature import merged, parts
+from features.feature import hook_mapping, hook_values
 from review import access, content_covers
 from review.http.icons import icon
 from review.http.static_files import static_url
 from review.languages import gettext, ngettext, numbers, pgettext, times
 from review.languages.catalogues import LANGUAGES
 from review.languages.reader import reader
+from review.shell.account_tabs import account_tabs, more_tabs
 from review.shell.menu import menu
 from review.words import decisions, rulings, states, traces
 from review.words.choices import choice_label
@@ -39,7 +40,7 @@ class Templates:
 def _environment() -> Environment:
     """One for the process: a template is compiled once, however many applications are built."""
     environment = Environment(
-        loader=FileSystemLoader([PACKAGE / "templates", *parts("templates")]),
+        loader=FileSystemLoader([PACKAGE / "templates", *hook_values("templates")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -52,6 +53,7 @@ def _environment() -> Environment:
     )
     environment.globals |= {"static": static_url, "icon": icon, "reader": reader.get, "languages": LANGUAGES}
     environment.globals |= {"problems": decisions.DRAFT_PROBLEMS, "menu": menu}
+    environment.globals |= {"account_tabs": account_tabs, "more_tabs": more_tabs}
     filters: dict[str, Callable[..., object]] = {
         "when": times.time_element,
         "when_clock": times.clock_time_element,
@@ -95,7 +97,7 @@ def _environment() -> Environment:
         "ruling_reason": rulings.ruling_reason,
         "ruling_effect": rulings.ruling_effect,
         "closing_cause": states.closing_wording,
-        **merged("template_filters"),
+        **hook_mapping("template_filters"),
     }
     environment.filters |= {name: _at_rendering(filters[name]) for name in filters}
     return environment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from features.feature import items
+from features.feature import hook_items
 from review.access import Right
 
 
@@ -30,7 +30,6 @@ class MenuEntry:
         route: name of the page.
         title: marked for translation.
         right: on the account.
-        after: of a tab, the name of the page whose tab stands before this one.
         only: of a link below the review of a decision, the outcome that the decision must have.
     """
 
@@ -38,10 +37,9 @@ class MenuEntry:
     route: str
     title: str
     right: Right
-    after: str = ""
     only: str = ""
 
 
 def menu(place: str) -> tuple[MenuEntry, ...]:
     """The entries of a place, of the features in force."""
-    return tuple(each for each in items("menu") if each.place == place)
+    return tuple(each for each in hook_items("menu") if each.place == place)

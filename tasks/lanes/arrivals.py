@@ -10,9 +10,10 @@ from redis.exceptions import RedisError
 
 from db.commits.known import decided_events
 from db.pool import Pool
-from tasks.lanes.stream import Lanes, lane_of
+from tasks.lanes.stream import Lanes
 from tasks.shards.lanes import ShardedLanes
-from worker.grouping import GroupedCall, ask
+from tasks.shards.layout import lane_of
+from worker.batched_calls import BatchedCall, call_batched
 from worker.model import Event, NewerEvent
 
 log = structlog.get_logger(__name__)
@@ -22,7 +23,7 @@ async def _newer(lanes: Lanes | ShardedLanes, asked: Sequence[tuple[str, str]]) 
     return await lanes.newer_of_several(asked)
 
 
-NEWER: Final = GroupedCall(together=_newer)
+NEWER: Final = BatchedCall(together=_newer)
 
 
 class LaneArrivals:
@@ -44,7 +45,7 @@ class LaneArrivals:
         """
         try:
             lane = lane_of(event.user_id, event.conversation_id)
-            waiting = await ask(self._lanes, NEWER, (event.entry_id, lane))
+            waiting = await call_batched(self._lanes, NEWER, (event.entry_id, lane))
         except (RedisError, OSError) as error:
             log.warning("newer_events_unknown", entry_id=event.entry_id, error=type(error).__name__)
             return ()

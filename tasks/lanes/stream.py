@@ -13,22 +13,10 @@ from redis.exceptions import NoScriptError
 
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
 from tasks.lanes.received import received_event
-from tasks.shards.backlog import backlog
-from tasks.shards.clients import LuaScript, connect
-from tasks.shards.layout import lane_of
+from tasks.shards.clients import LuaScript
 from worker.adapters.system_clock import machine_now
 from worker.errors import PayloadRejected
 from worker.model import Event
-
-__all__ = [
-    "GROUP",
-    "EntryGrant",
-    "FinishRequest",
-    "Lanes",
-    "backlog",
-    "connect",
-    "lane_of",
-]
 
 GROUP: Final = "hushgate"
 IDLE_BEFORE_REPAIR_MS: Final = 60_000

@@ -8,12 +8,13 @@ from pathlib import Path
 import psycopg
 import pytest
 from psycopg.rows import DictRow, dict_row
+from redis import Redis as SyncRedis
 from redis.asyncio import Redis
 
 from cli.stack import Stack
 from db.pool import WORKER_ROLE, Pool, create_pool
 from sandbox.server import SandboxHandle
-from tasks.lanes.stream import connect
+from tasks.shards.clients import connect
 from tests.conftest import create_database, database_at
 from tests.support.fake_channel import FakeChannel, fake_channel
 from tests.support.reviewing import Visitors, site
@@ -47,6 +48,13 @@ async def source(database_url: str) -> AsyncIterator[Pool]:
 async def redis(redis_url: str) -> AsyncIterator[Redis]:
     """A client of the empty Redis."""
     async with connect(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def valkey(redis_url: str) -> Iterator[SyncRedis]:
+    """A client of the empty Redis that needs no event loop."""
+    with SyncRedis.from_url(redis_url) as client:
         yield client
 
 

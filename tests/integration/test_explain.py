@@ -16,7 +16,7 @@ from redis import Redis
 
 from cli.exit_codes import ExitCode
 from db import dead_letters, outbox
-from db.commits.known import note_outcome
+from db.commits.known import seen_event
 from db.connection import Connection
 from db.dead_letters import DeadLetter
 from db.people.records import Role
@@ -26,9 +26,10 @@ from db.reviews.rulings import Remedy, Reviewer, Ruling, RulingReason
 from db.reviews.submission import StoredReview, Submission
 from db.schema import logins
 from db.schema.logins import Service
-from tasks.entries import lookup as entry_lookup
-from tasks.lanes.stream import Lanes, connect
+from tasks.lanes import lookup as entry_lookup
+from tasks.lanes.stream import Lanes
 from tasks.publishing.publish import append
+from tasks.shards.clients import connect
 from tests.support.audited import blocked, ignored, record, replied, rows
 from tests.support.pools import in_pool
 from tests.support.relays import none_sent
@@ -289,7 +290,8 @@ def test_further_entries_of_an_event_are_counted(shell: Shell, database_url: str
     """One that is still in the stream is shown too."""
     decided = ignored(event_id="twice")
     record(database_url, decided)
-    in_pool(database_url, lambda source: note_outcome(source, event(event_id="twice", entry_id="99-0")))
+    again = event(event_id="twice", entry_id="99-0")
+    in_pool(database_url, lambda source: seen_event(source, again, again.received_at))
     publish(redis_url, "twice")
     found = explained(shell, "twice")
 
@@ -564,20 +566,6 @@ def test_a_draft_that_the_login_may_not_read_is_unknown(shell: Shell, database_u
 
     assert (found["texts"]["message"], found["texts"]["held"]) == ("When are you open?", None)
     assert "permission denied" in found["unknown"]["held draft"]
-
-
-def test_a_terminal_shows_sentences(shell: Shell, database_url: str, redis_url: str) -> None:
-    """One for each part that knows the event."""
-    decided = replied()
-    record(database_url, decided)
-    publish(redis_url, decided.event.event_id)
-    shown = shell.on_terminal("explain", decided.event.event_id, columns=200)
-
-    assert f"{decided.event.event_id}: The event is decided." in shown.out
-    assert "respond because REPLIED: not sure enough" in shown.out
-    assert "a further entry: a duplicate" in shown.out
-    assert "waits in the outbox since" in shown.out
-    assert "in the stored history" in shown.out
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -16,15 +16,15 @@ import pytest
 from redis.asyncio import Redis
 
 from db import outbox
-from db.commits.known import Recorded, note_outcome
+from db.commits.known import Recorded, seen_event
 from db.commits.record import record_decision
 from db.outbox import WaitingReply
 from db.pool import Pool, create_pool
 from db.reviews import remedies
-from tasks.lanes.stream import connect
 from tasks.sending import once_stream
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
+from tasks.shards.clients import connect
 from tests.support.decided import CLOCK, new_event, reply_to
 from tests.support.relays import none_sent
 from worker.errors import StorageUnavailable
@@ -118,7 +118,7 @@ async def test_a_further_entry_of_the_same_event_is_noted_and_changes_nothing(
     await record_decision(source, first)
     outcomes = [
         await record_decision(source, repeated),
-        await note_outcome(source, event),
+        (await seen_event(source, event, event.received_at)).outcome,
     ]
 
     assert outcomes == [Recorded.DUPLICATE, Recorded.DUPLICATE]
@@ -136,17 +136,6 @@ async def test_the_audit_has_the_first_500_characters_of_a_message(source: Pool,
         found = connection.execute(query, (first.decision_id,)).fetchone()
 
     assert found == (text[:500],)
-
-
-async def test_a_month_without_partition_gets_one(source: Pool, database_url: str) -> None:
-    """Neither a sleeping beat nor a long outage loses a decision."""
-    late = decision(at=datetime(2031, 3, 31, 23, 59, 59, 999_999, tzinfo=UTC))
-    outcomes = await asyncio.gather(
-        *(record_decision(source, each) for each in (late, decision(at=late.decided_at + timedelta(days=70))))
-    )
-
-    assert outcomes == [Recorded.NEW, Recorded.NEW]
-    assert rows(database_url, "ai_decisions", late.event.event_id) == 1
 
 
 async def test_a_right_that_is_missing_is_an_outage_and_no_fault_of_the_event(
@@ -327,7 +316,7 @@ async def test_the_right_to_send_ends_with_the_last_reply(
     """Not before it: a batch is sent in several calls."""
     monkeypatch.setattr(once_stream, "BATCH", 2)
     stream = once_stream.OnceStream(redis, REPLIES)
-    entries = [once_stream.Outgoing(mark=f"m{number}", key="k", body={}) for number in range(3)]
+    entries = [once_stream.OutgoingEntry(mark=f"m{number}", key="k", body={}) for number in range(3)]
     async with stream.lease() as lease:
         assert lease is not None
         counts = [await lease.put(entries), await redis.exists(stream.lease_key)]
@@ -368,7 +357,7 @@ async def test_a_relay_that_lost_its_right_to_send_leaves_its_replies_to_the_nex
     async with stream.lease() as lease:
         assert lease is not None
         await redis.delete(stream.lease_key)
-        entry = once_stream.Outgoing(mark="m", key="k", body={})
+        entry = once_stream.OutgoingEntry(mark="m", key="k", body={})
 
         assert await lease.put([entry, entry]) == 0
     assert await redis.xlen(REPLIES) == 0

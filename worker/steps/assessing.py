@@ -77,20 +77,20 @@ async def assessed(run: Run, draft: Draft, history: tuple[Message, ...], *, rech
             evidence=evidence,
             draft=draft.text,
             policy=policy,
-            judge=_TracedJudge(asks=run.ports.judge, run=run) if run.ports.judge else None,
+            judge=_TracedJudge(judge=run.ports.judge, run=run) if run.ports.judge else None,
             verdicts=FallbackLevel.PARTIAL in run.case.delivery.fallback_levels,
         )
-        look = _with_record(found.assessment, set_here)
-        if run.case.policy.test_mode and look.category != "disabled":
-            look = in_test_mode(look)
+        assessment = _with_record(found.assessment, set_here)
+        if run.case.policy.test_mode and assessment.category != "disabled":
+            assessment = in_test_mode(assessment)
         if found.reading is not None:
             note.detail["judged"] = found.reading.outcome.value
             run.trace.degraded |= found.reading.outcome is ReadingOutcome.UNAVAILABLE
-        note.detail["confidence"] = look.confidence
-        note.detail["action"] = look.action
-        intended = look.intended_action or look.action
+        note.detail["confidence"] = assessment.confidence
+        note.detail["action"] = assessment.action
+        intended = assessment.intended_action or assessment.action
         note.outcome = StageOutcome.PASSED if intended is Action.SEND else StageOutcome.FLAGGED
-    return replace(draft, assessment=_audited(run, draft, look), reading=found.reading)
+    return replace(draft, assessment=_audited(run, draft, assessment), reading=found.reading)
 
 
 def _policy(run: Run, evidence: Evidence) -> tuple[Policy, dict[str, float]]:
@@ -115,9 +115,13 @@ def ending(run: Run, draft: Draft) -> Ending:
 
 def _with_part(run: Run, draft: Draft) -> Draft:
     """The draft with its supported part, where the account wants to send one."""
-    look, delivery = draft.assessed, run.case.delivery
-    trusted = look.action in (Action.SEND, Action.RECHECK)
-    if trusted or not look.measured or not IRRELEVANT.isdisjoint({look.category, *look.failed_checks}):
+    assessment, delivery = draft.assessed, run.case.delivery
+    trusted = assessment.action in (Action.SEND, Action.RECHECK)
+    if (
+        trusted
+        or not assessment.measured
+        or not IRRELEVANT.isdisjoint({assessment.category, *assessment.failed_checks})
+    ):
         return draft
     if FallbackLevel.PARTIAL not in delivery.fallback_levels:
         return draft
@@ -133,10 +137,10 @@ def _with_part(run: Run, draft: Draft) -> Draft:
 
 def _texts(run: Run, draft: Draft) -> AccountTexts:
     """The account's texts that this reply may need, in the author's language."""
-    look, delivery = draft.assessed, run.case.delivery
-    sent = look.action in (Action.SEND, Action.RECHECK)
-    tier = Tier.MEDIUM if draft.part else look.tier
-    with_confidence = delivery.tell_confidence and look.measured and (sent or draft.part)
+    assessment, delivery = draft.assessed, run.case.delivery
+    sent = assessment.action in (Action.SEND, Action.RECHECK)
+    tier = Tier.MEDIUM if draft.part else assessment.tier
+    with_confidence = delivery.tell_confidence and assessment.measured and (sent or draft.part)
     by_tier = {
         language: text for language, texts in delivery.confidence_texts.items() if (text := texts.get(tier))
     }
@@ -217,9 +221,9 @@ def _masked(masker: Masker, request: ReadingRequest) -> ReadingRequest:
 class _TracedJudge:
     """The judge of a run; the trace records time, outcome and tokens of every call."""
 
-    asks: Judge
+    judge: Judge
     run: Run
-    asked: int = 0
+    calls: int = 0
 
     async def read(self, request: ReadingRequest) -> Completion:
         """The judge's raw answer, with its placeholders restored.
@@ -230,10 +234,10 @@ class _TracedJudge:
         """
         clock, outcome, detail = self.run.ports.clock, AttemptOutcome.COMPLETED, ""
         answer: Completion | None = None
-        self.asked += 1
-        number, started = self.asked, clock.monotonic()
+        self.calls += 1
+        number, started = self.calls, clock.monotonic()
         try:
-            answer = await self.asks.read(_masked(self.run.masker, request))
+            answer = await self.judge.read(_masked(self.run.masker, request))
         except (ModelUnavailable, ModelRejected) as error:
             outcome, detail = AttemptOutcome(error.kind), str(error)
             raise

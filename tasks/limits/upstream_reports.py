@@ -1,0 +1,161 @@
+"""What each worker reports about its upstreams, for doctor, commands and pages: kept in Redis for seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tasks.limits.quotas import QuotaReport
+from tasks.limits.upstream_limits import UpstreamLimits
+from worker.adapters.call_guard import CallGuard
+from worker.settings.calls import Resource
+from worker.stored_json import object_writer, read_object
+
+log = structlog.get_logger(__name__)
+
+KEPT_S: Final = 15
+"""A worker that stopped is forgotten after so long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamReport:
+    """One upstream in one worker.
+
+    Attributes:
+        upstream: such as ``moderation``.
+        account: fingerprint of address, key and model; upstreams with the same one share limits.
+        state: ``closed``, ``half_open`` or ``open``, of its breaker.
+        times_opened: since the worker started.
+        under_way: calls of its kind.
+        most: places for calls of its kind.
+        waiting: calls of its kind that wait for a place.
+    """
+
+    upstream: str
+    account: str
+    state: str
+    times_opened: int
+    under_way: int
+    most: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerReport:
+    """All upstreams of one worker, and what is left of their limits.
+
+    Attributes:
+        ahead_s: its machine's clock minus that of Postgres; negative when it is behind.
+    """
+
+    worker: str
+    upstreams: tuple[UpstreamReport, ...]
+    quotas: tuple[QuotaReport, ...]
+    ahead_s: float = 0.0
+
+
+def report_of(guard: CallGuard) -> UpstreamReport:
+    """The report of an upstream now."""
+    return UpstreamReport(
+        upstream=guard.upstream.name,
+        account=guard.upstream.account,
+        state=guard.breaker.state,
+        times_opened=guard.breaker.times_opened,
+        under_way=guard.places.taken,
+        most=guard.places.limit,
+        waiting=guard.places.waiting,
+    )
+
+
+async def quotas_of(guards: Iterable[CallGuard]) -> tuple[QuotaReport, ...]:
+    """What is used and left of each limit that is configured or that a server named."""
+    shared: dict[str, list[CallGuard]] = {}
+    for guard in guards:
+        shared.setdefault(guard.upstream.account, []).append(guard)
+    return tuple([await _quota(sharing, resource) for sharing in shared.values() for resource in Resource])
+
+
+async def _quota(sharing: list[CallGuard], resource: Resource) -> QuotaReport:
+    """One resource of the upstreams that share an account."""
+    limits = sharing[0].limits
+    assert isinstance(limits, UpstreamLimits)  # every guard of a worker has its limits
+    rate = limits.rates.get(resource)
+    if rate is not None:
+        rate.used = (await rate.look()).used
+    return QuotaReport(
+        account=sharing[0].upstream.account,
+        upstreams=", ".join(guard.upstream.name for guard in sharing),
+        resource=resource,
+        per_minute=rate.per_minute if rate else None,
+        used=limits.used[resource].last_minute,
+        left=limits.left(resource),
+        waiting=rate.waiting if rate else 0,
+        paused_s=round(limits.pause_left_s, 1),
+    )
+
+
+class UpstreamReporter:
+    """Writes the reports of one worker."""
+
+    def __init__(
+        self,
+        redis: Redis,
+        *,
+        stream: str,
+        worker: str,
+        guards: Iterable[CallGuard],
+        ahead_s: Callable[[], float],
+    ) -> None:
+        self._redis = redis
+        self._stream = stream
+        self._worker = worker
+        self._guards = guards
+        self._ahead_s = ahead_s
+
+    async def report(self) -> None:
+        """Report once; without Redis nothing is reported."""
+        found = WorkerReport(
+            worker=self._worker,
+            upstreams=tuple(report_of(guard) for guard in self._guards),
+            quotas=await quotas_of(self._guards),
+            ahead_s=round(self._ahead_s(), 3),
+        )
+        written = orjson.dumps(object_writer(WorkerReport)(found))
+        try:
+            async with self._redis.pipeline(transaction=False) as pipe:
+                pipe.set(_key(self._stream, self._worker), written, ex=KEPT_S)
+                pipe.sadd(_names(self._stream), self._worker)
+                await pipe.execute()
+        except (RedisError, OSError) as error:
+            log.debug("upstreams_not_reported", error=type(error).__name__)
+
+
+async def load_reports(redis: Redis, stream: str) -> tuple[WorkerReport, ...]:
+    """The reports of all workers that run; those of workers that stopped are removed.
+
+    Raises:
+        RedisError: Redis did not answer.
+    """
+    members: Any = await redis.smembers(_names(stream))
+    workers = sorted(bytes(each).decode() for each in members)
+    if not workers:
+        return ()
+    stored: Any = [await redis.get(_key(stream, worker)) for worker in workers]
+    gone = [worker for worker, data in zip(workers, stored, strict=True) if data is None]
+    if gone:
+        await redis.srem(_names(stream), *gone)
+    return tuple(read_object(WorkerReport, orjson.loads(data), "", []) for data in stored if data is not None)
+
+
+def _names(stream: str) -> str:
+    return f"{{{stream}}}:reporting"
+
+
+def _key(stream: str, worker: str) -> str:
+    return f"{{{stream}}}:upstreams:{worker}"
