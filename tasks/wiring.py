@@ -26,7 +26,6 @@ from features.feature import hook_values
 from tasks.entries.deciding import Decider
 from tasks.entries.handler import EntryHandler
 from tasks.entries.outcomes import OutcomeHooks
-from tasks.entries.persistence import Persistence
 from tasks.entries.rulebooks import Rulebooks
 from tasks.entries.storage import Storage
 from tasks.fairness.admission import Admission
@@ -124,16 +123,11 @@ class WorkerParts:
     def storage(self) -> Storage:
         """Whether decisions can be stored."""
         url = self.settings.database_url.get_secret_value()
-        return Storage(probe=lambda: probe(url, self.clock.now()), reopened=self.pool.check)
-
-    @cached_property
-    def persistence(self) -> Persistence:
-        """Repeats what fails during an outage."""
-        return Persistence(storage=self.storage, clock=self.clock)
+        return Storage(probe=lambda: probe(url, self.clock.now()), reopened=self.pool.check, clock=self.clock)
 
     async def keep_clock(self) -> None:
         """Read the clock of Postgres when its last reading is old."""
-        await self.persistence.outlasting_outages(self.fleet_clock.refresh)
+        await self.storage.outlasting_outages(self.fleet_clock.refresh)
 
     @cached_property
     def limits(self) -> FleetLimits:
@@ -293,7 +287,7 @@ class WorkerParts:
             rulebooks=self.rulebooks,
             spending=self.spending,
             decider=self.decider,
-            persistence=self.persistence,
+            storage=self.storage,
             hooks=OutcomeHooks(
                 metrics=self.metrics,
                 traces=self.traces,

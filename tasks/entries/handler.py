@@ -14,8 +14,8 @@ from db.dead_letters import DeadLetter
 from db.pool import Pool
 from tasks.entries.deciding import Decider
 from tasks.entries.outcomes import OutcomeHooks
-from tasks.entries.persistence import Persistence
 from tasks.entries.rulebooks import Rulebooks
+from tasks.entries.storage import Storage
 from tasks.lanes.received import poison
 from tasks.lanes.stream import EntryGrant
 from tasks.limits.spending import Spending
@@ -43,7 +43,7 @@ class EntryHandler:
     rulebooks: Rulebooks
     spending: Spending
     decider: Decider
-    persistence: Persistence
+    storage: Storage
     hooks: OutcomeHooks
     now: Callable[[], datetime]
     max_starts: int
@@ -53,7 +53,7 @@ class EntryHandler:
         """Store the outcome of one entry: a decision, or a dead letter."""
         if grant.starts > self.max_starts and not await self._has_last_run(grant.entry_id):
             await self._bury(grant, poison(f"handed out {grant.starts} times without an outcome"))
-        elif problem := await self.persistence.problem(grant.entry_id, lambda: self._run(grant)):
+        elif problem := await self.storage.problem(grant.entry_id, lambda: self._run(grant)):
             await self._bury(grant, poison(problem))
 
     async def _run(self, grant: EntryGrant) -> None:
@@ -65,7 +65,7 @@ class EntryHandler:
 
     async def _decide(self, event: Event, starts: int) -> None:
         """Decide an event that has no outcome yet, store the decision, then call what follows it."""
-        outlasting = self.persistence.outlasting_outages
+        outlasting = self.storage.outlasting_outages
         stored = await outlasting(lambda: seen_event(self.pool, event, self.now()))
         if stored.outcome is not None:
             self.hooks.seen(event, stored.outcome)
@@ -82,15 +82,15 @@ class EntryHandler:
 
     async def _record(self, decision: Decision) -> tuple[Decision, Recorded]:
         """The decision as it was stored: without its reply where people took the conversation meanwhile."""
-        recorded = await self.persistence.outlasting_outages(lambda: record_decision(self.pool, decision))
+        recorded = await self.storage.outlasting_outages(lambda: record_decision(self.pool, decision))
         if recorded is Recorded.OVERTAKEN:
             decision = conversation_endings.without_reply(decision)
-            recorded = await self.persistence.outlasting_outages(lambda: record_decision(self.pool, decision))
+            recorded = await self.storage.outlasting_outages(lambda: record_decision(self.pool, decision))
         return decision, recorded
 
     async def _has_last_run(self, entry_id: str) -> bool:
         """Whether an entry granted too often may run: its workers may have died without running it."""
-        await self.persistence.storage.outlast("granted_too_often")
+        await self.storage.outlast("granted_too_often")
         return await self.begin_run(entry_id) <= LAST_RUNS
 
     async def _bury(self, grant: EntryGrant, why: PayloadRejected) -> None:
@@ -103,7 +103,7 @@ class EntryHandler:
             at=self.now(),
             event=grant.event if isinstance(grant.event, Event) else None,
         )
-        ended = await self.persistence.outlasting_outages(lambda: dead_letters.bury(self.pool, letter))
+        ended = await self.storage.outlasting_outages(lambda: dead_letters.bury(self.pool, letter))
         if ended is Recorded.BURIED:
             self.hooks.buried(letter)
         elif letter.event is not None:

@@ -17,7 +17,7 @@ from redis import Redis
 from db.health.database_clock import DatabaseClock
 from db.pool import Pool, checkout, create_pool
 from sandbox.server import SandboxHandle
-from tasks.entries import persistence
+from tasks.entries import storage
 from tasks.publishing.publish import publish
 from tests.support.running import Running, eventually, running
 from tests.support.samples import body_of
@@ -173,7 +173,7 @@ def test_an_event_that_alone_always_fails_ends_as_poison(
     engine: Running, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its own fault soon, an unclear one after ``LONGEST_OWN_FAILURE_S``; others are decided meanwhile."""
-    monkeypatch.setattr(persistence, "LONGEST_OWN_FAILURE_S", 1.0, raising=False)
+    monkeypatch.setattr(storage, "LONGEST_OWN_FAILURE_S", 1.0, raising=False)
     user_id = engine.account(ai_control_enabled=False)
     refuse(engine.url, code, when="NEW.message_text = 'the cause'")
     engine.publish(user_id, "the cause", event_id=f"cause-{code}")
@@ -191,7 +191,7 @@ def test_an_event_that_fails_for_the_server_s_fault_alone_is_never_buried(
     engine: Running, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No input can cause these, so it waits as long as it takes."""
-    monkeypatch.setattr(persistence, "LONGEST_OWN_FAILURE_S", 0.0, raising=False)
+    monkeypatch.setattr(storage, "LONGEST_OWN_FAILURE_S", 0.0, raising=False)
     user_id = engine.account(ai_control_enabled=False)
     refuse(engine.url, code, when="NEW.message_text = 'the cause'")
     with structlog.testing.capture_logs() as lines:
