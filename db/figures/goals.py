@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.figures.tables import figure_goals
-from db.rows import all_rows, changed_rows
+from db.rows import changed_rows, rows_as
 
 EVERY_ACCOUNT: Final = ""
 """The ``user_id`` of a goal or note for all accounts."""
@@ -61,9 +61,7 @@ async def load_goals(connection: Connection, account: str | None) -> Mapping[Goa
         .where(kept.user_id.in_({EVERY_ACCOUNT, account or EVERY_ACCOUNT}))
         .order_by(kept.user_id)
     )
-    rows = await all_rows(connection, query)
-    found = (FigureGoal(**row | {"measure": GoalMeasure(row["measure"])}) for row in rows)
-    return {goal.measure: goal for goal in found}
+    return {goal.measure: goal for goal in await rows_as(connection, FigureGoal, query)}
 
 
 async def set_goal(connection: Connection, goal: FigureGoal) -> None:
