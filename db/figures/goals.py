@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -72,14 +72,7 @@ async def set_goal(connection: Connection, goal: FigureGoal) -> None:
         ON CONFLICT (user_id, measure) DO UPDATE SET share = excluded.share,
             within_min = excluded.within_min, set_by = excluded.set_by, set_at = now()
     """)
-    values = {
-        "user_id": goal.user_id,
-        "measure": goal.measure.value,
-        "share": goal.share,
-        "within_min": goal.within_min,
-        "set_by": goal.set_by,
-    }
-    await connection.execute(query, values)
+    await connection.execute(query, asdict(goal))
 
 
 async def remove_goal(connection: Connection, user_id: str, measure: GoalMeasure) -> bool:
