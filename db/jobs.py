@@ -100,13 +100,7 @@ async def add_job(
     total: int | None = None,
 ) -> None:
     """Add a queued job."""
-    values = {
-        "id": job_id,
-        "person_id": person_id,
-        "kind": kind.value,
-        "params": dict(params),
-        "total": total,
-    }
+    values = {"id": job_id, "person_id": person_id, "kind": kind, "params": dict(params), "total": total}
     await connection.execute(sa.insert(jobs).values(values))
 
 

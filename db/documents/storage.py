@@ -14,6 +14,7 @@ from db.connection import Connection
 from db.documents.embedding_models import StoredEmbedder, locked_active_embedder
 from db.documents.stored_vectors import insert_vectors
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows
+from db.rows import first_value
 from worker.documents.chunking import CHUNKING_VERSION
 from worker.documents.model import Chunk, DocumentFormat, Note
 from worker.documents.words import search_words
@@ -277,9 +278,7 @@ async def _insert(
     chunks: Sequence[Chunk],
     flags: Sequence[Sequence[str]],
 ) -> int:
-    row = await (await connection.execute(INSERT_DOCUMENT, values)).fetchone()
-    assert row is not None  # INSERT ... RETURNING gives a row or raises
-    document_id = int(row[0])
+    document_id = int(await first_value(connection, INSERT_DOCUMENT, values))
     columns = {
         "document_id": document_id,
         "user_id": values["user_id"],
