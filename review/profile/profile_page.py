@@ -11,7 +11,7 @@ from db.access_log import LoggedAction
 from db.people import changes, sessions
 from review.auth.credentials import NAME_CHARS
 from review.auth.notices import load_notices
-from review.content_covers import CATEGORIES, organisation_covers
+from review.content_covers import CATEGORIES
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages.choice import zone_names
@@ -28,7 +28,7 @@ async def show_profile(visit: Visit) -> Response:
     return visit.render(
         "profile.html",
         categories=CATEGORIES,
-        organisation=organisation_covers(visit.site.settings),
+        organisation=visit.site.settings.organisation_covers,
         required=visit.site.settings.covers_required,
         zones=sorted(zone_names()),
         sessions=found,
@@ -44,7 +44,7 @@ async def save_profile(visit: Visit) -> Response:
     if not name or len(name) > NAME_CHARS or not name.isprintable():
         raise Refused(400, "Name", length_problem(NAME_CHARS))
     covered = [str(each) for each in visit.form.getlist("covered")]
-    nothing_chosen = not covered and not organisation_covers(visit.site.settings)
+    nothing_chosen = not covered and not visit.site.settings.organisation_covers
     as_organisation = nothing_chosen or visit.field("covers") == "organisation"
     if unknown := sorted(set(covered) - set(CATEGORIES)):
         raise Refused(

@@ -34,7 +34,7 @@ from trials.pure.trial import TrialKind, TrialState
 from trials.store.candidates import TriedSettings
 from trials.store.golden_sets import load_items
 from trials.store.trials import new_trial, store_trial
-from worker.settings import Settings
+from worker.settings import Settings, require_models
 
 
 def evaluate(
@@ -48,8 +48,8 @@ def evaluate(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="A model: a name of HUSHGATE_LLM_MODELS, or as its server names it; may be repeated. Default"
-            ": HUSHGATE_LLM_MODEL."
+            help="A model: a name of HUSHGATE_MODELS, or as its server names it; may be repeated. Default"
+            ": HUSHGATE_MODEL."
         ),
     ] = None,
     least: Annotated[
@@ -87,7 +87,8 @@ def evaluate(
     if junit is not None:
         refuse_existing(junit, force)
     settings = settings_of(Settings)
-    names = [settings.llm_models.get(each, each) for each in model or [settings.llm_model]]
+    require_models(settings)
+    names = [settings.further_models.get(each, each) for each in model or [settings.servers.model.model]]
     if len(set(names)) < len(names):
         raise fail(f"--model: expected each once, got {', '.join(names)}")
     asked = changes_of(changes or (), option="--set-option")

@@ -34,7 +34,7 @@ from trials.pure.replay.groups import ReplayState
 from trials.store.recordings import StoredDecision, load_decisions
 from trials.store.replayed_answers import ReplayDelivery, SendResult, is_released
 from trials.store.replaying import ReplayedDecision, Replayer
-from worker.settings import Settings
+from worker.settings import Settings, require_models
 from worker.settings.prices import price_table
 
 CHUNK: Final = 200
@@ -128,6 +128,7 @@ async def _replay(
         delivery = ReplayDelivery(source=source, changes=changes)
         if live:
             settings = settings_of(Settings)
+            require_models(settings)
             if budget_usd is not None:
                 _require_price(settings)
             await _print_estimate(source, replayer, wanted, candidate, asked)
@@ -162,9 +163,10 @@ async def _replay(
 
 
 def _require_price(settings: Settings) -> None:
-    if price_table(settings).price(settings.llm_model, datetime.now(UTC).date()) is None:
+    model = settings.servers.model.model
+    if price_table(settings).price(model, datetime.now(UTC).date()) is None:
         expected = "expected declared prices in HUSHGATE_PRICES"
-        raise fail(f"--budget-usd: {expected}, got none of {settings.llm_model}, so nothing was asked")
+        raise fail(f"--budget-usd: {expected}, got none of {model}, so nothing was asked")
 
 
 async def _deliver(delivery: ReplayDelivery, made: ReplayedDecision, candidate: str | None) -> SendResult:
