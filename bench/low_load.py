@@ -28,9 +28,10 @@ from bench.engine import STREAM, event, has_worker, pipeline_environment, seed, 
 from cli.stack import Stack
 from sandbox.server import SandboxHandle, start
 from tasks.lanes.engine import Engine
-from tasks.lanes.stream import EntryGrant, Lanes, connect
+from tasks.lanes.stream import EntryGrant, Lanes
 from tasks.lanes.upkeep import EngineLimits
 from tasks.publishing.publish import publish_many
+from tasks.shards.clients import connect
 
 EVENTS = 300
 WARM_UP = 30

@@ -9,8 +9,9 @@ import signal
 import uvloop
 
 from tasks.lanes.engine import Engine
-from tasks.lanes.stream import EntryGrant, Lanes, connect
+from tasks.lanes.stream import EntryGrant, Lanes
 from tasks.lanes.upkeep import EngineLimits
+from tasks.shards.clients import connect
 
 
 async def ignore(_grant: EntryGrant) -> None:

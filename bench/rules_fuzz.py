@@ -10,7 +10,8 @@ import random
 import sys
 import time
 
-from worker.rules import Level, compile_rules
+from worker.model import Level
+from worker.rules import compile_rules
 
 RULES = [
     "spam", "ass", "asshole", "viagra", "kill yourself", "a$$", "don't",

@@ -13,7 +13,8 @@ from collections import Counter
 from pathlib import Path
 
 from worker.errors import RuleRejected
-from worker.rules import Level, RuleKind, compile_rules, parse_rule
+from worker.model import Level
+from worker.rules import RuleKind, compile_rules, parse_rule
 
 
 def as_fuzzy(keyword: str) -> str:

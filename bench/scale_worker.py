@@ -10,8 +10,9 @@ from typing import Final
 import uvloop
 
 from tasks.lanes.engine import Engine
-from tasks.lanes.stream import EntryGrant, Lanes, connect
+from tasks.lanes.stream import EntryGrant, Lanes
 from tasks.lanes.upkeep import EngineLimits
+from tasks.shards.clients import connect
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
 from worker.places import Places

@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 from cli.exit_codes import MEANINGS, ExitCode, code_of
 from cli.optional import PASSTHROUGH, add_command
 from cli.output import print_message
-from features.feature import merged
+from features.feature import hook_mapping
 from worker import __version__
 from worker.errors import HushgateError, StorageUnavailable
 
@@ -70,7 +70,7 @@ CELERY: Final = frozenset({"worker", "beat"})
 
 def commands() -> Mapping[str, str]:
     """The commands of the core and of the features in force."""
-    return COMMANDS | merged("commands")
+    return COMMANDS | hook_mapping("commands")
 
 
 def command_line(names: Iterable[str] | None = None) -> typer.Typer:
@@ -87,7 +87,7 @@ def command_line(names: Iterable[str] | None = None) -> typer.Typer:
     for name in known if names is None else names:
         group = name.rpartition(" ")[0]
         if group and group not in groups:
-            groups[group] = typer.Typer(no_args_is_help=True, help=merged("groups")[group])
+            groups[group] = typer.Typer(no_args_is_help=True, help=hook_mapping("groups")[group])
             line.add_typer(groups[group], name=group)
         context = PASSTHROUGH if name in CELERY else None
         add_command(groups[group] if group else line, name, known[name], context_settings=context)

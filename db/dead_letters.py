@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from db.commits.known import Recorded, note_outcome
+from db.commits.known import Recorded, seen_event
 from db.pool import Pool, checkout, fetch_value
 from worker.errors import PayloadRejected
 from worker.model import Event
@@ -60,7 +60,7 @@ async def bury_event(source: Pool, letter: DeadLetter, event: Event) -> Recorded
     for key in (KEY, KEY_OF_BURIED):
         if await fetch_value(source, BURY_EVENT.format(key=key), values):
             return Recorded.BURIED
-        if (found := await note_outcome(source, event)) is not None:
+        if (found := (await seen_event(source, event, event.received_at)).outcome) is not None:
             return found
     return Recorded.BURIED
 

@@ -1,8 +1,9 @@
 """What an optional feature adds to the core, as names that only the process that needs them imports.
 
-The core never imports a feature. It asks ``parts("pages")`` and gets the objects that the features in force
-declare for that hook, in the order of ``FEATURES``. A feature that ``HUSHGATE_FEATURES`` leaves out adds only
-what ``ALWAYS`` names: its tables and their rules stay, so that switching it on again finds its rows.
+The core never imports a feature. It calls ``hook_values("pages")`` and gets the objects that the features in
+force declare for that hook, in the order of ``FEATURES``. A feature that ``HUSHGATE_FEATURES`` leaves out
+adds only what ``ALWAYS`` names: its tables and their rules stay, so that switching the feature on again finds
+its rows.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ class Feature:
     on_settings: str = ""
     """SQL with ``user_id``, ``made_by`` and ``version``, run after each new version of an account's settings,
     in the transaction that stores the version."""
-    arms: str = ""
-    """async (Pool, user_ids: Collection[str]) -> Mapping[user_id, worker.arms.RunningRollout], in workers;
-    the first feature with this hook counts."""
+    rollouts: str = ""
+    """async (Pool, user_ids: Collection[str]) -> Mapping[user_id, RunningRollout], in workers; the first
+    feature with this hook counts. ``RunningRollout`` is that of ``worker.running_rollouts``."""
     fleet_figures: str = ""  # async (Connection) -> Mapping: further fields of db.fleet.figures.StoredFigures
     outgoing: str = ""  # Mapping[event type, type[pydantic.BaseModel]]: bodies of outgoing events
 
@@ -89,7 +90,7 @@ def in_force() -> Sequence[Feature]:
     return tuple(feature for feature in declared() if feature.name in names)
 
 
-def parts(hook: str) -> Sequence[Any]:
+def hook_values(hook: str) -> Sequence[Any]:
     """The objects that the features declare for ``hook``, a field of ``Feature``."""
     if hook not in {field.name for field in fields(Feature)}:
         raise ValueError(f"hook: expected a field of Feature, got {hook!r}")
@@ -97,19 +98,19 @@ def parts(hook: str) -> Sequence[Any]:
     return tuple(_named(name) for feature in features if (name := getattr(feature, hook)))
 
 
-def items(hook: str) -> Sequence[Any]:
+def hook_items(hook: str) -> Sequence[Any]:
     """The items of the sequences that the features declare for ``hook``, one after another."""
-    return tuple(item for part in parts(hook) for item in part)
+    return tuple(item for part in hook_values(hook) for item in part)
 
 
-def merged(hook: str) -> dict[str, Any]:
+def hook_mapping(hook: str) -> dict[str, Any]:
     """The mappings that the features declare for ``hook``, as one."""
-    return {key: value for part in parts(hook) for key, value in part.items()}
+    return {key: value for part in hook_values(hook) for key, value in part.items()}
 
 
-def panels(place: str) -> tuple[Callable[..., Any], ...]:
+def panel_functions(place: str) -> tuple[Callable[..., Any], ...]:
     """The functions that the features declare for a place of a page."""
-    return tuple(each for part in parts("panels") for each in part.get(place, ()))
+    return tuple(each for part in hook_values("panels") for each in part.get(place, ()))
 
 
 @cache

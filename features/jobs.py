@@ -10,7 +10,7 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Any, Final
 
-from features.feature import items
+from features.feature import hook_items
 
 
 class Process(StrEnum):
@@ -83,7 +83,7 @@ JOBS: Final = (
     endless(Process.WORKER, "send_webhooks", "webhooks.run", "sends webhooks"),
     endless(Process.WORKER, "rulebooks", "rulebooks.refresh_forever", "loads changed settings of accounts"),
     endless(Process.WORKER, "gate", "gate.watch", "probes Postgres while it is in doubt"),
-    endless(Process.WORKER, "board", "board.run", "reports upstreams to the fleet"),
+    endless(Process.WORKER, "upstream_reports", "upstream_reporter.run", "reports upstreams to the fleet"),
     endless(Process.WORKER, "slots", "limits.renew_slots", "renews the slots of running calls"),
     endless(Process.WORKER, "pauses", "limits.read_pauses_forever", "reads what upstreams asked others for"),
     endless(Process.WORKER, "garbage", "collect_garbage", "frees objects in cycles"),
@@ -111,7 +111,7 @@ JOBS: Final = (
 
 def jobs_of(process: Process) -> Sequence[BackgroundJob]:
     """The jobs of a process, with those of the features in force."""
-    return tuple(job for job in (*JOBS, *items("jobs")) if job.process is process)
+    return tuple(job for job in (*JOBS, *hook_items("jobs")) if job.process is process)
 
 
 def beat_schedule() -> dict[str, dict[str, Any]]:

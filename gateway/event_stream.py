@@ -12,7 +12,7 @@ from gateway.intake import RETRY_S, not_replicated, redis_full
 from review.http.visit import Refused
 from review.languages import gettext as _
 from review.services.first_run import EventPlace
-from tasks.entries.lookup import locate_entry
+from tasks.lanes.lookup import locate_entry
 from tasks.publishing.publish import publish
 from tasks.publishing.replicated import Replication
 from tasks.shards.clients import connect_sync

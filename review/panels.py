@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from features.feature import panels
+from features.feature import panel_functions
 
 NOTHING: Markup = Markup("")
 
@@ -27,7 +27,7 @@ class Panel:
 
 async def load_panels(place: str, *subject: Any) -> Panel:
     """The panels of a place, joined in the order of the features; numbers of one name are added."""
-    found = [await panel(*subject) for panel in panels(place)]
+    found = [await panel(*subject) for panel in panel_functions(place)]
     detail = Counter[str]()
     for each in found:
         detail.update(each.detail)

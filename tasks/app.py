@@ -7,7 +7,7 @@ from typing import Final
 from celery import Celery
 from celery.signals import beat_init, setup_logging, task_failure
 
-from features.feature import parts
+from features.feature import hook_values
 from features.jobs import beat_schedule
 from tasks import consumer
 from tasks.broker import use_losable_channels
@@ -28,7 +28,7 @@ def application(settings: Settings) -> Celery:
     Every task is idempotent and short; the hot path does not use the broker.
     """
     use_losable_channels()
-    celery = Celery("hushgate", include=[*TASKS, *(module.__name__ for module in parts("tasks"))])
+    celery = Celery("hushgate", include=[*TASKS, *(module.__name__ for module in hook_values("tasks"))])
     celery.conf.update(
         broker_url=(settings.broker_url or settings.redis_url).get_secret_value(),
         broker_connection_retry_on_startup=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tasks.sending.outgoing import DRAFT, OUTGOING, OutgoingType
+from tasks.sending.entry_types import DRAFT, ENTRY_TYPES, EntryType
 from worker import __version__
 from worker.payload import EventPayload
 from worker.settings import StreamSettings
@@ -50,7 +50,7 @@ def event_schema() -> dict[str, Any]:
 
 def asyncapi_document() -> dict[str, Any]:
     """The document: what Hushgate reads and what it writes."""
-    sent = {each.name: each for each in OUTGOING}
+    sent = {each.name: each for each in ENTRY_TYPES}
     bodies = {
         "event": EventPayload.model_json_schema(ref_template=REFERENCES),
         **{
@@ -85,7 +85,7 @@ def asyncapi_document() -> dict[str, Any]:
     }
 
 
-def _channels_out(sent: Mapping[str, OutgoingType]) -> dict[str, Any]:
+def _channels_out(sent: Mapping[str, EntryType]) -> dict[str, Any]:
     """One channel for each stream; a stream may have entries of several types."""
     names: dict[str, list[str]] = {}
     for name, each in sent.items():
@@ -96,13 +96,13 @@ def _channels_out(sent: Mapping[str, OutgoingType]) -> dict[str, Any]:
     }
 
 
-def _channel_of(each: OutgoingType) -> str:
+def _channel_of(each: EntryType) -> str:
     """The name of a type's channel: ``replies`` for ``reply_stream``."""
     name = each.setting.removesuffix("_stream")
     return f"{name.removesuffix('y')}ies" if name.endswith("y") else f"{name}s"
 
 
-def _about(each: OutgoingType) -> str:
+def _about(each: EntryType) -> str:
     return each.body.__doc__ or ""
 
 
@@ -127,7 +127,7 @@ def _message(name: str, payload: dict[str, Any], headers: dict[str, Any]) -> dic
     return message | ({"headers": headers} if headers else {})
 
 
-def _headers(each: OutgoingType) -> dict[str, Any]:
+def _headers(each: EntryType) -> dict[str, Any]:
     """The fields of an entry beside ``data``."""
     traced = TRACE_ATTRIBUTES if "traceparent" in each.body.model_fields else {}
     attributes: dict[str, Any] = {

@@ -21,7 +21,7 @@ from db.outbox import WaitingReply
 from db.outgoing.events import OutgoingEvent
 from db.pool import Pool, create_pool
 from db.reviews.retractions import Retraction
-from features.feature import parts
+from features.feature import hook_values
 from tasks.entries.deciding import Decider
 from tasks.entries.gate import Gate
 from tasks.entries.handler import EntryHandler
@@ -33,13 +33,13 @@ from tasks.fairness.brake import Brake, busy_s
 from tasks.fairness.overload import Overload, load_backlog
 from tasks.lanes.arrivals import LaneArrivals
 from tasks.lanes.engine import Engine
-from tasks.lanes.stream import Lanes, connect
+from tasks.lanes.stream import Lanes
 from tasks.lanes.takeovers import EarlyTakeovers
 from tasks.lanes.upkeep import EngineLimits
-from tasks.limits.board import Board
 from tasks.limits.fleet_limits import FleetLimits
 from tasks.limits.guards import Guards
 from tasks.limits.spending import Spending
+from tasks.limits.upstream_reports import UpstreamReporter
 from tasks.metrics import names
 from tasks.process.garbage import collect_garbage
 from tasks.process.heartbeat_file import keep_files
@@ -47,7 +47,7 @@ from tasks.sending.escalations import escalation_rows
 from tasks.sending.relay import Relay, fleet_relay
 from tasks.sending.replies import REPLY_ROWS
 from tasks.sending.retractions import RETRACTION_ROWS
-from tasks.shards.clients import is_cluster
+from tasks.shards.clients import connect, is_cluster
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
 from tasks.tracing.start import Traces
@@ -178,13 +178,13 @@ class WorkerParts:
     @cached_property
     def rulebooks(self) -> Rulebooks:
         """Accounts with their compiled rules."""
-        arms = next(iter(parts("arms")), None)
+        rollouts = next(iter(hook_values("rollouts")), None)
         return Rulebooks(
             lambda user_id: accounts.current_account(self.pool, user_id),
             lambda ids: accounts.current_versions(self.pool, ids),
             CompiledSets(self.pool, build_id()),
             policy_defaults=policy_defaults(self.settings),
-            rollouts=None if arms is None else lambda ids: arms(self.pool, ids),
+            rollouts=None if rollouts is None else lambda ids: rollouts(self.pool, ids),
         )
 
     @cached_property
@@ -229,10 +229,12 @@ class WorkerParts:
         )
 
     @cached_property
-    def board(self) -> Board:
+    def upstream_reporter(self) -> UpstreamReporter:
         """Reports upstreams to the fleet."""
         stream, ahead_s = self.settings.stream, self.ahead_s
-        return Board(self.redis, stream=stream, worker=self.worker, guards=self.guards, ahead_s=ahead_s)
+        return UpstreamReporter(
+            self.redis, stream=stream, worker=self.worker, guards=self.guards, ahead_s=ahead_s
+        )
 
     @cached_property
     def spending(self) -> Spending:

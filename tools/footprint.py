@@ -14,7 +14,7 @@ from typing import Final
 
 from cli.stack.fleet import Fleet, fleet
 from cli.stack.start_watch import await_workers
-from tasks.lanes.stream import connect
+from tasks.shards.clients import connect
 
 IMPORT: Final = (
     "import time; began, used = time.perf_counter(), time.process_time();"

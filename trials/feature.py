@@ -22,7 +22,7 @@ FEATURE: Final = Feature(
     commands="trials.commands:COMMANDS",
     groups="trials.commands:GROUPS",
     on_settings="trials.store.rollouts:END",
-    arms="trials.store.rollouts:running_rollouts",
+    rollouts="trials.store.rollouts:running_rollouts",
     fleet_figures="trials.store.trials:fleet_figures",
 )
 SQL: Final = Path(__file__).parent / "sql"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from worker import conversation_endings, held, scope
+from worker import conversation_endings, held_texts, scope
 from worker.assessment import cited_sources
 from worker.endings import Ending
 from worker.escalation import decision_kind, escalation_for
@@ -49,9 +49,9 @@ def _concluded(trace: EventTrace, ending: Ending) -> Decision:
         answered_event=ending.answered_event,
         changes=trace.conversation.changes,
         retract_reply=account.retract_deleted,
-        held=held.held_drafts(ending),
-        held_until=held.held_until(account, now),
-        sealed_until=held.sealed_until(account, now),
+        held=held_texts.held_drafts(ending),
+        held_until=held_texts.held_until(account, now),
+        sealed_until=held_texts.sealed_until(account, now),
         people_until=conversation_endings.people_until(event, account, kind, now, repeated=is_repeated),
         escalation=escalation_for(event, account, kind, ending, now),
         trace=TraceContext.of(event.metadata),
@@ -61,7 +61,7 @@ def _concluded(trace: EventTrace, ending: Ending) -> Decision:
 def _with_draft(decision: Decision, ending: Ending) -> Decision:
     """The decision with the candidate that it rests on."""
     candidate = ending.candidate
-    is_sent = ending.reason_code in held.OF_THE_DRAFT
+    is_sent = ending.reason_code in held_texts.SENDS_DRAFT
     return replace(
         decision,
         draft=candidate.text if is_sent else None,

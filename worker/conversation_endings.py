@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from worker import endings, held
+from worker import endings, held_texts
 from worker.assessment import needs_no_answer
 from worker.business_hours import next_opening
 from worker.endings import Ending
@@ -197,6 +197,6 @@ def without_reply(decision: Decision) -> Decision:
         draft=None,
         sources=(),
         disclosure=None,
-        held=held.with_reply(decision),
+        held=held_texts.with_reply(decision),
         overtaken=True,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from worker import conversation_endings, held
+from worker import conversation_endings, held_texts
 from worker.assessment import initial_search, recheck_search, texts_read_once
 from worker.cancellation import all_of
 from worker.concluding import decision_of
@@ -57,7 +57,7 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
         return decision_of(trace, blocked, masked=masker.counts, remember=remember)
     with texts_read_once():
         ending = conversation_endings.edited_ending(case.event) or await _answer(run)
-    ending = held.for_approval(await suggesting.with_questions(run, ending), case.account, case.budget)
+    ending = held_texts.for_approval(await suggesting.with_questions(run, ending), case.account, case.budget)
     remember = not ending.quarantine and case.event.type is EventType.MESSAGE
     return decision_of(trace, ending, masked=masker.counts, remember=remember)
 

@@ -10,12 +10,12 @@ from worker.model import Assessment, Json, Passage, Quote, ReadSentence, Verdict
 
 
 def supported_sentences(
-    look: Assessment | None, *, draft: str | None, sent: str, passages: Sequence[Passage]
+    assessment: Assessment | None, *, draft: str | None, sent: str, passages: Sequence[Passage]
 ) -> list[Json] | None:
     """The supported sentences of ``draft`` that stand in ``sent``; None where no judge read the draft."""
-    if look is None or draft is None or not look.sentences:
+    if assessment is None or draft is None or not assessment.sentences:
         return None
-    read = ((_delivered(draft[each.start : each.end], passages), each) for each in look.sentences)
+    read = ((_delivered(draft[each.start : each.end], passages), each) for each in assessment.sentences)
     return [
         {
             "text": text,

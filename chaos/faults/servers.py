@@ -17,7 +17,7 @@ from chaos.faults.injection import Fault, Injection
 from chaos.fleet import clock
 from chaos.fleet.world import STREAM, World
 from chaos.kinds import FaultKind
-from tasks.limits.board import WorkerReport, load_reports
+from tasks.limits.upstream_reports import WorkerReport, load_reports
 from tasks.shards.clients import connect
 
 SERVER_S: Final = 60.0

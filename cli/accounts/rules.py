@@ -14,7 +14,8 @@ from cli.accounts.rules_match import LevelOption, hit_json, match_cases
 from cli.exit_codes import ExitCode
 from cli.output import emit, emit_json, fail, print_message
 from worker.errors import RuleRejected
-from worker.rules import Level, ProblemLevel, RuleProblem, compile_rules, validate_rules
+from worker.model import Level
+from worker.rules import ProblemLevel, RuleProblem, compile_rules, validate_rules
 from worker.rules.dialects import decoded_rules
 from worker.rules.formats import RuleList, RuleListFormat, read_rules, write_rules
 from worker.rules.fuzzy_reach import fuzzy_reaches, fuzzy_warning

@@ -13,8 +13,9 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.output import fail, json_text, print_message
 from worker.errors import RuleRejected
+from worker.model import Level
 from worker.payload import no_json
-from worker.rules import CompiledRules, Hit, Level, compile_rules
+from worker.rules import CompiledRules, Hit, compile_rules
 from worker.rules.formats import rule_from_syntax
 
 CasesFile = Annotated[

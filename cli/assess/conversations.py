@@ -40,7 +40,7 @@ from sandbox.cases import Case, Writes, load_cases
 from sandbox.forwarding import parse_forward
 from sandbox.replies.known_conversations import parse_writes
 from sandbox.replies.known_readings import parse_judge
-from tasks.lanes.stream import connect
+from tasks.shards.clients import connect
 
 JUDGES: Final = ("perfect", "noisy:0.1", "noisy:0.2", "off")
 WORKERS: Final = 2

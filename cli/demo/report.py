@@ -13,7 +13,7 @@ from db.audit.run_figures import RunFigures
 from db.connection import Connection
 from db.health import conservation
 from db.health.conservation import Balance
-from tasks.lanes.stream import backlog
+from tasks.shards.backlog import backlog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,8 +28,9 @@ from cli.output import emit_json, errors, screen, stdout_is_terminal, table
 from cli.stack.fleet import REVIEW, Fleet, fleet
 from cli.stack.start_watch import await_workers
 from db.audit import decision_list
-from tasks.lanes.stream import backlog, connect
 from tasks.publishing.publish import append
+from tasks.shards.backlog import backlog
+from tasks.shards.clients import connect
 from worker.webhooks.signing import encode_secret
 
 WORKERS: Final = 2

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from db.audit import run_figures
 from db.connection import Connection
-from tasks.lanes.stream import backlog
+from tasks.shards.backlog import backlog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail
 from tasks.asyncapi import asyncapi_document, event_schema
-from tasks.sending.outgoing import OUTGOING
+from tasks.sending.entry_types import ENTRY_TYPES
 from tasks.webhooks.bodies import webhook_schema
 from worker.errors import ConfigurationError
 from worker.reasons import reasons_table
@@ -36,7 +36,7 @@ REASONS_HEAD: Final = (
 REASONS: Final = "reasons"
 DOCUMENTS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "event": event_schema,
-    **{each.name: each.schema for each in OUTGOING},
+    **{each.name: each.schema for each in ENTRY_TYPES},
     "webhook": webhook_schema,
     "asyncapi": asyncapi_document,
 }

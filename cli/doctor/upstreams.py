@@ -9,7 +9,7 @@ from typing import Final
 from cli.doctor.check import DoctorCheck, warned
 from cli.options import with_redis
 from tasks.alerts.situation import MOST_SKEW_S
-from tasks.limits.board import WorkerReport, load_reports
+from tasks.limits.upstream_reports import WorkerReport, load_reports
 from worker.adapters.circuit_breaker import BreakerState
 from worker.settings import Settings
 

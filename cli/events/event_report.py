@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from db.audit.event_records import EventLetter, EventOutcome, EventReply, StoredExchange
-from tasks.entries.lookup import FoundEntry
+from tasks.lanes.lookup import FoundEntry
 
 
 class EventState(StrEnum):

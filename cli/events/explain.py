@@ -22,7 +22,7 @@ from db.access_log import LogEntry, LoggedAction
 from db.audit import event_outcomes
 from db.audit.event_records import EventOutcomes
 from db.buried.letters import log_reading
-from tasks.entries.lookup import FoundEntry, find_entries
+from tasks.lanes.lookup import FoundEntry, find_entries
 from tasks.shards.clients import connect_sync
 from worker.settings import DatabaseSettings, StreamSettings
 

@@ -13,8 +13,8 @@ from cli.options import database_url, own_connections, stream_settings, with_red
 from cli.output import emit
 from db.costs.limit_figures import AccountFigures
 from tasks.limits.account_figures import load_account_figures
-from tasks.limits.board import load_reports
 from tasks.limits.quotas import summed
+from tasks.limits.upstream_reports import load_reports
 
 UPSTREAM_COLUMNS: Final = (
     "upstreams", "resource", "per_minute", "used", "left", "lasts_s", "waiting", "paused_s",

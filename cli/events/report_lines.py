@@ -18,7 +18,7 @@ from db.audit.event_records import (
     StoredExchange,
 )
 from review.decision.reading import VERDICTS
-from tasks.entries.lookup import EntryState, FoundEntry
+from tasks.lanes.lookup import EntryState, FoundEntry
 from worker.model import Owner
 
 

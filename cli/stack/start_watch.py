@@ -12,7 +12,7 @@ import psutil
 from redis.asyncio import Redis as AsyncRedis
 
 from cli.stack.fleet import Fleet
-from tasks.lanes.stream import backlog
+from tasks.shards.backlog import backlog
 from worker.errors import ConfigurationError
 
 STILL_S: Final = 60.0

@@ -11,7 +11,7 @@ from compliance.appeals.records import AppealOutcome, AppealSource
 from db.outgoing.events import INSERT_WITHOUT_STREAM
 from db.pool import Pool, checkout
 from db.reviews.rulings import UNDO_WINDOW, Effect
-from tasks.sending.outgoing import Body, Time, Uuid
+from tasks.sending.entry_types import Body, Time, Uuid
 from worker.webhooks.types import WebhookType
 
 REPORT: Final = INSERT_WITHOUT_STREAM.format(

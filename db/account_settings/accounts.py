@@ -15,7 +15,7 @@ from db.access_log import LogEntry
 from db.connection import Connection
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows, fetch_value
 from db.tables import HIGH_SCORE_PATH
-from features.feature import parts
+from features.feature import hook_values
 from worker.errors import RejectedError
 from worker.model import (
     Account,
@@ -178,7 +178,7 @@ async def store_version(connection: Connection, account: Account, *, changed_by:
     assert row is not None  # INSERT ... RETURNING gives a row or raises
     version = int(row[0])
     values = {"user_id": account.user_id, "made_by": changed_by, "version": version}
-    for statement in parts("on_settings"):
+    for statement in hook_values("on_settings"):
         await connection.execute(statement, values)
     return version
 

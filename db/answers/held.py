@@ -94,8 +94,8 @@ async def load_held(connection: Connection, decision_id: UUID, now: datetime) ->
 
 
 def _values(held: HeldDraft, decision: Decision) -> dict[str, Any]:
-    look = held.assessment
-    measured = look is not None and look.measured
+    assessment = held.assessment
+    measured = assessment is not None and assessment.measured
     model = decision.models.get("completion") if held.draft is not None else None
     return {
         "kind": held.kind,
@@ -111,8 +111,12 @@ def _values(held: HeldDraft, decision: Decision) -> dict[str, Any]:
             }
             for each in held.passages
         ],
-        "confidence": look.confidence if look is not None and measured else None,
-        "tier": look.tier if look is not None and measured else None,
-        "metadata": text_metadata(look, model)
-        | {"sentences": supported_sentences(look, draft=held.draft, sent=held.text, passages=held.passages)},
+        "confidence": assessment.confidence if assessment is not None and measured else None,
+        "tier": assessment.tier if assessment is not None and measured else None,
+        "metadata": text_metadata(assessment, model)
+        | {
+            "sentences": supported_sentences(
+                assessment, draft=held.draft, sent=held.text, passages=held.passages
+            )
+        },
     }

@@ -19,7 +19,7 @@ from db.rows import all_rows, first_row
 from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, messages, outbox
 
 DecisionRow: TypeAlias = dict[str, Any]
-"""So that pages can say what they hand down."""
+"""A row of ``decision_query``: the decision, its reply and a person's answer, by column."""
 UNLISTED: Final = frozenset({"reply_cancelled_at", "reply_created_at"})
 Join: TypeAlias = tuple[sa.Table, sa.ColumnElement[bool]]
 NEAR: Final = timedelta(days=31)

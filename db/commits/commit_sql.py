@@ -90,14 +90,14 @@ _KEYS_OF_ROWS: Final = KEY_FROM.format(
     source="FROM rows", order="ORDER BY rows.user_id, rows.event_id, rows.id"
 )
 _OVER_ROWS: Final = COMMIT.partition("{key}")[2].format(change=LEDGER, made=MADE)
-TOGETHER: Final = f"""
+COMMIT_SEVERAL: Final = f"""
 WITH rows AS MATERIALIZED ({ROWS}), taken AS (
     {over_rows(_KEYS_OF_ROWS, "rows")}
 ), key AS (SELECT rows.* FROM rows JOIN taken USING (id){over_rows(_OVER_ROWS, "key")}
 """
 """``COMMIT`` over the rows of several events, for those that change neither history nor owner.
 
-Keys are taken in their order, so that two groups with the same events cannot wait for each other.
+Keys are taken in their order, so that two batches with the same events cannot wait for each other.
 """
 HANDOFF: Final = f""", handed AS ({TAKE.format(user_id="key.user_id", source="FROM key")}
     {OWNER}){TAKEN}"""

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from db.history.conversation_owners import conversation_state
 from db.pool import Pool, checkout
-from worker.grouping import GroupedCall, ask
+from worker.batched_calls import BatchedCall, call_batched
 from worker.model import ConversationState, Event, NewerEvent
 
 KNOWN: Final = """
@@ -97,7 +97,7 @@ async def seen_event(source: Pool, event: Event, now: datetime) -> StoredEvent:
     Raises:
         StorageUnavailable: the outcome is unknown; safe to repeat.
     """
-    known = await ask(source, KNOWN_EVENTS, event)
+    known = await call_batched(source, KNOWN_EVENTS, event)
     state = conversation_state(known.people_until, known.changes, now)
     return StoredEvent(
         outcome=known.outcome,
@@ -145,7 +145,7 @@ def _outcome(event: Event, decided_entry: str | None, *, is_buried: bool) -> Rec
     return Recorded.ALREADY if decided_entry == event.entry_id else Recorded.DUPLICATE
 
 
-KNOWN_EVENTS: Final = GroupedCall(together=_known)
+KNOWN_EVENTS: Final = BatchedCall(together=_known)
 
 
 async def decided_events(
@@ -166,8 +166,3 @@ async def decided_events(
     async with checkout(source) as connection:
         cursor = await connection.execute(DECIDED, values)
         return frozenset(row[0] for row in await cursor.fetchall())
-
-
-async def note_outcome(source: Pool, event: Event) -> Recorded | None:
-    """The stored outcome of an event, or None; stores a duplicate as ``seen_event`` does."""
-    return (await seen_event(source, event, event.received_at)).outcome

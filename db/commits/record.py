@@ -7,7 +7,14 @@ from typing import Any, Final
 
 import psycopg
 
-from db.commits.commit_sql import KEY, KEY_OF_BURIED, TOGETHER, change_of, commit_statement, is_flagged_edit
+from db.commits.commit_sql import (
+    COMMIT_SEVERAL,
+    KEY,
+    KEY_OF_BURIED,
+    change_of,
+    commit_statement,
+    is_flagged_edit,
+)
 from db.commits.known import Recorded, StoredEvent, seen_event
 from db.commits.rows import CommitRow, commit_row, rows_json
 from db.commits.values import commit_values
@@ -16,16 +23,16 @@ from db.escalations.closing import Closing, ClosingCause, close_escalation
 from db.escalations.deletion import EXPIRE_HELD
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, checkout
-from worker.grouping import GroupedCall, ask
+from worker.batched_calls import BatchedCall, call_batched
 from worker.model import Decision, EventType, Owner
 from worker.reasons import Reason
 
 PARTITIONS: Final = "SELECT hushgate_ensure_partitions(%s, 3)"
-READ: Final = """
+LOCK_READ_TABLES: Final = """
     LOCK TABLE ai_rules, messages, documents, chunks, embedders, chunk_embeddings, compiled_rules
     IN ACCESS SHARE MODE
 """
-"""Locks the tables that the pipeline reads: a conflicting lock on them stops every event."""
+"""For the rehearsal: a conflicting lock on a table that the pipeline reads stops every event."""
 
 
 async def record_decision(source: Pool, decision: Decision) -> Recorded:
@@ -70,7 +77,7 @@ async def _first_commit(source: Pool, decision: Decision, values: dict[str, Any]
     """Commit, together with other events where the commit changes neither history nor owner."""
     if change_of(decision):
         return await _committed(source, decision, KEY, values)
-    return await ask(source, COMMITS, commit_row(values))
+    return await call_batched(source, COMMITS, commit_row(values))
 
 
 async def _commit_together(source: Pool, rows: Sequence[CommitRow]) -> tuple[bool, ...]:
@@ -78,15 +85,15 @@ async def _commit_together(source: Pool, rows: Sequence[CommitRow]) -> tuple[boo
     values = {"rows": rows_json(rows)}
     async with checkout(source) as connection:
         try:
-            found = await (await connection.execute(TOGETHER, values)).fetchone()
+            found = await (await connection.execute(COMMIT_SEVERAL, values)).fetchone()
         except psycopg.errors.CheckViolation:  # no partition for this month yet
             await connection.execute(PARTITIONS, (rows[0].at.date(),))
-            found = await (await connection.execute(TOGETHER, values)).fetchone()
+            found = await (await connection.execute(COMMIT_SEVERAL, values)).fetchone()
     new = frozenset(found[0] or ()) if found else frozenset()
     return tuple(row.decision_id in new for row in rows)
 
 
-COMMITS: Final = GroupedCall(together=_commit_together)
+COMMITS: Final = BatchedCall(together=_commit_together)
 
 
 async def rehearse(connection: Connection, decision: Decision) -> None:
@@ -97,9 +104,9 @@ async def rehearse(connection: Connection, decision: Decision) -> None:
     values = commit_values(decision)
     await connection.execute(PARTITIONS, (decision.decided_at.date(),))
     async with connection.transaction():
-        await connection.execute(READ)
+        await connection.execute(LOCK_READ_TABLES)
         async with connection.transaction() as commit:
-            await connection.execute(TOGETHER, {"rows": rows_json([commit_row(values)])})
+            await connection.execute(COMMIT_SEVERAL, {"rows": rows_json([commit_row(values)])})
             raise psycopg.Rollback(commit)
 
 

@@ -14,10 +14,10 @@ from db.documents.embedding_models import StoredEmbedder, stored_embedder, vecto
 from db.documents.search_statement import raw_search
 from db.documents.vector_index import EXACT_NUMBERS
 from db.pool import Pool, Values, checkout, fetch_rows
+from worker.batched_calls import BatchedCall, call_batched
 from worker.documents.cleaning import clean_text
 from worker.documents.query import embedded_texts, weighted_words
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
-from worker.grouping import GroupedCall, ask
 from worker.model import CallPurpose, FoundBy, ModelCall, Passage, Retrieved, Stage
 from worker.ports import Embedder
 
@@ -110,7 +110,7 @@ class PostgresRetriever:
             return Retrieved()
         if self._embedder is None:  # the state of the account's vectors changes nothing
             return await self._found_by_words(values, labelled=bool(labels))
-        state = await ask(self._source, STATES, user_id)
+        state = await call_batched(self._source, STATES, user_id)
         if not state.chunks:
             return Retrieved(nothing_stored=True)
         if state.embedder is None:
@@ -129,7 +129,7 @@ class PostgresRetriever:
     async def _found_by_words(self, values: Mapping[str, Any], *, labelled: bool) -> Retrieved:
         rows = await _rows(self._source, NO_VECTORS, values, labelled=labelled)
         if not rows:
-            state = await ask(self._source, STATES, values["user_id"])
+            state = await call_batched(self._source, STATES, values["user_id"])
             return Retrieved(nothing_stored=not state.chunks)
         return Retrieved(passages=tuple(_passage(row, by_words=True) for row in rows))
 
@@ -189,7 +189,7 @@ async def _rows(
     statement = raw_search(state.embedder, exact=state.exact, labelled=labelled)
     search = statement.text, tuple(values[name] for name in statement.parameters)
     if state.exact:
-        return await ask(source, SEARCHES, search)
+        return await call_batched(source, SEARCHES, search)
     async with checkout(source) as connection, connection.transaction():
         for name, value in SCAN.items():
             await connection.execute("SELECT set_config(%s, %s, true)", (name, value))
@@ -209,8 +209,8 @@ async def _searches(source: Pool, asked: Sequence[tuple[str, Values]]) -> list[l
         return [await cursor.fetchall() for cursor in cursors]
 
 
-STATES: Final = GroupedCall(together=_states)
-SEARCHES: Final = GroupedCall(together=_searches, most=MOST_SEARCHES)
+STATES: Final = BatchedCall(together=_states)
+SEARCHES: Final = BatchedCall(together=_searches, most=MOST_SEARCHES)
 
 
 def _passage(row: Sequence[Any], *, by_words: bool) -> Passage:

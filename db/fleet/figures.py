@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from db.connection import Connection
 from db.costs.report import load_reached
 from db.rows import all_rows, first_row
-from features.feature import parts
+from features.feature import hook_values
 
 WAITING: Final = sa.text("""
     SELECT
@@ -85,7 +85,7 @@ async def load_stored_figures(connection: Connection, today: date) -> StoredFigu
     ahead = (await connection.execute(PARTITIONS, {"month": month})).scalar_one()
     queues = {str(row["kind"]): row["oldest"] for row in await all_rows(connection, QUEUES)}
     further: dict[str, Any] = {}
-    for figures in parts("fleet_figures"):
+    for figures in hook_values("fleet_figures"):
         further |= await figures(connection)
     return StoredFigures(
         partitions_ahead=int(ahead),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from db.pool import Pool, fetch_rows
-from worker.grouping import GroupedCall, ask
+from worker.batched_calls import BatchedCall, call_batched
 from worker.model import Message, MessageRole, WriterSign
 
 HISTORY: Final = """
@@ -33,7 +33,7 @@ async def _histories(source: Pool, asked: Sequence[tuple[str, str, int]]) -> tup
     return tuple(map(tuple, found))
 
 
-HISTORIES: Final = GroupedCall(together=_histories)
+HISTORIES: Final = BatchedCall(together=_histories)
 
 
 class PostgresConversations:
@@ -44,4 +44,4 @@ class PostgresConversations:
 
     async def history(self, user_id: str, conversation_id: str, limit: int) -> tuple[Message, ...]:
         """The newest ``limit`` messages, oldest first; edited and restored ones keep their place."""
-        return await ask(self._source, HISTORIES, (user_id, conversation_id, limit))
+        return await call_batched(self._source, HISTORIES, (user_id, conversation_id, limit))

@@ -16,7 +16,7 @@ outgoing_events: Final = table(
     *required_texts("user_id", "conversation_id"),
     required("type", sa.Text, comment="such as escalation.opened"),
     required("key", sa.Text, comment="unique within account and type, such as the decision's id"),
-    required("body", JSONB, comment="the fields of the type's schema, see tasks/sending/outgoing.py"),
+    required("body", JSONB, comment="the fields of the type's schema, see tasks/sending/entry_types.py"),
     required("created_at", Timestamp),
     sa.Column("streamed_at", Timestamp, comment="put on its stream; at once for a type without a stream"),
     sa.Column("fanned_out_at", Timestamp, comment="webhook deliveries were made from it"),

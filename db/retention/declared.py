@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from db.retention.kept import TableRetention, days, for_ever, other, row, with_audit
-from features.feature import items
+from features.feature import hook_items
 
 CORE: Final = (
     row("quarantine", "the account's keep_quarantine_days"),
@@ -70,7 +70,7 @@ CORE: Final = (
     for_ever("alembic_version", "the state of the migrations"),
 )
 RETENTION: Final[tuple[TableRetention, ...]] = tuple(
-    sorted((*CORE, *items("retention")), key=lambda each: not each.swept)
+    sorted((*CORE, *hook_items("retention")), key=lambda each: not each.swept)
 )
 """Every table, those that are swept first and in the order of the sweep."""
 

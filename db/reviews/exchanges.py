@@ -93,7 +93,7 @@ class ReviewSubject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """Where an exchange and its reply are.
+    """Where an exchange and its reply are: in the stored history or sealed, sent or not.
 
     Attributes:
         history: roles of its lines in the stored history.

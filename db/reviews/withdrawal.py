@@ -22,7 +22,7 @@ from db.reviews.rulings import (
     ReviewSource,
     Ruling,
 )
-from features.feature import parts
+from features.feature import hook_values
 
 
 async def withdraw_review(
@@ -76,7 +76,7 @@ async def _append_withdrawal(
 ) -> None:
     """Undo the effect, append the withdrawal, and reopen what the review had closed; the state is locked."""
     now: datetime = row["created_at"]
-    for undone in parts("undone"):
+    for undone in hook_values("undone"):
         await undone(connection, review.id)
     effect = await remedies.undo_remedy(connection, subject, review, now)
     change = {"ruling": Ruling.WITHDRAWN, "effect": effect, "source": review.source, "withdraws": review.id}

@@ -19,11 +19,11 @@ from db.outgoing import tables as outgoing_tables  # noqa: F401  # likewise
 from db.people import tables as people_tables  # noqa: F401  # likewise
 from db.retention import tables as retention_tables  # noqa: F401  # likewise
 from db.webhooks import tables as webhook_tables  # noqa: F401  # likewise
-from features.feature import parts
+from features.feature import hook_values
 
-parts("tables")  # the features add their tables to metadata
+hook_values("tables")  # the features add their tables to metadata
 FEATURE_FILES: Final[tuple[Path, ...]] = tuple(
-    file for folder in parts("sql") for file in sorted(folder.glob("*.sql"))
+    file for folder in hook_values("sql") for file in sorted(folder.glob("*.sql"))
 )
 FILES: Final = {
     file.stem: file

@@ -6,7 +6,8 @@ from typing import Final
 
 from fuzz.target import Target, as_text, require, require_storable
 from worker.errors import RuleRejected
-from worker.rules import CompiledRules, Level, compile_rules, validate_rules
+from worker.model import Level
+from worker.rules import CompiledRules, compile_rules, validate_rules
 from worker.rules.formats import RuleList, RuleListFormat, read_rules, write_rules
 
 SIGNS: Final = (

@@ -12,7 +12,7 @@ from db.documents import configured_embedder, embedding_models, storage
 from db.documents.account_screening import AccountScreening
 from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
 from db.documents.retrieval import PostgresRetriever
-from features.feature import panels
+from features.feature import panel_functions
 from review.access import Right
 from review.accounts.reading_notes import shown_notes
 from review.accounts.stored_versions import account_of_path, require_known_account, version_in_force
@@ -62,7 +62,7 @@ async def show_documents(visit: Visit) -> Response:
     found = await _searched(visit, user_id, query) if query else None
     more: dict[str, Any] = {}
     if "missing" in visit.request.query_params:
-        typed = [each for panel in panels("document") if (each := await panel(visit, user_id))]
+        typed = [each for panel in panel_functions("document") if (each := await panel(visit, user_id))]
         more = {"typed": typed[0]} if typed else {}
     return await _page(visit, user_id, query=query, found=found, **more)
 

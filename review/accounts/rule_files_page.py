@@ -71,8 +71,8 @@ async def upload_rules(visit: Visit) -> Response:
     except RuleRejected as error:
         return _page(visit, stored.account, problem=error.reason, status=422)
     add = visit.form.get("mode") == "add"
-    draft = _draft(stored.account, found, add=add)
-    account, remarks = await rules_page.checked_account(visit, stored, draft)
+    edit = _edit(stored.account, found, add=add)
+    account, remarks = await rules_page.checked_account(visit, stored, edit)
     errors = any(each.level == "error" for each in remarks)
     odd = oddities(found, 0 if add else sum(len(getattr(stored.account, name)) for name in LISTS))
     values = {"remarks": remarks, "skipped": found.skipped, "read": found, "odd": odd}
@@ -109,7 +109,7 @@ async def _read(visit: Visit) -> RuleList:
     return read_rules(text, _format(str(visit.form.get("format", RuleListFormat.LIST))))
 
 
-def _draft(account: Account, found: RuleList, *, add: bool) -> RuleEdit:
+def _edit(account: Account, found: RuleList, *, add: bool) -> RuleEdit:
     """The file as if it had been typed: one line a rule."""
     read = {"flagged_keywords": found.keywords, "flagged_phrases": found.phrases, "allowed": found.allow}
     if add:

@@ -11,17 +11,17 @@ from db.access_log import LoggedAction
 from db.account_settings import account_versions, accounts
 from db.account_settings.account_versions import AccountVersion
 from review.access import Right
-from review.accounts import rule_trial
+from review.accounts import rule_matches
 from review.accounts.account_changes import difference
+from review.accounts.rule_matches import RECENT, TEXT_CHARS, load_recent_matches
 from review.accounts.rule_texts import EDITOR_RULES, LISTS, Remark, RuleEdit, fits, rules_containing
-from review.accounts.rule_trial import RECENT, TEXT_CHARS, RuleTrial
 from review.accounts.stored_versions import store_change, stored_version, version_in_force
 from review.http.numbers import page_of
 from review.http.visit import Refused, Visit
 from review.panels import load_panels
 from worker.account_settings import AccountRejected, changed
-from worker.model import Account
-from worker.rules import Level, ProblemLevel
+from worker.model import Account, Level
+from worker.rules import ProblemLevel
 
 PAGE_RULES: Final = 100
 MOST_SEARCH_CHARS: Final = 200
@@ -41,135 +41,130 @@ async def show_rules(visit: Visit) -> Response:
 
 async def save_rules(visit: Visit) -> Response:
     """Store the rules as a new version; refused with errors in rules or a newer version in force."""
-    stored, draft = await version_in_force(visit), RuleEdit.read(visit.form)
-    if draft.version != stored.account.version:
-        return await _conflict(visit, stored, draft)
-    account, remarks = await checked_account(visit, stored, draft)
+    in_force, edit = await version_in_force(visit), RuleEdit.read(visit.form)
+    if edit.version != in_force.account.version:
+        return await _conflict(visit, in_force, edit)
+    account, remarks = await checked_account(visit, in_force, edit)
     if account is None or any(each.level is ProblemLevel.ERROR for each in remarks):
-        return _page(visit, stored, draft=draft, remarks=remarks, refused=True, status=422)
-    answer = await store_change(visit, stored.account, account, LoggedAction.RULES)
-    return answer or await _conflict(visit, await version_in_force(visit), draft)
+        return _page(visit, in_force, edit=edit, remarks=remarks, refused=True, status=422)
+    answer = await store_change(visit, in_force.account, account, LoggedAction.RULES)
+    return answer or await _conflict(visit, await version_in_force(visit), edit)
 
 
 async def check_rules(visit: Visit) -> Response:
     """The errors and warnings of the rules in the editor, without storing: while typing, or on a button."""
-    stored, draft = await version_in_force(visit), RuleEdit.read(visit.form)
+    in_force, edit = await version_in_force(visit), RuleEdit.read(visit.form)
     if visit.partial:
-        typed = sum(text.count("\n") + 1 for text in draft.texts.values())
-        if typed > 2 * EDITOR_RULES or not (draft.complete or fits(stored.account)):
-            return visit.render("rule_remarks.html", remarks=None, trial=None)
-        _, remarks = await checked_account(visit, stored, draft)
-        return visit.render("rule_remarks.html", remarks=remarks, trial=None)
+        typed = sum(text.count("\n") + 1 for text in edit.texts.values())
+        if typed > 2 * EDITOR_RULES or not (edit.complete or fits(in_force.account)):
+            return visit.render("rule_remarks.html", remarks=None, matches=None)
+        _, remarks = await checked_account(visit, in_force, edit)
+        return visit.render("rule_remarks.html", remarks=remarks, matches=None)
     if base_version := visit.field("merge"):
-        base = await stored_version(visit, stored.account.user_id, base_version)
-        draft = draft.merged(base.account, stored.account)
-    account, remarks = await checked_account(visit, stored, draft)
-    trial = await _trial(visit, account) if account else None
+        base = await stored_version(visit, in_force.account.user_id, base_version)
+        edit = edit.merged(base.account, in_force.account)
+    account, remarks = await checked_account(visit, in_force, edit)
+    matches = await load_recent_matches(visit, account) if account else None
     preview = (await load_panels("change", visit, account)).html if account else None
-    return _page(visit, stored, draft=draft, remarks=remarks, trial=trial, preview=preview)
+    return _page(visit, in_force, edit=edit, remarks=remarks, matches=matches, preview=preview)
 
 
 async def test_text(visit: Visit) -> Response:
-    """The matches in a text of the rules as typed or of a stored version."""
+    """The matches in a text of the rules as typed, or of a stored version."""
     text = visit.field("text")[:TEXT_CHARS]
-    stored, draft = await version_in_force(visit), RuleEdit.read(visit.form)
-    shown, account = stored, stored.account
+    in_force, edit = await version_in_force(visit), RuleEdit.read(visit.form)
+    shown, account = in_force, in_force.account
     typed = visit.may(Right.EDIT_RULES, account.user_id) and visit.form.get("of") == "typed"
-    if not typed and draft.version != account.version:
-        shown = await stored_version(visit, account.user_id, str(draft.version))
+    if not typed and edit.version != account.version:
+        shown = await stored_version(visit, account.user_id, str(edit.version))
         account = shown.account
     if typed:
         try:
-            account = replace(changed(account, draft.changes(account)), version=0)
+            account = replace(changed(account, edit.changes(account)), version=0)
         except AccountRejected as error:
             raise Refused(422, "These rules cannot be tried", str(error)[:1000]) from error
     if (level := visit.form.get("level")) in set(Level):
         account = replace(account, rule_level=Level(level))
-    text_trial = await rule_trial.try_text(account, text)
+    text_matches = await rule_matches.try_text(account, text)
     if visit.partial:
-        return visit.render("rule_hits.html", text_trial=text_trial, typed=typed, version=account.version)
-    draft_shown = draft if typed else None
-    return _page(visit, stored, shown=shown, draft=draft_shown, text_trial=text_trial, typed=typed, text=text)
+        return visit.render("rule_hits.html", text_matches=text_matches, typed=typed, version=account.version)
+    shown_edit = edit if typed else None
+    return _page(
+        visit, in_force, shown=shown, edit=shown_edit, text_matches=text_matches, typed=typed, text=text
+    )
 
 
-async def _conflict(visit: Visit, stored: AccountVersion, draft: RuleEdit) -> Response:
+async def _conflict(visit: Visit, in_force: AccountVersion, edit: RuleEdit) -> Response:
     """Another person stored a version meanwhile: both changes side by side, above the edited text."""
-    base_version = await account_versions.get_version(visit.store.pool, stored.account.user_id, draft.version)
-    base = base_version.account if base_version else Account(user_id=stored.account.user_id, version=0)
+    base_version = await account_versions.get_version(
+        visit.store.pool, in_force.account.user_id, edit.version
+    )
+    base = base_version.account if base_version else Account(user_id=in_force.account.user_id, version=0)
     try:
-        edited = changed(base, draft.changes(base))
+        edited = changed(base, edit.changes(base))
     except AccountRejected:
         edited = base
     return _page(
         visit,
-        stored,
-        draft=replace(draft, version=stored.account.version),
-        other_changes=difference(base, stored.account),
+        in_force,
+        edit=replace(edit, version=in_force.account.version),
+        other_changes=difference(base, in_force.account),
         own_changes=difference(base, edited),
         changes_if_saved=difference(
-            stored.account, changed(stored.account, {name: list(getattr(edited, name)) for name in LISTS})
+            in_force.account, changed(in_force.account, {name: list(getattr(edited, name)) for name in LISTS})
         ),
-        base_version=draft.version,
+        base_version=edit.version,
         status=409,
     )
 
 
 async def checked_account(
-    visit: Visit, stored: AccountVersion, draft: RuleEdit
+    visit: Visit, in_force: AccountVersion, edit: RuleEdit
 ) -> tuple[Account | None, tuple[Remark, ...]]:
     """The account with the rules of the editor, or None when it is rejected, and the remarks."""
     try:
-        account = changed(stored.account, draft.changes(stored.account))
+        account = changed(in_force.account, edit.changes(in_force.account))
     except AccountRejected as error:
-        return None, draft.refusals(stored.account, error)
+        return None, edit.refusals(in_force.account, error)
     recent = await accounts.recent_messages(visit.store.pool, account.user_id, RECENT)
-    return account, draft.remarks(stored.account, await rule_trial.problems_of(account, recent))
+    return account, edit.remarks(in_force.account, await rule_matches.problems_of(account, recent))
 
 
-async def _after_saving(visit: Visit, stored: AccountVersion) -> dict[str, Any]:
-    recent = await accounts.recent_messages(visit.store.pool, stored.account.user_id, RECENT)
-    problems = await rule_trial.problems_of(stored.account, recent)
+async def _after_saving(visit: Visit, in_force: AccountVersion) -> dict[str, Any]:
+    recent = await accounts.recent_messages(visit.store.pool, in_force.account.user_id, RECENT)
+    problems = await rule_matches.problems_of(in_force.account, recent)
     return {
         "saved": True,
-        "remarks": RuleEdit.of(stored.account).remarks(stored.account, problems),
-        "trial": await _trial(visit, stored.account),
+        "remarks": RuleEdit.of(in_force.account).remarks(in_force.account, problems),
+        "matches": await load_recent_matches(visit, in_force.account),
     }
-
-
-async def _trial(visit: Visit, account: Account) -> RuleTrial:
-    decisions = await accounts.recent_decisions(visit.store.pool, account.user_id, RECENT)
-    found = await rule_trial.try_messages(account, decisions, visit.person.covered)
-    if shown := [str(each.decision_id) for each in found.examples if not each.covered]:
-        detail = {"page": "rules", "decisions": shown}
-        await visit.log(LoggedAction.READ, user_id=account.user_id, detail=detail)
-    return found
 
 
 def _page(
     visit: Visit,
-    stored: AccountVersion,
+    in_force: AccountVersion,
     *,
     shown: AccountVersion | None = None,
-    draft: RuleEdit | None = None,
+    edit: RuleEdit | None = None,
     status: int = 200,
     **values: object,
 ) -> Response:
     """The page: the editor for people with the right to edit, on the version in force; else a list."""
-    shown = shown or stored
+    shown = shown or in_force
     defaults: dict[str, Any] = {
-        "remarks": None, "trial": None, "preview": None, "text_trial": None, "typed": True, "text": "",
+        "remarks": None, "matches": None, "preview": None, "text_matches": None, "typed": True, "text": "",
         "saved": False, "refused": False, "base_version": 0,
         "other_changes": None, "own_changes": None, "changes_if_saved": None,
     }  # fmt: skip
-    set_up = stored.account.version > 0 or visit.may(Right.ADMIN, stored.account.user_id)
-    may_edit = set_up and visit.may(Right.EDIT_RULES, stored.account.user_id) and shown is stored
+    set_up = in_force.account.version > 0 or visit.may(Right.ADMIN, in_force.account.user_id)
+    may_edit = set_up and visit.may(Right.EDIT_RULES, in_force.account.user_id) and shown is in_force
     return visit.render(
         "rules.html",
         status=status,
-        account=stored.account.user_id,
-        stored=stored,
+        account=in_force.account.user_id,
+        in_force=in_force,
         shown=shown,
-        draft=draft or RuleEdit.of(shown.account),
+        edit=edit or RuleEdit.of(shown.account),
         may_edit=may_edit,
         lists=LISTS,
         total=sum(len(getattr(shown.account, name)) for name in LISTS),

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
-from review.accounts.rule_trial import compiled_rules
+from review.accounts.rule_matches import compiled_rules
 from review.answers.answerable import AnswerRejected
 from review.languages import gettext as _
 from review.languages import mark

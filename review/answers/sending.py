@@ -19,8 +19,8 @@ from review.answers.checks import check_text
 from review.http.visit import Visit
 from review.languages import gettext as _
 from worker.answer_check import CheckedAnswer
+from worker.assessment import text_for_author
 from worker.conversation_endings import idle_end
-from worker.held import disclosure_for
 from worker.model import Account, Event, Scope
 from worker.reasons import HELD
 from worker.snapshot import Snapshot
@@ -101,10 +101,11 @@ def _new_answer(visit: Visit, row: DecisionRow, given: GivenAnswer, sent: _Sent)
 
 
 def _disclosure(row: DecisionRow, answer: ResolvedAnswer, account: Account) -> str | None:
-    """The account's AI disclosure; empty when no model wrote the text."""
+    """The account's AI disclosure in the author's language; None when no model wrote the text."""
     if answer.outcome not in OF_THE_MODEL or answer.held is None or answer.held.draft is None:
         return None
-    return disclosure_for(account, row["message_text"], Snapshot.from_json(row["snapshot_json"]).language)
+    language, texts = Snapshot.from_json(row["snapshot_json"]).language, account.disclosure_texts
+    return text_for_author(texts, row["message_text"], published=language, languages=account.languages)
 
 
 def _record(checked: CheckedAnswer) -> dict[str, Any]:

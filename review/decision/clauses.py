@@ -9,7 +9,7 @@ from typing import Any, Final
 from db.audit.settings_snapshot import SettingsVersion
 from review.content_covers import CATEGORIES, MODERATION
 from review.decision.highlights import DIRECTION_CONTROLS, span_place
-from review.decision.margin import Margin
+from review.decision.margins import Margin
 from review.languages import gettext as _
 from review.languages import mark, ngettext
 from review.languages.numbers import localized

@@ -45,20 +45,20 @@ def _assessed_text(held: HeldTexts | None) -> HeldText | None:
     return next(assessed, None)
 
 
-def decision_grounds(record: DecisionRecord, found: AssessedDraft) -> ReplyGrounds | None:
+def decision_grounds(record: DecisionRecord, draft: AssessedDraft) -> ReplyGrounds | None:
     """The passages of the draft, or of the text that the page shows instead; None without passages."""
-    if not found.passages:
+    if not draft.passages:
         return None
-    look = record.snapshot.assessment
-    if look is not None and look.sentences:
-        return quoted_grounds(look, found.passages, draft=found.text or "", verbatim=found.kept)
-    text = found.text or record.row["reply_text"] or stopped_draft(record) or ""
-    return grounds_of(text, found.passages, language=record.snapshot.language, verbatim=found.kept)
+    assessment = record.snapshot.assessment
+    if assessment is not None and assessment.sentences:
+        return quoted_grounds(assessment, draft.passages, draft=draft.text or "", verbatim=draft.kept)
+    text = draft.text or record.row["reply_text"] or stopped_draft(record) or ""
+    return grounds_of(text, draft.passages, language=record.snapshot.language, verbatim=draft.kept)
 
 
-def decision_reading(record: DecisionRecord, found: AssessedDraft, *, covered: bool) -> ShownReading | None:
+def decision_reading(record: DecisionRecord, draft: AssessedDraft, *, covered: bool) -> ShownReading | None:
     """What a judge read in the draft; under a cover its verdicts alone."""
-    look = record.snapshot.assessment
+    assessment = record.snapshot.assessment
     if covered:
-        return shown_reading(look, draft=None)
-    return shown_reading(look, draft=found.text, passages=found.passages)
+        return shown_reading(assessment, draft=None)
+    return shown_reading(assessment, draft=draft.text, passages=draft.passages)

@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from db.answers.held import HeldText
 from db.audit.decision_context import StoredPassage
-from review.decision.highlights import TextRange, cited_html
+from review.decision.highlights import cited_html
+from review.marked_text import TextRange
 from worker.assessment.text.citations import cited_numbers, sentences_with_citations, without_citations
 from worker.assessment.text.words import STOP, content_units, sentence_spans
 from worker.snapshot import Snapshot, SnapshotPassage

@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 import unicodedata
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from typing import Final, TypeAlias
+from typing import Final
 
-from icu4py.breakers import CharacterBreaker
 from markupsafe import Markup
 
 from review.languages import gettext as _
 from review.languages import mark, ngettext
+from review.marked_text import MarkedRun, TextRange, marked_runs
 from worker.snapshot import Snapshot, SnapshotFinding
 
-TextRange: TypeAlias = tuple[int, int]
 MESSAGE: Final = mark("message")
 DRAFT: Final = mark("draft")
 INVISIBLE: Final = frozenset({"Cf", "Cc", "Zl", "Zp"})
 """General categories of invisible characters."""
 DIRECTION_CONTROLS: Final = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 """Controls of the writing direction: with them a text can be displayed in another order than it has."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarkedRun:
-    """A part of a text that is covered by the same spans.
-
-    Attributes:
-        numbers: of the spans that cover it; empty for plain text.
-        ends: of those, the spans that end here.
-    """
-
-    text: str
-    numbers: tuple[int, ...] = ()
-    ends: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,27 +57,6 @@ def match_lines(snapshot: Snapshot, text: str, draft: str) -> Iterator[MatchLine
         else:
             place = span_place(draft if reply else text, each.span)
         yield MatchLine(number=number, subject=DRAFT if reply else MESSAGE, finding=each, place=place)
-
-
-def marked_runs(text: str, spans: Mapping[int, TextRange]) -> tuple[MarkedRun, ...]:
-    """The text, cut where a span begins or ends; joined, the parts are the text.
-
-    Spans are half-open ranges of code points under their numbers, in any order. They may overlap, touch and
-    reach beyond the text, which may be the beginning of a longer text. A span that would cut one displayed
-    character, such as a letter and its accent, is widened to the whole character.
-    """
-    edges = [0, *accumulate(map(len, CharacterBreaker(text, "root")))]
-    shown = [(number, _whole_characters(edges, span)) for number, span in spans.items()]
-    shown = [(number, span) for number, span in shown if span[0] < span[1]]
-    cuts = sorted({0, len(text), *(cut for _number, span in shown for cut in span)})
-    return tuple(
-        MarkedRun(
-            text=text[start:end],
-            numbers=tuple(number for number, span in shown if span[0] <= start and end <= span[1]),
-            ends=tuple(number for number, span in shown if span[1] == end),
-        )
-        for start, end in pairwise(cuts)
-    )
 
 
 def highlighted_html(text: str, spans: Mapping[int, TextRange]) -> Markup:
@@ -190,11 +152,3 @@ def _named(text: str, is_named: Callable[[str], bool]) -> Markup:
 
 def _invisible(character: str) -> bool:
     return unicodedata.category(character) in INVISIBLE and character not in "\n\r\t"
-
-
-def _whole_characters(edges: Sequence[int], span: TextRange) -> TextRange:
-    """The span within the text, widened to edges of displayed characters."""
-    start, end = (min(max(each, 0), edges[-1]) for each in span)
-    if start >= end:
-        return start, start
-    return edges[bisect_right(edges, start) - 1], edges[bisect_left(edges, end)]

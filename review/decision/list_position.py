@@ -11,13 +11,14 @@ from db.audit import decision_list
 from db.connection import Connection
 from db.reviews import queue_items
 from db.reviews.decision_read import DecisionRead, read_decision
-from review.decision.review_panel import list_query
 from review.http.visit import Visit
 from review.lists.filters import ListQuery
 from review.lists.visit_query import parse_visit_query
 
 MOST_FIELDS: Final = 50
 """Fields of a list's query."""
+LONGEST_QUERY: Final = 4000
+"""Characters of a list's query that links and forms carry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,7 @@ class ListPosition:
 
 def list_position(visit: Visit) -> ListPosition:
     """The list that the person came from, without the decisions next to this one."""
-    query = came_from(visit)
+    query = list_filters(visit)
     if query is None:
         return ListPosition()
     return ListPosition(
@@ -56,7 +57,7 @@ def list_position(visit: Visit) -> ListPosition:
 
 async def load_position(visit: Visit, connection: Connection, read: DecisionRead) -> ListPosition:
     """The next decisions by the filters of the list that the person came from, if these are valid."""
-    query = came_from(visit)
+    query = list_filters(visit)
     if query is None:
         return ListPosition()
     filters = queue_items.hiding(query.filters, read.hidden_decisions)
@@ -69,7 +70,7 @@ async def load_position(visit: Visit, connection: Connection, read: DecisionRead
 
 async def following_decision(visit: Visit, decision_id: UUID) -> UUID | None:
     """The decision after this one in the list that the person came from; None at its end or without one."""
-    query = came_from(visit)
+    query = list_filters(visit)
     if query is None:
         return None
     async with visit.store.reading() as connection:
@@ -82,7 +83,13 @@ async def following_decision(visit: Visit, decision_id: UUID) -> UUID | None:
         return await decision_list.older_decision(connection, filters, read.row)
 
 
-def came_from(visit: Visit) -> ListQuery | None:
+def list_query(visit: Visit) -> str | None:
+    """The query of the list the person came from, in ``?from=`` or in a form's field; None without one."""
+    given = visit.request.query_params.get("from", visit.form.get("from"))
+    return given if isinstance(given, str) and len(given) <= LONGEST_QUERY else None
+
+
+def list_filters(visit: Visit) -> ListQuery | None:
     """The filters of the list that the person came from; None without a usable list."""
     if (came_from := list_query(visit)) is None:
         return None

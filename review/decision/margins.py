@@ -1,12 +1,13 @@
-"""How close a decision was to another outcome: each measure with its threshold."""
+"""How close a decision was to another outcome: each of its measures against a threshold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from review.decision.margin import Margin
 from review.languages import gettext, mark
+from review.languages.numbers import localized
 from review.words.decisions import DRAFT_PROBLEMS
 from worker.assessment import Policy, parse_policy, with_thresholds
 from worker.assessment.policies.designs import design_name, design_of
@@ -21,6 +22,71 @@ SUBJECTS: Final[dict[str, str]] = {
     Stage.MODERATION: mark("message"),
     Stage.MODERATION_REPLY: mark("draft"),
 }
+SMALLEST_SHOWN: Final = 0.01
+"""Lower scores are not shown when they have no threshold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Margin:
+    """One measure against one threshold.
+
+    Attributes:
+        subject: what was measured: the message, the draft, the passages.
+        effect: what happens from the threshold on.
+        threshold: None when the API's own flag decides.
+        sends: the policy sends a draft only if this measure reaches the threshold.
+        is_category: ``measure`` is a category of moderation; otherwise a marked text.
+    """
+
+    subject: str
+    measure: str
+    score: float
+    threshold: float | None
+    effect: str
+    sends: bool = False
+    is_category: bool = False
+
+    @property
+    def reached(self) -> bool:
+        """Whether the score is at or above the threshold."""
+        return self.threshold is not None and self.score >= self.threshold
+
+    @property
+    def shown(self) -> bool:
+        """Whether the page shows it: every score with a threshold, and others that are not close to 0."""
+        return self.threshold is not None or self.score >= SMALLEST_SHOWN
+
+    def comparison(self) -> str:
+        """``0.62 of 0.70, 0.08 short``; three decimals where two would hide the difference."""
+        if self.threshold is None:
+            return localized(f"{self.score:.2f}")
+        score, threshold, off = self._figures(self.threshold)
+        values = {"score": score, "threshold": threshold, "off": off}
+        if self.reached:
+            return gettext("%(score)s of %(threshold)s, %(off)s over") % values
+        return gettext("%(score)s of %(threshold)s, %(off)s short") % values
+
+    def requirement(self) -> str:
+        """``0.62 where 0.70 is needed``; the score alone without a threshold."""
+        if self.threshold is None:
+            return localized(f"{self.score:.2f}")
+        score, threshold, _off = self._figures(self.threshold)
+        text = gettext("%(score)s where %(threshold)s is needed")
+        return text % {"score": score, "threshold": threshold}
+
+    def rounded(self) -> tuple[str, str]:
+        """Score and threshold with enough decimals to show a difference; an empty threshold for none."""
+        if self.threshold is None:
+            return localized(f"{self.score:.2f}"), ""
+        return self._figures(self.threshold)[:2]
+
+    def _figures(self, threshold: float) -> tuple[str, str, str]:
+        """Score, threshold and their distance, with enough decimals to show a difference."""
+        gap = self.score - threshold
+        places = 2 if abs(gap) >= 0.005 or gap == 0 else 3 if abs(gap) >= 0.0005 else 6
+        figures = (self.score, threshold, abs(gap))
+        score, needed, off = (localized(f"{each:.{places}f}") for each in figures)
+        return score, needed, off
 
 
 def moderation_margins(snapshot: Snapshot) -> tuple[Margin, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from review.decision.margin import Margin
+from review.decision.margins import Margin
 from review.languages import gettext as _
 from review.languages import mark
 from review.languages.numbers import localized

@@ -20,11 +20,18 @@ from review.access import Right
 from review.answers.panel import answer_panel
 from review.content_covers import cover_reason
 from review.decision.draft_grounds import assessed_draft, decision_grounds, decision_reading
-from review.decision.list_position import list_position
+from review.decision.list_position import list_position, list_query
 from review.decision.measure_bars import measure_bars
-from review.decision.panels import PANELS, PanelSubject, load_named_panels, log_detail, rounds, wanted_panels
-from review.decision.review_form import ReviewDraft
-from review.decision.review_panel import ReviewReads, list_query, review_panel
+from review.decision.panels import (
+    PANELS,
+    PanelSubject,
+    load_named_panels,
+    log_detail,
+    panel_requests,
+    wanted_panels,
+)
+from review.decision.review_form import ReviewFields
+from review.decision.review_panel import ReviewReads, review_panel
 from review.decision.view import build_view, decision_record
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -99,10 +106,10 @@ async def show_similar(visit: Visit) -> Response:
     return visit.render(template, row=row, similar=pairs)
 
 
-async def show_rejected_review(visit: Visit, draft: ReviewDraft, *, status: int, problem: str) -> Response:
+async def show_rejected_review(visit: Visit, fields: ReviewFields, *, status: int, problem: str) -> Response:
     """The page with a review that was not stored, the reason, and what the person typed."""
     values = await load_page(visit, LoggedAction.READ)
-    values["panel"] = replace(values["panel"], draft=draft, problem=problem)
+    values["panel"] = replace(values["panel"], fields=fields, problem=problem)
     return visit.render("decision/page.html", status=status, **values)
 
 
@@ -116,7 +123,7 @@ async def show_panels(visit: Visit) -> Response:
         wanted = [name for name in wanted_panels(subject) if name in names]
         loaded = await load_named_panels(connection, subject, wanted)
         detail = log_detail(loaded)
-        if _due(subject) or detail:  # soon after the page, its line stands for texts that were sent
+        if _begin_reading(subject) or detail:  # soon after the page, its line stands for texts that were sent
             await _log(connection, LoggedAction.READ, subject, detail)
     slots = [slot for name in wanted for slot in PANELS[name].slots]
     return visit.render("decision/panels.html", slots=slots, **_shared(subject) | loaded)
@@ -134,14 +141,14 @@ async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -
         loaded = await load_named_panels(connection, subject, wanted) if whole else {}
         texts = values["answering"].held.texts
         drafts = {"drafts": len(texts)} if texts else {}
-        _due(subject)  # the panels that follow need no line of their own
+        _begin_reading(subject)  # the panels that follow need no line of their own
         await _log(connection, action, subject, drafts | log_detail(loaded))
     return {
         **NOTHING_LOADED,
         **values,
         **loaded,
         "loaded": wanted if whole else (),
-        "waiting": () if whole else rounds(wanted),
+        "waiting": () if whole else panel_requests(wanted),
     }
 
 
@@ -170,7 +177,7 @@ async def _load_frame(
                 passage_ids=[each.passage_id for each in snapshot.passages],
             )
         )
-    place, lines = exchange.result()
+    location, lines = exchange.result()
     record = decision_record(
         read,
         lines,
@@ -184,7 +191,7 @@ async def _load_frame(
         reviews=reviews.result()[0],
         undoable=reviews.result()[1],
         claims=claims.result(),
-        place=place,
+        exchange=location,
     )
     draft = assessed_draft(read, answering.result().held, answering.result().passages)
     return subject, _shared(subject) | {
@@ -227,8 +234,8 @@ async def _log(
     )
 
 
-def _due(subject: PanelSubject) -> bool:
-    """Whether the person's last logged reading of the decision is longer ago; notes this one."""
+def _begin_reading(subject: PanelSubject) -> bool:
+    """Note that the person reads the decision now; False shortly after the last noted reading."""
     visit = subject.visit
     return visit.site.followed.due(visit.person.person_id, f"decision {subject.row['id']}", visit.now)
 

@@ -20,7 +20,7 @@ from db.webhooks.of_reply import deliveries_of_reply
 from review.access import Right
 from review.content_covers import cover_reason
 from review.decision.collaboration_panel import load_collaboration
-from review.decision.list_position import came_from, load_position
+from review.decision.list_position import list_filters, load_position
 from review.decision.review_panel import corrections
 from review.http.visit import Visit
 from review.panels import Panel, load_panels
@@ -173,7 +173,9 @@ PANELS: Final[Mapping[str, DecisionPanel]] = {
         _leads,
         lambda subject: not subject.read.hidden and subject.visit.may(Right.LEAD, subject.row["user_id"]),
     ),
-    "position": DecisionPanel(("position",), _position, lambda subject: came_from(subject.visit) is not None),
+    "position": DecisionPanel(
+        ("position",), _position, lambda subject: list_filters(subject.visit) is not None
+    ),
 }
 """By name, as the address has it."""
 
@@ -197,8 +199,8 @@ async def load_named_panels(
     return values
 
 
-def rounds(names: Sequence[str]) -> tuple[str, ...]:
-    """How a browser requests these panels: the position alone, as its search may take longest."""
+def panel_requests(names: Sequence[str]) -> tuple[str, ...]:
+    """How a browser requests these panels: the position alone, because its search may take longest."""
     first = ",".join(name for name in names if name != "position")
     return tuple(each for each in (first, "position" if "position" in names else "") if each)
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from review.decision.grounds import Ground, ReplyGrounds, ShownPassage
-from review.decision.highlights import TextRange, quoted_html
+from review.decision.highlights import quoted_html
 from review.languages import gettext as _
 from review.languages import mark, ngettext
+from review.marked_text import TextRange
 from worker.assessment.reading.facts import Fact
 from worker.assessment.text.citations import cited_numbers
 from worker.model import Quote, Verdict
@@ -80,18 +81,18 @@ class ShownReading:
 
 
 def shown_reading(
-    look: SnapshotAssessment | None, *, draft: str | None, passages: Sequence[ShownPassage] = ()
+    assessment: SnapshotAssessment | None, *, draft: str | None, passages: Sequence[ShownPassage] = ()
 ) -> ShownReading | None:
     """The reading of a draft; without the draft its verdicts alone. None where no judge read it.
 
     ``passages`` are those that the page shows; their quotes get links.
     """
-    if look is None or not look.sentences:
+    if assessment is None or not assessment.sentences:
         return None
     known = {each.number: each for each in passages}
     return ShownReading(
-        sentences=tuple(_sentence(n, each, draft, known) for n, each in enumerate(look.sentences, 1)),
-        left_out=look.left_out if draft is not None else "",
+        sentences=tuple(_sentence(n, each, draft, known) for n, each in enumerate(assessment.sentences, 1)),
+        left_out=assessment.left_out if draft is not None else "",
         with_texts=draft is not None,
     )
 
@@ -155,11 +156,11 @@ def _anchor(number: int, place: int, quote: Quote, known: Mapping[int, ShownPass
 
 
 def quoted_grounds(
-    look: SnapshotAssessment, passages: Sequence[ShownPassage], *, draft: str, verbatim: bool
+    assessment: SnapshotAssessment, passages: Sequence[ShownPassage], *, draft: str, verbatim: bool
 ) -> ReplyGrounds:
     """The passages with the judge's quotes marked; those that it quotes or the draft cites come first."""
     named = cited_numbers(draft)
-    found = [_ground(look, passage, cited=passage.number in named) for passage in passages]
+    found = [_ground(assessment, passage, cited=passage.number in named) for passage in passages]
     return ReplyGrounds(
         cited=tuple(each for each in found if each.cited),
         others=tuple(each for each in found if not each.cited),
@@ -169,10 +170,10 @@ def quoted_grounds(
     )
 
 
-def _ground(look: SnapshotAssessment, passage: ShownPassage, *, cited: bool) -> Ground:
+def _ground(assessment: SnapshotAssessment, passage: ShownPassage, *, cited: bool) -> Ground:
     title: dict[str, TextRange] = {}
     text: dict[str, TextRange] = {}
-    for number, sentence in enumerate(look.sentences, 1):
+    for number, sentence in enumerate(assessment.sentences, 1):
         for place, quote in enumerate(sentence.quotes, 1):
             if quote.passage != passage.number:
                 continue

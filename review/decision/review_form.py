@@ -18,7 +18,7 @@ Code = TypeVar("Code", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewDraft:
+class ReviewFields:
     """The fields of the review form as text; empty when not chosen."""
 
     ruling: str = ""
@@ -33,23 +33,23 @@ def reviewer_of(visit: Visit) -> Reviewer:
     return Reviewer(person_id=visit.person.person_id, login=visit.person.login)
 
 
-def parse_review_form(visit: Visit) -> ReviewDraft:
+def parse_review_form(visit: Visit) -> ReviewFields:
     """The submitted fields of the form."""
-    fields = {name: str(visit.form.get(name, "")) for name in ("ruling", "reason", "note", "corrected")}
-    return ReviewDraft(**fields, remedy=str(visit.form.get("remedy", "")) or Remedy.NONE)
+    texts = {name: str(visit.form.get(name, "")) for name in ("ruling", "reason", "note", "corrected")}
+    return ReviewFields(**texts, remedy=str(visit.form.get("remedy", "")) or Remedy.NONE)
 
 
-def require_explanation(draft: ReviewDraft) -> None:
+def require_explanation(fields: ReviewFields) -> None:
     """The reason *something else, explained in the note* has a note.
 
     Raises:
         ReviewRejected: the note is empty.
     """
-    if (draft.ruling, draft.reason) == (Ruling.OVERTURN, RulingReason.OTHER) and not draft.note.strip():
+    if (fields.ruling, fields.reason) == (Ruling.OVERTURN, RulingReason.OTHER) and not fields.note.strip():
         raise ReviewRejected(_("note: expected the reason in words, got nothing"))
 
 
-def submission_of(visit: Visit, decision_id: UUID, draft: ReviewDraft) -> Submission:
+def submission_of(visit: Visit, decision_id: UUID, fields: ReviewFields) -> Submission:
     """The submission of a form.
 
     Raises:
@@ -58,11 +58,11 @@ def submission_of(visit: Visit, decision_id: UUID, draft: ReviewDraft) -> Submis
     return Submission(
         decision_id=decision_id,
         reviewer=reviewer_of(visit),
-        ruling=parse_code("ruling", draft.ruling, RULINGS),
-        reason=parse_optional_code("reason", draft.reason, tuple(RulingReason)),
-        note=draft.note.replace("\r\n", "\n"),
-        corrected=parse_optional_code("corrected decision", draft.corrected, tuple(DecisionKind)),
-        remedy=parse_optional_code("remedy", draft.remedy, tuple(Remedy)) or Remedy.NONE,
+        ruling=parse_code("ruling", fields.ruling, RULINGS),
+        reason=parse_optional_code("reason", fields.reason, tuple(RulingReason)),
+        note=fields.note.replace("\r\n", "\n"),
+        corrected=parse_optional_code("corrected decision", fields.corrected, tuple(DecisionKind)),
+        remedy=parse_optional_code("remedy", fields.remedy, tuple(Remedy)) or Remedy.NONE,
         seen=last_seen_of(visit),
         of_item=visit.field("item") == "1",
     )

@@ -25,7 +25,8 @@ from db.reviews.rulings import (
     RulingReason,
 )
 from review.access import Right
-from review.decision.review_form import ReviewDraft
+from review.decision.list_position import list_query
+from review.decision.review_form import ReviewFields
 from review.http.visit import Visit
 from worker.model import DecisionKind
 
@@ -46,8 +47,6 @@ REASON_KEYS: Final[Mapping[RulingReason, str]] = {
     RulingReason.OTHER: "x",
 }
 """One key for each reason that may overturn, the same on every page; no key of review/static/keys.js."""
-LONGEST_QUERY: Final = 4000
-"""Characters of a list's query that links and forms carry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +60,14 @@ class ReviewPanel:
         held: the queue item that the person's review answers.
         left: other items of its queue that wait for the person.
         holders: other people who hold the decision in a queue.
-        place: location of the exchange; while reviews are hidden, where the decision left it.
+        exchange: where the exchange is; while reviews are hidden, where the decision left the exchange.
         known: the known answer, for leads and for who has answered it, with ``answered``.
         undo: the person's newest review while it can be undone, of this decision or of another.
         came_from: query of the list to go back to; every form here carries it.
         again: the person asked for the form although they have reviewed the decision.
         undone: the decision whose review the person has just withdrawn, while they stay in its queue.
-        problem: why the draft was not stored.
+        fields: the review form as the person filled it in.
+        problem: why the review was not stored.
     """
 
     subject: ReviewSubject
@@ -80,7 +80,7 @@ class ReviewPanel:
     held: HeldItem | None
     left: int
     holders: tuple[dict[str, Any], ...]
-    place: Exchange
+    exchange: Exchange
     known: KnownAnswer | None
     answered: Review | None
     undo: Review | None
@@ -88,7 +88,7 @@ class ReviewPanel:
     came_from: str | None
     again: bool
     undone: UUID | None
-    draft: ReviewDraft = field(default_factory=ReviewDraft)
+    fields: ReviewFields = field(default_factory=ReviewFields)
     problem: str = ""
 
     rulings: tuple[Ruling, ...] = RULINGS
@@ -111,7 +111,7 @@ class ReviewPanel:
         A key too many must not replace a review.
         """
         reviewed = self.own_review is not None or self.answered is not None
-        return reviewed and not (self.held or self.again or self.problem or self.draft.ruling)
+        return reviewed and not (self.held or self.again or self.problem or self.fields.ruling)
 
     @property
     def corrections(self) -> tuple[DecisionKind, ...]:
@@ -126,7 +126,7 @@ class ReviewPanel:
     @property
     def proposed(self) -> tuple[Remedy, ...]:
         """The first remedy of each ruling, which has a key."""
-        offered = (exchanges.offered_remedies(self.subject, ruling, self.place) for ruling in RULINGS)
+        offered = (exchanges.offered_remedies(self.subject, ruling, self.exchange) for ruling in RULINGS)
         return tuple(each[0] for each in offered if each)
 
     @property
@@ -135,7 +135,7 @@ class ReviewPanel:
         return {
             remedy: ruling
             for ruling in RULINGS
-            for remedy in exchanges.offered_remedies(self.subject, ruling, self.place)
+            for remedy in exchanges.offered_remedies(self.subject, ruling, self.exchange)
         }
 
 
@@ -155,13 +155,7 @@ class ReviewReads:
     reviews: tuple[Review, ...]
     undoable: Review | None
     claims: DecisionClaims
-    place: Exchange
-
-
-def list_query(visit: Visit) -> str | None:
-    """The query of the list the person came from, in ``?from=`` or in a form's field; None without one."""
-    given = visit.request.query_params.get("from", visit.form.get("from"))
-    return given if isinstance(given, str) and len(given) <= LONGEST_QUERY else None
+    exchange: Exchange
 
 
 def review_panel(visit: Visit, read: DecisionRead, found: ReviewReads) -> ReviewPanel:
@@ -185,7 +179,7 @@ def review_panel(visit: Visit, read: DecisionRead, found: ReviewReads) -> Review
         held=found.claims.held,
         left=found.claims.left,
         holders=found.claims.holders,
-        place=found.place,
+        exchange=found.exchange,
         known=read.known if answered or may_lead else None,
         answered=answered,
         undo=found.undoable,
@@ -205,7 +199,7 @@ def _without_reviews(panel: ReviewPanel) -> ReviewPanel:
         seen=str(uuid_at(panel.now)),
         reviews=(),
         own_review=None,
-        place=exchanges.exchange_as_decided(panel.subject, panel.place),
+        exchange=exchanges.exchange_as_decided(panel.subject, panel.exchange),
         known=None,
     )
 

@@ -19,7 +19,7 @@ from review.decision import margins
 from review.decision.clauses import ExplanationFacts
 from review.decision.explanation import answer_sentence, explain
 from review.decision.highlights import MatchLine, finding_spans, highlighted_html, match_lines
-from review.decision.margin import Margin
+from review.decision.margins import Margin
 from review.decision.notices import notices
 from review.languages import gettext
 from review.words.decisions import MODERATOR_OUTCOMES, attempt_wording, duration_wording, value_wording

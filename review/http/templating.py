@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from features.feature import merged, parts
+from features.feature import hook_mapping, hook_values
 from review import access, content_covers
 from review.http.icons import icon
 from review.http.static_files import static_url
@@ -40,7 +40,7 @@ class Templates:
 def _environment() -> Environment:
     """One for the process: a template is compiled once, however many applications are built."""
     environment = Environment(
-        loader=FileSystemLoader([PACKAGE / "templates", *parts("templates")]),
+        loader=FileSystemLoader([PACKAGE / "templates", *hook_values("templates")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -97,7 +97,7 @@ def _environment() -> Environment:
         "ruling_reason": rulings.ruling_reason,
         "ruling_effect": rulings.ruling_effect,
         "closing_cause": states.closing_wording,
-        **merged("template_filters"),
+        **hook_mapping("template_filters"),
     }
     environment.filters |= {name: _at_rendering(filters[name]) for name in filters}
     return environment

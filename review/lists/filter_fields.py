@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from db.audit.filters import AnsweredFilter, ReviewFilter
 from db.figures.figure_sql import RunEvent
-from features.feature import items
+from features.feature import hook_items
 from review.lists import filter_parsers
 from review.lists.filter_parsers import FilterField, Parser
 from review.words import reasons as reason_labels
@@ -142,7 +142,7 @@ FIELDS: Final = (
         filter_parsers.assignee,
         example="me, or a login",
     ),
-    *items("filters"),
+    *hook_items("filters"),
     _filter("text", "Text", "Part of the message, in any case."),
     _filter("event", "Event", "The event with this id.", target="event_id"),
     _filter("message", "Message", "The event with this message id.", target="message_id"),

@@ -9,10 +9,8 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.account_settings import accounts
 from review.access import Right
-from review.accounts import rule_trial
-from review.accounts.rule_trial import RECENT, RuleTrial
+from review.accounts.rule_matches import load_recent_matches, problems_of
 from review.accounts.stored_versions import require_known_account, store_change, version_in_force
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -58,7 +56,7 @@ async def _with_rule(account: Account, word: str) -> tuple[Account | None, str]:
     rules = list(getattr(account, name))
     try:
         after = changed(account, {name: rules if word in rules else [*rules, word]})
-        problems = await rule_trial.problems_of(_alone(account, word), ())
+        problems = await problems_of(_alone(account, word), ())
     except AccountRejected as error:
         return None, "; ".join(problem_wording(text) for _place, text in error.problems)
     errors = [each.message for each in problems if each.level is ProblemLevel.ERROR]
@@ -70,15 +68,6 @@ def _alone(account: Account, word: str) -> Account:
     if _list_of(word) == "flagged_phrases":
         return replace(account, flagged_keywords=(), flagged_phrases=(word,))
     return replace(account, flagged_keywords=(word,), flagged_phrases=())
-
-
-async def _trial(visit: Visit, account: Account, word: str) -> RuleTrial:
-    decisions = await accounts.recent_decisions(visit.store.pool, account.user_id, RECENT)
-    found = await rule_trial.try_messages(_alone(account, word), decisions, visit.person.covered)
-    if shown := [str(each.decision_id) for each in found.examples if not each.covered]:
-        detail = {"page": "rules", "decisions": shown}
-        await visit.log(LoggedAction.READ, user_id=account.user_id, detail=detail)
-    return found
 
 
 async def _page(
@@ -95,7 +84,7 @@ async def _page(
         word=word,
         problem=problem,
         known=word in getattr(account, _list_of(word)),
-        trial=await _trial(visit, account, word) if word and not problem else None,
+        matches=await load_recent_matches(visit, _alone(account, word)) if word and not problem else None,
         may_edit=visit.may(Right.EDIT_RULES, account.user_id),
         tab="rules",
     )

@@ -23,7 +23,7 @@ from db.reviews.bulk import TriedReview
 from db.reviews.rulings import NOTE_CHARS, RULINGS, ReviewRejected, RulingReason
 from review.access import Right
 from review.content_covers import cover_reason
-from review.decision.review_form import ReviewDraft, parse_review_form
+from review.decision.review_form import ReviewFields, parse_review_form
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
@@ -66,12 +66,12 @@ async def show_bulk_form(visit: Visit) -> Response:
 
 async def preview_bulk_review(visit: Visit) -> Response:
     """Show what the ruling would do with the newest decisions; nothing is stored."""
-    selection, draft = _form_selection(visit), parse_review_form(visit)
+    selection, fields = _form_selection(visit), parse_review_form(visit)
     filters = _parse_filters(visit, selection, visit.now).filters
     try:
-        submission = parse_bulk_submission(visit, draft)
+        submission = parse_bulk_submission(visit, fields)
     except ReviewRejected as rejected:
-        return await _form(visit, selection, status=400, draft=draft, problem=str(rejected))
+        return await _form(visit, selection, status=400, fields=fields, problem=str(rejected))
     async with visit.store.writing() as connection:
         visible = await queue_items.with_hidden_reviews(connection, filters, visit.person.person_id)
         tried = await bulk_reviews.try_reviews(connection, visible, submission, limit=TRIED, now=visit.now)
@@ -79,28 +79,28 @@ async def preview_bulk_review(visit: Visit) -> Response:
         detail = {"query": selection.query, "rows": len(tried), "bulk": True}
         await visit.log(LoggedAction.LIST, user_id=filters.about(), detail=detail, connection=connection)
     preview = BulkPreview(tried=tried, covers=covers)
-    return await _form(visit, selection, draft=draft, preview=preview)
+    return await _form(visit, selection, fields=fields, preview=preview)
 
 
 async def start_bulk_review(visit: Visit) -> Response:
     """Start the job, if the count is still the one that was shown."""
-    selection, draft = _form_selection(visit), parse_review_form(visit)
+    selection, fields = _form_selection(visit), parse_review_form(visit)
     at = asked_at(visit.field("asked_at"), visit.now, max_age_s=COUNT_MAX_AGE_S)
     if at is None:
         problem = _("The count is older than an hour. Check the new count and start again.")
-        return await _form(visit, selection, status=409, draft=draft, problem=problem)
+        return await _form(visit, selection, status=409, fields=fields, problem=problem)
     filters = _parse_filters(visit, selection, at).filters
     try:
-        submission = parse_bulk_submission(visit, draft)
+        submission = parse_bulk_submission(visit, fields)
     except ReviewRejected as rejected:
-        return await _form(visit, selection, status=400, draft=draft, problem=str(rejected))
+        return await _form(visit, selection, status=400, fields=fields, problem=str(rejected))
     async with visit.store.reading() as connection:
         count = await _count(visit, connection, filters)
     if str(count) != visit.field("count") or not 0 < count <= bulk_reviews.MOST:
-        return await _form(visit, selection, status=409, draft=draft, problem=_(CHANGED))
+        return await _form(visit, selection, status=409, fields=fields, problem=_(CHANGED))
     if count >= TYPED_FROM and "".join(filter(str.isdigit, visit.field("typed"))) != str(count):
         problem = _("Type the number of decisions, %(count)s, to start.") % {"count": count}
-        return await _form(visit, selection, status=400, draft=draft, problem=problem)
+        return await _form(visit, selection, status=400, fields=fields, problem=problem)
     leads = visit.accounts(Right.LEAD)
     params = bulk_jobs.job_params(submission, selection, asked_at=at, accounts=leads)
     detail = {"query": selection.query, "ruling": submission.ruling, "decisions": count}
@@ -131,7 +131,7 @@ async def _form(
     selection: BulkSelection,
     *,
     status: int = 200,
-    draft: ReviewDraft | None = None,
+    fields: ReviewFields | None = None,
     problem: str = "",
     preview: BulkPreview | None = None,
 ) -> Response:
@@ -147,7 +147,7 @@ async def _form(
         most=bulk_reviews.MOST,
         typed_from=TYPED_FROM,
         asked_at=visit.now.isoformat(),
-        draft=draft or ReviewDraft(),
+        review_fields=fields or ReviewFields(),
         problem=problem,
         preview=preview,
         fields=FIELDS,

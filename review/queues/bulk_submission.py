@@ -6,19 +6,19 @@ from dataclasses import replace
 
 from db.reviews.rulings import NOTE_CHARS, Remedy, ReviewRejected, ReviewSource, Ruling, RulingReason
 from db.reviews.submission import Submission
-from review.decision.review_form import ReviewDraft, submission_of
+from review.decision.review_form import ReviewFields, submission_of
 from review.http.visit import Visit
 from review.languages import gettext as _
 from review.queues.bulk_jobs import NO_DECISION
 
 
-def parse_bulk_submission(visit: Visit, draft: ReviewDraft) -> Submission:
+def parse_bulk_submission(visit: Visit, fields: ReviewFields) -> Submission:
     """The review for each decision; its id is a placeholder.
 
     Raises:
         ReviewRejected: a field is invalid, or is one that only a single review has.
     """
-    submission = submission_of(visit, NO_DECISION, draft)
+    submission = submission_of(visit, NO_DECISION, fields)
     if submission.reason is None:
         raise ReviewRejected(_("Choose a reason: a bulk review needs one."))
     if submission.reason is RulingReason.CORRECT and submission.ruling is Ruling.OVERTURN:

@@ -91,13 +91,15 @@ async def set_golden_answer(visit: Visit) -> Response:
             if forget:
                 await golden_answers.forget_known_answer(connection, subject.id)
             else:
-                draft = parse_review_form(visit)
+                fields = parse_review_form(visit)
                 await golden_answers.set_known_answer(
                     connection,
                     subject.id,
-                    ruling=parse_code("answer", draft.ruling, RULINGS),
-                    corrected=parse_optional_code("corrected decision", draft.corrected, tuple(DecisionKind)),
-                    note=draft.note,
+                    ruling=parse_code("answer", fields.ruling, RULINGS),
+                    corrected=parse_optional_code(
+                        "corrected decision", fields.corrected, tuple(DecisionKind)
+                    ),
+                    note=fields.note,
                     by=reviewer_of(visit),
                 )
         except DecisionGone as gone:

@@ -20,16 +20,15 @@ from db.reviews.submission import StaleReview, StoredReview, Submission
 from db.reviews.submission import submit_review as store_review
 from review.access import Right
 from review.decision import page
-from review.decision.list_position import following_decision
+from review.decision.list_position import following_decision, list_query
 from review.decision.review_form import (
-    ReviewDraft,
+    ReviewFields,
     last_seen_of,
     parse_review_form,
     require_explanation,
     reviewer_of,
     submission_of,
 )
-from review.decision.review_panel import list_query
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
@@ -40,20 +39,20 @@ GONE: Final = mark("It was erased, or never existed. Nothing was stored. Your no
 
 async def submit_review(visit: Visit) -> Response:
     """Store a review, then show the next item of its queue or of the list, or the decision."""
-    decision_id, draft = visit.path_id("decision_id", NOT_FOUND), parse_review_form(visit)
+    decision_id, fields = visit.path_id("decision_id", NOT_FOUND), parse_review_form(visit)
     try:
-        require_explanation(draft)
-        submission = submission_of(visit, decision_id, draft)
+        require_explanation(fields)
+        submission = submission_of(visit, decision_id, fields)
         stored = await store_submission(visit, submission)
     except StaleReview as stale:
-        return await _show_collision(visit, draft, stale)
+        return await _show_collision(visit, fields, stale)
     except DecisionGone as gone:
-        raise Refused(410, "The decision is gone", f"{_(GONE)}\n\n{draft.note}") from gone
+        raise Refused(410, "The decision is gone", f"{_(GONE)}\n\n{fields.note}") from gone
     except RemedyImpossible as impossible:
-        draft = replace(draft, remedy=Remedy.NONE)
-        return await page.show_rejected_review(visit, draft, status=409, problem=str(impossible))
+        fields = replace(fields, remedy=Remedy.NONE)
+        return await page.show_rejected_review(visit, fields, status=409, problem=str(impossible))
     except ReviewRejected as rejected:
-        return await page.show_rejected_review(visit, draft, status=400, problem=str(rejected))
+        return await page.show_rejected_review(visit, fields, status=400, problem=str(rejected))
     if stored.item is not None and stored.known is None:
         return await redirect_to_next(visit, stored.item.queue_id, ruled_on=decision_id)
     if stored.known is None and (following := await following_decision(visit, decision_id)) is not None:
@@ -170,14 +169,14 @@ async def store_submission(visit: Visit, submission: Submission, **detail: objec
     return stored
 
 
-async def _show_collision(visit: Visit, draft: ReviewDraft, stale: StaleReview) -> Response:
+async def _show_collision(visit: Visit, fields: ReviewFields, stale: StaleReview) -> Response:
     """Show both reviews; the person's own stays in the form and can be stored in addition."""
     try:
         values = await page.load_page(visit, LoggedAction.READ)
     except Refused as gone:
-        raise Refused(410, "The decision is gone", f"{_(GONE)}\n\n{draft.note}") from gone
+        raise Refused(410, "The decision is gone", f"{_(GONE)}\n\n{fields.note}") from gone
     seen = last_seen_of(visit)
     known = [each.id for each in stale.reviews]
     newer = stale.reviews[known.index(seen) + 1 :] if seen in known else stale.reviews
-    values["panel"] = replace(values["panel"], draft=draft)
+    values["panel"] = replace(values["panel"], fields=fields)
     return visit.render("decision/collision.html", status=409, **values, newer_reviews=newer)

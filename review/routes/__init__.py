@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from features.feature import items
+from features.feature import hook_items
 from review.http.page_routes import PageRoute
 from review.routes.accounts import ACCOUNTS
 from review.routes.answers import ANSWERS_API
@@ -37,7 +37,7 @@ PAGES: Final[tuple[PageRoute, ...]] = (
     *WEBHOOKS,
     *OWNER,
     *FIRST_RUN,
-    *items("pages"),
+    *hook_items("pages"),
     *ACCOUNTS,
     *PEOPLE,
     *WEBHOOKS_API,

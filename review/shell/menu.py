@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from features.feature import items
+from features.feature import hook_items
 from review.access import Right
 
 
@@ -42,4 +42,4 @@ class MenuEntry:
 
 def menu(place: str) -> tuple[MenuEntry, ...]:
     """The entries of a place, of the features in force."""
-    return tuple(each for each in items("menu") if each.place == place)
+    return tuple(each for each in hook_items("menu") if each.place == place)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from features.feature import items
+from features.feature import hook_items
 from review.access import Right
 from review.languages import mark
 from review.shell.links import NavigationGroup, NavigationLink
@@ -102,7 +102,7 @@ CORE: Final = (
     ),
 )
 LINKS: Final[tuple[NavigationLink, ...]] = tuple(
-    sorted((*CORE, *items("navigation")), key=lambda link: list(NavigationGroup).index(link.group))
+    sorted((*CORE, *hook_items("navigation")), key=lambda link: list(NavigationGroup).index(link.group))
 )
 """In display order; the links of features end their groups."""
 

@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 from db.fleet.reading import figures_connection
 from db.fleet.recent import RecentCount, load_recent_counts
 from tasks.fleet.state import REACH_S, FleetState, load_fleet
-from tasks.limits.board import WorkerReport, load_reports
+from tasks.limits.upstream_reports import WorkerReport, load_reports
 from tasks.shards.clients import connect
 from worker.adapters.circuit_breaker import BreakerState
 from worker.errors import StorageUnavailable

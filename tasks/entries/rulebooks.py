@@ -13,13 +13,13 @@ from uuid import UUID
 import structlog
 
 from worker.account_settings import AccountRejected, changed
-from worker.arms import RunningRollout
 from worker.assessment import Delivery, Policy, usable_policy
 from worker.assessment.policies.designs import NO_DEFAULTS
 from worker.cancellation import cancel_all
 from worker.errors import RuleRejected, StorageUnavailable
 from worker.model import Account, BudgetReached, ConversationState, Event, Json, Owner
 from worker.rules import CompiledRules, compile_account_rules, rule_settings
+from worker.running_rollouts import RunningRollout
 from worker.steps.run import EventCase
 
 log = structlog.get_logger(__name__)

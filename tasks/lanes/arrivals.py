@@ -12,10 +12,11 @@ from redis.exceptions import RedisError
 from db.commits.known import decided_events
 from db.pool import Pool
 from tasks.lanes.entry_events import event_of
-from tasks.lanes.stream import Lanes, WaitingEntry, lane_of
+from tasks.lanes.stream import Lanes, WaitingEntry
 from tasks.shards.lanes import ShardedLanes
+from tasks.shards.layout import lane_of
+from worker.batched_calls import BatchedCall, call_batched
 from worker.errors import PayloadRejected
-from worker.grouping import GroupedCall, ask
 from worker.model import Event, NewerEvent
 
 log = structlog.get_logger(__name__)
@@ -27,7 +28,7 @@ async def _newer(
     return await lanes.newer_of_several(asked)
 
 
-NEWER: Final = GroupedCall(together=_newer)
+NEWER: Final = BatchedCall(together=_newer)
 
 
 class LaneArrivals:
@@ -59,7 +60,7 @@ class LaneArrivals:
         """
         try:
             lane = lane_of(event.user_id, event.conversation_id)
-            rows = await ask(self._lanes, NEWER, (event.entry_id, lane))
+            rows = await call_batched(self._lanes, NEWER, (event.entry_id, lane))
         except (RedisError, OSError) as error:
             log.warning("newer_events_unknown", entry_id=event.entry_id, error=type(error).__name__)
             return ()

@@ -11,7 +11,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from tasks.fairness.admission import Admission
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
-from tasks.fairness.watch import EntryWatch
+from tasks.lanes.entry_watch import EntryWatch
 from tasks.lanes.finisher import Finisher
 from tasks.lanes.stream import EntryGrant, Lanes, ReadResult, WaitingEntry
 from tasks.lanes.upkeep import EngineLimits, LaneUpkeep

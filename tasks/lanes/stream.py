@@ -11,20 +11,7 @@ from redis.asyncio import Redis
 from redis.exceptions import NoScriptError
 
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
-from tasks.shards.backlog import backlog
-from tasks.shards.clients import LuaScript, connect
-from tasks.shards.layout import lane_of
-
-__all__ = [
-    "GROUP",
-    "EntryGrant",
-    "FinishRequest",
-    "Lanes",
-    "WaitingEntry",
-    "backlog",
-    "connect",
-    "lane_of",
-]
+from tasks.shards.clients import LuaScript
 
 GROUP: Final = "hushgate"
 IDLE_BEFORE_REPAIR_MS: Final = 60_000

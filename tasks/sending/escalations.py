@@ -5,13 +5,13 @@ from __future__ import annotations
 import structlog
 
 from db.outgoing.events import OutgoingEvent, OutgoingEventType, events_to_stream
-from tasks.sending.once_stream import Outgoing
-from tasks.sending.outgoing import (
+from tasks.sending.entry_types import (
     ESCALATION_CLOSED,
     ESCALATION_OPENED,
     EscalationClosedEntry,
     EscalationOpenedEntry,
 )
+from tasks.sending.once_stream import OutgoingEntry
 from tasks.sending.relay import RelayedRows
 
 log = structlog.get_logger(__name__)
@@ -21,7 +21,7 @@ def escalation_rows(pages: str | None) -> RelayedRows[OutgoingEvent]:
     """The waiting events of escalations; ``pages`` as of ``opened_entry``."""
     return RelayedRows(
         waiting=lambda pool, limit, _now, _lease: events_to_stream(pool, limit),
-        outgoing=lambda event: escalation_entry(event, pages),
+        entry=lambda event: escalation_entry(event, pages),
         log_sent=lambda event: log.info("escalation_sent", type=event.type, decision_id=event.key),
         log_postponed=lambda error: log.warning("escalations_postponed", error=error),
         look_s=5.0,  # each look is one index lookup; a worker's own escalation is sent at once
@@ -48,7 +48,7 @@ def entry_mark(key: str, event_type: str) -> str:
     return f"{key}:{event_type}"
 
 
-def escalation_entry(event: OutgoingEvent, pages: str | None) -> Outgoing:
+def escalation_entry(event: OutgoingEvent, pages: str | None) -> OutgoingEntry:
     """The stream entry of a stored event of an escalation.
 
     The mark and the key name the type: both entries of an escalation are on one stream.
@@ -57,7 +57,7 @@ def escalation_entry(event: OutgoingEvent, pages: str | None) -> Outgoing:
     match OutgoingEventType(event.type):
         case OutgoingEventType.ESCALATION_OPENED:
             opened = opened_entry(event, pages)
-            return ESCALATION_OPENED.outgoing(opened, mark=mark, at=opened.opened_at, key=key)
+            return ESCALATION_OPENED.entry(opened, mark=mark, at=opened.opened_at, key=key)
         case OutgoingEventType.ESCALATION_CLOSED:
             closed = closed_entry(event, pages)
-            return ESCALATION_CLOSED.outgoing(closed, mark=mark, at=closed.closed_at, key=key)
+            return ESCALATION_CLOSED.entry(closed, mark=mark, at=closed.closed_at, key=key)

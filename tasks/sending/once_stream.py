@@ -69,7 +69,7 @@ def begun_key(stream: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outgoing:
+class OutgoingEntry:
     """One entry to append.
 
     Attributes:
@@ -160,7 +160,7 @@ class Lease:
         self._token = token
         self._has_ended = False
 
-    async def put(self, entries: Sequence[Outgoing]) -> int:
+    async def put(self, entries: Sequence[OutgoingEntry]) -> int:
         """Append the entries that are missing, in order; how many of the first ones the stream holds now.
 
         Fewer than given: the lease has ended, and another relay sends the rest.
@@ -171,11 +171,11 @@ class Lease:
         """
         return await self._put(entries, ends=False)
 
-    async def put_last(self, entries: Sequence[Outgoing]) -> int:
+    async def put_last(self, entries: Sequence[OutgoingEntry]) -> int:
         """``put``, and the lease ends with the last entry, without a call of its own."""
         return await self._put(entries, ends=True)
 
-    async def _put(self, entries: Sequence[Outgoing], *, ends: bool) -> int:
+    async def _put(self, entries: Sequence[OutgoingEntry], *, ends: bool) -> int:
         sent = 0
         try:
             for first in range(0, len(entries), BATCH):
@@ -212,7 +212,7 @@ class Lease:
         if found.share >= 1 + RESERVE:
             raise StreamFull(f"{self._stream.name}: Redis is full beyond the reserve for replies: {found}")
 
-    async def _put_batch(self, entries: Sequence[Outgoing], *, ends: bool) -> int:
+    async def _put_batch(self, entries: Sequence[OutgoingEntry], *, ends: bool) -> int:
         name = self._stream.name
         keys = [name, self._stream.lease_key, *(self._stream.mark_key(entry.mark) for entry in entries)]
         args: list[str | bytes | int] = [self._token, MARK_TTL_S, int(ends)]

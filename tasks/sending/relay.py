@@ -18,7 +18,7 @@ from db.outgoing.locked_batch import LockedBatch
 from db.pool import Pool
 from db.webhooks import subscriptions
 from db.webhooks.subscriptions import WebhookEvent
-from tasks.sending.once_stream import Lease, OnceStream, Outgoing
+from tasks.sending.once_stream import Lease, OnceStream, OutgoingEntry
 from worker.adapters.boot_clock import seconds_since_boot
 from worker.errors import StorageUnavailable, StreamFull
 from worker.webhooks.types import WebhookType
@@ -51,17 +51,17 @@ class RelayedRows(Generic[Row]):
 
     Attributes:
         waiting: locks up to a limit of the rows that wait at a time; None while another relay has them.
-        outgoing: the stream entry of a row.
+        entry: the stream entry of a row.
         log_sent: logs a row that was sent.
         log_postponed: logs the type of the error of a server that did not answer.
         look_s: pause between two looks of a relay, and after such an error.
-        webhook: the type of event that is stored for webhooks for each row that was sent; None: no event.
+        webhook: the type of the event that webhooks get for each row that was sent; None: no event.
         is_subscribed: whether an endpoint may want the event of a row.
         withdrawn: as of ``WebhookEvent``, for a row.
     """
 
     waiting: Callable[[Pool, int, datetime, Lease], AbstractAsyncContextManager[LockedBatch[Row] | None]]
-    outgoing: Callable[[Row], Outgoing]
+    entry: Callable[[Row], OutgoingEntry]
     log_sent: Callable[[Row], None]
     log_postponed: Callable[[str], None]
     look_s: float
@@ -190,7 +190,7 @@ async def send_waiting(
         async with waiting(lease) as batch:
             if batch is None:
                 return (), False
-            entries = [rows.outgoing(row) for row in batch.rows]
+            entries = [rows.entry(row) for row in batch.rows]
             present = await lease.put_last(entries) if entries else 0
             sent: Sequence[Row] = batch.rows[:present]
             for each in (batch.sent_before, sent):
@@ -212,7 +212,7 @@ async def _store_events(
 
 
 def _event(rows: RelayedRows[Row], row: Row, at: datetime) -> WebhookEvent:
-    entry = rows.outgoing(row)
+    entry = rows.entry(row)
     return WebhookEvent(
         user_id=row.user_id,
         conversation_id=row.conversation_id,

@@ -16,8 +16,8 @@ from db.connection import Connection
 from db.outbox import WaitingReply, WereSent
 from db.outgoing.locked_batch import LockedBatch
 from db.pool import Pool
-from tasks.sending.once_stream import Lease, OnceStream, Outgoing
-from tasks.sending.outgoing import REPLY, ReplyEntry
+from tasks.sending.entry_types import REPLY, ReplyEntry
+from tasks.sending.once_stream import Lease, OnceStream, OutgoingEntry
 from tasks.sending.relay import RelayedRows, send_waiting
 from worker.model import Scope
 from worker.webhooks.types import WebhookType
@@ -70,8 +70,8 @@ def _were_sent(lease: Lease) -> WereSent:
     return sent
 
 
-def _outgoing(reply: WaitingReply) -> Outgoing:
-    entry = ReplyEntry(
+def _entry(reply: WaitingReply) -> OutgoingEntry:
+    body = ReplyEntry(
         event_id=reply.event_id,
         user_id=reply.user_id,
         decision_id=str(reply.decision_id),
@@ -86,12 +86,12 @@ def _outgoing(reply: WaitingReply) -> Outgoing:
         created_at=reply.created_at.isoformat(),
         **reply.metadata,
     )
-    return REPLY.outgoing(entry, mark=entry.decision_id, at=entry.created_at)
+    return REPLY.entry(body, mark=body.decision_id, at=body.created_at)
 
 
 REPLY_ROWS: Final[RelayedRows[WaitingReply]] = RelayedRows(
     waiting=_waiting,
-    outgoing=_outgoing,
+    entry=_entry,
     log_sent=lambda row: log.info("reply_delivered", event_id=row.event_id, decision_id=str(row.decision_id)),
     log_postponed=lambda error: log.warning("delivery_postponed", error=error),
     look_s=2.0,

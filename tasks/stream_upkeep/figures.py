@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from tasks.sending.outgoing import OUTGOING
+from tasks.sending.entry_types import ENTRY_TYPES
 from tasks.stream_upkeep.trimming import text_of, trimmed_key
 from worker.settings import OutgoingStreamSettings
 
@@ -79,7 +79,7 @@ LONG_FIX: Final = "check that beat runs, or reduce streams_days of HUSHGATE_KEEP
 
 def stream_names(settings: OutgoingStreamSettings) -> dict[str, str]:
     """The key of each outgoing stream, by its name; several types may share a stream."""
-    return {each.setting.removesuffix("_stream"): getattr(settings, each.setting) for each in OUTGOING}
+    return {each.setting.removesuffix("_stream"): getattr(settings, each.setting) for each in ENTRY_TYPES}
 
 
 async def load_figures(redis: Redis, name: str, stream: str) -> StreamFigures:

@@ -10,9 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from db.history.conversation_owners import OwnerCause
 from db.outgoing.events import OutgoingEvent
 from db.webhooks.queue import ClaimedDelivery
-from features.feature import merged
-from tasks.sending.escalations import closed_entry, opened_entry
-from tasks.sending.outgoing import (
+from features.feature import hook_mapping
+from tasks.sending.entry_types import (
     DRAFT,
     ESCALATION_CLOSED,
     ESCALATION_OPENED,
@@ -24,6 +23,7 @@ from tasks.sending.outgoing import (
     Time,
     Uuid,
 )
+from tasks.sending.escalations import closed_entry, opened_entry
 from worker.model import DecisionKind, Owner
 from worker.webhooks.types import TEST_TYPE, WebhookType
 
@@ -87,7 +87,7 @@ BODIES: Final[Mapping[str, type[BaseModel]]] = {
     WebhookType.DECISION_MADE: DecisionEntry,
     WebhookType.CONVERSATION_TAKEN: OwnerEntry,
     WebhookType.CONVERSATION_RELEASED: OwnerEntry,
-    **merged("outgoing"),
+    **hook_mapping("outgoing"),
     WebhookType.ROLLOUT_RETURNED: RolloutReturnedEntry,
     TEST_TYPE: TestEntry,
 }

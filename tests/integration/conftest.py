@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from cli.stack import Stack
 from db.pool import WORKER_ROLE, Pool, create_pool
 from sandbox.server import SandboxHandle
-from tasks.lanes.stream import connect
+from tasks.shards.clients import connect
 from tests.conftest import create_database, database_at
 from tests.support.fake_channel import FakeChannel, fake_channel
 from tests.support.reviewing import Visitors, site

@@ -24,7 +24,7 @@ from trials.jobs.backtest_job import run_backtest
 from trials.pure.replay.groups import ReplayState
 from trials.pure.trial import Trial
 from trials.store.backtests import begin_backtest, examples_with
-from trials.store.candidates import Author, TriedSettings, changed_account
+from trials.store.candidates import Actor, TriedSettings, changed_account
 from trials.store.trials import get_trial
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
@@ -47,7 +47,7 @@ def backtest_of(engine: Running, user_id: str, changes: dict[str, Any] = CHANGE)
         now = datetime.now(UTC)
         async with create_pool(engine.url, size=2, application="test", role=None) as source:
             tried = TriedSettings(user_id=user_id, base_version=1, changes=changes)
-            by = Author(made_by="kim", now=now)
+            by = Actor(made_by="kim", now=now)
             begun = await begin_backtest(source, tried, now - timedelta(days=1), by)
             return await run_backtest(source, engine.url, begun, now=lambda: datetime.now(UTC), processes=1)
 

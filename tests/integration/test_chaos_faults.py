@@ -24,7 +24,7 @@ from chaos.observing.prompt_watch import PromptWatch
 from chaos.plan import Plan
 from cli.stack import Stack
 from sandbox.server import start as start_sandbox
-from tasks.limits.board import Board
+from tasks.limits.upstream_reports import UpstreamReporter
 from tasks.shards.clients import connect
 
 
@@ -43,10 +43,10 @@ async def test_a_clock_jump_is_seen_in_the_report_of_a_worker(redis_url: str, of
     world = Database("", redis_url)
     clocks = iter((0.0, -float(offset_s), float(offset_s)))
     async with connect(redis_url) as redis:
-        board = Board(redis, stream=STREAM, worker="a", guards=(), ahead_s=lambda: next(clocks))
+        reporter = UpstreamReporter(redis, stream=STREAM, worker="a", guards=(), ahead_s=lambda: next(clocks))
         seen = []
         for _ in range(3):
-            await board.report()
+            await reporter.report()
             seen.append(await asyncio.to_thread(shifted, world, offset_s))
 
     assert seen == [False, False, True]

@@ -25,7 +25,7 @@ from tasks.lanes.stream import EntryGrant, Lanes
 from tasks.lanes.upkeep import EngineLimits
 from tasks.publishing.publish import append, open_shards
 from tasks.repair.marks import existing
-from tasks.sending.once_stream import OnceStream, Outgoing, marks_of
+from tasks.sending.once_stream import OnceStream, OutgoingEntry, marks_of
 from tasks.shards.agreement import current_layout, double
 from tasks.shards.clients import close, connect, connect_sync
 from tasks.shards.engines import ShardEngines
@@ -258,7 +258,7 @@ async def test_the_other_keys_work_on_a_cluster(cluster: Cluster, redis: Redis) 
         stream = OnceStream(client, "hushgate:replies")
         async with stream.lease() as lease:
             assert lease is not None
-            entries = [Outgoing(mark=mark, key=mark, body={}) for mark in ("one", "two")]
+            entries = [OutgoingEntry(mark=mark, key=mark, body={}) for mark in ("one", "two")]
             assert await lease.put(entries) == await lease.put(entries) == 2
             assert await lease.sent(["one", "three"]) == frozenset({"one"})
         marks = [marks_of(name) + "one" for name in ("hushgate:replies", "hushgate:escalations")]

@@ -14,14 +14,9 @@ from redis.exceptions import RedisError
 
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
 from tasks.lanes.engine import Engine, Handler
-from tasks.lanes.stream import (
-    GROUP,
-    EntryGrant,
-    Lanes,
-    ReadResult,
-    connect,
-)
+from tasks.lanes.stream import GROUP, EntryGrant, Lanes, ReadResult
 from tasks.lanes.upkeep import EngineLimits
+from tasks.shards.clients import connect
 
 STREAM = "test:events"
 PATIENCE_S = 60.0

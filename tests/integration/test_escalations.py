@@ -28,8 +28,8 @@ from db.history.conversation_owners import (
 from db.outgoing.events import OutgoingEvent
 from db.pool import Pool
 from db.review_store import Store
+from tasks.sending.entry_types import ESCALATION_CLOSED, ESCALATION_OPENED
 from tasks.sending.escalations import escalation_rows
-from tasks.sending.outgoing import ESCALATION_CLOSED, ESCALATION_OPENED
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
 from tests.support.decided import CLOCK, HOUR, new_event, reply_to, silence_on, takeover

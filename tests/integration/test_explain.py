@@ -16,7 +16,7 @@ from redis import Redis
 
 from cli.exit_codes import ExitCode
 from db import dead_letters, outbox
-from db.commits.known import note_outcome
+from db.commits.known import seen_event
 from db.connection import Connection
 from db.dead_letters import DeadLetter
 from db.people.records import Role
@@ -26,9 +26,10 @@ from db.reviews.rulings import Remedy, Reviewer, Ruling, RulingReason
 from db.reviews.submission import StoredReview, Submission
 from db.schema import logins
 from db.schema.logins import Service
-from tasks.entries import lookup as entry_lookup
-from tasks.lanes.stream import Lanes, connect
+from tasks.lanes import lookup as entry_lookup
+from tasks.lanes.stream import Lanes
 from tasks.publishing.publish import append
+from tasks.shards.clients import connect
 from tests.support.audited import blocked, ignored, record, replied, rows
 from tests.support.pools import in_pool
 from tests.support.relays import none_sent
@@ -292,7 +293,8 @@ def test_further_entries_of_an_event_are_counted(shell: Shell, database_url: str
     """One that is still in the stream is shown too."""
     decided = ignored(event_id="twice")
     record(database_url, decided)
-    in_pool(database_url, lambda source: note_outcome(source, event(event_id="twice", entry_id="99-0")))
+    again = event(event_id="twice", entry_id="99-0")
+    in_pool(database_url, lambda source: seen_event(source, again, again.received_at))
     publish(redis_url, "twice")
     found = explained(shell, "twice")
 

@@ -13,7 +13,8 @@ from redis.asyncio import Redis
 
 from tasks.fairness.shares import ReadPlan, account_key
 from tasks.lanes import stream
-from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes, backlog
+from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes
+from tasks.shards.backlog import backlog
 
 STREAM: Final = "test:events"
 KEYS: Final = f"{{{STREAM}}}:"

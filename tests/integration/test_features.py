@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from db.people.records import Role
-from features.feature import FEATURES, NONE, VARIABLE, Feature, declared, parts
+from features.feature import FEATURES, NONE, VARIABLE, Feature, declared, hook_values
 from tests.support.review_world import World, candidate
 from tests.support.reviewing import add_person
 from tests.support.terminal import Shell
@@ -26,14 +26,14 @@ import json, sys
 from cli.main import commands
 from db.columns import metadata
 from db.retention.declared import RETENTION
-from features.feature import FEATURES, in_force, items, parts
+from features.feature import FEATURES, hook_items, hook_values, in_force
 from review.lists.filter_fields import FIELDS
 from review.routes import PAGES
 from review.shell.menu import MenuPlace, menu
 from review.shell.navigation import LINKS
 from tasks.app import app
 from tasks.webhooks.bodies import BODIES
-parts("tables")
+hook_values("tables")
 app.loader.import_default_modules()
 print(json.dumps({
     "in_force": [each.name for each in in_force()],
@@ -47,7 +47,7 @@ print(json.dumps({
     "kept": [each.table for each in RETENTION],
     "tables": list(metadata.tables),
     "filters": [each.name for each in FIELDS],
-    "supervised": [each.name for each in items("jobs") if each.start],
+    "supervised": [each.name for each in hook_items("jobs") if each.start],
     "modules": {name: sum(each.split(".")[0] == name for each in sys.modules) for name in FEATURES},
 }))
 """
@@ -169,7 +169,7 @@ def test_an_unknown_feature_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv(VARIABLE, "complaince")
 
     with pytest.raises(ConfigurationError, match="got complaince"):
-        parts("pages")
+        hook_values("pages")
 
 
 def test_the_env_file_names_features(tmp_path: Path) -> None:
@@ -193,11 +193,11 @@ def test_the_command_line_names_an_unknown_feature_in_one_line(tmp_path: Path) -
 def test_an_unknown_hook_is_an_error() -> None:
     """A misspelt hook is not an empty one."""
     with pytest.raises(ValueError, match="page"):
-        parts("page")
+        hook_values("page")
 
 
 @pytest.mark.parametrize("each", declared(), ids=lambda each: each.name)
 def test_every_hook_names_an_object(each: Feature) -> None:
     """Of every feature."""
     for hook in fields(Feature):
-        assert hook.name == "name" or all(part is not None for part in parts(hook.name)), each.name
+        assert hook.name == "name" or all(part is not None for part in hook_values(hook.name)), each.name

@@ -26,10 +26,10 @@ from structlog.testing import capture_logs
 from cli.doctor.servers import memory_check
 from cli.exit_codes import ExitCode
 from sandbox.server import SandboxHandle
-from tasks.lanes.stream import connect
 from tasks.publishing.publish import publish, publish_many
 from tasks.sending import once_stream
-from tasks.sending.once_stream import RESERVE, OnceStream, Outgoing
+from tasks.sending.once_stream import RESERVE, OnceStream, OutgoingEntry
+from tasks.shards.clients import connect
 from tasks.stream_upkeep.redis_memory import MemoryWatch
 from tests.support.terminal import Shell
 from worker.errors import StreamFull
@@ -97,9 +97,9 @@ def set_limit(redis: Redis, limit: str) -> None:
     redis.config_set("maxmemory", limit)
 
 
-def reply(number: int) -> Outgoing:
+def reply(number: int) -> OutgoingEntry:
     """A reply to put."""
-    return Outgoing(mark=f"m{number}", key=f"k{number}", body={"text": "x" * 200})
+    return OutgoingEntry(mark=f"m{number}", key=f"k{number}", body={"text": "x" * 200})
 
 
 @pytest.fixture

@@ -17,16 +17,10 @@ from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError, ResponseError
 
 from tasks.lanes import stream
-from tasks.lanes.stream import (
-    GROUP,
-    EntryGrant,
-    FinishRequest,
-    Lanes,
-    WaitingEntry,
-    backlog,
-    connect,
-)
+from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes, WaitingEntry
 from tasks.publishing.publish import append
+from tasks.shards.backlog import backlog
+from tasks.shards.clients import connect
 from worker.errors import PayloadRejected
 from worker.payload import Arrival, parse, received_at
 

@@ -27,7 +27,7 @@ from trials.pure.replay.groups import ReplayState
 from trials.pure.trial import Trial
 from trials.store.backtests import begin_backtest
 from trials.store.candidates import (
-    Author,
+    Actor,
     CandidateSource,
     SettingsCandidate,
     TrialRefused,
@@ -73,7 +73,7 @@ def test_a_backtest_counts_what_would_end_otherwise(engine: Running) -> None:
     async def run(source: Pool, *, full: bool, then: timedelta) -> Trial:
         now = datetime.now(UTC) + then
         asked: dict[str, Any] = {"flagged_keywords": ["weekdays"]}
-        since, by = now - timedelta(days=1), Author(made_by="kim", now=now)
+        since, by = now - timedelta(days=1), Actor(made_by="kim", now=now)
         tried = TriedSettings(user_id=user_id, base_version=1, changes=asked)
         begun = await begin_backtest(source, tried, since, by)
         again = await begin_backtest(source, tried, since, by)
@@ -99,7 +99,7 @@ def test_two_runs_of_a_backtest_count_nothing_twice(engine: Running) -> None:
     async def run(source: Pool) -> Trial | None:
         now = datetime.now(UTC)
         tried = TriedSettings(user_id=user_id, base_version=1, changes={"flagged_keywords": ["weekdays"]})
-        begun = await begin_backtest(source, tried, now - timedelta(days=1), Author(made_by="kim", now=now))
+        begun = await begin_backtest(source, tried, now - timedelta(days=1), Actor(made_by="kim", now=now))
         again = partial(run_backtest, source, engine.url, begun, now=lambda: datetime.now(UTC), processes=1)
         await again()
         with pytest.raises(TrialRefused, match="got a second"):

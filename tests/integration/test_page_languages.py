@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from db.people.records import EVERY_ACCOUNT, Role
-from features.feature import parts
+from features.feature import hook_values
 from review.accounts.settings_form import form_of_account
 from review.http.page_routes import PageRoute
 from review.http.templating import PACKAGE
@@ -26,7 +26,7 @@ from tests.support.visible_text import content_texts, english_words, shown_texts
 from worker.model import Account
 
 DATA = "資料"
-TEMPLATES = (PACKAGE / "templates", *parts("templates"))
+TEMPLATES = (PACKAGE / "templates", *hook_values("templates"))
 Walked = tuple[World, TestClient, UUID]
 PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 POSTED = [page for page in PAGES if page.methods == ("POST",) and not page.api]

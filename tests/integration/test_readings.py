@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from db.people.records import Role
 from sandbox.server import SandboxHandle
-from tasks.sending.outgoing import REPLY
+from tasks.sending.entry_types import REPLY
 from tests.integration.test_decision_page import headline, read, visited
 from tests.support.running import Running, eventually, running
 

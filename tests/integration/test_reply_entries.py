@@ -17,7 +17,7 @@ from db.commits.record import record_decision
 from db.outbox import WaitingReply
 from db.pool import Pool
 from tasks.asyncapi import asyncapi_document
-from tasks.sending.outgoing import REPLY, RETRACTION
+from tasks.sending.entry_types import REPLY, RETRACTION
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
 from tasks.sending.retractions import RETRACTION_ROWS

@@ -20,7 +20,7 @@ from db.retention.kept import KeptBy
 from db.retention.steps import rows_due, sweep_step
 from db.schema import upkeep
 from tasks.retention.sweep import SweepPace, sweep
-from tasks.sending.outgoing import OUTGOING
+from tasks.sending.entry_types import ENTRY_TYPES
 from tests.support.retention import SWEPT, keeping
 from worker.settings.retention import Kept
 
@@ -170,7 +170,7 @@ def test_every_table_and_stream_is_declared(owner: Rows) -> None:
         " AND c.relkind IN ('r', 'p') AND NOT c.relispartition"
     )
     stored = sorted(row["relname"] for row in owner.execute(query))
-    streams = {"stream", *(each.setting for each in OUTGOING)}
+    streams = {"stream", *(each.setting for each in ENTRY_TYPES)}
 
     assert sorted(each.table for each in RETENTION) == stored
     assert {each.name for each in STREAM_RETENTION} == streams

@@ -20,7 +20,7 @@ from tasks.webhooks.bodies import RolloutReturnedEntry
 from tests.support.review_world import World
 from tests.support.reviewing import Visitor, add_person, site, stored
 from trials.store.trials import fleet_figures
-from worker.arms import place_of
+from worker.running_rollouts import place_of
 
 NUMBERS = count(1)
 WORDS = {"reason": "fewer wrong blocks"}

@@ -29,7 +29,7 @@ from trials.pure.rollouts.bounds import Measure, parse_bound
 from trials.pure.trial import Trial
 from trials.store import rollout_steps, rollouts
 from trials.store.candidates import (
-    Author,
+    Actor,
     CandidateSource,
     SettingsCandidate,
     TrialRefused,
@@ -39,8 +39,8 @@ from trials.store.candidates import (
 from trials.store.rollouts import Plan, load_figures
 from trials.store.trials import get_trial
 from worker.account_settings import changed
-from worker.arms import place_of, places_of
 from worker.model import Account
+from worker.running_rollouts import place_of, places_of
 
 Value = TypeVar("Value")
 NUMBERS = count(1)
@@ -64,9 +64,9 @@ def shop_at(url: str) -> str:
     return user_id
 
 
-def author(reason: str = "a test") -> Author:
+def actor(reason: str = "a test") -> Actor:
     """A person, now."""
-    return Author(made_by="kim", reason=reason, now=datetime.now(UTC))
+    return Actor(made_by="kim", reason=reason, now=datetime.now(UTC))
 
 
 def candidate(url: str, user_id: str, changes: dict[str, Any]) -> SettingsCandidate:
@@ -87,7 +87,7 @@ def candidate(url: str, user_id: str, changes: dict[str, Any]) -> SettingsCandid
 def started(url: str, tried: UUID, share: float, *bounds: str, least: int = 5) -> Trial:
     """A running rollout."""
     plan = Plan(share=share, bounds=tuple(map(parse_bound, bounds)), least=least, metric=Measure.BLOCKS)
-    return call(url, lambda source: rollout_steps.start_rollout(source, tried, plan, author()))
+    return call(url, lambda source: rollout_steps.start_rollout(source, tried, plan, actor()))
 
 
 def state(url: str, rollout: Trial) -> str:
@@ -141,13 +141,13 @@ def test_a_bad_candidate_is_returned_and_no_event_is_lost(engine: Running) -> No
 
 
 def test_every_step_is_stored_and_the_last_is_a_version(database_url: str) -> None:
-    """Start, share and finish have author and reason; the finished candidate is in force."""
+    """Start, share and finish have actor and reason; the finished candidate is in force."""
     url, shop = database_url, shop_at(database_url)
     found = candidate(url, shop, {"prompt": "Be brief."})
     rollout = started(url, found.candidate_id, 0.1, "blocks<=0.5")
-    step = call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.5, author("more")))
+    step = call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.5, actor("more")))
     version = call(
-        url, lambda source: rollout_steps.finish_rollout(source, rollout.trial_id, author("it is better"))
+        url, lambda source: rollout_steps.finish_rollout(source, rollout.trial_id, actor("it is better"))
     )
     account = call(url, lambda source: accounts.current_account(source, shop))
     steps = now(url, rollout).steps
@@ -193,9 +193,9 @@ def test_a_second_rollout_of_an_account_is_refused(database_url: str) -> None:
     rollout = started(url, found.candidate_id, 0.1, "blocks<=0.5")
     with pytest.raises(TrialRefused, match="at a time"):
         started(url, found.candidate_id, 0.1, "blocks<=0.5")
-    call(url, lambda source: rollout_steps.return_rollout(source, rollout.trial_id, author()))
+    call(url, lambda source: rollout_steps.return_rollout(source, rollout.trial_id, actor()))
     with pytest.raises(TrialRefused, match="expected one that runs"):
-        call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.5, author()))
+        call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.5, actor()))
     account = call(url, lambda source: accounts.current_account(source, shop))
     other = changed(account, {"prompt": "Be long."})
     call(url, lambda source: accounts.store_account(source, other, changed_by="kim"))
@@ -230,10 +230,10 @@ def test_a_rollout_whose_candidate_was_withdrawn_is_returned(database_url: str, 
         call(url, lambda source: watch_rollouts(source, datetime.now(UTC)), role=WORKER_ROLE)
     elif step == "step":
         with pytest.raises(TrialRefused, match="withdrew"):
-            call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 1, author()))
+            call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 1, actor()))
     else:
         with pytest.raises(TrialRefused, match="withdrew"):
-            call(url, lambda source: rollout_steps.finish_rollout(source, rollout.trial_id, author()))
+            call(url, lambda source: rollout_steps.finish_rollout(source, rollout.trial_id, actor()))
 
     assert state(url, rollout) == "returned"
     assert call(url, lambda source: accounts.current_account(source, shop)).version == found.base_version
@@ -243,7 +243,7 @@ def test_a_person_of_any_login_returns_a_rollout_as_a_person(database_url: str) 
     """With a line of the access log, and no alert, also with the name of the worker's guard."""
     url, shop = database_url, shop_at(database_url)
     rollout = started(url, candidate(url, shop, {"prompt": "Be brief."}).candidate_id, 0.1, "blocks<=0.5")
-    by = Author(made_by="guardrail", reason="no need", now=datetime.now(UTC))
+    by = Actor(made_by="guardrail", reason="no need", now=datetime.now(UTC))
     call(url, lambda source: rollout_steps.return_rollout(source, rollout.trial_id, by))
     steps = now(url, rollout).steps
     with psycopg.connect(url, row_factory=dict_row) as database:
@@ -297,8 +297,8 @@ def test_a_rollout_whose_check_took_long_rests_until_its_next_step(
     monkeypatch.setattr(rollout_jobs, "check_rollout", slow_check)
 
     assert [watch(), watch(), watch()] == [1, 1, 1]
-    author = Author(made_by="kim", reason="more", now=datetime.now(UTC))
-    call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.3, author))
+    actor = Actor(made_by="kim", reason="more", now=datetime.now(UTC))
+    call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.3, actor))
     assert [watch(), watch()] == [2, 2]
     assert [watch("redis://127.0.0.1:1/0"), watch("redis://127.0.0.1:1/0")] == [3, 4]
 

@@ -30,9 +30,9 @@ from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
 from trials.jobs.shadow_watch import run_shadows
 from trials.pure.trial import Trial
 from trials.store import shadows
-from trials.store.candidates import Author, CandidateSource, TrialRefused, add_candidate, withdraw_candidate
+from trials.store.candidates import Actor, CandidateSource, TrialRefused, add_candidate, withdraw_candidate
 from trials.store.findings import TrialFinding
-from trials.store.progress import Place, TrialProgress, store_progress
+from trials.store.progress import TrialPosition, TrialProgress, store_progress
 from trials.store.recordings import load_decisions
 from trials.store.trials import get_trial
 from worker.account_settings import AccountRejected
@@ -52,9 +52,9 @@ def call(url: str, work: Callable[[Pool], Awaitable[Value]], role: str | None = 
     return in_pool(url, work, role=role)
 
 
-def step(reason: str = "a test") -> Author:
+def step(reason: str = "a test") -> Actor:
     """A person, now."""
-    return Author(made_by="kim", reason=reason, now=datetime.now(UTC))
+    return Actor(made_by="kim", reason=reason, now=datetime.now(UTC))
 
 
 def candidate(url: str, user_id: str, changes: dict[str, Any]) -> UUID:
@@ -262,7 +262,7 @@ def test_two_runners_count_nothing_twice(engine: Running) -> None:
     user_id = engine.account(documents=HOURS)
     shadow = started(engine.url, user_id, STOPS)
     row = engine.decide(user_id, QUESTION)
-    place = Place(at=row["created_at"], decision_id=row["id"])
+    place = TrialPosition(at=row["created_at"], decision_id=row["id"])
     done = TrialProgress(to=place, counts={"unchanged": 1}, decided=1)
     today = datetime.now(UTC).date()
     moved = [call(engine.url, lambda source: store_progress(source, shadow, done, today)) for _ in range(2)]
@@ -322,7 +322,7 @@ def test_what_cannot_be_started_is_refused(engine: Running) -> None:
 def test_a_person_of_any_login_stops_a_shadow_as_a_person(engine: Running) -> None:
     """With a line of the access log, also with the name of the engine."""
     shadow = started(engine.url, engine.account(), {"prompt": "Be brief."})
-    by = Author(made_by=shadows.RUNNER, reason="seen enough", now=datetime.now(UTC))
+    by = Actor(made_by=shadows.RUNNER, reason="seen enough", now=datetime.now(UTC))
     call(engine.url, lambda source: shadows.stop_shadow(source, shadow.trial_id, by))
     stopped = shadow_now(engine.url, shadow)
     lines = engine.rows(
@@ -410,7 +410,7 @@ def test_an_erased_author_leaves_nothing_with_shadows(
         decision="respond", reason_code="REPLIED", reason="", matched_rule=None, reply="a late reply",
     )  # fmt: skip
     now = shadow_now(engine.url, shadow)
-    later = Place(at=now.reached_at + timedelta(seconds=1), decision_id=now.reached_id)
+    later = TrialPosition(at=now.reached_at + timedelta(seconds=1), decision_id=now.reached_id)
     done = TrialProgress(to=later, counts={"newly_released": 1}, findings=[late])
     moved = call(engine.url, lambda source: store_progress(source, now, done, datetime.now(UTC).date()))
 

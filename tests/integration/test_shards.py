@@ -15,13 +15,15 @@ from redis.exceptions import ResponseError
 
 from bench.failover_valkey import Pair
 from sandbox.server import SandboxHandle
-from tasks.entries.lookup import EntryState, find_entries
 from tasks.fleet.state import load_fleet, load_stream_state
 from tasks.lanes.engine import Engine
-from tasks.lanes.stream import EntryGrant, Lanes, backlog, connect
+from tasks.lanes.lookup import EntryState, find_entries
+from tasks.lanes.stream import EntryGrant, Lanes
 from tasks.lanes.upkeep import EngineLimits
 from tasks.publishing.publish import append, open_shards
 from tasks.shards.agreement import SEAL, agree, current_layout, double
+from tasks.shards.backlog import backlog
+from tasks.shards.clients import connect
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
 from tasks.shards.layout import Shard

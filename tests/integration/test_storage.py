@@ -16,15 +16,15 @@ import pytest
 from redis.asyncio import Redis
 
 from db import outbox
-from db.commits.known import Recorded, note_outcome
+from db.commits.known import Recorded, seen_event
 from db.commits.record import record_decision
 from db.outbox import WaitingReply
 from db.pool import Pool, create_pool
 from db.reviews import remedies
-from tasks.lanes.stream import connect
 from tasks.sending import once_stream
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
+from tasks.shards.clients import connect
 from tests.support.decided import CLOCK, new_event, reply_to
 from tests.support.relays import none_sent
 from worker.errors import StorageUnavailable
@@ -118,7 +118,7 @@ async def test_a_further_entry_of_the_same_event_is_noted_and_changes_nothing(
     await record_decision(source, first)
     outcomes = [
         await record_decision(source, repeated),
-        await note_outcome(source, event),
+        (await seen_event(source, event, event.received_at)).outcome,
     ]
 
     assert outcomes == [Recorded.DUPLICATE, Recorded.DUPLICATE]
@@ -327,7 +327,7 @@ async def test_the_right_to_send_ends_with_the_last_reply(
     """Not before it: a batch is sent in several calls."""
     monkeypatch.setattr(once_stream, "BATCH", 2)
     stream = once_stream.OnceStream(redis, REPLIES)
-    entries = [once_stream.Outgoing(mark=f"m{number}", key="k", body={}) for number in range(3)]
+    entries = [once_stream.OutgoingEntry(mark=f"m{number}", key="k", body={}) for number in range(3)]
     async with stream.lease() as lease:
         assert lease is not None
         counts = [await lease.put(entries), await redis.exists(stream.lease_key)]
@@ -368,7 +368,7 @@ async def test_a_relay_that_lost_its_right_to_send_leaves_its_replies_to_the_nex
     async with stream.lease() as lease:
         assert lease is not None
         await redis.delete(stream.lease_key)
-        entry = once_stream.Outgoing(mark="m", key="k", body={})
+        entry = once_stream.OutgoingEntry(mark="m", key="k", body={})
 
         assert await lease.put([entry, entry]) == 0
     assert await redis.xlen(REPLIES) == 0

@@ -22,7 +22,7 @@ from cli.doctor.streams import stream_checks
 from cli.main import command_line
 from sandbox.server import SandboxHandle
 from tasks import maintenance
-from tasks.sending.outgoing import OUTGOING
+from tasks.sending.entry_types import ENTRY_TYPES
 from tasks.stream_upkeep import figures
 from tasks.stream_upkeep.figures import StreamFigures, load_figures
 from tasks.stream_upkeep.sweep import sweep_streams
@@ -250,7 +250,7 @@ def test_the_sweep_deletes_and_warns(
     swept = {line["stream"]: line for line in lines}
     warnings = [line["found"] for line in logs if line["event"] == "stream_needs_attention"]
 
-    assert set(swept) == {getattr(settings, each.setting) for each in OUTGOING}
+    assert set(swept) == {getattr(settings, each.setting) for each in ENTRY_TYPES}
     assert len(lines) == len(swept)
     assert (swept[STREAM]["deleted"], swept[STREAM]["entries"], swept[STREAM]["groups"]) == (2, 8, 1)
     assert warnings == [

@@ -25,10 +25,10 @@ from db.history.conversation_owners import (
 from db.outbox import LOCK_CONVERSATION
 from db.pool import WORKER_ROLE, Pool, checkout, create_pool
 from db.webhooks import deliveries
-from tasks.lanes.stream import connect
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
 from tasks.sending.retractions import RETRACTION_ROWS
+from tasks.shards.clients import connect
 from tasks.webhooks.bodies import webhook_schema
 from tasks.webhooks.poller import WebhookPoller
 from tests.support.decided import HOUR, new_event, reply_to, takeover

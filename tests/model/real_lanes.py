@@ -9,7 +9,8 @@ from typing import NamedTuple
 from redis.asyncio import Redis
 
 from tasks.fairness.shares import ReadPlan
-from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes, lane_of
+from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes
+from tasks.shards.layout import lane_of
 from tests.model.kinds import Kind, Step
 from tests.model.states import State, Worker
 

@@ -10,7 +10,7 @@ import pytest
 from redis.asyncio import Redis
 
 from tasks.lanes import stream
-from tasks.lanes.stream import connect
+from tasks.shards.clients import connect
 from tests.model.kinds import Kind, Step
 from tests.model.real_lanes import ACCOUNTS, RealLanes, seen
 from tests.model.states import Run, State, start

@@ -11,7 +11,7 @@ from redis import Redis
 from examples.channels import slack
 from examples.channels.consumer import REPLIES, RETRACTIONS, Consumer
 from examples.channels.recipe import Setup
-from tasks.sending.outgoing import REPLY, RETRACTION, ReplyEntry, RetractionEntry
+from tasks.sending.entry_types import REPLY, RETRACTION, ReplyEntry, RetractionEntry
 from tests.support.fake_channel import FakeChannel
 from worker.model import Scope
 
@@ -49,13 +49,13 @@ def put_reply(redis: Redis, number: int, *, signing_key: bytes | None = None, **
     entry = ReplyEntry(
         **body(number, **changes), text=f"reply {number}", ai_generated=True, sources=[], created_at=AT
     )
-    put(redis, REPLIES, REPLY.outgoing(entry, mark=ID, at=AT).fields(REPLIES, signing_key))
+    put(redis, REPLIES, REPLY.entry(entry, mark=ID, at=AT).fields(REPLIES, signing_key))
 
 
 def put_retraction(redis: Redis, number: int, *, signing_key: bytes | None = None) -> None:
     """The retraction of a reply on its stream."""
     entry = RetractionEntry(**body(number), review_id=ID, retracted_at=AT)
-    put(redis, RETRACTIONS, RETRACTION.outgoing(entry, mark=ID, at=AT).fields(RETRACTIONS, signing_key))
+    put(redis, RETRACTIONS, RETRACTION.entry(entry, mark=ID, at=AT).fields(RETRACTIONS, signing_key))
 
 
 def put(redis: Redis, stream: str, fields: tuple[str | bytes, ...]) -> None:

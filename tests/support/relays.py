@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 
 from db import outbox
 from db.pool import Pool
-from tasks.sending.once_stream import OnceStream, Outgoing
+from tasks.sending.once_stream import OnceStream, OutgoingEntry
 
 
 async def stream_entries(redis: Redis, stream: str) -> list[dict[str, Any]]:
@@ -42,5 +42,5 @@ async def send_and_die(source: Pool, redis: Redis, stream: str, now: datetime) -
         ):
             assert lease is not None
             assert batch is not None
-            await lease.put([Outgoing(mark=str(row.decision_id), key="", body={}) for row in batch.rows])
+            await lease.put([OutgoingEntry(mark=str(row.decision_id), key="", body={}) for row in batch.rows])
             raise Killed

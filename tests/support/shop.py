@@ -18,10 +18,10 @@ from db.answers.sending import store_answer
 from db.commits.record import record_decision
 from db.pool import WORKER_ROLE, Pool, create_pool
 from db.review_store import REVIEWER_ROLE
-from tasks.lanes.stream import connect
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
 from tasks.sending.retractions import RETRACTION_ROWS
+from tasks.shards.clients import connect
 from tests.support.decided import CLOCK, HOUR, NUMBERS, answer_to, new_event, reply_to, silence_on
 from tests.support.relays import send_and_die
 from worker.model import Decision, DecisionKind, Escalation, EventType, HeldDraft, HeldKind

@@ -8,12 +8,11 @@ import pytest
 
 from review.accounts.account_changes import change_warnings, difference
 from review.accounts.rule_texts import RuleEdit
-from review.accounts.rule_trial import hit_runs
 from review.languages import gettext
 from review.languages.reader import NO_READER, answer_in
 from tests.support.samples import account
 from worker.model import Combination, FailurePolicy, ModeratorChoice, ReplyMode
-from worker.rules import Level, compile_rules, validate_rules
+from worker.rules import validate_rules
 
 HOUSE = ModeratorChoice(name="house", endpoint="guard", policy="No insults.\nNo threats.")
 
@@ -142,28 +141,13 @@ def test_a_choice_is_shown_by_its_meaning() -> None:
     )
 
 
-def test_overlapping_hits_are_split_into_pieces_with_their_numbers() -> None:
-    """The pieces joined are the text."""
-    text = "please buy viagra now"
-    hits = compile_rules(["viagra"], ["buy viagra"], version=1, level=Level.DEFAULT).match(text)
-    found = hit_runs(text, hits)
-
-    assert "".join(piece.text for piece in found) == text
-    assert [(piece.text, len(piece.numbers)) for piece in found] == [
-        ("please ", 0),
-        ("buy ", 1),
-        ("viagra", 2),
-        (" now", 0),
-    ]
-
-
 def test_a_problem_has_the_line_of_its_rule_with_empty_lines_counted() -> None:
     """The second of two equal rules and a rule of another list have their own lines."""
     texts = {"flagged_keywords": "\nspam\r\n\r\nspam", "flagged_phrases": " \nok then\n/[/", "allowed": "x"}
-    draft = RuleEdit(version=1, texts=texts)
-    lists = draft.changes(account())
+    edit = RuleEdit(version=1, texts=texts)
+    lists = edit.changes(account())
     problems = validate_rules(lists["flagged_keywords"], lists["flagged_phrases"], allow=lists["allowed"])
-    found = draft.remarks(account(), problems)
+    found = edit.remarks(account(), problems)
 
     assert [(each.level, each.title, each.line) for each in found] == [
         ("error", "Phrases", 3),
@@ -175,14 +159,14 @@ def test_a_problem_has_the_line_of_its_rule_with_empty_lines_counted() -> None:
 def test_added_lines_and_ticked_rules_change_a_long_list() -> None:
     """A ticked rule is removed by its text, in whichever version; new lines are added at the end."""
     stored = account(flagged_keywords=("a1", "b2", "c3"))
-    draft = RuleEdit(
+    edit = RuleEdit(
         version=1,
         complete=False,
         texts={"flagged_keywords": "d4\n/[/", "flagged_phrases": "", "allowed": ""},
         removed={"flagged_keywords": frozenset({"b2"})},
     )
-    lists = draft.changes(stored)
-    remarks = draft.remarks(stored, validate_rules(lists["flagged_keywords"]))
+    lists = edit.changes(stored)
+    remarks = edit.remarks(stored, validate_rules(lists["flagged_keywords"]))
 
     assert lists["flagged_keywords"] == ["a1", "c3", "d4", "/[/"]
     assert [each.line for each in remarks if each.level == "error"] == [2]

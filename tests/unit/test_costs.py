@@ -15,7 +15,7 @@ from tests.support.samples import account
 from worker import scope
 from worker.endings import Ending
 from worker.errors import ConfigurationError
-from worker.held import for_approval
+from worker.held_texts import for_approval
 from worker.model import (
     BudgetAction,
     BudgetPeriod,

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from features.feature import parts
+from features.feature import hook_values
 from review.http import templating
 from review.words.decisions import DRAFT_PROBLEMS
 from worker.assessment.policies.shortfalls import Shortfall
@@ -37,7 +37,7 @@ def test_every_check_of_a_reading_has_words() -> None:
 def test_a_clock_time_follows_until() -> None:
     """A time such as “in 58 min” is no end of a sentence with “until”, “at” or “since”."""
     relative = re.compile(r"\b(?:until|at|since) %\((\w+)\)s[^}]*?\b\1=[\w.]+ \| when\b(?!_)")
-    folders = (templating.PACKAGE / "templates", *parts("templates"))
+    folders = (templating.PACKAGE / "templates", *hook_values("templates"))
     found = {
         path.name
         for folder in folders

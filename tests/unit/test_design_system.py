@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from features.feature import parts
+from features.feature import hook_values
 from review.http.icons import icon, icon_names
 from review.http.static_files import STATIC
 from review.shell import navigation
@@ -15,7 +15,7 @@ from tests.support.colours import DECORATIVE, PAIRS, MeasuredPair, colours, cont
 
 REVIEW = STATIC.parent
 TEMPLATES = sorted(
-    path for folder in (REVIEW / "templates", *parts("templates")) for path in folder.rglob("*.html")
+    path for folder in (REVIEW / "templates", *hook_values("templates")) for path in folder.rglob("*.html")
 )
 
 
@@ -60,7 +60,7 @@ def test_every_class_of_the_sheet_is_used() -> None:
     sheet = re.sub(r"/\*.*?\*/", "", _text(STATIC / "style.css"), flags=re.DOTALL)
     selectors = " ".join(re.findall(r"([^{}]+)\{", sheet))
     classes = set(re.findall(r"\.([a-zA-Z][\w-]*)", selectors))
-    pages = [path for folder in parts("templates") for path in folder.parent.rglob("*.py")]
+    pages = [path for folder in hook_values("templates") for path in folder.parent.rglob("*.py")]
     sources = [*TEMPLATES, *STATIC.glob("*.js"), *REVIEW.rglob("*.py"), *pages]
     words = {word for path in sources for word in re.findall(r"[\w-]+", _text(path))}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from review.decision.grounds import ShownPassage, grounds_of
-from review.decision.margin import Margin
+from review.decision.margins import Margin
 from review.decision.measure_bars import measure_bars
 from worker.snapshot import SnapshotAssessment
 

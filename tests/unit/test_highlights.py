@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review.decision.highlights import (
-    MarkedRun,
     highlighted_html,
-    marked_runs,
     span_place,
 )
+from review.marked_text import MarkedRun, marked_runs
 
 TAG = re.compile(r"<[^>]*>")
 AWKWARD = st.sampled_from(

@@ -6,13 +6,13 @@ from collections import Counter
 
 import pytest
 
-from features.feature import items
+from features.feature import hook_items
 from features.jobs import JOBS, BackgroundJob, Process, beat_schedule
 from tasks.wiring import WorkerParts
 from worker.settings import Settings
 from worker.supervisor import Supervisor
 
-ALL = (*JOBS, *items("jobs"))
+ALL = (*JOBS, *hook_items("jobs"))
 ENDLESS = [job for job in ALL if job.process is not Process.TASK]
 SERVERS = {
     "DATABASE_URL": "postgresql://h/d",

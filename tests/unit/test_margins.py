@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from review.decision import margins
-from review.decision.margin import Margin
+from review.decision.margins import Margin
 from worker.assessment.policies.designs import DESIGNS
 from worker.snapshot import Snapshot
 

@@ -19,8 +19,8 @@ from trials.pure.rollouts.bounds import (
     parse_bound,
 )
 from trials.pure.statistics.sequential import ClusterSums, ComparisonVerdict
-from worker.arms import PLACES, RunningRollout, place_of
 from worker.model import AI_ONLY, Account, ConversationState, Owner
+from worker.running_rollouts import PLACES, RunningRollout, place_of
 
 ROLLOUT = UUID("01a20047-0dfa-71d7-8e88-c1d4329d1fb5")
 CANDIDATE = UUID("01a20047-0dfa-71d7-8e88-c1d4329d1fb6")

@@ -12,13 +12,13 @@ import structlog
 from tasks.entries import rulebooks as accounts
 from tasks.entries.rulebooks import Rulebook, Rulebooks
 from tests.support.samples import account
-from worker.arms import RunningRollout
 from worker.assessment import default_policy
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
 from worker.model import Account, Stage
 from worker.rules import CompiledRules, compile_account_rules
 from worker.rules.findings import rule_findings
+from worker.running_rollouts import RunningRollout
 
 
 class Store:

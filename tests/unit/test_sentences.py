@@ -10,7 +10,7 @@ import pytest
 from db.audit.settings_snapshot import SettingsVersion
 from review.decision.clauses import ExplanationFacts
 from review.decision.explanation import SENTENCES, explain
-from review.decision.margin import Margin
+from review.decision.margins import Margin
 from review.decision.notices import notices
 from review.words import decisions as wording
 from worker.model import AttemptOutcome, Combination, FailurePolicy

@@ -12,10 +12,10 @@ from jsonschema import Draft202012Validator
 
 from cli.deployment.config import DOCUMENTS
 from tasks.asyncapi import DEFAULTS, asyncapi_document
-from tasks.sending.outgoing import OUTGOING, OutgoingType
+from tasks.sending.entry_types import ENTRY_TYPES, EntryType
 
 DOCS = Path(__file__).parents[2] / "docs"
-STREAMS = ("stream", *sorted({each.setting for each in OUTGOING}))
+STREAMS = ("stream", *sorted({each.setting for each in ENTRY_TYPES}))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -26,8 +26,8 @@ def test_a_stored_document_is_the_generated_one(name: str) -> None:
     assert DOCUMENTS[name]() == json.loads((DOCS / file).read_text())
 
 
-@pytest.mark.parametrize("each", OUTGOING, ids=lambda each: each.name)
-def test_a_schema_is_valid_and_describes_every_field(each: OutgoingType) -> None:
+@pytest.mark.parametrize("each", ENTRY_TYPES, ids=lambda each: each.name)
+def test_a_schema_is_valid_and_describes_every_field(each: EntryType) -> None:
     """The schema is JSON Schema draft 2020-12; every field is required and has a description."""
     schema = each.schema()
     Draft202012Validator.check_schema(schema)

@@ -18,7 +18,7 @@ from trials.commands.chosen import SavedViewName, filters_of_view, ids_of_filter
 from trials.commands.shared import (
     CandidateId,
     Changes,
-    author,
+    actor,
     changes_of,
     log_shell,
     require_used,
@@ -73,7 +73,7 @@ def backtest(
         """The backtest, and its examples with texts where they are wanted."""
         await require_used(source, account, option="--account")
         tried, _account = await tried_settings(source, account, candidate, asked)
-        by = author()
+        by = actor()
         if ids is None:
             begun = await begin_backtest(source, tried, by.now - span, by)
         else:

@@ -11,7 +11,7 @@ from cli.options import read_lists, time_of
 from cli.output import emit, emit_json, fail, print_message, stdout_is_terminal
 from db.account_settings.accounts import current_account
 from trials.commands.shared import check_used, run
-from trials.pure.proposals import (
+from trials.pure.threshold_proposals import (
     WANTED,
     ThresholdProposal,
     draft_observations,

@@ -18,7 +18,7 @@ from db.pool import Pool
 from trials.commands.evaluation_report import junit_xml, print_json, print_report
 from trials.commands.shared import (
     CandidateId,
-    author,
+    actor,
     changes_of,
     found_set,
     log_reading,
@@ -201,7 +201,7 @@ async def _store(
     source: Pool, golden: GoldenSet, tried: TriedSettings, found: Sequence[EvaluatedArm]
 ) -> None:
     """Store the figures of all arms, which have the same settings."""
-    by = author()
+    by = actor()
     trial = new_trial(
         TrialKind.EVALUATION,
         tried,

@@ -17,7 +17,7 @@ from trials.commands.golden_adding import add, import_
 from trials.commands.shared import (
     GoldenAccount,
     SetName,
-    author,
+    actor,
     found_set,
     log_reading,
     require_used,
@@ -79,7 +79,7 @@ def create(
 
     async def work(source: Pool) -> GoldenSet:
         await require_used(source, account)
-        return await golden_sets.create_set(source, account, name, purpose, author())
+        return await golden_sets.create_set(source, account, name, purpose, actor())
 
     made = run(work)
     emit([_row(made)], COLUMNS)
@@ -133,9 +133,9 @@ def remove(
     async def work(source: Pool) -> int:
         golden = await found_set(source, account, name)
         if whole:
-            await golden_sets.remove_set(source, golden, author())
+            await golden_sets.remove_set(source, golden, actor())
             return golden.items
-        return await golden_sets.remove_items(source, golden, row or (), author())
+        return await golden_sets.remove_items(source, golden, row or (), actor())
 
     gone = run(work)
     emit([{"set": name, "removed": gone}], ("set", "removed"))

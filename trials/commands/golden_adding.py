@@ -16,7 +16,7 @@ from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail, print_message
 from db.pool import Pool
-from trials.commands.shared import GoldenAccount, SetName, author, found_set, id_of, log_reading, run
+from trials.commands.shared import GoldenAccount, SetName, actor, found_set, id_of, log_reading, run
 from trials.pure.evaluation.items import Expected, GoldenItem, GoldenLabel, GoldenRejected
 from trials.pure.evaluation.rows import imported_row
 from trials.store import golden_sets
@@ -73,7 +73,7 @@ def add(
         labelled |= {each.decision_id: each for each in chosen}
         gathered = await gather_items(source, account, tuple(labelled.values()), live_search=live_search)
         await log_reading(source, golden, len(labelled))
-        added = await golden_sets.add_items(source, golden, gathered.items, author())
+        added = await golden_sets.add_items(source, golden, gathered.items, actor())
         unlabelled = len(set(ids)) - len(chosen)
         left_out = dict(gathered.left_out) | ({"no_agreement": unlabelled} if unlabelled else {})
         return {"set": name, "added": added, "known": len(gathered.items) - added, "left_out": left_out}
@@ -104,7 +104,7 @@ def import_(
         read, added, part = 0, 0, list[GoldenItem]()
 
         async def store() -> int:
-            stored = await golden_sets.add_items(source, golden, part, author())
+            stored = await golden_sets.add_items(source, golden, part, actor())
             part.clear()
             return stored
 

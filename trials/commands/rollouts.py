@@ -13,7 +13,7 @@ import typer
 
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail, print_message
-from trials.commands.shared import author, run_step
+from trials.commands.shared import actor, run_step
 from trials.pure.rollouts.bounds import (
     LEAST_DECISIONS,
     MEANINGS,
@@ -74,28 +74,28 @@ def start(
     """
     bounds = tuple(map(_bound, bound))
     plan = Plan(share=share, bounds=bounds, least=least, metric=metric, planned=planned)
-    started = run_step(lambda source: rollout_steps.start_rollout(source, candidate, plan, author(reason)))
+    started = run_step(lambda source: rollout_steps.start_rollout(source, candidate, plan, actor(reason)))
     _emit([started])
 
 
 @app.command()
 def step(rollout: RolloutId, share: ShareOption, reason: StepReason) -> None:
     """Change the share. A rollout that has left its bounds is returned instead, and the command fails."""
-    stepped = run_step(lambda source: rollout_steps.step_rollout(source, rollout, share, author(reason)))
+    stepped = run_step(lambda source: rollout_steps.step_rollout(source, rollout, share, actor(reason)))
     _emit([stepped])
 
 
 @app.command("return")
 def return_(rollout: RolloutId, reason: StepReason) -> None:
     """End a rollout: the settings in force decide every conversation again."""
-    returned = run_step(lambda source: rollout_steps.return_rollout(source, rollout, author(reason)))
+    returned = run_step(lambda source: rollout_steps.return_rollout(source, rollout, actor(reason)))
     _emit([returned])
 
 
 @app.command()
 def finish(rollout: RolloutId, reason: StepReason) -> None:
     """Store the candidate as the next version of the settings, in force for every conversation."""
-    version = run_step(lambda source: rollout_steps.finish_rollout(source, rollout, author(reason)))
+    version = run_step(lambda source: rollout_steps.finish_rollout(source, rollout, actor(reason)))
     emit([{"rollout_id": rollout, "version": version}], ("rollout_id", "version"))
 
 

@@ -11,7 +11,7 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail
 from db.pool import Pool
-from trials.commands.shared import author, require_used, run_step
+from trials.commands.shared import actor, require_used, run_step
 from trials.pure.replay.groups import group_counts
 from trials.pure.trial import Trial, TrialKind
 from trials.store import shadows
@@ -48,7 +48,7 @@ def start(
 
         hushgate trials shadow start 01a20047-0dfa-71d7-8e88-c1d4329d1fb5 --reason "good in the backtest"
     """
-    step = author(reason)
+    step = actor(reason)
     started = run_step(lambda source: shadows.start_shadow(source, candidate, step, usd_a_day=usd_a_day))
     _emit([started])
 
@@ -56,7 +56,7 @@ def start(
 @app.command()
 def stop(shadow: ShadowId, reason: ShadowReason) -> None:
     """End a shadow; what it found stays."""
-    _emit([run_step(lambda source: shadows.stop_shadow(source, shadow, author(reason)))])
+    _emit([run_step(lambda source: shadows.stop_shadow(source, shadow, actor(reason)))])
 
 
 @app.command("list")

@@ -21,7 +21,7 @@ from db.pool import Pool, checkout
 from trials.pure.evaluation.items import GoldenRejected, GoldenSet
 from trials.store import golden_sets
 from trials.store.candidates import (
-    Author,
+    Actor,
     SettingsCandidate,
     TrialRefused,
     TriedSettings,
@@ -121,9 +121,9 @@ def run_step(work: Callable[[Pool], Awaitable[Value]]) -> Value:
     return run(work, refused=ExitCode.NEGATIVE)
 
 
-def author(reason: str = "") -> Author:
+def actor(reason: str = "") -> Actor:
     """The user of this shell, now."""
-    return Author(made_by=login(), reason=reason, now=datetime.now(UTC))
+    return Actor(made_by=login(), reason=reason, now=datetime.now(UTC))
 
 
 async def tried_settings(

@@ -18,7 +18,7 @@ from trials.pure.trial import Trial
 from trials.store.candidates import TrialRefused
 from trials.store.findings import TrialFinding, reviewed_states
 from trials.store.progress import (
-    Place,
+    TrialPosition,
     TrialProgress,
     advanced,
     finish_trial,
@@ -52,8 +52,8 @@ async def run_backtest(
     """
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=processes, mp_context=context) as pool:
-        while places := await _next_places(source, trial, ids, CHUNK * processes):
-            chunk = [each.decision_id for each in places]
+        while positions := await _next_positions(source, trial, ids, CHUNK * processes):
+            chunk = [each.decision_id for each in positions]
             works = [
                 TrialBatch(
                     url=url, ids=tuple(chunk[start::processes]), user_id=trial.user_id,
@@ -63,7 +63,7 @@ async def run_backtest(
             ]  # fmt: skip
             loop = asyncio.get_running_loop()
             parts = await asyncio.gather(*(loop.run_in_executor(pool, decide_batch, each) for each in works))
-            done, today = await _counted(source, trial, places, parts), now().date()
+            done, today = await _counted(source, trial, positions, parts), now().date()
             moved = await store_progress(source, trial, done, today) if ids is None else None
             if ids is None and moved is None:
                 raise TrialRefused(f"backtest: expected the only run of {trial.trial_id}, got a second")
@@ -72,15 +72,19 @@ async def run_backtest(
     return trial if ids is not None else await finish_trial(source, trial, now())
 
 
-async def _next_places(source: Pool, trial: Trial, ids: Sequence[UUID] | None, most: int) -> Sequence[Place]:
+async def _next_positions(
+    source: Pool, trial: Trial, ids: Sequence[UUID] | None, most: int
+) -> Sequence[TrialPosition]:
     if ids is None:
         assert trial.until is not None  # a backtest of a range
         return await next_decisions(source, trial, before=trial.until, most=most)
-    return [Place(at=trial.reached_at, decision_id=each) for each in ids[trial.done : trial.done + most]]
+    return [
+        TrialPosition(at=trial.reached_at, decision_id=each) for each in ids[trial.done : trial.done + most]
+    ]
 
 
 async def _counted(
-    source: Pool, trial: Trial, places: Sequence[Place], parts: Iterable[BatchFound]
+    source: Pool, trial: Trial, positions: Sequence[TrialPosition], parts: Iterable[BatchFound]
 ) -> TrialProgress:
     """The groups of a chunk; ``waits``, ``usd`` of new answers, and reviews as ``GROUP.agree``."""
     counts: Counter[str] = Counter()
@@ -95,9 +99,9 @@ async def _counted(
             counts[f"{each.kind}.{state}"] += 1
     usd = sum(each.usd for each in others if each.kind == ReplayState.NEEDS_ANSWERS)
     return TrialProgress(
-        to=places[-1],
+        to=positions[-1],
         counts={**counts, "usd": usd},
-        seen=len(places),
+        seen=len(positions),
         examples=_examples(trial.examples, others),
     )
 

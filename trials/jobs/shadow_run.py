@@ -18,7 +18,7 @@ from trials.pure.replay.groups import DIFFERENCES, ReplayState, SkippedGroup
 from trials.pure.trial import FIRST_ID, Trial, TrialKind
 from trials.store.candidates import TrialRefused
 from trials.store.findings import TrialFinding
-from trials.store.progress import Place, TrialProgress, next_decisions, spent_today, store_progress
+from trials.store.progress import TrialPosition, TrialProgress, next_decisions, spent_today, store_progress
 from trials.store.shadows import end_automatically
 from trials.store.trials import running_trials
 from worker.settings import Settings
@@ -116,28 +116,28 @@ class ShadowRunner:
         """Leave out the oldest decisions."""
         if before <= shadow.reached_at:
             return 0
-        places = await next_decisions(self.source, shadow, before=before, most=SKIPPED_AT_ONCE)
-        full = len(places) == SKIPPED_AT_ONCE
-        to = places[-1] if full else Place(at=before, decision_id=FIRST_ID)
-        counts = {group.value: len(places)} if places else {}
-        done = TrialProgress(to=to, counts=counts, seen=len(places))
+        positions = await next_decisions(self.source, shadow, before=before, most=SKIPPED_AT_ONCE)
+        full = len(positions) == SKIPPED_AT_ONCE
+        to = positions[-1] if full else TrialPosition(at=before, decision_id=FIRST_ID)
+        counts = {group.value: len(positions)} if positions else {}
+        done = TrialProgress(to=to, counts=counts, seen=len(positions))
         await store_progress(self.source, shadow, done, self.now().date())
-        return len(places)
+        return len(positions)
 
     async def _decide(self, shadow: Trial, now: datetime, *, most: int, usd_left: float) -> int:
         usd = max(0.0, min(usd_left, shadow.usd_a_day - (shadow.day_usd if shadow.day == now.date() else 0)))
         chunk = ASKING_CHUNK if usd > 0 and self.settings else CHUNK
-        places = await next_decisions(
+        positions = await next_decisions(
             self.source, shadow, before=now - self.limits.settled, most=min(most, chunk)
         )
-        if not places:
+        if not positions:
             return 0
         work = TrialBatch(
             url=self.url,
             role=self.role,
             user_id=shadow.user_id,
             changes=shadow.changes,
-            ids=tuple(each.decision_id for each in places),
+            ids=tuple(each.decision_id for each in positions),
             usd=usd,
             settings=self.settings if usd > 0 else None,
         )
@@ -146,15 +146,15 @@ class ShadowRunner:
             await self._switch_off(shadow, found.why)
             return 0
         done = TrialProgress(
-            to=places[-1],
+            to=positions[-1],
             counts=found.counts,
-            seen=len(places),
+            seen=len(positions),
             findings=[each for each in found.findings if each.kind in DIFFERENCES],
-            decided=len(places),
+            decided=len(positions),
             usd=found.usd,
         )
         await store_progress(self.source, shadow, done, now.date())
-        return len(places)
+        return len(positions)
 
     async def _found(self, work: TrialBatch) -> BatchFound | _Fault:
         """What the child found; a batch that loses the child is made one by one, without asking."""

@@ -21,9 +21,9 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.typed.numbers import typed_share
 from review.typed.problems import share_problem
-from trials.pages.named import hidden_of
 from trials.pages.plots import reliability_plot
-from trials.pure.proposals import (
+from trials.pages.request_values import hidden_of
+from trials.pure.threshold_proposals import (
     WANTED,
     ThresholdProposal,
     draft_observations,

@@ -30,7 +30,7 @@ from trials.pages.error_report import (
     accuracy_rows,
     load_error_report,
 )
-from trials.pages.named import hidden_of
+from trials.pages.request_values import hidden_of
 from trials.store.error_rates import (
     ErrorDimension,
     ErrorSelection,

@@ -15,7 +15,7 @@ from db.rows import Row
 from review.access import Right
 from review.content_covers import cover_reason
 from review.http.visit import Visit
-from trials.pages.named import hidden_of
+from trials.pages.request_values import hidden_of
 from trials.pages.wording import TITLES
 from trials.pure.trial import Trial
 from trials.store.backtests import BacktestExample, examples_with

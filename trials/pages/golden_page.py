@@ -19,7 +19,7 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from trials.pages.golden_sets import EXPECTATIONS, LEFT_OUT, log_recordings
-from trials.pages.named import author_of
+from trials.pages.request_values import actor_of
 from trials.pure.evaluation.figures import MEASURES
 from trials.pure.evaluation.items import GoldenItem, GoldenRejected, GoldenSet, GoldenSource
 from trials.pure.trial import TrialKind
@@ -101,7 +101,7 @@ async def add(visit: Visit) -> Response:
     gathered = await gather_items(pool, account, labelled)
     await log_recordings(visit, golden, len(labelled))
     try:
-        added = await golden_sets.add_items(pool, golden, gathered.items, author_of(visit))
+        added = await golden_sets.add_items(pool, golden, gathered.items, actor_of(visit))
     except GoldenRejected as rejected:
         raise Refused(409, _("The items cannot be added"), str(rejected)) from rejected
     query = urlencode({"done": "added" if added else "none", **gathered.left_out})
@@ -111,7 +111,7 @@ async def add(visit: Visit) -> Response:
 async def remove(visit: Visit) -> Response:
     """Remove one item."""
     golden = await _set_of_path(visit)
-    gone = await golden_sets.remove_items(visit.store.pool, golden, [visit.field("row")], author_of(visit))
+    gone = await golden_sets.remove_items(visit.store.pool, golden, [visit.field("row")], actor_of(visit))
     if not gone:
         raise Refused(409, _("No such item"), _("It was removed before, or is of another set."))
     return visit.redirect("golden_set", "done=removed", account=golden.user_id, set_id=golden.set_id)

@@ -16,7 +16,7 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from review.queues import review_pages
-from trials.pages.named import author_of
+from trials.pages.request_values import actor_of
 from trials.pure.evaluation.items import Expected, GoldenLabel, GoldenRejected, GoldenSet
 from trials.store import golden_sets
 from trials.store.golden_sources import LabelledDecision, agreed_decisions, gather_items
@@ -51,7 +51,7 @@ async def create(visit: Visit) -> Response:
     account = account_of_path(visit)
     name, purpose = visit.field("name"), visit.field("purpose")
     try:
-        made = await golden_sets.create_set(visit.store.pool, account, name, purpose, author_of(visit))
+        made = await golden_sets.create_set(visit.store.pool, account, name, purpose, actor_of(visit))
     except GoldenRejected as rejected:
         raise Refused(422, _("This set cannot be created"), str(rejected)) from rejected
     return visit.redirect("golden_set", account=account, set_id=made.set_id)
@@ -73,7 +73,7 @@ async def add_decision(visit: Visit) -> Response:
         raise Refused(409, _("This decision cannot be added"), _(LEFT_OUT[left_out]))
     await log_recordings(visit, golden, 1)
     try:
-        await golden_sets.add_items(visit.store.pool, golden, gathered.items, author_of(visit))
+        await golden_sets.add_items(visit.store.pool, golden, gathered.items, actor_of(visit))
     except GoldenRejected as rejected:
         raise Refused(409, _("This decision cannot be added"), str(rejected)) from rejected
     return visit.redirect("golden_set", "done=added", account=subject.user_id, set_id=golden.set_id)

@@ -9,13 +9,13 @@ from starlette.responses import Response
 
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from trials.pages.named import explained, trial_of_path
 from trials.pages.plots import difference_plot
+from trials.pages.request_values import actor_with_reason, trial_of_path
 from trials.pages.rollout_form import read_share
 from trials.pages.rollout_wording import broken_lines, measure_lines, rollout_result
 from trials.pure.rollouts.bounds import RolloutFigures, parse_figures
 from trials.pure.trial import Trial, TrialKind
-from trials.store.candidates import Author, TrialRefused
+from trials.store.candidates import Actor, TrialRefused
 from trials.store.rollout_steps import finish_rollout, return_rollout, step_rollout
 from trials.store.rollouts import load_figures, plan_of
 from trials.store.trials import get_trial
@@ -78,11 +78,11 @@ async def finish(visit: Visit) -> Response:
     )
 
 
-async def _take(visit: Visit, done: str, take: Callable[[Trial, Author], Awaitable[object]]) -> Response:
+async def _take(visit: Visit, done: str, take: Callable[[Trial, Actor], Awaitable[object]]) -> Response:
     """Take a step and show the page; a rollout that had left its bounds is returned instead."""
     rollout = await trial_of_path(visit, TrialKind.ROLLOUT)
     try:
-        await take(rollout, explained(visit))
+        await take(rollout, actor_with_reason(visit))
     except (TrialRefused, AccountRejected) as refused:
         after = await get_trial(visit.store.pool, rollout.trial_id)
         if not rollout.running or after is None or after.running:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from db.account_settings.accounts import current_account
 from review.accounts.account_changes import difference
 from review.http.visit import Visit
-from trials.pages.named import author_of, candidate_named
+from trials.pages.request_values import actor_of, candidate_named
 from trials.pages.rollout_form import PRESET_TITLES, kinds_of, preset_values, read_form
 from trials.pages.rollout_wording import ABOUT, MEASURES
 from trials.pure.rollouts.bounds import Measure
@@ -38,9 +38,9 @@ async def start(visit: Visit) -> Response:
     values = {name: str(value) for name, value in visit.form.items()}
     if filled.plan is None:
         return await _page(visit, candidate, values, status=422, problems=filled.problems)
-    author = author_of(visit)
+    actor = actor_of(visit)
     try:
-        started = await start_rollout(visit.store.pool, candidate.candidate_id, filled.plan, author)
+        started = await start_rollout(visit.store.pool, candidate.candidate_id, filled.plan, actor)
     except (TrialRefused, AccountRejected) as refused:
         return await _page(visit, candidate, values, status=409, refused=str(refused))
     return visit.redirect("trial", "done=start", account=candidate.user_id, trial_id=started.trial_id)

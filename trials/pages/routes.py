@@ -13,7 +13,7 @@ from trials.pages import (
     errors_page,
     golden_page,
     golden_sets,
-    overview,
+    learn_page,
     replay_page,
     rollout_page,
     rollout_start_page,
@@ -29,8 +29,8 @@ GOLDEN: Final = LEARN + "/golden"
 GOLDEN_SET: Final = GOLDEN + "/{set_id}"
 
 PAGES: Final = (
-    get(LEARN, "learn", overview.show_learning, Right.VIEW),
-    post(LEARN + "/withdraw", "learn_withdraw", overview.withdraw, Right.LEAD),
+    get(LEARN, "learn", learn_page.show_learn, Right.VIEW),
+    post(LEARN + "/withdraw", "learn_withdraw", learn_page.withdraw, Right.LEAD),
     get("/decisions/{decision_id}/replay", "decision_replay", replay_page.show_replay, Right.LEAD),
     post(LEARN + "/shadows", "shadow_start", shadows.start, Right.LEAD),
     get(TRIAL, "trial", trial_page.show_trial, Right.VIEW),

@@ -13,7 +13,7 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.typed.numbers import typed_number
 from review.typed.problems import number_problem
-from trials.pages.named import candidate_named, explained, trial_of_path
+from trials.pages.request_values import actor_with_reason, candidate_named, trial_of_path
 from trials.pure.trial import TrialKind
 from trials.store import shadows
 from trials.store.candidates import TrialRefused
@@ -24,9 +24,9 @@ from worker.account_settings import AccountRejected
 async def start(visit: Visit) -> Response:
     """Start a shadow and lead to its page."""
     candidate = await candidate_named(visit, visit.field("candidate"))
-    author, usd = explained(visit), _usd(visit)
+    actor, usd = actor_with_reason(visit), _usd(visit)
     try:
-        started = await shadows.start_shadow(visit.store.pool, candidate.candidate_id, author, usd_a_day=usd)
+        started = await shadows.start_shadow(visit.store.pool, candidate.candidate_id, actor, usd_a_day=usd)
     except (TrialRefused, AccountRejected) as refused:
         raise Refused(409, _("The shadow was not started"), str(refused)) from refused
     return visit.redirect("trial", account=candidate.user_id, trial_id=started.trial_id)
@@ -36,7 +36,7 @@ async def stop(visit: Visit) -> Response:
     """Stop a shadow."""
     shadow = await trial_of_path(visit, TrialKind.SHADOW)
     try:
-        await shadows.stop_shadow(visit.store.pool, shadow.trial_id, explained(visit))
+        await shadows.stop_shadow(visit.store.pool, shadow.trial_id, actor_with_reason(visit))
     except TrialRefused as refused:
         raise Refused(409, _("The shadow was not stopped"), str(refused)) from refused
     return visit.redirect("trial", account=shadow.user_id, trial_id=shadow.trial_id)

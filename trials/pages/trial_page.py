@@ -19,7 +19,7 @@ from review.languages import gettext as _
 from review.languages import mark
 from trials.pages import rollout_wording
 from trials.pages.examples import load_examples, log_examples
-from trials.pages.named import trial_of_path
+from trials.pages.request_values import trial_of_path
 from trials.pages.rollout_page import load_rollout
 from trials.pages.wording import (
     KINDS,

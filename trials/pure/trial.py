@@ -70,7 +70,7 @@ STATES: Final[Mapping[StepKind, TrialState]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialStep:
-    """A step with its author and reason.
+    """A step: who took it, when and why.
 
     Attributes:
         share: of a rollout from then on, 0..1.

@@ -12,7 +12,7 @@ from uuid import UUID
 from db.pool import Pool, fetch_value
 from trials.pure.replay.groups import ReplayState
 from trials.pure.trial import Trial, TrialKind
-from trials.store.candidates import Author, TriedSettings, changed_account
+from trials.store.candidates import Actor, TriedSettings, changed_account
 from trials.store.recordings import StoredDecision, load_decisions
 from trials.store.replaying import ReplayedDecision, Replayer
 from trials.store.trials import list_trials, new_trial, store_trial
@@ -30,9 +30,9 @@ def backtest_of_ids(tried: TriedSettings, total: int, now: datetime) -> Trial:
     return new_trial(TrialKind.BACKTEST, tried, now, plan={"total": total})
 
 
-async def begin_backtest(source: Pool, tried: TriedSettings, since: datetime, author: Author) -> Trial:
+async def begin_backtest(source: Pool, tried: TriedSettings, since: datetime, actor: Actor) -> Trial:
     """The same backtest that a run of the last day left unfinished, or a new one that ends now."""
-    now = author.now
+    now = actor.now
     for known in await list_trials(source, tried.user_id, TrialKind.BACKTEST):
         if (
             known.running
@@ -46,7 +46,7 @@ async def begin_backtest(source: Pool, tried: TriedSettings, since: datetime, au
     total = await fetch_value(source, TOTAL, (tried.user_id, since, now))
     spans = {"since": since, "until": now, "reached_at": since, "plan": {"total": total}}
     trial = new_trial(TrialKind.BACKTEST, tried, now, **spans)
-    await store_trial(source, trial, author)
+    await store_trial(source, trial, actor)
     return trial
 
 

@@ -13,7 +13,7 @@ from db.figures.agreement import selection_values
 from db.figures.dimensions import EXPRESSIONS, SampleDimension
 from db.figures.figure_sql import assessed
 from db.rows import Row, all_rows
-from trials.pure.proposals import MEASURED, ReviewedMeasure
+from trials.pure.threshold_proposals import MEASURED, ReviewedMeasure
 from trials.store.error_rates import NEWEST, ErrorSelection
 from worker.model import DecisionKind
 from worker.reasons import BLOCKED

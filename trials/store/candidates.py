@@ -53,7 +53,7 @@ class TrialRefused(RejectedError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Author:
+class Actor:
     """Who starts, changes or stops a trial, when and why.
 
     Attributes:

@@ -33,7 +33,7 @@ from trials.pure.evaluation.items import (
     content_json,
     content_of,
 )
-from trials.store.candidates import Author
+from trials.store.candidates import Actor
 
 NAME_CHARS: Final = 100
 PURPOSE_CHARS: Final = 1000
@@ -77,7 +77,7 @@ ITEMS: Final = """
 """
 
 
-async def create_set(source: Pool, user_id: str, name: str, purpose: str, step: Author) -> GoldenSet:
+async def create_set(source: Pool, user_id: str, name: str, purpose: str, step: Actor) -> GoldenSet:
     """A new set without items.
 
     Raises:
@@ -119,7 +119,7 @@ async def set_names(connection: Connection, user_id: str) -> dict[UUID, str]:
     return {row[0]: row[1] for row in rows}
 
 
-async def add_items(source: Pool, golden: GoldenSet, items: Sequence[GoldenItem], step: Author) -> int:
+async def add_items(source: Pool, golden: GoldenSet, items: Sequence[GoldenItem], step: Actor) -> int:
     """Add items; those that the set has already stay as they are. How many are new.
 
     Raises:
@@ -138,7 +138,7 @@ async def add_items(source: Pool, golden: GoldenSet, items: Sequence[GoldenItem]
     return new
 
 
-async def remove_items(source: Pool, golden: GoldenSet, row_ids: Sequence[str], step: Author) -> int:
+async def remove_items(source: Pool, golden: GoldenSet, row_ids: Sequence[str], step: Actor) -> int:
     """Remove items; how many there were.
 
     Raises:
@@ -152,7 +152,7 @@ async def remove_items(source: Pool, golden: GoldenSet, row_ids: Sequence[str], 
     return gone
 
 
-async def remove_set(source: Pool, golden: GoldenSet, step: Author) -> None:
+async def remove_set(source: Pool, golden: GoldenSet, step: Actor) -> None:
     """Remove a set with its items and results.
 
     Raises:
@@ -187,7 +187,7 @@ def _item(row: dict[str, Any]) -> GoldenItem:
     return GoldenItem(**row | {"source": GoldenSource(row["source"])}, label=label, content=content)
 
 
-def _values(golden: GoldenSet, item: GoldenItem, step: Author, number: int) -> dict[str, Any]:
+def _values(golden: GoldenSet, item: GoldenItem, step: Actor, number: int) -> dict[str, Any]:
     event = item.content.event
     return {
         "id": uuid_at(step.now + timedelta(milliseconds=number)),  # ids keep the order of the items
@@ -212,12 +212,12 @@ async def _locked(connection: Connection, golden: GoldenSet) -> None:
         raise _gone(golden)
 
 
-async def _changed(connection: Connection, golden: GoldenSet, step: Author, detail: dict[str, Any]) -> None:
+async def _changed(connection: Connection, golden: GoldenSet, step: Actor, detail: dict[str, Any]) -> None:
     await connection.execute(CHANGED, (step.now, golden.set_id))
     await _log(connection, golden.user_id, step, {"golden_set": golden.name, **detail})
 
 
-async def _log(connection: Connection, user_id: str, step: Author, detail: dict[str, Any]) -> None:
+async def _log(connection: Connection, user_id: str, step: Actor, detail: dict[str, Any]) -> None:
     await append_entry(connection, step.logged(user_id, detail))
 
 

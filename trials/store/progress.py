@@ -53,8 +53,8 @@ STORE: Final = """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A decision by time and id: where a trial is."""
+class TrialPosition:
+    """Where a trial is: the last decision that it looked at, by time and id."""
 
     at: datetime
     decision_id: UUID
@@ -62,7 +62,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialProgress:
-    """What a trial did with the decisions up to a place.
+    """What a trial did with the decisions up to a position.
 
     Attributes:
         counts: group -> decisions, to be added.
@@ -72,7 +72,7 @@ class TrialProgress:
         examples: to be stored in place of the known ones; None: these stay.
     """
 
-    to: Place
+    to: TrialPosition
     counts: Mapping[str, float]
     seen: int = 0
     decided: int = 0
@@ -81,7 +81,9 @@ class TrialProgress:
     examples: Sequence[Mapping[str, Any]] | None = None
 
 
-async def next_decisions(source: Pool, trial: Trial, *, before: datetime, most: int) -> tuple[Place, ...]:
+async def next_decisions(
+    source: Pool, trial: Trial, *, before: datetime, most: int
+) -> tuple[TrialPosition, ...]:
     """The next decisions of the account that were made ``before``, the oldest first."""
     values = {
         "user_id": trial.user_id,
@@ -90,7 +92,9 @@ async def next_decisions(source: Pool, trial: Trial, *, before: datetime, most: 
         "before": before,
         "most": most,
     }
-    return tuple(Place(at=at, decision_id=each) for at, each in await fetch_rows(source, NEXT, values))
+    return tuple(
+        TrialPosition(at=at, decision_id=each) for at, each in await fetch_rows(source, NEXT, values)
+    )
 
 
 async def newest_decisions(

@@ -18,7 +18,7 @@ from db.pool import Pool, checkout
 from db.webhooks.subscriptions import WebhookEvent, store_events
 from trials.pure.rollouts.bounds import MOST_LEAST, broken_bounds
 from trials.pure.trial import StepKind, Trial, TrialKind
-from trials.store.candidates import REASON_CHARS, Author, TrialRefused, startable_candidate
+from trials.store.candidates import REASON_CHARS, Actor, TrialRefused, startable_candidate
 from trials.store.rollouts import Plan, load_figures, load_sums, plan_of
 from trials.store.trials import (
     begin_trial,
@@ -36,7 +36,7 @@ LEAST_SHARE: Final = 0.001
 RETURN: Final = "SELECT hushgate_return_rollout(%s, %s, %s, %s)"
 
 
-async def start_rollout(source: Pool, candidate_id: UUID, plan: Plan, author: Author) -> Trial:
+async def start_rollout(source: Pool, candidate_id: UUID, plan: Plan, actor: Actor) -> Trial:
     """Let a candidate decide a share of its account's conversations.
 
     Raises:
@@ -45,39 +45,39 @@ async def start_rollout(source: Pool, candidate_id: UUID, plan: Plan, author: Au
         AccountRejected: this release cannot use the candidate.
     """
     candidate = await startable_candidate(source, candidate_id)
-    _check_plan(plan, author)
-    trial = new_trial(TrialKind.ROLLOUT, candidate.tried, author.now, share=plan.share, plan=plan.json)
+    _check_plan(plan, actor)
+    trial = new_trial(TrialKind.ROLLOUT, candidate.tried, actor.now, share=plan.share, plan=plan.json)
     async with checkout(source) as connection, connection.transaction():
         await _lock(connection, trial)
-        await begin_trial(connection, trial, author)
+        await begin_trial(connection, trial, actor)
     return trial
 
 
-async def step_rollout(source: Pool, rollout_id: UUID, share: float, author: Author) -> Trial:
+async def step_rollout(source: Pool, rollout_id: UUID, share: float, actor: Actor) -> Trial:
     """Change the share.
 
     Raises:
         TrialRefused: it does not run, or a bound is broken: then it is returned.
     """
     _check_share(share)
-    rollout = await _stepping(source, rollout_id, author)
-    figures = await load_sums(source, rollout_id, author.now)
+    rollout = await _stepping(source, rollout_id, actor)
+    figures = await load_sums(source, rollout_id, actor.now)
     async with checkout(source) as connection, connection.transaction():
         await _lock(connection, rollout)
-        return await take_step(connection, rollout, StepKind.SHARE, author, share=share, figures=figures)
+        return await take_step(connection, rollout, StepKind.SHARE, actor, share=share, figures=figures)
 
 
-async def return_rollout(source: Pool, rollout_id: UUID, author: Author) -> Trial:
+async def return_rollout(source: Pool, rollout_id: UUID, actor: Actor) -> Trial:
     """End a rollout, as a person decided: the settings in force decide every conversation again.
 
     Raises:
         TrialRefused: it does not run.
     """
-    author.check_reason()
+    actor.check_reason()
     rollout = await _running(source, rollout_id)
-    figures = await load_sums(source, rollout_id, author.now)
+    figures = await load_sums(source, rollout_id, actor.now)
     async with checkout(source) as connection, connection.transaction():
-        return await take_step(connection, rollout, StepKind.RETURN, author, share=0.0, figures=figures)
+        return await take_step(connection, rollout, StepKind.RETURN, actor, share=0.0, figures=figures)
 
 
 async def return_automatically(source: Pool, rollout: Trial, broken: Sequence[str], now: datetime) -> None:
@@ -97,23 +97,23 @@ async def return_automatically(source: Pool, rollout: Trial, broken: Sequence[st
         await store_events(connection, WebhookType.ROLLOUT_RETURNED, [_returned_event(rollout, reason, now)])
 
 
-async def finish_rollout(source: Pool, rollout_id: UUID, author: Author) -> int:
+async def finish_rollout(source: Pool, rollout_id: UUID, actor: Actor) -> int:
     """Put the candidate in force for every conversation: the number of the new version of the settings.
 
     Raises:
         TrialRefused: it does not run, or a bound is broken: then it is returned.
         AccountRejected: the candidate cannot be used with the settings in force.
     """
-    rollout = await _stepping(source, rollout_id, author)
+    rollout = await _stepping(source, rollout_id, actor)
     account = changed(await current_account(source, rollout.user_id), rollout.changes)
-    figures = await load_sums(source, rollout_id, author.now)
+    figures = await load_sums(source, rollout_id, actor.now)
     async with checkout(source) as connection, connection.transaction():
         await _lock(connection, rollout)
         # ended first, as storing other settings returns the rollouts that still run
-        await change_trial(connection, rollout, StepKind.FINISH, author.now, share=1.0)
-        version = await store_version(connection, account, changed_by=author.made_by)
+        await change_trial(connection, rollout, StepKind.FINISH, actor.now, share=1.0)
+        version = await store_version(connection, account, changed_by=actor.made_by)
         await note_step(
-            connection, rollout, StepKind.FINISH, author, share=1.0, version=version, figures=figures
+            connection, rollout, StepKind.FINISH, actor, share=1.0, version=version, figures=figures
         )
     return version
 
@@ -140,12 +140,12 @@ async def _running(source: Pool, rollout_id: UUID) -> Trial:
     return rollout
 
 
-async def _stepping(source: Pool, rollout_id: UUID, author: Author) -> Trial:
+async def _stepping(source: Pool, rollout_id: UUID, actor: Actor) -> Trial:
     """A rollout that may take a step; one that may not is returned."""
-    author.check_reason()
+    actor.check_reason()
     rollout = await _running(source, rollout_id)
-    if broken := await check_rollout(source, rollout, author.now):
-        await return_automatically(source, rollout, broken, author.now)
+    if broken := await check_rollout(source, rollout, actor.now):
+        await return_automatically(source, rollout, broken, actor.now)
         raise TrialRefused(f"rollout: it was returned instead of the step: {_reason(broken)}")
     return rollout
 
@@ -172,9 +172,9 @@ def _returned_event(rollout: Trial, reason: str, now: datetime) -> WebhookEvent:
     )
 
 
-def _check_plan(plan: Plan, author: Author) -> None:
+def _check_plan(plan: Plan, actor: Actor) -> None:
     _check_share(plan.share)
-    author.check_reason()
+    actor.check_reason()
     if not plan.bounds:
         raise TrialRefused("bounds: expected at least one, such as blocks<=+0.05")
     if not 1 <= plan.least <= MOST_LEAST:

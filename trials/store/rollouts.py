@@ -19,8 +19,8 @@ from trials.pure.rollouts.bounds import (
 )
 from trials.pure.statistics.sequential import PLANNED_UNITS
 from trials.pure.trial import Trial
-from worker.arms import RunningRollout
 from worker.reasons import Reason, ReasonFamily
+from worker.running_rollouts import RunningRollout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

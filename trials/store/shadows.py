@@ -9,7 +9,7 @@ from uuid import UUID
 from db.account_settings.accounts import SERIALISE
 from db.pool import Pool, checkout, fetch_value
 from trials.pure.trial import StepKind, Trial, TrialKind
-from trials.store.candidates import REASON_CHARS, Author, TrialRefused, startable_candidate
+from trials.store.candidates import REASON_CHARS, Actor, TrialRefused, startable_candidate
 from trials.store.trials import begin_trial, get_trial, new_trial, not_running, take_step
 
 MOST_RUNNING: Final = 3
@@ -23,18 +23,18 @@ MAY_RUN: Final = """
 """
 
 
-async def start_shadow(source: Pool, candidate_id: UUID, author: Author, *, usd_a_day: float = 0.0) -> Trial:
+async def start_shadow(source: Pool, candidate_id: UUID, actor: Actor, *, usd_a_day: float = 0.0) -> Trial:
     """Let a candidate decide the new events of its account, without acting.
 
     Raises:
         TrialRefused: no such candidate, withdrawn, running already, or too many run.
         AccountRejected: the candidate cannot be used with the settings in force.
     """
-    author.check_reason()
+    actor.check_reason()
     if not 0 <= usd_a_day <= MOST_USD:
         raise TrialRefused(f"usd_a_day: expected 0 to {MOST_USD:.0f}, got {usd_a_day}")
     candidate = await startable_candidate(source, candidate_id)
-    trial = new_trial(TrialKind.SHADOW, candidate.tried, author.now, usd_a_day=usd_a_day)
+    trial = new_trial(TrialKind.SHADOW, candidate.tried, actor.now, usd_a_day=usd_a_day)
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(SERIALISE, (trial.user_id,))
         running = await (await connection.execute(NUMBER, (trial.user_id,))).fetchone()
@@ -42,21 +42,21 @@ async def start_shadow(source: Pool, candidate_id: UUID, author: Author, *, usd_
             raise TrialRefused(
                 f"shadow: expected at most {MOST_RUNNING} of {trial.user_id} at a time, got another"
             )
-        await begin_trial(connection, trial, author)
+        await begin_trial(connection, trial, actor)
     return trial
 
 
-async def stop_shadow(source: Pool, shadow_id: UUID, author: Author) -> Trial:
+async def stop_shadow(source: Pool, shadow_id: UUID, actor: Actor) -> Trial:
     """End a shadow; its results stay.
 
     Raises:
         TrialRefused: it does not run.
     """
-    author.check_reason()
+    actor.check_reason()
     shadow = await get_trial(source, shadow_id, TrialKind.SHADOW)
     if shadow is None:
         raise not_running(TrialKind.SHADOW, shadow_id)
-    return await _end(source, shadow, StepKind.STOP, author)
+    return await _end(source, shadow, StepKind.STOP, actor)
 
 
 async def end_automatically(
@@ -67,8 +67,8 @@ async def end_automatically(
     Raises:
         TrialRefused: it does not run any more.
     """
-    author = Author(made_by=RUNNER, reason=reason[:REASON_CHARS], now=now, automatic=True)
-    return await _end(source, shadow, StepKind.FAIL if failed else StepKind.STOP, author)
+    actor = Actor(made_by=RUNNER, reason=reason[:REASON_CHARS], now=now, automatic=True)
+    return await _end(source, shadow, StepKind.FAIL if failed else StepKind.STOP, actor)
 
 
 async def may_run_shadows(source: Pool) -> bool:
@@ -76,6 +76,6 @@ async def may_run_shadows(source: Pool) -> bool:
     return bool(await fetch_value(source, MAY_RUN))
 
 
-async def _end(source: Pool, shadow: Trial, kind: StepKind, author: Author) -> Trial:
+async def _end(source: Pool, shadow: Trial, kind: StepKind, actor: Actor) -> Trial:
     async with checkout(source) as connection, connection.transaction():
-        return await take_step(connection, shadow, kind, author)
+        return await take_step(connection, shadow, kind, actor)

@@ -25,7 +25,7 @@ from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_dicts
 from db.rows import first_row
 from trials.pure.trial import STATES, StepKind, Trial, TrialKind, TrialStep
-from trials.store.candidates import Author, TrialRefused, TriedSettings
+from trials.store.candidates import Actor, TrialRefused, TriedSettings
 
 COLUMNS: Final = (
     "user_id", "kind", "state", "candidate_id", "base_version", "changes", "set_id", "since", "until",
@@ -89,13 +89,13 @@ def new_trial(kind: TrialKind, tried: TriedSettings, now: datetime, **declared: 
     )
 
 
-async def store_trial(source: Pool, trial: Trial, author: Author) -> None:
+async def store_trial(source: Pool, trial: Trial, actor: Actor) -> None:
     """Store a new trial that no other one excludes, with its first step."""
     async with checkout(source) as connection, connection.transaction():
-        await begin_trial(connection, trial, author)
+        await begin_trial(connection, trial, actor)
 
 
-async def begin_trial(connection: Connection, trial: Trial, author: Author) -> None:
+async def begin_trial(connection: Connection, trial: Trial, actor: Actor) -> None:
     """Store a new trial with its first step.
 
     Raises:
@@ -108,14 +108,14 @@ async def begin_trial(connection: Connection, trial: Trial, author: Author) -> N
     except psycopg.errors.UniqueViolation:
         of = trial.user_id if trial.kind == TrialKind.ROLLOUT else "this candidate"
         raise TrialRefused(f"{trial.kind}: expected one of {of} at a time, got a second") from None
-    await note_step(connection, trial, StepKind.START, author, share=trial.share)
+    await note_step(connection, trial, StepKind.START, actor, share=trial.share)
 
 
 async def take_step(
     connection: Connection,
     trial: Trial,
     kind: StepKind,
-    author: Author,
+    actor: Actor,
     *,
     share: float | None = None,
     figures: Mapping[str, Any] | None = None,
@@ -125,8 +125,8 @@ async def take_step(
     Raises:
         TrialRefused: it does not run.
     """
-    changed = await change_trial(connection, trial, kind, author.now, share=share)
-    await note_step(connection, trial, kind, author, share=share, figures=figures)
+    changed = await change_trial(connection, trial, kind, actor.now, share=share)
+    await note_step(connection, trial, kind, actor, share=share, figures=figures)
     return changed
 
 
@@ -145,7 +145,7 @@ async def note_step(
     connection: Connection,
     trial: Trial,
     kind: StepKind,
-    author: Author,
+    actor: Actor,
     *,
     share: float | None = None,
     version: int | None = None,
@@ -153,19 +153,19 @@ async def note_step(
 ) -> None:
     """Store a step; of a person's step on a shadow or rollout also a line of the access log."""
     values: dict[str, Any] = {"id": trial.trial_id, "kind": kind.value, "share": share}
-    values |= {"made_by": author.made_by, "automatic": author.automatic, "now": author.now}
+    values |= {"made_by": actor.made_by, "automatic": actor.automatic, "now": actor.now}
     values |= {
-        "reason": author.reason.strip(),
+        "reason": actor.reason.strip(),
         "version": version,
         "figures": None if figures is None else Jsonb(dict(figures)),
     }
     await connection.execute(STEP, values)
-    if author.automatic or trial.kind not in (TrialKind.SHADOW, TrialKind.ROLLOUT):
+    if actor.automatic or trial.kind not in (TrialKind.SHADOW, TrialKind.ROLLOUT):
         return
     detail: dict[str, Any] = {trial.kind: str(trial.trial_id), "step": kind.value}
     if trial.kind == TrialKind.ROLLOUT:
         detail |= {"share": share, "version": version}
-    await append_entry(connection, author.logged(trial.user_id, detail))
+    await append_entry(connection, actor.logged(trial.user_id, detail))
 
 
 def not_running(kind: str, trial_id: UUID) -> TrialRefused:

@@ -7,14 +7,13 @@ the original: letters and gaps, word edges, context (``matching``) -> a hit.
 from worker.rules.account_rules import RuleSettings, compile_account_rules, rule_settings
 from worker.rules.compiled import CompiledRules
 from worker.rules.compiler import compile_rules
-from worker.rules.model import Hit, Level, MatchMethod, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
+from worker.rules.model import Hit, MatchMethod, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.syntax import parse_rule
 from worker.rules.validation import validate_rules
 
 __all__ = [
     "CompiledRules",
     "Hit",
-    "Level",
     "MatchMethod",
     "ProblemLevel",
     "Rule",

@@ -16,6 +16,7 @@ import orjson
 
 from worker.displayed import ShownText, displayed, unbroken, without_flags
 from worker.errors import RuleRejected
+from worker.model import Level
 from worker.rules.folding.fold import TABLES, Fold
 from worker.rules.folding.near_words import FuzzyAutomaton
 from worker.rules.folding.scan import Automaton, MatchCandidate, Matcher, find_candidates
@@ -23,7 +24,7 @@ from worker.rules.matching.boundary import has_word_edges
 from worker.rules.matching.evasion import is_genuine_match
 from worker.rules.matching.spelling import spelling_methods
 from worker.rules.matching.strict import StrictIndex
-from worker.rules.model import Hit, Level, MatchMethod, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
+from worker.rules.model import Hit, MatchMethod, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.regexes import compile_regex, regex_spans
 from worker.rules.syntax import parse_rule
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import daachorse
 
 from worker.errors import RuleRejected
+from worker.model import Level
 from worker.rules.compiled import CompiledParts, CompiledRules
 from worker.rules.folding.forms import rule_forms
-from worker.rules.model import Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
+from worker.rules.model import ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.regexes import MAX_REGEXES, compile_regex
 from worker.rules.syntax import MIN_FUZZY, parse_rule
 

@@ -18,7 +18,7 @@ def rule_findings(rules: CompiledRules, text: str, *, stage: Stage) -> tuple[Fin
             stage=stage,
             code=f"flagged_{hit.kind}",
             severity=Severity.BLOCK,
-            matched_rule=f"flagged_{hit.kind}:{hit.rule}",
+            matched_rule=hit.label,
             evidence=f"Flagged {hit.kind} detected: {hit.rule!r} ({hit.how})"[:300],
             how=str(hit.how),
             span=Span(start=hit.start, end=hit.end),

@@ -5,19 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from worker.model import Level
-
-__all__ = [
-    "Hit",
-    "Level",
-    "MatchMethod",
-    "ProblemLevel",
-    "Rule",
-    "RuleKind",
-    "RuleProblem",
-    "Switch",
-]
-
 
 class RuleKind(StrEnum):
     """The kind of a rule; ``flagged_<kind>:<rule>`` is its label in ``ai_decisions.matched_rule``."""

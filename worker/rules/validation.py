@@ -10,12 +10,13 @@ from functools import partial
 from typing import Final
 
 from worker.errors import RuleRejected
+from worker.model import Level
 from worker.rules.compiler import MAX_FUZZY_RULES, as_allowed, compile_rules
 from worker.rules.folding.fold import Fold, base_letter, script_code
 from worker.rules.folding.forms import folded_words
 from worker.rules.folding.units import is_spaceless
 from worker.rules.fuzzy_reach import fuzzy_reaches, fuzzy_warning
-from worker.rules.model import Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
+from worker.rules.model import ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.regexes import MAX_REGEXES, compile_regex
 from worker.rules.syntax import parse_rule, without_switches
 

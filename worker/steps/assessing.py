@@ -79,20 +79,20 @@ async def assessed(
             evidence=evidence,
             draft=candidate.text,
             policy=policy,
-            judge=_TracedJudge(asks=run.ports.judge, run=run) if run.ports.judge else None,
+            judge=_TracedJudge(judge=run.ports.judge, run=run) if run.ports.judge else None,
             verdicts=FallbackLevel.PARTIAL in run.case.delivery.fallback_levels,
         )
-        look = _with_record(found.assessment, set_here)
-        if run.case.policy.test_mode and look.category != "disabled":
-            look = in_test_mode(look)
+        assessment = _with_record(found.assessment, set_here)
+        if run.case.policy.test_mode and assessment.category != "disabled":
+            assessment = in_test_mode(assessment)
         if found.reading is not None:
             note.detail["judged"] = found.reading.outcome.value
             run.trace.degraded |= found.reading.outcome is ReadingOutcome.UNAVAILABLE
-        note.detail["confidence"] = look.confidence
-        note.detail["action"] = look.action
-        intended = look.intended_action or look.action
+        note.detail["confidence"] = assessment.confidence
+        note.detail["action"] = assessment.action
+        intended = assessment.intended_action or assessment.action
         note.outcome = StageOutcome.PASSED if intended is Action.SEND else StageOutcome.FLAGGED
-    return replace(candidate, assessment=_audited(run, candidate, look), reading=found.reading)
+    return replace(candidate, assessment=_audited(run, candidate, assessment), reading=found.reading)
 
 
 def _policy(run: Run, evidence: Evidence) -> tuple[Policy, dict[str, float]]:
@@ -117,9 +117,13 @@ def ending(run: Run, candidate: Candidate) -> Ending:
 
 def _with_part(run: Run, candidate: Candidate) -> Candidate:
     """The candidate with its supported part, where the account wants to send one."""
-    look, delivery = candidate.assessed, run.case.delivery
-    trusted = look.action in (Action.SEND, Action.RECHECK)
-    if trusted or not look.measured or not IRRELEVANT.isdisjoint({look.category, *look.failed_checks}):
+    assessment, delivery = candidate.assessed, run.case.delivery
+    trusted = assessment.action in (Action.SEND, Action.RECHECK)
+    if (
+        trusted
+        or not assessment.measured
+        or not IRRELEVANT.isdisjoint({assessment.category, *assessment.failed_checks})
+    ):
         return candidate
     if FallbackLevel.PARTIAL not in delivery.fallback_levels:
         return candidate
@@ -135,10 +139,10 @@ def _with_part(run: Run, candidate: Candidate) -> Candidate:
 
 def _texts(run: Run, candidate: Candidate) -> AccountTexts:
     """The account's texts that this reply may need, in the author's language."""
-    look, delivery = candidate.assessed, run.case.delivery
-    sent = look.action in (Action.SEND, Action.RECHECK)
-    tier = Tier.MEDIUM if candidate.part else look.tier
-    with_confidence = delivery.tell_confidence and look.measured and (sent or candidate.part)
+    assessment, delivery = candidate.assessed, run.case.delivery
+    sent = assessment.action in (Action.SEND, Action.RECHECK)
+    tier = Tier.MEDIUM if candidate.part else assessment.tier
+    with_confidence = delivery.tell_confidence and assessment.measured and (sent or candidate.part)
     by_tier = {
         language: text for language, texts in delivery.confidence_texts.items() if (text := texts.get(tier))
     }
@@ -219,9 +223,9 @@ def _masked(masker: Masker, request: ReadingRequest) -> ReadingRequest:
 class _TracedJudge:
     """The judge of a run; the trace records time, outcome and tokens of every call."""
 
-    asks: Judge
+    judge: Judge
     run: Run
-    asked: int = 0
+    calls: int = 0
 
     async def read(self, request: ReadingRequest) -> Completion:
         """The judge's raw answer, with its placeholders restored.
@@ -232,10 +236,10 @@ class _TracedJudge:
         """
         clock, outcome, detail = self.run.ports.clock, AttemptOutcome.COMPLETED, ""
         answer: Completion | None = None
-        self.asked += 1
-        number, started = self.asked, clock.monotonic()
+        self.calls += 1
+        number, started = self.calls, clock.monotonic()
         try:
-            answer = await self.asks.read(_masked(self.run.masker, request))
+            answer = await self.judge.read(_masked(self.run.masker, request))
         except (ModelUnavailable, ModelRejected) as error:
             outcome, detail = AttemptOutcome(error.kind), str(error)
             raise

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from worker import attachments, conversation_endings, endings, loops, moderation, scope
+from worker import attachments, conversation_endings, endings, moderation, reply_loops, scope
 from worker.displayed import revealed_text
 from worker.endings import (
     MESSAGE,
@@ -85,8 +85,8 @@ async def unseen_attachment_ending(run: Run) -> Ending | None:
 def looped_ending(run: Run, history: Sequence[Message]) -> Ending | None:
     """The ending of a message that an automatic replier wrote as an answer to the AI."""
     event, account = run.case.event, run.case.account
-    run.trace.sign = loops.sign_of(event, history)
-    ending = loops.loop_ending(event, run.trace.sign, history, account, run.ports.clock.now())
+    run.trace.sign = reply_loops.sign_of(event, history)
+    ending = reply_loops.loop_ending(event, run.trace.sign, history, account, run.ports.clock.now())
     if ending is not None:
         run.trace.sign = WriterSign.LOOP
     return ending

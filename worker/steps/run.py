@@ -21,13 +21,13 @@ class EventCase:
     """An event with the pinned versions that decide it.
 
     Attributes:
-        account: the version of its settings that counts for this event.
+        account: the version of the account's settings that decides this event.
         rules: the same version's keywords and phrases, compiled.
         policy: the same version's assessment policy.
         delivery: the same version's options of delivery.
         conversation: who owned the conversation when the event's turn came.
         budget: a budget of the account that is spent, or None.
-        shed: the ending when the message is left out because of the load, or None.
+        shed: the ending of a message that is left out because of the load, or None.
     """
 
     event: Event
@@ -46,7 +46,7 @@ class Run:
 
     Attributes:
         search: limits of every search for this draft, the model's own searches too.
-        masker: of every text that a vendor gets, and of what comes back.
+        masker: masks each text for a vendor, and restores the values in the answer.
     """
 
     case: EventCase
@@ -100,5 +100,5 @@ class GuardedRun(Protocol):
 
     @property
     def masker(self) -> Masker:
-        """Of every text that a vendor gets."""
+        """Masks each text for a vendor."""
         ...

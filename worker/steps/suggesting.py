@@ -32,8 +32,8 @@ async def with_questions(run: Run, ending: Ending) -> Ending:
     The headings are those of passages that may be shown: they have the labels of the event, no check flagged
     them, and no rule matches them. A model writes none of it.
     """
-    delivery, look = run.case.delivery, ending.candidate.assessment
-    if ending.reason_code is not Reason.FALLBACK_SENT or not delivery.suggest_questions or look is None:
+    delivery, assessment = run.case.delivery, ending.candidate.assessment
+    if ending.reason_code is not Reason.FALLBACK_SENT or not delivery.suggest_questions or assessment is None:
         return ending
     found = Candidate(passages=context.with_right_labels(run, ending.candidate).passages)
     if len(headings(found.passages)) < MOST:
@@ -43,8 +43,10 @@ async def with_questions(run: Run, ending: Ending) -> Ending:
         return ending
     intro = text_of(run, delivery.suggestion_texts) or ""
     lines = "\n".join(f"- {each}" for each in shown)
-    look = replace(look, diagnostics={**look.diagnostics, "suggested_questions": list(shown)})
-    candidate = replace(ending.candidate, assessment=look)
+    assessment = replace(
+        assessment, diagnostics={**assessment.diagnostics, "suggested_questions": list(shown)}
+    )
+    candidate = replace(ending.candidate, assessment=assessment)
     return replace(ending, reply=f"{ending.reply}\n\n{intro}\n{lines}", candidate=candidate)
 
 

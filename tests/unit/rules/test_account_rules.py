@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from review.accounts.rule_trial import compiled_rules, problems_of, try_messages, try_text
+from review.accounts.rule_matches import compiled_rules, problems_of, try_messages, try_text
 from trials.pure.suggestions.model import SeenMessage
 from trials.pure.suggestions.rules import rule_suggestions
 from trials.pure.suggestions.words import word_suggestions
@@ -43,11 +43,11 @@ def test_compiled_rules_have_the_version_and_the_level_of_the_account() -> None:
 async def test_people_test_texts_at_the_level_of_the_account(account: Account, hits: int) -> None:
     """A person's answer, a text of the rule page and recent messages, as workers test them."""
     rows = [{"id": UUID(int=1), "message_text": MASKED, "matched_rule": None, "findings": []}]
-    trial = await try_messages(account, rows, ())
+    recent = await try_messages(account, rows, ())
     tried = await try_text(account, MASKED)
 
     assert len((await compiled_rules(account)).match(MASKED)) == hits
-    assert trial.matched == hits
+    assert recent.matched == hits
     assert (len(tried.hits), tried.level) == (hits, account.rule_level)
 
 

@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from worker.rules import CompiledRules, Level, compile_rules, validate_rules
+from worker.model import Level
+from worker.rules import CompiledRules, compile_rules, validate_rules
 from worker.rules.compiler import MAX_FUZZY_RULES
 from worker.rules.folding.near_words import NearWords
 from worker.rules.formats import RuleList, RuleListFormat, read_rules, write_rules

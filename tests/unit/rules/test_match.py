@@ -2,7 +2,8 @@
 
 import pytest
 
-from worker.rules import Level, RuleKind, compile_rules
+from worker.model import Level
+from worker.rules import RuleKind, compile_rules
 
 FIRES = [
     ("spam", "this is spam!", "exact"),

@@ -5,7 +5,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.rules import Level, compile_rules
+from worker.model import Level
+from worker.rules import compile_rules
 from worker.rules.folding.fold import TABLES, Fold
 from worker.rules.folding.stream import collapsed_stream, folded_stream
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby, pairwise
 
+from worker.model import Level
 from worker.rules.folding.fold import script_code
 from worker.rules.folding.units import LetterUnit, is_spaceless
-from worker.rules.model import Level, MatchMethod
+from worker.rules.model import MatchMethod
 
 MIN_SEPARATED = 3
 """Fewest letters of an alphabetic word that may match spaced out: two spaced letters are initials."""

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
+from worker.model import Level
 from worker.rules.folding.fold import LEET, LEET_OTHER, base_letter, natural_form, script_code
 from worker.rules.folding.units import LetterUnit
-from worker.rules.model import Level, MatchMethod
+from worker.rules.model import MatchMethod
 
 MIN_CAPITAL_I = 4
 """Fewest letters of a word in which a capital I among small letters may replace l."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from worker.model import Level
 from worker.rules.folding.fold import TABLES, Fold, natural_form
 from worker.rules.folding.units import letter_units, rule_units
 from worker.rules.matching.evasion import is_genuine_leet
 from worker.rules.matching.gaps import gaps_agree
 from worker.rules.matching.letters import letters_agree
 from worker.rules.matching.typo import letters_agree_with_typo
-from worker.rules.model import Level, MatchMethod, Rule, Switch
+from worker.rules.model import MatchMethod, Rule, Switch
 
 _SELECTOR = re.compile("[\u034f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 """Invisible marks: the grapheme joiner and variation selectors."""

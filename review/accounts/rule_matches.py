@@ -1,4 +1,4 @@
-"""Rule sets tested in threads: problems, matches in one text, matches in recent messages."""
+"""What a rule set matches in one text and in recent messages, and its problems; computed in threads."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
+from db.access_log import LoggedAction
+from db.account_settings import accounts
 from review.content_covers import cover_reason
-from review.http.visit import Refused
-from worker.model import Account
+from review.http.visit import Refused, Visit
+from review.marked_text import MarkedRun, marked_runs
+from worker.model import Account, Level
 from worker.rules import (
     CompiledRules,
     Hit,
-    Level,
     RuleProblem,
     RuleSettings,
     compile_rules,
@@ -37,29 +38,21 @@ THREADS: Final = ThreadPoolExecutor(max_workers=2, thread_name_prefix="rules")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HitRun:
-    """A run of characters of a text and the numbers of the hits over it."""
-
-    text: str
-    numbers: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextTrial:
-    """One text under a rule set.
+class TextMatches:
+    """What a rule set matches in one text.
 
     Attributes:
-        pieces: the text, cut where hits begin and end.
+        runs: the text, cut where hits begin and end.
         hits: in order; number 1 is the first.
     """
 
-    pieces: tuple[HitRun, ...]
+    runs: tuple[MarkedRun, ...]
     hits: tuple[Hit, ...]
     level: Level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialExample:
+class MatchExample:
     """A recent message that matches; without its text when the person has it covered."""
 
     decision_id: UUID
@@ -70,13 +63,13 @@ class TrialExample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleTrial:
-    """A rule set on the recent messages of its account."""
+class RecentMatches:
+    """What a rule set matches in the recent messages of its account."""
 
     messages: int
     matched: int
     by_rule: tuple[tuple[str, int], ...]
-    examples: tuple[TrialExample, ...]
+    examples: tuple[MatchExample, ...]
 
 
 async def problems_of(account: Account, recent: Sequence[str]) -> tuple[RuleProblem, ...]:
@@ -84,37 +77,38 @@ async def problems_of(account: Account, recent: Sequence[str]) -> tuple[RuleProb
     return await _threaded(lambda: _problems(rule_settings(account), tuple(recent)))
 
 
-async def try_text(account: Account, text: str) -> TextTrial:
+async def try_text(account: Account, text: str) -> TextMatches:
     """The matches of the rules in a text, at the level of the account."""
 
-    def run() -> TextTrial:
+    def run() -> TextMatches:
         hits = _compiled(rule_settings(account)).match(text)
-        return TextTrial(pieces=hit_runs(text, hits), hits=hits, level=account.rule_level)
+        spans = {number: (hit.start, hit.end) for number, hit in enumerate(hits, 1)}
+        return TextMatches(runs=marked_runs(text, spans), hits=hits, level=account.rule_level)
 
     return await _threaded(run)
 
 
 async def try_messages(
     account: Account, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]
-) -> RuleTrial:
+) -> RecentMatches:
     """The matches of the rules in recent messages."""
     settings = rule_settings(account)
-    return await _threaded(lambda: _trial(_compiled(settings), decisions, covered))
+    return await _threaded(lambda: _recent_matches(_compiled(settings), decisions, covered))
+
+
+async def load_recent_matches(visit: Visit, account: Account) -> RecentMatches:
+    """The matches of the rules in the account's recent messages; the access log has the texts shown."""
+    decisions = await accounts.recent_decisions(visit.store.pool, account.user_id, RECENT)
+    found = await try_messages(account, decisions, visit.person.covered)
+    if shown := [str(each.decision_id) for each in found.examples if not each.covered]:
+        detail = {"page": "rules", "decisions": shown}
+        await visit.log(LoggedAction.READ, user_id=account.user_id, detail=detail)
+    return found
 
 
 async def compiled_rules(account: Account) -> CompiledRules:
     """The rules of an account, ready to test a text."""
     return await _threaded(lambda: _compiled(rule_settings(account)))
-
-
-def hit_runs(text: str, hits: Sequence[Hit]) -> tuple[HitRun, ...]:
-    """The text cut at the edges of all hits, each run with the numbers of those over it, from 1."""
-    edges = sorted({0, len(text), *(hit.start for hit in hits), *(hit.end for hit in hits)})
-    runs = []
-    for start, end in pairwise(edges):
-        numbers = (number for number, hit in enumerate(hits, 1) if hit.start <= start and end <= hit.end)
-        runs.append(HitRun(text=text[start:end], numbers=tuple(numbers)))
-    return tuple(runs)
 
 
 async def _threaded(work: Callable[[], Value]) -> Value:
@@ -138,9 +132,11 @@ def _problems(settings: RuleSettings, recent: tuple[str, ...]) -> tuple[RuleProb
     return validate_rules(keywords, phrases, allow=allow, recent_messages=recent, level=level)
 
 
-def _trial(rules: CompiledRules, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]) -> RuleTrial:
+def _recent_matches(
+    rules: CompiledRules, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]
+) -> RecentMatches:
     counts: Counter[str] = Counter()
-    examples: list[TrialExample] = []
+    examples: list[MatchExample] = []
     matched = 0
     for row in decisions:
         if not (hits := rules.match(row["message_text"])):
@@ -150,15 +146,15 @@ def _trial(rules: CompiledRules, decisions: Sequence[Mapping[str, Any]], covered
         counts.update({hit.rule for hit in hits})
         if new is not None and len(examples) < EXAMPLES:
             examples.append(_example(row, new, cover_reason(covered, row)))
-    return RuleTrial(
+    return RecentMatches(
         messages=len(decisions), matched=matched, by_rule=tuple(counts.most_common(EXAMPLES)),
         examples=tuple(examples),
     )  # fmt: skip
 
 
-def _example(row: Mapping[str, Any], hit: Hit, covered: tuple[str, ...]) -> TrialExample:
+def _example(row: Mapping[str, Any], hit: Hit, covered: tuple[str, ...]) -> MatchExample:
     text = row["message_text"]
-    return TrialExample(
+    return MatchExample(
         decision_id=row["id"],
         hit=hit,
         before="" if covered else text[max(0, hit.start - AROUND_CHARS) : hit.start],

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
-from worker.loops.automatic import is_automatic, is_declared
 from worker.model import Event, Message, MessageRole, WriterSign
+from worker.reply_loops.automatic import is_automatic, is_declared
 
 SHORTEST_REPEATED: Final = 12
 """Characters: people repeat ``yes``, ``ok`` and the numbers of a menu."""

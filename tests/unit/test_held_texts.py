@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.samples import account, assessment, passage
 from worker.endings import Candidate, Ending, silent_ending
-from worker.held import for_approval, held_drafts
+from worker.held_texts import for_approval, held_drafts
 from worker.model import Account, Action, HeldKind, ReplyMode
 from worker.reasons import Reason
 from worker.steps.assessing import better

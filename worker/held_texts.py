@@ -1,4 +1,4 @@
-"""What is kept of texts that are not sent, and which replies wait for a person's approval."""
+"""Texts that are not sent: which replies wait for a person's approval, and what is kept of the others."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from worker.assessment import cited_sources, text_for_author
+from worker.assessment import cited_sources
 from worker.endings import Candidate, Ending, silent_ending
 from worker.model import Account, BudgetAction, BudgetReached, Decision, HeldDraft, HeldKind, ReplyMode
 from worker.reasons import Reason
 
-OF_THE_DRAFT: Final = (Reason.REPLIED, Reason.PARTIAL_REPLY)
+SENDS_DRAFT: Final = (Reason.REPLIED, Reason.PARTIAL_REPLY)
 """Endings whose reply is the draft, or a part of it."""
 NOT_KEPT: Final = (Reason.MESSAGE_WITHDRAWN,)
 """The author deleted the message: its draft is not kept either."""
 
 
 def for_approval(ending: Ending, account: Account, budget: BudgetReached | None = None) -> Ending:
-    """The ending, or the one that holds its reply until a person approves it.
+    """The ending, or an ending that holds its reply until a person approves the reply.
 
     ``budget`` is the account's budget that is spent, if there is one.
     """
@@ -32,7 +32,7 @@ def for_approval(ending: Ending, account: Account, budget: BudgetReached | None 
 
 
 def _over_budget(ending: Ending, budget: BudgetReached | None) -> Ending:
-    """The ending, or the one that holds its reply because a budget is spent."""
+    """The ending, or an ending that holds its reply because a budget is spent."""
     if budget is None or budget.action is not BudgetAction.SUGGEST:
         return ending
     sentence = f"{budget.sentence}; without that: {ending.reason_code}"
@@ -44,8 +44,8 @@ def _is_automatic(ending: Ending, account: Account) -> bool:
     """Whether the account lets this reply pass without approval."""
     if ending.reason_code in account.auto_reasons:
         return True
-    look, least = ending.candidate.assessment, account.auto_from_confidence
-    measured = ending.reason_code in OF_THE_DRAFT and look is not None and look.measured
+    assessment, least = ending.candidate.assessment, account.auto_from_confidence
+    measured = ending.reason_code in SENDS_DRAFT and assessment is not None and assessment.measured
     return measured and least is not None and ending.confidence >= least
 
 
@@ -57,7 +57,7 @@ def held_drafts(ending: Ending) -> tuple[HeldDraft, ...]:
     if ending.quarantine or ending.reason_code in NOT_KEPT:
         return ()
     last, found = ending.withheld or ending, []
-    is_reply = last.reply is not None and last.reason_code in OF_THE_DRAFT
+    is_reply = last.reply is not None and last.reason_code in SENDS_DRAFT
     if ending.withheld is not None and last.reply is not None:
         draft = last.candidate if is_reply else None
         found.append(_held(HeldKind.REPLY, last.reply, draft, last.candidate))
@@ -103,8 +103,3 @@ def _held(kind: HeldKind, text: str, draft: Candidate | None, rests_on: Candidat
         passages=rests_on.passages,
         assessment=rests_on.assessment,
     )
-
-
-def disclosure_for(account: Account, message: str, language: str | None) -> str | None:
-    """The account's text on AI for a person's approval of a model's text; in the author's language."""
-    return text_for_author(account.disclosure_texts, message, published=language, languages=account.languages)

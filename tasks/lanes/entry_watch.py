@@ -1,4 +1,4 @@
-"""Waiting for new entries beside other reasons to look again."""
+"""Waiting for a new entry of the stream, beside other reasons to look again."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Concurrent calls to one server in groups; a call on an idle server is made at once.
+"""Concurrent calls to one server, made together as a batch; a call on an idle server is made at once.
 
 ::
 
-    ask(one) ── nothing under way ──► with the calls of this turn of the event loop
+    call_batched ── no call under way ──► with the calls of this iteration of the event loop
          │
-         └── others under way ──► with those of the next ``WAIT_S``, or until the others have ended
+         └── calls under way ──► with the calls of the next ``WAIT_S``, or until those under way have ended
                                       │
-                                      └── the group failed: each call alone
+                                      └── the batch failed: each call alone
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from worker.errors import StorageUnavailable
 WAIT_S: Final = 0.003
 """Longest wait for further calls."""
 MOST: Final = 64
-"""Calls of a group."""
+"""Calls of a batch."""
 ALONE_S: Final = 5.0
-"""How long calls are made alone after the server failed with a group: a call may have crashed it."""
+"""How long calls are made alone after the server failed with a batch: a call may have crashed it."""
 
 Server = TypeVar("Server")
 Asked = TypeVar("Asked")
@@ -33,13 +33,13 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GroupedCall(Generic[Server, Asked, Answer]):
+class BatchedCall(Generic[Server, Asked, Answer]):
     """A kind of call that can be made for several callers at once.
 
     Attributes:
         together: an answer per question in their order, each as if it had been asked alone. When it raises,
             nothing was done for any of them or all of it may be repeated.
-        most: questions of a group.
+        most: questions of a batch.
     """
 
     together: Callable[[Server, Sequence[Asked]], Awaitable[Sequence[Answer]]]
@@ -54,10 +54,10 @@ class _Waiting(Generic[Asked, Answer]):
     answer: asyncio.Future[Answer]
 
 
-class Groups(Generic[Server, Asked, Answer]):
+class Batches(Generic[Server, Asked, Answer]):
     """The callers of one kind of call."""
 
-    def __init__(self, call: GroupedCall[Server, Asked, Answer]) -> None:
+    def __init__(self, call: BatchedCall[Server, Asked, Answer]) -> None:
         self._call = call
         self._collected: list[_Waiting[Asked, Answer]] = []
         self._under_way: dict[asyncio.Task[None], list[_Waiting[Asked, Answer]]] = {}
@@ -67,7 +67,7 @@ class Groups(Generic[Server, Asked, Answer]):
     async def ask(self, server: Server, asked: Asked) -> Answer:
         """The answer to one question; raises what it raises when asked alone.
 
-        Cancelling one caller does not cancel the other calls in its group.
+        Cancelling one caller does not cancel the other calls in its batch.
         """
         loop = asyncio.get_running_loop()
         waiting: _Waiting[Asked, Answer] = _Waiting(asked=asked, answer=loop.create_future())
@@ -88,11 +88,11 @@ class Groups(Generic[Server, Asked, Answer]):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        group = [each for each in self._collected if not each.answer.done()]
+        batch = [each for each in self._collected if not each.answer.done()]
         self._collected = []
         loop = asyncio.get_running_loop()
         alone = loop.time() < self._alone_until_s
-        for part in ([each] for each in group) if alone else ([group] if group else ()):
+        for part in ([each] for each in batch) if alone else ([batch] if batch else ()):
             task = loop.create_task(self._make(server, part))
             self._under_way[task] = part
             task.add_done_callback(lambda ended: self._ended(server, ended))
@@ -104,18 +104,18 @@ class Groups(Generic[Server, Asked, Answer]):
         if self._collected and not self._under_way:
             self._flush(server)
 
-    async def _make(self, server: Server, group: list[_Waiting[Asked, Answer]]) -> None:
-        """Make the call; afterwards each caller of the group has an answer or an error."""
+    async def _make(self, server: Server, batch: list[_Waiting[Asked, Answer]]) -> None:
+        """Make the call; afterwards each caller of the batch has an answer or an error."""
         try:
-            answers = await self._call.together(server, [each.asked for each in group])
-            answered = tuple(zip(group, answers, strict=True))
+            answers = await self._call.together(server, [each.asked for each in batch])
+            answered = tuple(zip(batch, answers, strict=True))
         except Exception as error:  # noqa: BLE001  # a bug reaches every caller instead of none
-            if len(group) > 1 and not _is_of_server(error):
-                await asyncio.gather(*(self._make(server, [each]) for each in group))
+            if len(batch) > 1 and not _is_of_server(error):
+                await asyncio.gather(*(self._make(server, [each]) for each in batch))
                 return
-            if len(group) > 1:
+            if len(batch) > 1:
                 self._alone_until_s = asyncio.get_running_loop().time() + ALONE_S
-            for each in group:
+            for each in batch:
                 if not each.answer.done():
                     each.answer.set_exception(error)
         else:
@@ -125,8 +125,8 @@ class Groups(Generic[Server, Asked, Answer]):
 
     async def _abandon(self, waiting: _Waiting[Asked, Answer]) -> None:
         """End a call whose callers were all cancelled."""
-        for task, group in self._under_way.items():
-            if waiting in group and all(each.answer.done() for each in group):
+        for task, batch in self._under_way.items():
+            if waiting in batch and all(each.answer.done() for each in batch):
                 await cancel_all((task,))
                 return
 
@@ -136,17 +136,17 @@ def _is_of_server(error: Exception) -> bool:
     return isinstance(error, StorageUnavailable) and not error.may_be_input
 
 
-_GROUPS: Final[WeakKeyDictionary[Any, dict[object, Groups[Any, Any, Any]]]] = WeakKeyDictionary()
+_BATCHES: Final[WeakKeyDictionary[Any, dict[object, Batches[Any, Any, Any]]]] = WeakKeyDictionary()
 
 
-async def ask(server: Server, call: GroupedCall[Server, Asked, Answer], asked: Asked) -> Answer:
+async def call_batched(server: Server, call: BatchedCall[Server, Asked, Answer], asked: Asked) -> Answer:
     """The answer to one question, asked together with those of other callers of the same server.
 
     Raises:
         Exception: what the call raises for this question alone.
     """
-    groups = _GROUPS.setdefault(server, {})
-    found: Groups[Server, Asked, Answer] | None = groups.get(call)
+    batches = _BATCHES.setdefault(server, {})
+    found: Batches[Server, Asked, Answer] | None = batches.get(call)
     if found is None:
-        found = groups[call] = Groups(call)
+        found = batches[call] = Batches(call)
     return await found.ask(server, asked)

@@ -12,7 +12,7 @@ from db.access_log import LoggedAction
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Visit
 from trials.pages.golden_sets import load_golden
-from trials.pages.named import candidate_named
+from trials.pages.request_values import candidate_named
 from trials.pages.suggestions_page import load_suggested
 from trials.pages.trial_page import SHOWN
 from trials.pages.wording import KINDS, STATE_BADGES, STATES, STEPS, setting_titles
@@ -67,8 +67,8 @@ PARTS: Final[tuple[LearnPart, ...]] = (
 """In the order of the page."""
 
 
-async def show_learning(visit: Visit) -> Response:
-    """The candidates and every part."""
+async def show_learn(visit: Visit) -> Response:
+    """The page: the candidates and every part."""
     account = account_of_path(visit)
     found = await list_candidates(visit.store.pool, account)
     return visit.render(

@@ -1,4 +1,4 @@
-"""What an address or a form names: a trial, a candidate, and the person who takes a step."""
+"""Values of a request: the trial of its address, a named candidate, and the person who takes a step."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from trials.pure.trial import Trial, TrialKind
-from trials.store.candidates import REASON_CHARS, Author, SettingsCandidate, get_candidate
+from trials.store.candidates import REASON_CHARS, Actor, SettingsCandidate, get_candidate
 from trials.store.trials import get_trial
 
 
-def author_of(visit: Visit) -> Author:
+def actor_of(visit: Visit) -> Actor:
     """This person, with the reason of the form."""
     entry, reason = visit.entry(LoggedAction.SETTINGS), visit.field("reason").strip()
-    return Author(made_by=visit.person.login, reason=reason, now=visit.now, entry=entry)
+    return Actor(made_by=visit.person.login, reason=reason, now=visit.now, entry=entry)
 
 
-def explained(visit: Visit) -> Author:
-    """This person; a form without a reason is refused."""
-    author = author_of(visit)
-    if not 0 < len(author.reason) <= REASON_CHARS:
+def actor_with_reason(visit: Visit) -> Actor:
+    """This person with a reason; a form without a reason is refused (422)."""
+    actor = actor_of(visit)
+    if not 0 < len(actor.reason) <= REASON_CHARS:
         text = _("Write a reason of 1 to %(most)s characters.") % {"most": REASON_CHARS}
         raise Refused(422, _("A reason is needed"), text)
-    return author
+    return actor
 
 
 async def hidden_of(visit: Visit) -> frozenset[UUID]:

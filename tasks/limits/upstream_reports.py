@@ -102,7 +102,7 @@ async def _quota(sharing: list[CallGuard], resource: Resource) -> QuotaReport:
     )
 
 
-class Board:
+class UpstreamReporter:
     """Writes the reports of one worker."""
 
     def __init__(

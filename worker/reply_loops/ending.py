@@ -8,9 +8,9 @@ from itertools import takewhile
 from typing import Final
 
 from worker.endings import Ending, silent_ending
-from worker.loops.automatic import is_automatic, is_declared
 from worker.model import Account, Event, Message, MessageRole, WriterSign
 from worker.reasons import Reason
+from worker.reply_loops.automatic import is_automatic, is_declared
 
 WINDOW: Final = timedelta(hours=1)
 MOST_UNSURE: Final = 10

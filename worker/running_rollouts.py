@@ -1,4 +1,4 @@
-"""Which conversations of an account a rollout's candidate decides.
+"""The running rollout of an account, and which conversations its candidate decides.
 
 A conversation's place is a number from 0 to 9999: the first four bytes of the SHA-256 of the rollout's id, a
 colon and the conversation's id in UTF-8, modulo 10,000. The candidate decides the places below its share, so

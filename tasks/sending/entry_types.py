@@ -1,4 +1,4 @@
-"""What Hushgate puts on streams: every type with its schema, its stream and its CloudEvents attributes."""
+"""The types of entries of the outgoing streams: schema, stream and CloudEvents attributes of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from db.escalations.closing import ClosingCause
-from tasks.sending.once_stream import Outgoing
+from tasks.sending.once_stream import OutgoingEntry
 from worker.model import Scope, Tier, trace_headers
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -183,7 +183,7 @@ class EscalationClosedEntry(EscalationBody):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutgoingType:
+class EntryType:
     """A type of entry.
 
     Attributes:
@@ -202,44 +202,44 @@ class OutgoingType:
         """The JSON Schema of ``data``."""
         return {"$schema": DRAFT} | self.body.model_json_schema(mode="serialization")
 
-    def outgoing(self, entry: Body, *, mark: str, at: str, key: str | None = None) -> Outgoing:
-        """The entry for a stream; ``mark`` is its id, unique within its stream."""
-        return Outgoing(
+    def entry(self, body: Body, *, mark: str, at: str, key: str | None = None) -> OutgoingEntry:
+        """The stream entry of a body; ``mark`` is the entry's id, unique within its stream."""
+        return OutgoingEntry(
             mark=mark,
-            key=key or f"{entry.user_id}/{entry.event_id}",
-            body=(body := entry.model_dump(mode="json")),
+            key=key or f"{body.user_id}/{body.event_id}",
+            body=(data := body.model_dump(mode="json")),
             attributes={
                 "ce_specversion": "1.0",
                 "ce_id": mark,
                 "ce_type": self.event_type,
-                "ce_source": f"/hushgate/{quote(entry.user_id, safe='')}",
+                "ce_source": f"/hushgate/{quote(body.user_id, safe='')}",
                 "ce_time": at,
                 "ce_datacontenttype": "application/json",
-                **{f"ce_{name}": value for name, value in trace_headers(body).items()},
+                **{f"ce_{name}": value for name, value in trace_headers(data).items()},
             },
         )
 
 
-REPLY: Final = OutgoingType(
+REPLY: Final = EntryType(
     name="reply", body=ReplyEntry, setting="reply_stream", event_type="hushgate.reply.v1"
 )
-RETRACTION: Final = OutgoingType(
+RETRACTION: Final = EntryType(
     name="retraction",
     body=RetractionEntry,
     setting="retraction_stream",
     event_type="hushgate.retraction.v1",
 )
-ESCALATION_OPENED: Final = OutgoingType(
+ESCALATION_OPENED: Final = EntryType(
     name="escalation_opened",
     body=EscalationOpenedEntry,
     setting="escalation_stream",
     event_type="hushgate.escalation.opened.v1",
 )
-ESCALATION_CLOSED: Final = OutgoingType(
+ESCALATION_CLOSED: Final = EntryType(
     name="escalation_closed",
     body=EscalationClosedEntry,
     setting="escalation_stream",
     event_type="hushgate.escalation.closed.v1",
 )
-OUTGOING: Final = (REPLY, RETRACTION, ESCALATION_OPENED, ESCALATION_CLOSED)
+ENTRY_TYPES: Final = (REPLY, RETRACTION, ESCALATION_OPENED, ESCALATION_CLOSED)
 """Every type; schemas and the AsyncAPI document are made from this tuple."""

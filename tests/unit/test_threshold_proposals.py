@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from trials.pure.proposals import (
+from trials.pure.threshold_proposals import (
     ReviewedMeasure,
     ThresholdTarget,
     category_observations,
