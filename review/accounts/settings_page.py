@@ -15,7 +15,7 @@ from db.account_settings import account_versions
 from db.account_settings.account_versions import AccountVersion
 from db.audit.sent_replies import measured_replies
 from db.rows import Row
-from features.feature import panels
+from features.feature import panel_functions
 from review.access import Right
 from review.accounts import moderator_fields, policy_fields, setting_fields, settings_form
 from review.accounts.account_changes import change_warnings, difference, setting_words
@@ -206,7 +206,7 @@ async def _page(
         joined=JOINED,
         effect_of=effect_of,
         effect=effect,
-        has_effects=bool(panels("change")),
+        has_effects=bool(panel_functions("change")),
         typed=typed,
         form_fields=setting_fields.FIELDS,
         defaults={name: setting_words(name, getattr(NEW, name)) for name in setting_fields.FIELDS},
