@@ -34,7 +34,7 @@ from tests.support.audited import blocked, ignored, record, replied, rows
 from tests.support.pools import in_pool
 from tests.support.relays import none_sent
 from tests.support.reviewing import add_person, stored
-from tests.support.samples import event, passage
+from tests.support.samples import body_of, event, passage
 from tests.support.terminal import Shell
 from worker.errors import PayloadRejected
 from worker.model import (
@@ -61,12 +61,9 @@ AWAY = {"DATABASE_URL": "postgresql://u:hunter2@127.0.0.1:1/x", "REDIS_URL": "re
 
 def publish(redis_url: str, *event_ids: str, **changes: Any) -> Sequence[str]:
     """Publish events of one conversation; their entry ids."""
-    known = {"user_id": "acme", "scope": "chat", "conversation_id": "c", "message_id": "m", "author_id": "a"}
-    known |= {"text": "hello", "created_at": datetime.now(UTC).isoformat()}
+    known = {"conversation_id": "c", "message_id": "m"} | changes
     with Redis.from_url(redis_url) as redis:
-        return append(
-            redis, [json.dumps(known | {"event_id": each} | changes).encode() for each in event_ids]
-        )
+        return append(redis, [json.dumps(body_of(each, **known)).encode() for each in event_ids])
 
 
 def as_worker(
@@ -569,20 +566,6 @@ def test_a_draft_that_the_login_may_not_read_is_unknown(shell: Shell, database_u
 
     assert (found["texts"]["message"], found["texts"]["held"]) == ("When are you open?", None)
     assert "permission denied" in found["unknown"]["held draft"]
-
-
-def test_a_terminal_shows_sentences(shell: Shell, database_url: str, redis_url: str) -> None:
-    """One for each part that knows the event."""
-    decided = replied()
-    record(database_url, decided)
-    publish(redis_url, decided.event.event_id)
-    shown = shell.on_terminal("explain", decided.event.event_id, columns=200)
-
-    assert f"{decided.event.event_id}: The event is decided." in shown.out
-    assert "respond because REPLIED: not sure enough" in shown.out
-    assert "a further entry: a duplicate" in shown.out
-    assert "waits in the outbox since" in shown.out
-    assert "in the stored history" in shown.out
 
 
 @pytest.mark.parametrize(

@@ -28,12 +28,10 @@ def shell(engine: Running, tmp_path: Path) -> Shell:
     environment = {
         "DATABASE_URL": engine.url,
         "REDIS_URL": engine.redis_url,
-        "OPENAI_API_KEY": "sandbox",
-        "OPENAI_BASE_URL": engine.sandbox.base_url,
-        "OPENROUTER_API_KEY": "sandbox",
-        "OPENROUTER_BASE_URL": engine.sandbox.base_url,
-        "HUSHGATE_LLM_FIRST_WAIT_S": "0.01",
-        "HUSHGATE_LLM_TIMEOUT_S": "5",
+        "HUSHGATE_MODEL_URL": engine.sandbox.base_url,
+        "HUSHGATE_MODEL_KEY": "sandbox",
+        "HUSHGATE_MODEL_FIRST_WAIT_S": "0.01",
+        "HUSHGATE_MODEL_TIMEOUT_S": "5",
         "HUSHGATE_MODERATION_REUSE_S": "0",
         "HUSHGATE_PRICES": json.dumps(
             [{"model": each, "since": "2026-01-01", "prompt": 0.4, "completion": 1.6} for each in PRICED]
@@ -63,6 +61,11 @@ def evaluated(shell: Shell, account: str, *words: str, env: dict[str, str | None
     return shell.run("trials", "eval", "--account", account, "--set", "s", *words, env=env)
 
 
+def imported(shell: Shell, account: str, rows: bytes) -> Ended:
+    """Rows imported into the set ``s`` of an account."""
+    return shell.run("trials", "golden", "import", account, "s", "-", stdin=rows)
+
+
 def arms_of(ended: Ended) -> list[dict[str, Any]]:
     """The arms of NDJSON."""
     return [row["arm"] for row in ended.rows if "arm" in row]
@@ -77,7 +80,7 @@ def test_a_set_of_rows_is_evaluated(engine: Running, shell: Shell, tmp_path: Pat
         {"id": "wrong", "text": "When are you open on Sunday?", "expected": "silent"},
     )
     shell.run("trials", "golden", "create", shop, "s", "--purpose", "a test")
-    added = shell.run("trials", "golden", "import", shop, "s", "-", stdin=rows)
+    added = imported(shell, shop, rows)
     before = engine.row("SELECT count(*) AS n FROM ai_decisions")
     ended = evaluated(shell, shop, "--junit", "report.xml", "--least", "recall=1", "--least", "accuracy=0.6")
     strict = evaluated(shell, shop, "--least", "precision=0.9", "--json")
@@ -106,9 +109,7 @@ def test_a_candidate_and_models_are_compared(engine: Running, shell: Shell) -> N
     """One arm a model; a setting changes what is decided, as does a candidate."""
     shop = engine.account(documents=HOURS)
     shell.run("trials", "golden", "create", shop, "s")
-    shell.run(
-        "trials", "golden", "import", shop, "s", "-", stdin=rows_of({"text": QUESTION, "expected": "answer"})
-    )
+    imported(shell, shop, rows_of({"text": QUESTION, "expected": "answer"}))
     stops = 'flagged_keywords=["weekdays"]'
     candidate = shell.run("trials", "candidates", "add", shop, "--set", stops).rows[0]["candidate_id"]
     live = evaluated(shell, shop, "--model", "openai/gpt-4.1-mini", "--model", "other/model")
@@ -132,9 +133,10 @@ def test_what_cannot_be_measured_never_passes(engine: Running, shell: Shell) -> 
     shell.run("trials", "golden", "create", shop, "s")
     empty = evaluated(shell, shop)
     rows = [{"text": f"{QUESTION} {number}", "expected": "silent"} for number in range(5)]
-    shell.run("trials", "golden", "import", shop, "s", "-", stdin=rows_of(*rows))
-    keyless = evaluated(shell, shop, env={"OPENROUTER_API_KEY": None, "OPENROUTER_BASE_URL": None})
-    refused = evaluated(shell, shop, env={"OPENROUTER_BASE_URL": "http://127.0.0.1:9/v1"})
+    imported(shell, shop, rows_of(*rows))
+    keyless = evaluated(shell, shop, env={"HUSHGATE_MODEL_KEY": None, "HUSHGATE_MODEL_URL": None})
+    away = {"HUSHGATE_MODEL_URL": "http://127.0.0.1:9/v1", "HUSHGATE_MODERATION": "off"}
+    refused = evaluated(shell, shop, env={**away})
     spent = evaluated(shell, shop, "--budget", "0.000001", "--at-once", "1")
     unpriced = evaluated(shell, shop, "--budget", "9", "--at-once", "1", env={"HUSHGATE_PRICES": None})
     money = ("--budget", "0.000001", "--at-once", "5")
@@ -151,7 +153,7 @@ def test_what_cannot_be_measured_never_passes(engine: Running, shell: Shell) -> 
     assert [each.code for each in together] == [1, 1]
     assert all("--budget: ended after 5 of 5 items" in each.err for each in together)
     assert "expected one with items" in empty.err
-    assert "OPENROUTER_API_KEY" in keyless.err
+    assert "HUSHGATE_MODEL_KEY" in keyless.err
     assert arms_of(refused)[0]["failures"] == {"LLM_ERROR": 5}
     assert arms_of(refused)[0]["accuracy"] is None
     assert "decided: expected at least 1, got 0.0000" in refused.err
@@ -229,11 +231,11 @@ def test_good_rows_are_stored_beside_wrong_ones(engine: Running, shell: Shell) -
     shell.run("trials", "golden", "create", shop, "s")
     good = [{"text": f"Hi {number}", "expected": "silent"} for number in range(3)]
     rows = rows_of(good[0], {"text": "x", "expected": "no"}, good[1], {"expected": "answer"}) + b"{\n\n"
-    first = shell.run("trials", "golden", "import", shop, "s", "-", stdin=rows)
-    again = shell.run("trials", "golden", "import", shop, "s", "-", stdin=rows_of(*good))
+    first = imported(shell, shop, rows)
+    again = imported(shell, shop, rows_of(*good))
     exported = shell.run("trials", "golden", "export", shop, "s").out.encode()
-    back = shell.run("trials", "golden", "import", shop, "s", "-", stdin=exported)
-    none = shell.run("trials", "golden", "import", shop, "s", "-", stdin=b"[]\n")
+    back = imported(shell, shop, exported)
+    none = imported(shell, shop, b"[]\n")
     twice = shell.run("trials", "golden", "create", shop, "s")
     listed = shell.run("trials", "golden", "list", shop).rows[0]
 
@@ -250,15 +252,7 @@ def test_items_and_sets_are_removed(engine: Running, shell: Shell) -> None:
     """Every change is in the access log, with who made it."""
     shop = engine.account()
     shell.run("trials", "golden", "create", shop, "s")
-    shell.run(
-        "trials",
-        "golden",
-        "import",
-        shop,
-        "s",
-        "-",
-        stdin=rows_of({"id": "a", "text": "x", "expected": "silent"}),
-    )
+    imported(shell, shop, rows_of(ROW_A))
     missing = shell.run("trials", "golden", "remove", shop, "s", "--row", "b")
     gone = shell.run("trials", "golden", "remove", shop, "s", "--row", "a")
     whole = shell.run("trials", "golden", "remove", shop, "s", "--whole-set")
@@ -275,15 +269,7 @@ def test_a_deleted_message_takes_the_items_of_its_conversation(engine: Running, 
     decision = engine.decide(shop, QUESTION, conversation_id="talk", message_id="m1")["id"]
     shell.run("trials", "golden", "create", shop, "s")
     shell.run("trials", "golden", "add", shop, "s", "--decision", str(decision), "--expect", "answer")
-    shell.run(
-        "trials",
-        "golden",
-        "import",
-        shop,
-        "s",
-        "-",
-        stdin=rows_of({"id": "a", "text": "x", "expected": "silent"}),
-    )
+    imported(shell, shop, rows_of(ROW_A))
     engine.decide(shop, "", type="message_deleted", conversation_id="talk", message_id="m1", event_id="gone")
     left = engine.rows("SELECT row_id FROM golden_set_items WHERE user_id = %s", shop)
 

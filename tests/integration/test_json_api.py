@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
-from uuid import UUID
 
 import jsonschema
 import pytest
@@ -21,7 +20,7 @@ from review.api.openapi import described_path
 from review.routes import PAGES
 from tests.support.pools import in_pool
 from tests.support.review_world import SAMPLES, World
-from tests.support.reviewing import add_person, site, stored
+from tests.support.reviewing import add_person, signed_in, site, stored
 
 PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
@@ -42,19 +41,7 @@ def key_for(
 ) -> str:
     """An API token of a new person."""
     person_id = world.person(*((account, role.value) for role in roles))
-    key = f"hg_{person_id.hex}"
-    until = datetime.now(UTC) + timedelta(days=days)
-    world.add(
-        "api_tokens",
-        id=UUID(bytes=token_hash(key)[:16]),
-        person_id=person_id,
-        name="k",
-        token_hash=token_hash(key),
-        prefix=key[:9],
-        scopes=list(scopes),
-        expires_at=until,
-    )
-    return key
+    return world.token(person_id, *scopes, days=days)
 
 
 def read(client: TestClient, path: str, key: str) -> Any:
@@ -215,8 +202,7 @@ def test_a_key_is_made_shown_once_used_and_revoked(database_url: str) -> None:
     """Only its hash is stored; its owner sees when it was used."""
     person = add_person(database_url, Role.VIEWER)
     with site(database_url) as visitor:
-        session = visitor()
-        session.sign_in(person)
+        session = signed_in(visitor, person)
         session.get("/profile/tokens")
         for days in ("0", "366", "-1", "x", "1e2"):
             assert session.post("/profile/tokens", name="report", days=days).status_code == 400
@@ -242,8 +228,7 @@ def test_the_scopes_of_a_key_are_chosen_when_it_is_made(database_url: str) -> No
     """They are on the page and in the access log; without a choice a token may read, an unknown one: 400."""
     person = add_person(database_url, Role.VIEWER)
     with site(database_url) as visitor:
-        session = visitor()
-        session.sign_in(person)
+        session = signed_in(visitor, person)
         session.get("/profile/tokens")
         assert session.post("/profile/tokens", name="n", days="1", scope="admin").status_code == 400
         publisher = session.post("/profile/tokens", name="p", days="1", scope=["publish", "review"])

@@ -1,4 +1,4 @@
-"""Where pg_dump comes from: the extra ``local``, the PATH, or a sentence that says what to do."""
+"""Files and programs of commands: what they write, where pg_dump comes from, what the demo makes of keys."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from cli.output_file import output_file, private_file
+from cli.stack.environment import completed, names_models
 from db.backup import dump
 from worker.errors import ConfigurationError
+from worker.settings import Settings
 
 URL = "postgresql://hushgate@127.0.0.1:1/none"
+MODEL_SERVERS = {"DATABASE_URL": URL, "REDIS_URL": "redis://h"}
 
 
 @pytest.fixture
@@ -43,3 +47,56 @@ def test_without_any_program_the_error_names_the_ways(
         ConfigurationError, match=r"pg_dump: expected on the PATH.*--programs.*hushgate\[local\]"
     ):
         dump.dump_database(URL, tmp_path / "tables")
+
+
+def test_a_file_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    """An export holds what people wrote."""
+    with output_file(tmp_path / "export.csv", force=False) as file:
+        file.write("text")
+
+    assert (tmp_path / "export.csv").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "export.csv").read_text() == "text"
+
+
+def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:
+    """Whoever may write to the folder cannot make a command overwrite another file."""
+    victim = tmp_path / "victim"
+    victim.write_text("unchanged")
+    (tmp_path / ".export.csv.part").symlink_to(victim)
+    with output_file(tmp_path / "export.csv", force=False) as file:
+        file.write("text")
+
+    assert victim.read_text() == "unchanged"
+    assert not (tmp_path / "export.csv").is_symlink()
+    with pytest.raises(FileExistsError):
+        private_file(tmp_path / ".export.csv.part")
+
+
+@pytest.mark.parametrize(
+    ("given", "moderated_by"),
+    [
+        ({"OPENAI_API_KEY": "k"}, "https://api.openai.com/v1"),
+        (
+            {"HUSHGATE_MODEL_URL": "https://api.openai.com/v1", "HUSHGATE_MODEL_KEY": "k"},
+            "https://api.openai.com/v1",
+        ),
+        ({"OPENROUTER_API_KEY": "k", "OPENAI_API_KEY": ""}, None),
+        ({"HUSHGATE_MODEL_URL": "http://127.0.0.1:11434/v1"}, None),
+        ({"HUSHGATE_MODEL_URL": "http://h/v1", "HUSHGATE_MODERATION_URL": "http://m/v1"}, "http://m/v1"),
+        ({"OPENROUTER_API_KEY": "a", "OPENAI_API_KEY": "b"}, "https://api.openai.com/v1"),
+    ],
+)
+def test_a_key_or_an_address_is_a_complete_configuration(
+    given: dict[str, str], moderated_by: str | None
+) -> None:
+    """Moderation is off where neither the caller nor a known vendor has a moderation API."""
+    moderation = Settings.model_validate(MODEL_SERVERS | completed(given)).servers.moderation
+
+    assert names_models(given)
+    assert (moderation.url if moderation else None) == moderated_by
+
+
+def test_a_key_in_a_file_names_a_server() -> None:
+    """The sandbox answers only where the caller names no server in any form."""
+    assert names_models({"HUSHGATE_MODEL_KEY_FILE": "/run/secrets/model"})
+    assert not names_models({"DATABASE_URL": "postgresql://h/d"})
