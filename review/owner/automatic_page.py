@@ -51,8 +51,9 @@ async def _page(visit: Visit, *, moved: bool = False, status: int = 200) -> Resp
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
     reads, covered = visit.may(Right.REVIEW, account.user_id), visit.person.covered
     drafts = [(row, cover_reason(covered, row), reads and row["id"] not in hidden) for row in rows]
+    shown = [str(row["id"]) for row, cover, _may_read in drafts if not cover]
     read = sum(1 for _row, cover, may_read in drafts if may_read and not cover)
-    detail = {"page": "automatic", "drafts": read}
+    detail = {"page": "automatic", "decisions": shown, "drafts": read}
     await visit.log(LoggedAction.READ, user_id=account.user_id, detail=detail)
     return visit.render(
         "owner/automatic.html",

@@ -103,7 +103,7 @@ def test_a_new_account_is_careful_until_a_person_switches(desk: Desk) -> None:
     """From an empty account to automatic answers, after a look at what was drafted."""
     page, account = desk.sit("everything"), "corner-bakery"
     page.goto("/accounts")
-    page.get_by_label("Account").fill(account)
+    page.get_by_role("textbox", name="Account").fill(account)
     page.get_by_role("button", name="Set up").click()
     expect(page.get_by_role("status")).to_contain_text("nothing is sent until you approve it")
     expect(page.locator("[data-current]").first).to_contain_text("Careful")
