@@ -32,7 +32,8 @@ def set_(
 ) -> None:
     """Store a new version: the settings in force with those of the file.
 
-    Workers use it within a second; `hushgate accounts settings` lists the settings. Example, from a pipe:
+    Workers use it within a second; `hushgate accounts settings` lists the settings. A new account gets their
+    defaults, in which the AI is off. Example, from a pipe:
 
         echo '{"flagged_keywords": ["spam"]}' | hushgate accounts set acme --file -
     """
