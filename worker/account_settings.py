@@ -430,7 +430,8 @@ class AccountSettings(BaseModel):
             title="Replies",
             section=Section.APPROVAL,
             sentence="Answers",
-            help="Start a new account with suggest, and switch to auto when few drafts need a change.",
+            help="Accounts that people create start with suggest. “Switch on automatic answers” shows how the"
+            " last drafts would have gone.",
             warnings=warns(RiskText.SENT_AT_ONCE, begins(ReplyMode.AUTO)),
             choices=MappingProxyType(
                 {
