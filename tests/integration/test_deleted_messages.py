@@ -142,7 +142,6 @@ async def test_a_deleted_message_can_be_dismissed_and_not_answered(shop: Shop) -
 WRONG = timedelta(minutes=10)
 
 
-@pytest.fixture
 @pytest.mark.parametrize(("by", "left_s", "cancelled"), [(WRONG, 60, None), (-WRONG, -1, "too_late")])
 async def test_a_worker_with_a_wrong_clock_sends_each_reply_until_its_latest_time(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, by: timedelta, left_s: int, cancelled: str | None
@@ -173,7 +172,6 @@ async def test_workers_whose_clocks_are_fast_send_what_they_decide_after_people_
 FAST = timedelta(minutes=10)
 
 
-@pytest.fixture
 @pytest.mark.parametrize("recorded", [True, False])
 async def test_a_worker_whose_clock_is_fast_delays_no_retraction(shop: Shop, recorded: bool) -> None:
     """The author deletes the message; also when a killed relay had sent the reply without recording it."""
