@@ -112,13 +112,11 @@ class Fleet:
         return {
             "DATABASE_URL": self.database_url,
             "REDIS_URL": self.stack.redis_url,
-            "OPENAI_API_KEY": "none",
-            "OPENAI_BASE_URL": self.sandbox.base_url,
-            "OPENROUTER_API_KEY": "none",
-            "OPENROUTER_BASE_URL": self.sandbox.base_url,
+            "HUSHGATE_MODEL_URL": self.sandbox.base_url,
+            "HUSHGATE_MODEL_KEY": "none",
             "HUSHGATE_HEARTBEAT_TTL_S": str(TTL_S),
             "HUSHGATE_IN_FLIGHT": str(IN_FLIGHT),
-            "HUSHGATE_LLM_FIRST_WAIT_S": "0.05",
+            "HUSHGATE_MODEL_FIRST_WAIT_S": "0.05",
             "HUSHGATE_DRAIN_S": "5",
             "HUSHGATE_MAX_STARTS": "100",
             "HUSHGATE_MODERATION_REUSE_S": "0",  # few texts, often: every one is asked about

@@ -81,7 +81,7 @@ def shell(database_url: str, redis_url: str, tmp_path: Path) -> Shell:
 @pytest.mark.parametrize("words", ON_SERVERS, ids=" ".join)
 def test_a_server_that_is_away_ends_with_4(shell: Shell, words: tuple[str, ...]) -> None:
     """In one line without the password, and nothing on standard output."""
-    env = AWAY | {"HUSHGATE_EMBEDDING_MODEL": "hash", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
+    env = AWAY | {"HUSHGATE_EMBEDDINGS": "hash", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
     ended = shell.run(*words, stdin=b"{}", env=env)
 
     assert (ended.code, ended.out, len(ended.err.splitlines())) == (ExitCode.UNAVAILABLE, "", 1)

@@ -104,10 +104,8 @@ def worker(
         environment = {
             "DATABASE_URL": database_url,
             "REDIS_URL": redis_url,
-            "OPENAI_API_KEY": "none",
-            "OPENAI_BASE_URL": sandbox.base_url,
-            "OPENROUTER_API_KEY": "none",
-            "OPENROUTER_BASE_URL": sandbox.base_url,
+            "HUSHGATE_MODEL_URL": sandbox.base_url,
+            "HUSHGATE_MODEL_KEY": "none",
         }
         with (tmp_path / "worker.log").open("wb") as log:
             process = subprocess.Popen(

@@ -123,12 +123,10 @@ def settings_of(url: str, redis_url: str, sandbox: SandboxHandle, **environment:
         {
             "DATABASE_URL": url,
             "REDIS_URL": redis_url,
-            "OPENAI_API_KEY": "sandbox",
-            "OPENAI_BASE_URL": sandbox.base_url,
-            "OPENROUTER_API_KEY": "sandbox",
-            "OPENROUTER_BASE_URL": sandbox.base_url,
-            "HUSHGATE_LLM_FIRST_WAIT_S": "0.01",
-            "HUSHGATE_LLM_TIMEOUT_S": "5",
+            "HUSHGATE_MODEL_URL": sandbox.base_url,
+            "HUSHGATE_MODEL_KEY": "sandbox",
+            "HUSHGATE_MODEL_FIRST_WAIT_S": "0.01",
+            "HUSHGATE_MODEL_TIMEOUT_S": "5",
             "HUSHGATE_MODERATION_REUSE_S": "0",
             **environment,
         }
