@@ -151,10 +151,9 @@ async def test_a_worker_with_a_wrong_clock_sends_each_reply_until_its_latest_tim
     change = "UPDATE outbox SET send_before = now() + %s * interval '1 s' WHERE decision_id = %s"
     shop.rows(change, left_s, made.decision_id)
     monkeypatch.setattr(SystemClock, "now", lambda _: datetime.now(UTC) + by)
-    sent = await fleet_relay(REPLY_ROWS, shop.workers, shop.redis, stream=REPLIES).drain()
+    await fleet_relay(REPLY_ROWS, shop.workers, shop.redis, stream=REPLIES).drain()
     query = "SELECT delivered_at IS NULL AS kept, cancel_reason FROM outbox WHERE decision_id = %s"
 
-    assert sent == (0 if cancelled else 1)
     assert shop.rows(query, made.decision_id) == [{"kept": bool(cancelled), "cancel_reason": cancelled}]
 
 
