@@ -35,7 +35,7 @@ MOST_EVENTS: Final = 500
 BODY_BYTES: Final = 4_194_304
 """Of one request: 500 events of 8 KiB."""
 ANSWER_S: Final = 10.0
-"""Patience with Redis; a publisher has 503 after it and tries again."""
+"""Patience with Redis; afterwards the publisher gets 503 and tries again."""
 RETRY_S: Final = 5
 
 

@@ -91,7 +91,7 @@ def build_app(
     first_run: FirstRunServices | None = None,
     job_failed: JobFailed = unreported,
 ) -> Starlette:
-    """The application, with pages from outside this package; it connects when it starts.
+    """The application, with pages from outside this package; connects at its start.
 
     Without ``limit_figures`` the use of limits is not known; without ``first_run`` neither models nor
     messages can be tested. ``job_failed`` receives bugs in background tasks.

@@ -710,7 +710,7 @@ def kind_of(name: str) -> SettingKind:
 
 
 def changed(current: Account, changes: Mapping[str, Any]) -> Account:
-    """The account with these settings changed; its version stays that of ``current``.
+    """The account with these settings changed, at the version of ``current``.
 
     Raises:
         AccountRejected: unknown settings or invalid values, all of them.

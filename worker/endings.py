@@ -191,7 +191,7 @@ DEFAULT_DELIVERY: Final = Delivery()
 def assessed_ending(
     candidate: Candidate, texts: AccountTexts = NO_TEXTS, delivery: Delivery = DEFAULT_DELIVERY
 ) -> Ending:
-    """The ending that a candidate's assessment asks for; the first possible level if it is not trusted."""
+    """The ending that the assessment asks for; for a draft that is not trusted the first possible level."""
     assessment = candidate.assessed
     if assessment.action in (Action.SEND, Action.RECHECK):
         ending = _replied(Reason.REPLIED, candidate, _with_text(candidate.reply, texts.confidence))
@@ -226,7 +226,7 @@ def _level_ending(level: FallbackLevel, candidate: Candidate, texts: AccountText
 
 
 def _held(candidate: Candidate, texts: AccountTexts) -> Ending:
-    """The ending of a draft that no judge has read: it waits until a person approves it."""
+    """The ending of a draft that no judge has read, which waits for a person's approval."""
     reply = _replied(Reason.REPLIED, candidate, candidate.reply)
     withheld = replace(reply, disclosure=texts.disclosure)
     return replace(_silent(Reason.HELD_UNREAD, candidate), withheld=withheld)

@@ -129,7 +129,7 @@ def escalation_reason(call: ToolCall, masker: Masker = UNMASKED) -> str:
 
 
 def _fence(*texts: str) -> str:
-    """A delimiter that none of the texts can contain: it is part of their SHA-256."""
+    """A delimiter that no text can contain: a part of the SHA-256 of the texts."""
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:FENCE_CHARS]
 
 

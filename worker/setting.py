@@ -120,7 +120,7 @@ class Setting:
 
 
 def warn_switched_on(before: bool, after: bool) -> Iterator[Risk]:
-    """AI replies where it did not."""
+    """The AI replies where it did not reply before."""
     if after and not before:
         yield risk(RiskText.SWITCHED_ON)
 
@@ -164,7 +164,7 @@ def warn_unmoderated(before: FailurePolicy, after: FailurePolicy) -> Iterator[Ri
 def warn_moderators_changed(
     before: tuple[ModeratorChoice, ...], after: tuple[ModeratorChoice, ...]
 ) -> Iterator[Risk]:
-    """A moderator is gone, or is left out while it is down; without any, the moderation API is asked."""
+    """A moderator is gone, or is left out during its outages; without any, the moderation API is asked."""
     asked, now = ({each.endpoint for each in chosen} or {OPENAI_MODERATION} for chosen in (before, after))
     if OPENAI_MODERATION in asked - now:
         yield risk(RiskText.IMAGES_UNMODERATED, endpoint=OPENAI_MODERATION)

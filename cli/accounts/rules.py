@@ -34,7 +34,7 @@ FORMATS: Final = {
     ".yaml": RuleListFormat.AUTOMODERATOR,
     ".yml": RuleListFormat.AUTOMODERATOR,
 }
-"""The format of a file by the end of its name; others are lists."""
+"""The format of a file by the end of its name; other files are lists."""
 
 
 def _read(path: Path, fmt: RuleListFormat | None) -> RuleList:

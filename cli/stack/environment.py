@@ -53,7 +53,7 @@ def with_sandbox(environment: Mapping[str, str], base_url: str) -> dict[str, str
 
 
 def exports(environment: Mapping[str, str], outside: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a fleet that another shell needs beside those of the caller, as words of a shell.
+    """The variables of a fleet that another shell needs beside the caller's, as words of a shell.
 
     A value that the caller has set is a reference to the caller's variable: keys are never printed.
     """

@@ -191,7 +191,7 @@ class Fleet:
 def fleet(
     outside: Mapping[str, str] | None = None, *, sandbox_options: tuple[str, ...] = ()
 ) -> Iterator[Fleet]:
-    """Servers with the newest migration; embedded ones and the sandbox where ``outside`` names none.
+    """Servers with the newest migration; embedded servers and the sandbox where ``outside`` names no server.
 
     Args:
         outside: the environment of the caller: DATABASE_URL, REDIS_URL, and the addresses and keys of models.

@@ -78,7 +78,7 @@ async def hidden_from(visit: Visit, connection: Connection, appeal: Appeal) -> b
 
 
 async def show_appeal(visit: Visit) -> Response:
-    """The appeal with its decision as it was made."""
+    """The page: the appeal with its decision as made."""
     return await _show(visit)
 
 

@@ -147,7 +147,7 @@ class _Judge:
         )
 
     def _against(self, row: Removal) -> str | None:
-        """Why a removal is not believed; None: it is."""
+        """Why a removal is not proven; None for a proven removal."""
         if row.created_at > self.now + CLOCKS:
             return f"its time, {row.created_at}, has not come"
         return self._against_retention(row) if row.erasure_id is None else self._against_erasure(row)

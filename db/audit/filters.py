@@ -126,7 +126,7 @@ class Filters:
         return (self.user_id,) if allowed else ()
 
     def about(self) -> str | None:
-        """The only account that the search covers, for the access log; None: several, or none."""
+        """The only account of the search, for the access log; None for several accounts, or for all."""
         reached = self.reaches() or ()
         return reached[0] if len(reached) == 1 else None
 

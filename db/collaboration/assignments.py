@@ -65,7 +65,7 @@ class HeldByAnother(Exception):
 
 
 class ChangedSince(Exception):
-    """The assignment is not the one that was to be undone."""
+    """Another assignment is stored than the one to be undone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ class OwnAssignment:
 
 
 async def load_assignment(connection: Connection, decision_id: UUID) -> Assignment | None:
-    """The assignment of a decision; None when it never had one."""
+    """The assignment of a decision; None when the decision was never assigned."""
     row = await first_row(connection, ONE, {"decision": decision_id})
     return Assignment(**row) if row else None
 
@@ -119,7 +119,7 @@ async def load_assignment(connection: Connection, decision_id: UUID) -> Assignme
 async def assign(
     connection: Connection, made: AssignedDecision, person_id: UUID | None, now: datetime
 ) -> None:
-    """Assign a decision, with its open queue items, to a person or, with None, to no one.
+    """Assign a decision, with its open queue items, to a person; None ends the assignment.
 
     Raises:
         HeldByAnother: another person reads it in a queue now.
@@ -137,7 +137,7 @@ async def assign(
 async def undo_assignment(
     connection: Connection, made: AssignedDecision, change: UUID, now: datetime
 ) -> UUID | None:
-    """Give a decision back to who had it before a change; that person, None for no one.
+    """Give a decision back to the person who had it before a change; returns that person, or None.
 
     Raises:
         ChangedSince: it was assigned again, or reviewed, since.

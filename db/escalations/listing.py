@@ -100,7 +100,7 @@ class EscalationRecord:
 
 
 async def load_escalation(connection: Connection, decision_id: UUID) -> EscalationRecord | None:
-    """The escalation of a decision; None when it opened none."""
+    """The escalation that a decision opened; None without an escalation."""
     cursor = connection.cursor(row_factory=class_row(EscalationRecord))
     return await (await cursor.execute(ONE, (decision_id,))).fetchone()
 

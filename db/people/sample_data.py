@@ -12,7 +12,7 @@ from db.connection import Connection
 from db.rows import changed_rows, first_row
 
 SAMPLE_ACCOUNT: Final = "hushgate-sample"
-"""The account of the sample data; it does not count as an account of the installation.
+"""The account of the sample data; not counted among the accounts of the installation.
 
 Triggers on the outgoing tables know it by this name: what it answers is never put on a stream or sent.
 """

@@ -15,7 +15,7 @@ from db.reviews.rulings import Reviewer
 BATCH: Final = 100
 """Reviews per step and transaction: about a second."""
 BULK_UNDO_WINDOW: Final = timedelta(days=7)
-"""How long a bulk review may be undone; it takes no replies back, so nothing waits for the end."""
+"""How long a bulk review may be undone; a bulk review retracts no replies, so nothing waits for the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

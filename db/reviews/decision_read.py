@@ -105,7 +105,7 @@ class DecisionRead:
 
 
 async def read_decision(connection: Connection, decision_id: UUID, person_id: UUID) -> DecisionRead | None:
-    """The decision; None also when it was erased."""
+    """A decision for one person; None also after its erasure."""
     query = decision_query(decision_id, *_JOINED).add_columns(*_MORE)
     row = await first_row(connection, query, {"person": person_id})
     return None if row is None else _decision_read(row)

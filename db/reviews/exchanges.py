@@ -198,7 +198,7 @@ def _time(text: str | None) -> datetime | None:
 
 
 async def proposed_remedy(connection: Connection, decision_id: UUID, ruling: Ruling, now: datetime) -> Remedy:
-    """The remedy to propose with a ruling; it restores no draft that was never sent."""
+    """The remedy to propose with a ruling, which never restores a draft that was not sent."""
     subject = await load_subject(connection, decision_id)
     if subject is None:
         return Remedy.NONE

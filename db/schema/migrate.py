@@ -25,7 +25,7 @@ from worker.errors import ConfigurationError
 
 LOCK: Final = 0x48555348  # "HUSH": one migration at a time per database
 LOCK_WAIT: Final = "1s"
-"""How long a migration waits for the lock of a table; who comes after it waits as long."""
+"""How long a migration waits for the lock of a table; statements behind the migration wait as long."""
 TRIES: Final = 60
 PAUSE_S: Final = 2.0
 

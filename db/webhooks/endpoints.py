@@ -125,7 +125,7 @@ async def add_endpoint(
 
 
 async def list_endpoints(source: Pool, accounts: Sequence[str] | None) -> tuple[WebhookEndpoint, ...]:
-    """The endpoints of these accounts, or all; the account ``*`` has those of every account."""
+    """The endpoints of these accounts, or all; the account ``*`` has the endpoints of every account."""
     async with (
         checkout(source) as connection,
         connection.cursor(row_factory=class_row(WebhookEndpoint)) as cursor,
@@ -153,7 +153,7 @@ async def rotate_secret(
 
 
 async def set_enabled(source: Pool, endpoint_id: UUID, *, enabled: bool, logged: LogEntry) -> bool:
-    """Enable or disable an endpoint; False when it was so already. Waiting deliveries wait until enabled."""
+    """Enable or disable an endpoint; False when nothing changed. Deliveries wait while it is disabled."""
     return await _changed(source, ENABLE if enabled else DISABLE, {"id": endpoint_id}, logged)
 
 

@@ -36,7 +36,7 @@ class ReplyDelivery:
 async def deliveries_of_reply(
     connection: Connection, user_id: str, decision_id: UUID
 ) -> tuple[ReplyDelivery, ...]:
-    """The deliveries of a decision's reply, the first first; endpoints that were removed have none."""
+    """The deliveries of a decision's reply, oldest first; without those of removed endpoints."""
     values = {"user_id": user_id, "key": str(decision_id)}
     cursor = connection.cursor(row_factory=class_row(ReplyDelivery))
     return tuple(await (await cursor.execute(OF_REPLY, values)).fetchall())

@@ -60,7 +60,7 @@ def share_of(text: str, part: str, report: ReportProblem) -> float:
 
 
 def number_text(value: float | None) -> str:
-    """A number without an idle fraction; empty for none."""
+    """A number without an idle fraction; empty for None."""
     return "" if value is None else repr(value).removesuffix(".0")
 
 

@@ -69,7 +69,7 @@ class AnswerPanel:
 
     @property
     def texts(self) -> tuple[HeldText, ...]:
-        """The texts of the AI, without one that was sent as it is."""
+        """The texts of the AI, without a text that was sent unchanged."""
         sent = self.standing.text if self.standing else None
         return tuple(each for each in self.held.texts if each.text != sent)
 

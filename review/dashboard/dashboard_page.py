@@ -39,7 +39,7 @@ SPENDERS: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardQuery:
-    """What a URL asks of the dashboard; without a measure, the one that changed most."""
+    """What a URL asks of the dashboard; without a measure, the measure that changed most."""
 
     chosen: Range
     figures: FigureFilter

@@ -158,7 +158,7 @@ def _anchor(number: int, place: int, quote: Quote, known: Mapping[int, ShownPass
 def quoted_grounds(
     assessment: SnapshotAssessment, passages: Sequence[ShownPassage], *, draft: str, verbatim: bool
 ) -> ReplyGrounds:
-    """The passages with the judge's quotes marked; those that it quotes or the draft cites come first."""
+    """The passages with the judge's quotes marked; passages that are quoted or cited come first."""
     named = cited_numbers(draft)
     found = [_ground(assessment, passage, cited=passage.number in named) for passage in passages]
     return ReplyGrounds(

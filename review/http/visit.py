@@ -171,7 +171,7 @@ class Visit:
         return str(self.form.get(name, ""))
 
     def path_id(self, name: str, unless: Refused) -> UUID:
-        """A UUID of the path; raises ``unless`` when the value is none."""
+        """A UUID of the path; raises ``unless`` for another value."""
         with suppress(ValueError):
             return UUID(self.request.path_params[name])
         raise unless
@@ -251,7 +251,7 @@ class Visit:
         detail: Mapping[str, Any] | None = None,
         person: Person | None = None,
     ) -> LogEntry:
-        """A line of the access log, by the signed-in person unless another one is named."""
+        """A line of the access log, by the signed-in person or the named person."""
         person = person or self.someone
         return LogEntry(
             action=action,

@@ -31,7 +31,7 @@ IN_PLACE_S: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountRates:
-    """The rates of one account; None for one that it does not limit."""
+    """The rates of one account; None for an unlimited rate."""
 
     requests: SharedRate | None
     tokens: SharedRate | None

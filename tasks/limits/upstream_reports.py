@@ -145,7 +145,7 @@ class UpstreamReporter:
 
 
 async def load_reports(redis: Redis, stream: str) -> tuple[WorkerReport, ...]:
-    """The reports of all workers that run; those of workers that stopped are removed.
+    """The reports of all running workers; reports of stopped workers are removed.
 
     Raises:
         RedisError: Redis did not answer.

@@ -56,7 +56,7 @@ class TooFewReplicas(Exception):
 
 
 def append_replicated(redis: Redis, stream: str, payloads: Sequence[bytes], wanted: Replication) -> list[Any]:
-    """Append all payloads or none, and wait for replicas; the answers.
+    """Append all payloads or no payload, and wait for replicas; the answers.
 
     While replicas are known to be silent nothing is appended, so that repeated attempts do not fill the
     stream with copies.

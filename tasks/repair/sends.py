@@ -80,7 +80,7 @@ async def lost_retries(context: RepairContext) -> list[FoundBreach]:
 
 
 async def _lost_retries(context: RepairContext, *, letter: str | None) -> list[FoundBreach]:
-    """Of all dead letters, or of this one."""
+    """Of all dead letters, or of one."""
     layout = await load_layout(context.redis, context.settings.stream)
     retries = await finding.unfinished_retries(context.pool, context.window, letter=letter)
     found = []

@@ -1,4 +1,4 @@
-"""Connections to Redis that report it as lost when they were closed before a command or its answer.
+"""Connections to Redis that raise a connection error when closed before a command or its answer.
 
 A server or proxy that accepts a connection and resets it at once leaves a closed transport: uvloop raises
 RuntimeError on it. A cluster's client closes connections that other tasks use, when a node is lost: these get

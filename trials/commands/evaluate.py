@@ -152,7 +152,7 @@ async def _run_arms(
     arms: Sequence[EvaluationArm],
     items: Sequence[GoldenItem],
 ) -> tuple[EvaluatedArm, ...]:
-    """One arm after another, so that each one's latency is its own."""
+    """Run the arms one after another, so that no arm adds to the latency of another."""
     budget, found = Budget(most=request.budget_usd), []
     with progress_bar() as bar:
         for arm in arms:
@@ -189,7 +189,7 @@ async def _arms(source: Pool, request: EvaluationRequest) -> tuple[TriedSettings
 
 
 def _print_estimate(settings: Settings, arms: Sequence[EvaluationArm], items: Sequence[GoldenItem]) -> None:
-    """Say first what it may cost."""
+    """Print what the evaluation may cost."""
     day = datetime.now(UTC).date()
     for arm in arms:
         usd = estimated_usd(settings, arm, items, day)

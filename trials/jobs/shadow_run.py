@@ -26,7 +26,7 @@ from worker.settings import Settings
 log = structlog.get_logger(__name__)
 
 SETTLED: Final = timedelta(seconds=5)
-"""A decision of this age is in Postgres: decisions are committed as they are made."""
+"""Decisions of this age are in Postgres: each is committed at once."""
 CHUNK: Final = 200
 ASKING_CHUNK: Final = 10
 """Of a shadow that asks models, so that a batch ends in time."""
@@ -157,7 +157,7 @@ class ShadowRunner:
         return len(positions)
 
     async def _found(self, work: TrialBatch) -> BatchFound | _Fault:
-        """What the child found; a batch that loses the child is made one by one, without asking."""
+        """What the child found; a batch that loses the child is made one by one, without model calls."""
         alone = len(work.ids) == 1
         try:
             most_s = self.limits.alone_s if alone else self.limits.batch_s

@@ -1,4 +1,4 @@
-"""The periodic task of rollouts: it returns those whose candidate left its bounds."""
+"""The periodic task that returns rollouts whose candidate left its bounds."""
 
 from __future__ import annotations
 

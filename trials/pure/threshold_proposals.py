@@ -192,7 +192,7 @@ def threshold_value(proposal: ThresholdProposal) -> float:
 
 
 def current_threshold(account: Account) -> float | None:
-    """The send threshold of the policy in force; None where it has no single one."""
+    """The send threshold of the policy in force; None where the policy has several."""
     policy = parse_policy(dict(account.assessment_policy))
     name = design_of(policy).main_threshold
     return float(getattr(policy, name)) if name else None

@@ -204,7 +204,7 @@ async def list_candidates(source: Pool, user_id: str, *, limit: int = 50) -> tup
 async def withdraw_candidate(
     source: Pool, candidate_id: UUID, now: datetime, *, logged: LogEntry | None = None
 ) -> SettingsCandidate | None:
-    """Withdraw a candidate; None when there is none, or it was withdrawn before."""
+    """Withdraw a candidate; None for an unknown candidate, or one that was withdrawn before."""
     async with checkout(source) as connection, connection.transaction():
         cursor = connection.cursor(row_factory=class_row(SettingsCandidate))
         found = await (await cursor.execute(WITHDRAW, (now, candidate_id))).fetchone()

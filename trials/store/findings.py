@@ -92,7 +92,7 @@ class ShadowFilter:
 
 
 async def findings_of_decision(connection: Connection, decision_id: UUID) -> tuple[TrialFinding, ...]:
-    """What shadows would have done with a decision, that of the newest shadow first."""
+    """What shadows would have done with a decision, the newest shadow first."""
     cursor = connection.cursor(row_factory=class_row(TrialFinding))
     return tuple(await (await cursor.execute(OF_DECISION, (decision_id,))).fetchall())
 

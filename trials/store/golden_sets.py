@@ -120,7 +120,7 @@ async def set_names(connection: Connection, user_id: str) -> dict[UUID, str]:
 
 
 async def add_items(source: Pool, golden: GoldenSet, items: Sequence[GoldenItem], step: Actor) -> int:
-    """Add items; those that the set has already stay as they are. How many are new.
+    """Add items, without changing items that the set has already; returns the number of new items.
 
     Raises:
         GoldenRejected: the set would be too large, or is gone.

@@ -128,7 +128,7 @@ def advanced(trial: Trial, done: TrialProgress, day: date) -> Trial:
 
 
 async def store_progress(source: Pool, trial: Trial, done: TrialProgress, day: date) -> Trial | None:
-    """The trial moved on, with its findings; None when it was stopped or moved meanwhile."""
+    """The trial at its new position, with its findings; None when another process stopped or moved it."""
     moved = advanced(trial, done, day)
     values: dict[str, Any] = {
         "id": trial.trial_id,

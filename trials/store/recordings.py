@@ -34,7 +34,7 @@ LOAD_LIGHT: Final = LOAD.replace(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredDecision:
-    """A decision as it was stored, with its recording.
+    """A stored decision with its recording.
 
     Attributes:
         erased: it is a tombstone.

@@ -59,7 +59,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """A document as it is stored: its title, its chunks in order, and what its owner must know.
+    """What is stored of a document: its title, its chunks in order, and what its owner must know.
 
     Attributes:
         pages: how many it has; 0 where the format has none.

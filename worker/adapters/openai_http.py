@@ -164,7 +164,7 @@ class ApiClient:
             await self._session.close()
 
     def opened(self) -> aiohttp.ClientSession:
-        """The session, opened at the first call or before: it belongs to the running event loop."""
+        """The session of the running event loop, opened at the first call or before."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(

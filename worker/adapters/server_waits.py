@@ -39,7 +39,7 @@ DRAFT_LIMIT: Final = re.compile(r"(?:^|;)\s*r=0\s*;(?:.*;)?\s*t=(\d{1,6})\b")
 
 
 def asked_wait_s(headers: Mapping[str, str], body: object, *, resets: bool) -> float | None:
-    """Seconds until the server wants the next call; None when it does not say.
+    """Seconds until the server wants the next call; None when the server names no wait.
 
     Args:
         headers: of the refusal.

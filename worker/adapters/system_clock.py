@@ -12,7 +12,7 @@ import uuid_utils
 
 
 def machine_now() -> datetime:
-    """The wall clock of this machine, UTC; it may be wrong."""
+    """The wall clock of this machine, UTC; possibly wrong."""
     return datetime.now(UTC)
 
 

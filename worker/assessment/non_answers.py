@@ -81,7 +81,7 @@ def _says_nothing_else(plain: str, patterns: _Patterns) -> bool:
 
 
 def _clauses(plain: str, patterns: _Patterns) -> Iterator[str]:
-    """The clauses of every sentence; those of a question keep a question mark and are no admission."""
+    """The clauses of every sentence; a clause of a question keeps a question mark and is no admission."""
     for sentence in _SENTENCE.findall(plain):
         asks = sentence.rstrip().endswith(("?", "？"))
         for part in patterns.split.split(sentence):

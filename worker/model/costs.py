@@ -68,7 +68,7 @@ class PriceTable:
             self._prices.setdefault(each.model, []).append(each)
 
     def price(self, model: str, day: date) -> ModelPrice | None:
-        """The price in force on a day; None when it is not known."""
+        """The price in force on a day; None for an unknown price."""
         declared = self._prices.get(model) or self._prices.get(DATED.sub("", model), [])
         return next((each for each in declared if each.since <= day), None)
 

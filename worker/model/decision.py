@@ -123,5 +123,5 @@ class Decision:
 
     @property
     def rejection_reason(self) -> str | None:
-        """Why the policy rejected the draft; None when it did not, or none was assessed."""
+        """Why the policy rejected the draft; None for a draft that passed or was not assessed."""
         return self.assessment.rejection_reason if self.assessment else None

@@ -1,4 +1,4 @@
-"""The rules of an account: every setting that decides what they match, and the compiled set."""
+"""The rules of an account: the settings that decide their matches, and the compiled set."""
 
 from __future__ import annotations
 

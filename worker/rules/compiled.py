@@ -106,7 +106,7 @@ class CompiledRules:
         return len(self._parts.written)
 
     def at_version(self, version: int) -> CompiledRules:
-        """The same rules as those of another version, without compiling them again."""
+        """The same rules at another version, without compiling again."""
         same = copy(self)
         same.version = version
         return same
@@ -121,7 +121,7 @@ class CompiledRules:
         return tuple(rule.written for rule in rules if rule.fuzzy)
 
     def match(self, text: str) -> tuple[Hit, ...]:
-        """All hits in the text, as it is and as people see it, in order; at most ``MAX_HITS``."""
+        """All hits in the text as written and as displayed, in order; at most ``MAX_HITS``."""
         hits = self._match(text)
         for shown, method in ((displayed(text), MatchMethod.HIDDEN), (unbroken(text), MatchMethod.BROKEN)):
             if shown is not None:
@@ -169,7 +169,7 @@ class CompiledRules:
     def _consider(
         self, found: FoundMatches, spellings: Spellings, number: int, candidate: MatchCandidate, text: str
     ) -> None:
-        """Add the candidate to ``found`` if it spells the rule, has word edges and fits its context."""
+        """Add a candidate that spells the rule, has word edges and fits its context to ``found``."""
         reading, start, end, _ = candidate
         rule, matched = self._rule(number), reading.context.text[start:end]
         if len(matched) > MAX_MATCH_CHARS:

@@ -1,4 +1,4 @@
-"""Validates a rule set before it is saved: errors refuse it, warnings are shown."""
+"""Validates a rule set before saving: errors refuse the set, warnings are shown."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _doubles(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
 
 
 def _shadow(rule: Rule, wide: dict[str, Rule]) -> Rule | None:
-    """A wildcard rule that matches wherever this one does, looked up by this rule's prefixes and suffixes."""
+    """A wildcard rule that matches wherever this rule does, found by this rule's prefixes and suffixes."""
     text = folded_words(rule.core, Fold.NATIVE)
     for length in range(len(text), 0, -1):
         if (other := wide.get(text[:length])) is not None and other.open_end and other is not rule:

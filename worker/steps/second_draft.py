@@ -1,4 +1,4 @@
-"""A second draft by another model or prompt, when the first one is not trusted enough."""
+"""A second draft by another model or prompt, when the first draft is not trusted enough."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worker.steps.run import Run
 
 
 def is_needed(run: Run, first: Candidate) -> bool:
-    """Whether the account wants a second draft; never in test mode, nor when it would come too late."""
+    """Whether the account wants a second draft; never in test mode, nor when the draft would be too late."""
     rule, policy = run.case.delivery.retry_with, run.case.policy
     if rule is None or not policy.enabled or policy.test_mode:
         return False

@@ -111,7 +111,7 @@ class EvaluationBound:
         return f"{self.name}>={self.least:g}"
 
     def problem(self, figures: EvaluationFigures) -> str | None:
-        """Why the figures are not within it; None when they are. What was not measured is not."""
+        """Why the figures are not within the bound; None when they are. Unmeasured figures are outside."""
         share = figures.share(self.name.removesuffix(LOW))
         if share is None:
             return f"{self.name}: expected at least {self.least:g}, got nothing to measure"
@@ -179,7 +179,7 @@ def figures_of(results: Iterable[ItemResult], *, items: int) -> EvaluationFigure
 
 
 def nearest_rank(ordered: Sequence[float], share: float) -> float | None:
-    """The smallest value that at least ``share`` of the values do not exceed; None of none."""
+    """The smallest value that at least ``share`` of the values do not exceed; None without values."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 
 

@@ -64,7 +64,7 @@ async def replayed(
     overtaken: bool = False,
     live: Ports | None = None,
 ) -> Replay:
-    """The decision made again from a recording; what it lacks is asked live, or there is no decision.
+    """The decision made again from a recording; missing answers are asked live, or there is no decision.
 
     ``overtaken``: people took the conversation before the recorded decision was stored.
     """

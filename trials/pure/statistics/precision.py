@@ -42,7 +42,7 @@ class CertifiedThreshold:
 def certified_threshold(
     observations: Iterable[Observation], wanted: float, certainty: float = CERTAINTY
 ) -> CertifiedThreshold | None:
-    """The lowest threshold whose precision is at least ``wanted`` with this certainty; None when none is.
+    """The lowest threshold whose precision is at least ``wanted`` with this certainty; None without one.
 
     Weights enter the test as Kish's effective size, see ``worker.statistics.binomial.at_most``.
 

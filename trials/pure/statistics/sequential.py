@@ -27,7 +27,7 @@ PLANNED_UNITS: Final = 2000
 
 
 class ComparisonVerdict(StrEnum):
-    """What a comparison shows: the candidate's figure against that of the control."""
+    """What a comparison shows: the candidate's figure against the control's."""
 
     TOO_FEW = "too_few"
     UNDECIDED = "undecided"
@@ -73,7 +73,7 @@ class ClusterSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The candidate's figure less that of the control, valid at every look.
+    """The candidate's figure less the control's, valid at every look.
 
     Attributes:
         low: lower bound of the interval of 1 - alpha; ``-inf`` while an arm has no units.

@@ -147,7 +147,7 @@ class _TriedWord:
 def _tried(
     account: Account, score: WordScore, missed: Sequence[SeenMessage], sent: Sequence[SeenMessage]
 ) -> _TriedWord | None:
-    """The word as a rule on all messages; None when it is no rule or stops too much."""
+    """The word as a rule on all messages; None for a word that is no rule or stops too much."""
     rules = _one_rule(account, score.word)
     stopped = tuple(each for each in missed if rules.match(each.text))
     if len(stopped) < LEAST_MESSAGES or len({each.author for each in stopped}) < LEAST_AUTHORS:

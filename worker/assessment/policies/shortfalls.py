@@ -28,7 +28,7 @@ class Shortfall(StrEnum):
 def found_shortfalls(
     checked: CheckedReading, *, send_at: float, check_relevance: bool
 ) -> tuple[Shortfall, ...]:
-    """The shortfalls of a reading, the one that decides first."""
+    """The shortfalls of a reading, the deciding shortfall first."""
     named = checked.contested or checked.unquoted
     found = {
         Shortfall.PROMISE: checked.promises,

@@ -20,7 +20,7 @@ _ABOUT: Final = re.compile(
     r"(?:about|for|to (?:hear|read|see|learn)|that you|über|für|wegen|pour|de|du|des|por|per|om|voor|za)"
     r"\b[^,.;:!?]*[.!]*"
 )
-"""What is regretted or thanked for; it states nothing, whatever it names."""
+"""What is regretted or thanked for: a courtesy, whatever it names."""
 _MISHAP: Final = re.compile(r" (?:that )?(?:it|this|things) [^,.;:!?\d]*[.!]*")
 """What went wrong, after regret ("it still is not right"); it states nothing where it has hardly a word."""
 

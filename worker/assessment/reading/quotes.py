@@ -19,7 +19,7 @@ LEAST_SIGNS: Final = 4
 
 
 def located(quote: str, passages: Sequence[tuple[str, str]]) -> Quote | None:
-    """The first place of a quote in passages given as (title, text); None where it stands in none.
+    """The first place of a quote in passages given as (title, text); None for a quote that no passage has.
 
     A quote with an ellipsis is the longest of its pieces.
     """
@@ -47,7 +47,7 @@ def whole_clauses(quote: Quote, passages: Sequence[tuple[str, str]]) -> str:
 
 
 def whole_paragraph(quote: Quote, passages: Sequence[tuple[str, str]]) -> str:
-    """The paragraph, list or table that the quote stands in: it may give a number that the quote lacks."""
+    """The paragraph, list or table around the quote, which may give a number that the quote lacks."""
     title, text = passages[quote.passage - 1]
     if quote.start is None or quote.end is None:
         return title

@@ -1,4 +1,4 @@
-"""Whether the gaps of a candidate are those of the rule, or separate all letters."""
+"""Whether the gaps of a candidate are as in the rule, or separate all letters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLAUSE_END = frozenset("。！？，、；：\n\r")
 def gaps_agree(
     expected: tuple[LetterUnit, ...], found: list[LetterUnit], methods: set[MatchMethod], level: Level
 ) -> bool:
-    """Whether the gaps are those of the rule, or separate all letters of a word, or (strict) are anywhere."""
+    """Whether the gaps are as in the rule, or separate all letters of a word, or (strict) are anywhere."""
     words = _words(expected, found)
     enough = len({unit.at for unit in found}) >= MIN_SEPARATED
     states = [_word_state(word, enough=enough) for word in words]

@@ -92,7 +92,7 @@ def _run_agrees(
 
 
 def letter_method(expected: LetterUnit, found: LetterUnit, whole: Sequence[LetterUnit]) -> MatchMethod | None:
-    """How one letter of a text is the rule's, or None when it is another; ``whole`` are all letters found."""
+    """How a letter of a text is the rule's, or None for another letter; ``whole`` are all letters found."""
     rule_letter, char = expected.char, found.char
     if expected.letter != found.letter:
         return None

@@ -23,7 +23,7 @@ _OTHER_SPELLING = frozenset(
 
 
 def spelling_methods(rule: Rule, fold: Fold, matched: str, level: Level) -> frozenset[MatchMethod] | None:
-    """The methods by which the matched text spells the rule, or None when it does not."""
+    """The methods by which the matched text spells the rule, or None for another text."""
     expected, found = rule_units(rule.core, fold), list(letter_units(matched, fold))
     methods: set[MatchMethod] = set()
     if not letters_agree(expected, found, methods, level):
