@@ -25,14 +25,12 @@ MENU: Final = (
         route="holds",
         title=mark("Holds and erasure"),
         right=Right.ADMIN,
-        after="webhooks",
     ),
     MenuEntry(
         place=MenuPlace.ACCOUNT,
         route="statements",
         title=mark("Statements"),
         right=Right.EXPORT,
-        after="webhooks",
     ),
     MenuEntry(
         place=MenuPlace.DECISION_REVIEW,

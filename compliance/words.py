@@ -23,6 +23,7 @@ ERASURE_PHASES: Final[Mapping[str, str]] = {
     "cancelled": mark("cancelled"),
 }
 RUNNING: Final = mark("running")
+"""Every phase between confirmation and end."""
 OUTCOMES: Final[Mapping[AppealOutcome, str]] = {
     AppealOutcome.UPHELD: mark("Upheld"),
     AppealOutcome.RESTORED: mark("Restored"),
@@ -54,35 +55,15 @@ REFUSALS: Final[Mapping[RefusalCode, str]] = {
 """Total; short enough for authors, and without names of accounts."""
 
 
-def subject_kind(kind: str) -> str:
-    """On what a hold or an erasure is."""
-    return gettext(SUBJECT_KINDS[kind]) if kind in SUBJECT_KINDS else kind
-
-
-def erasure_phase(phase: str) -> str:
-    """How far an erasure is: every phase between confirmation and end is running."""
-    return gettext(ERASURE_PHASES.get(phase, RUNNING))
-
-
-def outcome_label(outcome: AppealOutcome) -> str:
-    """An outcome in one word."""
-    return gettext(OUTCOMES[outcome])
-
-
-def source_label(source: AppealSource) -> str:
-    """How an appeal came in."""
-    return gettext(SOURCES[source])
-
-
 def refusal_text(code: RefusalCode) -> str:
     """Why an appeal or an outcome is refused."""
     return gettext(REFUSALS[code])
 
 
 FILTERS: Final = {
-    "subject_kind": subject_kind,
-    "erasure_phase": erasure_phase,
-    "appeal_outcome": outcome_label,
-    "appeal_source": source_label,
+    "subject_kind": lambda kind: gettext(SUBJECT_KINDS.get(kind, kind)),
+    "erasure_phase": lambda phase: gettext(ERASURE_PHASES.get(phase, RUNNING)),
+    "appeal_outcome": lambda outcome: gettext(OUTCOMES[outcome]),
+    "appeal_source": lambda source: gettext(SOURCES[source]),
 }
 """Of templates."""

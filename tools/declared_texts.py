@@ -13,6 +13,7 @@ from worker.account_settings import SETTINGS
 from worker.assessment.policies.designs import DESIGNS
 from worker.assessment.policies.option_help import ACTION_WORDS, OPTION_HELP
 from worker.moderator_settings import MODERATOR_PARTS
+from worker.presets import PRESETS, Need
 from worker.reasons import Reason
 from worker.setting import RiskText, Section
 from worker.webhooks.types import CANCEL_REASONS
@@ -40,6 +41,7 @@ def texts() -> Iterator[tuple[str, str]]:
         yield ruling_reason.label, "db/reviews/rulings.py"
     for text in CANCEL_REASONS.values():
         yield text, "worker/webhooks/types.py"
+    yield from _of_presets()
     yield from _of_policies()
     yield from _of_filters()
 
@@ -49,6 +51,11 @@ def _of_filters() -> Iterator[tuple[str, str]]:
         yield field.title, "review/lists/filter_fields.py"
         if " " in field.example:  # the others are values
             yield field.example, "review/lists/filter_fields.py"
+
+
+def _of_presets() -> Iterator[tuple[str, str]]:
+    for text in (*(text for each in PRESETS.values() for text in (each.title, each.summary)), *Need):
+        yield str(text), "worker/presets.py"
 
 
 def _of_policies() -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from cli.accounts.store_account import warn_without_settings
 from cli.options import own_connections, settings_of, with_pool
 from cli.output import fail
 from db.documents import configured_embedder, storage
+from db.documents.embedding_models import NO_PGVECTOR, has_pgvector
 from db.documents.ingest import EmbeddingModel
 from db.pool import Pool
 from worker.ports import Embedder
@@ -47,8 +48,10 @@ async def open_writing() -> AsyncIterator[tuple[Pool, EmbeddingModel | None]]:
         yield source, model
 
 
-def without_vectors() -> str:
+async def without_vectors(source: Pool) -> str:
     """Why a command of this shell has no embedding model."""
+    if not await has_pgvector(source):
+        return NO_PGVECTOR
     known = settings_of(DocumentSettings)
     place = embedding_endpoint(known)
     if place is not None:

@@ -226,7 +226,9 @@ def reembed() -> None:
     async def run() -> embedding_models.StoredEmbedder | None:
         async with open_writing() as (source, model):
             if model is None:
-                raise ConfigurationError(f"HUSHGATE_EMBEDDING_MODEL: expected a model: {without_vectors()}")
+                raise ConfigurationError(
+                    f"HUSHGATE_EMBEDDING_MODEL: expected a model: {await without_vectors(source)}"
+                )
             with progress_bar(TimeRemainingColumn(), transient=True) as bar:
                 task = bar.add_task("embedding", total=None)
                 async for done, whole in model_change.reembed_chunks(source, model):
@@ -241,7 +243,7 @@ def reembed() -> None:
 
 async def _say_why_without_vectors(source: Pool) -> None:
     """Embeddings that are switched off are no surprise, unless documents have vectors already."""
-    reason = without_vectors()
+    reason = await without_vectors(source)
     if reason != OFF or await embedding_models.active_embedder(source):
         print_message(f"no vectors until `hushgate documents reembed`: {reason}", style="yellow")
 

@@ -12,6 +12,7 @@ import orjson
 import typer
 
 from cli.accounts import settings_reference, store_account
+from cli.accounts.presets import preset
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail, json_text, stdout_is_terminal
 from worker.payload import no_json
@@ -19,8 +20,9 @@ from worker.payload import no_json
 app = typer.Typer(
     no_args_is_help=True,
     help="Settings of accounts: `settings` lists them, `show` and `set` them for one account;"
-    " every change is a new version.",
+    " `preset` shows and stores named sets of settings; every change is a new version.",
 )
+app.command()(preset)
 
 
 @app.command("set")

@@ -7,10 +7,12 @@ from typing import Annotated, Final
 import typer
 
 from cli.deployment.loopback import require_free
+from cli.deployment.start import require_servers
 from cli.deployment.web_server import LOOPBACK, serve_application
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import fail
+from db.pool import GATEWAY_ROLE
 from gateway.app import build_gateway
 from worker.settings import GatewaySettings
 
@@ -40,4 +42,5 @@ def gateway(
             code=ExitCode.CONFIGURATION,
         )
     require_free(host, port, name="gateway", change="choose another with --port")
+    require_servers(known, role=GATEWAY_ROLE)
     serve_application(build_gateway(known), known, process="gateway", host=host, port=port)

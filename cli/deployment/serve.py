@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from cli.deployment.start import require_servers
+from db.pool import WORKER_ROLE
 from worker import extras
 from worker.settings import Settings, load
 
@@ -21,12 +23,12 @@ def worker(context: typer.Context) -> None:
 
         hushgate worker -n worker-1@%h
     """
-    _celery("worker", *context.args)
+    _celery("worker", *context.args, role=WORKER_ROLE)
 
 
 def beat(context: typer.Context) -> None:
     """Run Celery beat, which schedules periodic tasks; one per deployment. Further options go to Celery."""
-    _celery("beat", *context.args)
+    _celery("beat", *context.args, role=None)
 
 
 def sandbox(
@@ -71,7 +73,7 @@ def sandbox(
     os.execv(sys.executable, [sys.executable, "-P", "-m", "sandbox", "--port", str(port), *more])  # noqa: S606  # our own module
 
 
-def _celery(*arguments: str) -> None:
-    load(Settings)
+def _celery(*arguments: str, role: str | None) -> None:
+    require_servers(load(Settings), role=role)
     command = [sys.executable, "-P", "-m", "tasks", *arguments]
     os.execv(sys.executable, command)  # noqa: S606  # signals reach Celery itself

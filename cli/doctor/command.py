@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import platform
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -10,6 +12,7 @@ from typing import Annotated, Final
 
 import psycopg
 import typer
+from dotenv import dotenv_values
 from redis.exceptions import RedisError
 
 from cli.doctor.check import DoctorCheck, failed, passed
@@ -29,8 +32,19 @@ from cli.output import emit, fail
 from worker import __version__
 from worker.errors import ConfigurationError, StorageUnavailable
 from worker.settings import Settings, load
+from worker.settings.secret_files import SUFFIX
 
 LEAST_PYTHON: Final = (3, 11)
+VARIABLE: Final = re.compile(r"^  ([A-Z_]+): ", re.MULTILINE)
+NO_HOST: Final = "not-set.invalid"
+MISSING: Final = {
+    "DATABASE_URL": f"postgresql://{NO_HOST}/hushgate",
+    "REDIS_URL": f"redis://{NO_HOST}",
+    "OPENAI_API_KEY": "not-set",
+    "OPENROUTER_API_KEY": "not-set",
+}
+"""In place of a required setting, so that the checks which do not need it run."""
+NOT_CHECKED: Final = "not checked, because a setting is missing or wrong"
 COLUMNS: Final = ("check", "state", "found", "fix")
 FIRST: Final = "fix redis, postgres and migrations first"
 
@@ -93,16 +107,32 @@ def _checks(groups: Iterable[CheckGroup]) -> Iterator[DoctorCheck]:
         settings = load(Settings)
     except ConfigurationError as error:
         yield failed("settings", str(error), "set the variables; hushgate config example prints them all")
-        return
-    yield passed("settings", f"hushgate {__version__}, all settings usable")
+        settings = _usable_part(error)
+    else:
+        yield passed("settings", f"hushgate {__version__}, all settings usable")
     for group in groups:
         yield from _guarded(group, settings)
+
+
+def _usable_part(error: ConfigurationError) -> Settings:
+    """The settings without what is wrong, so that one mistake does not hide others."""
+    wrong = {name.removesuffix(SUFFIX) for name in VARIABLE.findall(str(error))}
+    given = os.environ | dotenv_values(".env")
+    usable = {
+        name: value for name, value in given.items() if value and name.removesuffix(SUFFIX) not in wrong
+    }
+    return load(Settings, {name: url for name, url in MISSING.items() if name in wrong} | usable)
 
 
 def _guarded(group: CheckGroup, settings: Settings) -> Iterator[DoctorCheck]:
     try:
         yield from group.checks(settings)
     except (RedisError, OSError, psycopg.Error, StorageUnavailable) as error:
+        if NO_HOST in str(error):
+            yield failed(
+                group.name, "not checked, because a setting is missing or wrong", "correct the settings"
+            )
+            return
         found = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         yield unreadable_check(group.name, error) or failed(group.name, found, group.fix)
 

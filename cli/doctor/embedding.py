@@ -25,7 +25,10 @@ ANOTHER = "set HUSHGATE_EMBEDDING_MODEL, and HUSHGATE_EMBEDDING_BASE_URL if anot
 
 def stored_vectors(settings: Settings) -> Iterator[DoctorCheck]:
     """Which model is used and why, and whether every chunk has its vector."""
-    active, chunks, vectors = with_pool(_stored, settings.database_url.get_secret_value())
+    usable, active, chunks, vectors = with_pool(_stored, settings.database_url.get_secret_value())
+    if not usable:
+        yield warned("embedder", f"no pgvector: {WORDS_ONLY}", embedding_models.NO_PGVECTOR)
+        return
     place = embedding_endpoint(settings)
     if place is None:
         yield _unused(settings, active)
@@ -86,10 +89,11 @@ def _failure(place: EmbeddingEndpoint, name: str, found: str, fix: str) -> Docto
     return (failed if place.model else warned)(name, found, fix)
 
 
-async def _stored(source: Pool) -> tuple[StoredEmbedder | None, int, int]:
-    """The active embedder, how many chunks there are, and how many of them have its vector."""
+async def _stored(source: Pool) -> tuple[bool, StoredEmbedder | None, int, int]:
+    """Whether vectors can be stored, the active embedder, the chunks, and how many have its vector."""
+    usable = await embedding_models.has_pgvector(source)
     active = await embedding_models.active_embedder(source)
-    return active, *await count_vectors(source, active)
+    return usable, active, *await count_vectors(source, active)
 
 
 async def _offered(settings: Settings, place: EmbeddingEndpoint) -> tuple[str, int] | None:

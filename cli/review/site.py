@@ -8,12 +8,14 @@ from urllib.parse import urlsplit
 import typer
 
 from cli.deployment.loopback import require_free
+from cli.deployment.start import require_servers
 from cli.deployment.web_server import LOOPBACK, JobFailures, serve_application
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import fail
 from cli.review import people
 from cli.review.first_run import services_of
+from db.review_store import REVIEWER_ROLE
 from gateway.intake import Intake
 from review.app import build_app
 from tasks.limits.account_figures import figures_of
@@ -61,6 +63,7 @@ def serve(
         )
     listened = (url.port or 8085) if port is None else port
     require_free(host, listened)
+    require_servers(known, role=REVIEWER_ROLE)
     failures = JobFailures()
     if isinstance(known, GatewaySettings):
         intake, figures = (Intake(known).route(),), figures_of(known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
@@ -83,14 +83,6 @@ class AppealsBody:
     next: UUID | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppealLinkBody:
-    """A link for the author of the message, valid until ``expires_at``."""
-
-    url: str
-    expires_at: datetime
-
-
 async def take(visit: Visit) -> Response:
     """Store an appeal: 201, or 200 for the same text against the same decision again."""
     decision = await entering.load_decision(visit, Right.PUBLISH)
@@ -114,7 +106,7 @@ async def make_link(visit: Visit) -> Response:
     await visit.log(
         LoggedAction.APPEAL, user_id=decision.user_id, decision_id=decision.decision_id, detail=detail
     )
-    return answer({"url": link.url, "expires_at": link.expires_at}, status=201)
+    return answer(asdict(link), status=201)
 
 
 async def list_appeals(visit: Visit) -> Response:

@@ -22,7 +22,7 @@ from review.http.visit import Visit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppealLink:
-    """A signed link."""
+    """A signed link for the author of the message, valid until ``expires_at``."""
 
     url: str
     expires_at: datetime

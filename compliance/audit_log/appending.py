@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from psycopg.rows import dict_row
@@ -17,7 +17,6 @@ from compliance.audit_log.entries import (
     LOGGED,
     SALT_BYTES,
     LeafKind,
-    Parts,
     canonical,
     hash_of_leaf,
     salted_hash,
@@ -25,6 +24,8 @@ from compliance.audit_log.entries import (
 from compliance.audit_log.merkle import Subtree, completed, root_hash, root_of, stored_parts
 from compliance.audit_log.stored import (
     BATCH,
+    LEAF_COLUMNS,
+    Leaf,
     StoredCheckpoint,
     load_hashes,
     load_last_checkpoint,
@@ -34,6 +35,7 @@ from compliance.audit_log.stored import (
 from db.connection import Connection
 from db.identifiers import EPOCH
 from db.pool import Pool, checkout
+from db.rows import Row
 from worker.errors import HushgateError
 
 LATE: Final = timedelta(minutes=3)
@@ -57,9 +59,8 @@ ALL_NEW: Final = """
     ORDER BY created_at, id LIMIT %s
 """
 """Of tables with few rows."""
-INSERT_LEAVES: Final = """
-    INSERT INTO audit_log_leaves (position, kind, subject_id, subject_at, due_from, salt, kept_salt,
-        kept_hash, erasable_hash, hash)
+INSERT_LEAVES: Final = f"""
+    INSERT INTO audit_log_leaves ({LEAF_COLUMNS})
     SELECT * FROM unnest(%s::bigint[], %s::text[], %s::uuid[], %s::timestamptz[], %s::timestamptz[],
         %s::bytea[], %s::bytea[], %s::bytea[], %s::bytea[], %s::bytea[])
 """
@@ -95,24 +96,6 @@ class Appended:
     rest_since: datetime | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewLeaf:
-    """A leaf to append."""
-
-    kind: LeafKind
-    subject_id: UUID
-    subject_at: datetime
-    due_from: datetime
-    salt: bytes
-    kept_salt: bytes
-    parts: Parts
-
-    @property
-    def hash(self) -> bytes:
-        """Its hash in the tree."""
-        return hash_of_leaf(self.kind, self.subject_id, self.subject_at, self.due_from, self.parts)
-
-
 async def append_new(
     source: Pool,
     signer: Signer,
@@ -141,7 +124,8 @@ async def append_new(
         hashes = await load_hashes(connection, stored_parts(0, size))
         _check_unchanged(size, last, hashes, former_keys | {signer.verifier_key()})
         await connection.execute(FORGET_DROPPED, (BATCH,))
-        leaves, through = await _new_leaves(connection, since or _since(last, now), now)
+        rows, through = await _new_rows(connection, since or _since(last, now), now)
+        leaves = [_leaf(size + number, kind, row) for number, (kind, row) in enumerate(rows)]
         root = await _store(connection, size, leaves, hashes)
         checkpoint = Checkpoint(origin=signer.name, size=size + len(leaves), root=root)
         signed = signer.sign(checkpoint)
@@ -176,24 +160,24 @@ def _since(last: StoredCheckpoint | None, now: datetime) -> datetime:
     return last.through - (LATE if last.through.date() == now.date() else DAILY_LATE)
 
 
-async def _new_leaves(
+async def _new_rows(
     connection: Connection, since: datetime, now: datetime
-) -> tuple[list[NewLeaf], datetime]:
-    """Rows without a leaf, and the time through which there are none left."""
+) -> tuple[list[tuple[LeafKind, Row]], datetime]:
+    """Rows without a leaf, in the order of their leaves, and the time through which there are none left."""
     through = now
-    leaves = await _all_new(connection, LeafKind.LIMIT)
+    rows = await _all_new(connection, LeafKind.LIMIT)
     for kind in DELETED:
         found, end = await _unlogged(connection, kind, since, now)
         through = min(through, end)
-        leaves += [_leaf(kind, row) for row in await _rows(connection, kind, found)]
-    return leaves + await _all_new(connection, LeafKind.REMOVAL), through
+        rows += [(kind, row) for row in await _rows(connection, kind, found)]
+    return rows + await _all_new(connection, LeafKind.REMOVAL), through
 
 
-async def _all_new(connection: Connection, kind: LeafKind) -> list[NewLeaf]:
+async def _all_new(connection: Connection, kind: LeafKind) -> list[tuple[LeafKind, Row]]:
     logged = LOGGED[kind]
     query = ALL_NEW.format(columns=logged.columns, table=logged.table, where=logged.where)
     cursor = await connection.cursor(row_factory=dict_row).execute(query, (kind, BATCH))
-    return [_leaf(kind, row) for row in await cursor.fetchall()]
+    return [(kind, row) for row in await cursor.fetchall()]
 
 
 async def _unlogged(
@@ -213,9 +197,7 @@ async def _unlogged(
     return found, at
 
 
-async def _rows(
-    connection: Connection, kind: LeafKind, found: Sequence[tuple[UUID, datetime]]
-) -> list[dict[str, Any]]:
+async def _rows(connection: Connection, kind: LeafKind, found: Sequence[tuple[UUID, datetime]]) -> list[Row]:
     if not found:
         return []
     query = ROWS_OF.format(columns=LOGGED[kind].columns, table=LOGGED[kind].table)
@@ -223,47 +205,39 @@ async def _rows(
     return await (await connection.cursor(row_factory=dict_row).execute(query, values)).fetchall()
 
 
-def _leaf(kind: LeafKind, row: Mapping[str, Any]) -> NewLeaf:
+def _leaf(position: int, kind: LeafKind, row: Row) -> Leaf:
     salt, kept_salt = secrets.token_bytes(SALT_BYTES), secrets.token_bytes(SALT_BYTES)
     logged = LOGGED[kind]
-    return NewLeaf(
+    kept_hash = salted_hash(kept_salt, canonical(row, logged.kept))
+    erasable_hash = salted_hash(salt, canonical(row, logged.erasable))
+    about = (row["id"], row["created_at"], row[logged.due_from])
+    return Leaf(
+        position=position,
         kind=kind,
-        subject_id=row["id"],
-        subject_at=row["created_at"],
-        due_from=row[logged.due_from],
+        subject_id=about[0],
+        subject_at=about[1],
+        due_from=about[2],
         salt=salt,
         kept_salt=kept_salt,
-        parts=Parts(
-            kept=salted_hash(kept_salt, canonical(row, logged.kept)),
-            erasable=salted_hash(salt, canonical(row, logged.erasable)),
-        ),
+        kept_hash=kept_hash,
+        erasable_hash=erasable_hash,
+        hash=hash_of_leaf(kind, *about, kept_hash, erasable_hash),
     )
 
 
 async def _store(
-    connection: Connection, size: int, leaves: Sequence[NewLeaf], hashes: dict[Subtree, bytes]
+    connection: Connection, size: int, leaves: Sequence[Leaf], hashes: dict[Subtree, bytes]
 ) -> bytes:
     """Insert leaves and the nodes that they complete; the new root."""
-    positions = list(range(size, size + len(leaves)))
-    known = hashes | {Subtree(0, at): leaf.hash for at, leaf in zip(positions, leaves, strict=True)}
+    known = hashes | {Subtree(0, leaf.position): leaf.hash for leaf in leaves}
     nodes = []
     for node, below in completed(size, len(leaves)):
         known[node] = root_of([(0, known[each]) for each in below])
         nodes.append(node)
     if leaves:
-        await connection.execute(INSERT_LEAVES, (positions, *_columns(leaves)))
+        columns = [[getattr(leaf, name) for leaf in leaves] for name in Leaf.__slots__]
+        await connection.execute(INSERT_LEAVES, columns)
     if nodes:
         values = [node.height for node in nodes], [node.position for node in nodes], [known[n] for n in nodes]
         await connection.execute(INSERT_NODES, values)
     return root_hash(size + len(leaves), known)
-
-
-def _columns(leaves: Sequence[NewLeaf]) -> tuple[list[Any], ...]:
-    rows = [
-        (
-            leaf.kind, leaf.subject_id, leaf.subject_at, leaf.due_from, leaf.salt, leaf.kept_salt,
-            leaf.parts.kept, leaf.parts.erasable, leaf.hash,
-        )
-        for leaf in leaves
-    ]  # fmt: skip
-    return tuple(map(list, zip(*rows, strict=True)))

@@ -99,14 +99,6 @@ TOMBSTONE: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """The salted hashes of a row's two parts."""
-
-    kept: bytes
-    erasable: bytes
-
-
 def canonical(row: Mapping[str, Any], columns: tuple[str, ...]) -> str:
     """Columns of a row as JSON with sorted names and no spaces; times in UTC with microseconds."""
     chosen = {name: row[name] for name in columns}
@@ -119,13 +111,14 @@ def salted_hash(salt: bytes, text: str) -> bytes:
 
 
 def hash_of_leaf(
-    kind: str, subject_id: UUID, subject_at: datetime, due_from: datetime, parts: Parts
+    kind: str, subject_id: UUID, subject_at: datetime, due_from: datetime, kept: bytes, erasable: bytes
 ) -> bytes:
-    """The hash in the tree. Id and times are in it in clear: they prove what retention may have deleted."""
-    lines = (
-        f"hushgate {kind} 1", str(subject_id), _plain(subject_at), _plain(due_from),
-        parts.kept.hex(), parts.erasable.hex(),
-    )  # fmt: skip
+    """The hash in the tree, of the salted hashes of both parts.
+
+    Id and times are in it in clear: they prove what retention may have deleted.
+    """
+    times = _plain(subject_at), _plain(due_from)
+    lines = (f"hushgate {kind} 1", str(subject_id), *times, kept.hex(), erasable.hex())
     return leaf_hash("".join(f"{line}\n" for line in lines).encode())
 
 

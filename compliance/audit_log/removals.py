@@ -69,21 +69,13 @@ class RetentionLimit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unproven:
-    """A removal that nothing proves."""
-
-    removal: Removal
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Removals:
     """All removals, judged.
 
     Attributes:
         stored: as the database has them.
         limits: every retention limit.
-        unproven: those that are not believed.
+        unproven: those that nothing proves, each with the reason.
         under_way: rows of erasures that have not ended, or whose receipt is not signed yet.
         deleted: by kind and id: rows of before this time may be missing.
         emptied: kind and id of rows that erasures emptied.
@@ -92,7 +84,7 @@ class Removals:
 
     stored: tuple[Removal, ...]
     limits: tuple[RetentionLimit, ...]
-    unproven: tuple[Unproven, ...]
+    unproven: tuple[tuple[Removal, str], ...]
     under_way: int
     deleted: Mapping[tuple[str, str], datetime]
     emptied: frozenset[tuple[str, str]]
@@ -139,7 +131,7 @@ class _Judge:
         return Removals(
             stored=rows,
             limits=self.limits,
-            unproven=tuple(Unproven(removal=row, why=why) for row, why in reasons if why is not None),
+            unproven=tuple((row, why) for row, why in reasons if why is not None),
             under_way=sum(len(row.subjects or ()) for row in good if self._is_under_way(row)),
             deleted={subject: row.before for row, subject in named if row.before is not None},
             emptied=frozenset(subject for row, subject in named if row.before is None),

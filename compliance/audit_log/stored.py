@@ -12,7 +12,7 @@ from uuid import UUID
 from psycopg import IsolationLevel
 from psycopg.rows import class_row, dict_row
 
-from compliance.audit_log.entries import LOGGED, LeafKind, Parts, hash_of_leaf
+from compliance.audit_log.entries import LOGGED, LeafKind, hash_of_leaf
 from compliance.audit_log.merkle import Hashes, Subtree
 from db.connection import Connection
 from db.pool import Pool, checkout
@@ -20,6 +20,7 @@ from db.pool import Pool, checkout
 LEAF_COLUMNS: Final = (
     "position, kind, subject_id, subject_at, due_from, salt, kept_salt, kept_hash, erasable_hash, hash"
 )
+"""The fields of ``Leaf``, in its order."""
 LEAVES: Final = f"""
     SELECT {LEAF_COLUMNS} FROM audit_log_leaves WHERE position >= %s AND (%s::bigint IS NULL OR position < %s)
     ORDER BY position LIMIT %s
@@ -57,15 +58,10 @@ class Leaf:
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", LeafKind(self.kind))
 
-    @property
-    def parts(self) -> Parts:
-        """The stored hashes of the leaf's parts."""
-        return Parts(kept=self.kept_hash, erasable=self.erasable_hash)
-
     def is_sound(self) -> bool:
         """Whether its columns lead to its hash, which the signed root covers."""
-        found = hash_of_leaf(self.kind, self.subject_id, self.subject_at, self.due_from, self.parts)
-        return found == self.hash
+        about = (self.kind, self.subject_id, self.subject_at, self.due_from)
+        return hash_of_leaf(*about, self.kept_hash, self.erasable_hash) == self.hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -142,15 +142,15 @@ async def verify(
 
 
 def _report_removals(removals: Removals, result: Verification) -> None:
-    for each in removals.unproven:
-        result.report(LogProblem.REMOVAL_UNPROVEN, each.removal.id, f"{each.removal.reason}: {each.why}")
+    for removal, why in removals.unproven:
+        result.report(LogProblem.REMOVAL_UNPROVEN, removal.id, f"{removal.reason}: {why}")
+
+    def is_recent(row: Removal | RetentionLimit) -> bool:
+        return row.position is None or row.position >= result.checked_from
+
     result.under_way = removals.under_way
-    result.recent = tuple(
-        each for each in removals.stored if each.position is None or each.position >= result.checked_from
-    )
-    result.limits = tuple(
-        each for each in removals.limits if each.position is None or each.position >= result.checked_from
-    )
+    result.recent = tuple(filter(is_recent, removals.stored))
+    result.limits = tuple(filter(is_recent, removals.limits))
 
 
 async def _signed_roots(

@@ -20,7 +20,6 @@ from redis.asyncio import Redis
 from compliance.erasure import steps
 from compliance.erasure.records import Erasure, get_erasure
 from compliance.erasure.streams import (
-    OutgoingMatch,
     count_entries,
     erase_entries,
     newest_entries,
@@ -123,14 +122,6 @@ async def _run_phase(parts: ErasureParts, erasure: Erasure, phase: ErasurePhase)
             await _erase_entries(parts, erasure)
             await _finish(parts, erasure)
             return False
-        case _:
-            await _erase(parts, erasure, phase)
-    return True
-
-
-async def _erase(parts: ErasureParts, erasure: Erasure, phase: ErasurePhase) -> None:
-    """Do the work of a phase that waits for nothing."""
-    match phase:
         case ErasurePhase.COPIES_AGAIN:
             await _repeat(parts, erasure, steps.AGAIN)
         case ErasurePhase.QUERIES | ErasurePhase.QUERIES_AGAIN:
@@ -142,6 +133,7 @@ async def _erase(parts: ErasureParts, erasure: Erasure, phase: ErasurePhase) -> 
             await _erase_entries(parts, erasure)
         case _:
             await _repeat(parts, erasure, steps.DECISIONS)
+    return True
 
 
 async def _begin(parts: ErasureParts, erasure: Erasure) -> bool:
@@ -159,20 +151,19 @@ async def _repeat(parts: ErasureParts, erasure: Erasure, part: str, most: int = 
 
 
 async def _expected_entries(parts: ErasureParts, erasure: Erasure) -> dict[str, int]:
-    match = OutgoingMatch.of(erasure, await steps.expected_targets(parts.pool, erasure.id))
+    targets = await steps.expected_targets(parts.pool, erasure)
     waiting = await waiting_events(parts.redis, await _layout(parts), erasure)
     found = {parts.streams.stream: waiting}
     for stream in stream_names(parts.streams).values():
-        found[stream] = await count_entries(parts.redis, stream, match)
+        found[stream] = await count_entries(parts.redis, stream, targets)
     return found
 
 
 async def _erase_entries(parts: ErasureParts, erasure: Erasure) -> None:
-    match = OutgoingMatch.of(erasure, await steps.found_targets(parts.pool, erasure.id))
+    targets = await steps.found_targets(parts.pool, erasure)
     for stream in stream_names(parts.streams).values():
-        await steps.add_counts(
-            parts.pool, erasure.id, {stream: await erase_entries(parts.redis, stream, match)}
-        )
+        erased = await erase_entries(parts.redis, stream, targets)
+        await steps.add_counts(parts.pool, erasure.id, {stream: erased})
 
 
 async def _layout(parts: ErasureParts) -> ShardLayout:

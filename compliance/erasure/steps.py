@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from compliance.erasure.records import COLUMNS, Erasure
+from compliance.erasure.records import COLUMNS, Erasure, ErasureKind
 from db.pool import Pool, Values, checkout, fetch_as, fetch_dicts, fetch_rows, fetch_value
 
 STALE_S: Final = 30
@@ -49,7 +49,7 @@ SIGN: Final = "SELECT hushgate_sign_erasure(%s, %s)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureTargets:
-    """The ids that entries of streams are compared with.
+    """What an erasure finds in outgoing streams.
 
     Attributes:
         decisions: erased decisions and people's answers, as text.
@@ -57,9 +57,25 @@ class ErasureTargets:
         held: decisions that a legal hold keeps, as text.
     """
 
+    erasure: Erasure
     decisions: frozenset[str]
     conversations: frozenset[str]
     held: frozenset[str]
+
+    def include(self, entry_id: str, body: Mapping[str, Any]) -> bool:
+        """Whether an entry belongs to the erasure; one that came after its start only by its decision."""
+        if body.get("user_id") != self.erasure.user_id:
+            return False
+        decisions = {str(body.get(name)) for name in ("decision_id", "answered_decision_id")}
+        if decisions & self.decisions:
+            return True
+        if decisions & self.held:
+            return False
+        started_at, at_ms = self.erasure.started_at, int(entry_id.partition("-")[0])
+        if started_at is not None and at_ms > started_at.timestamp() * 1000:
+            return False
+        whole = self.erasure.kind == ErasureKind.ACCOUNT
+        return whole or body.get("conversation_id") in self.conversations
 
 
 async def claim_erasure(source: Pool, erasure_id: UUID | None = None) -> Erasure | None:
@@ -109,21 +125,23 @@ async def finish_erasure(source: Pool, erasure_id: UUID) -> None:
     await fetch_value(source, FINISH, (erasure_id,))
 
 
-async def found_targets(source: Pool, erasure_id: UUID) -> ErasureTargets:
+async def found_targets(source: Pool, erasure: Erasure) -> ErasureTargets:
     """What the job has found so far."""
-    rows = await fetch_rows(source, ITEMS, (erasure_id,))
-    scope = await fetch_dicts(source, SCOPE, (erasure_id,))
+    rows = await fetch_rows(source, ITEMS, (erasure.id,))
+    scope = await fetch_dicts(source, SCOPE, (erasure.id,))
     return ErasureTargets(
+        erasure=erasure,
         decisions=frozenset(value for kind, value in rows if kind != "conversation"),
         conversations=frozenset(value for kind, value in rows if kind == "conversation"),
         held=frozenset(str(row["decision_id"]) for row in scope if row["held"]),
     )
 
 
-async def expected_targets(source: Pool, erasure_id: UUID) -> ErasureTargets:
+async def expected_targets(source: Pool, erasure: Erasure) -> ErasureTargets:
     """What the job would find now."""
-    scope = await fetch_dicts(source, SCOPE, (erasure_id,))
+    scope = await fetch_dicts(source, SCOPE, (erasure.id,))
     return ErasureTargets(
+        erasure=erasure,
         decisions=frozenset(str(row["decision_id"]) for row in scope if not row["held"]),
         conversations=frozenset(row["conversation_id"] for row in scope if row["whole"]),
         held=frozenset(str(row["decision_id"]) for row in scope if row["held"]),

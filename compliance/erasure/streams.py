@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 import orjson
@@ -20,43 +18,6 @@ FIELDS: Final = {
     ErasureKind.CONVERSATION: "conversation_id",
 }
 NOTHING: Final = "0-0"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutgoingMatch:
-    """Which entries of an outgoing stream belong to an erasure.
-
-    Attributes:
-        until: entries of this time and before; of a decision that is erased, any time. None: any time.
-    """
-
-    account: str
-    whole_account: bool
-    targets: ErasureTargets
-    until: datetime | None
-
-    @classmethod
-    def of(cls, erasure: Erasure, targets: ErasureTargets) -> OutgoingMatch:
-        """The entries of an erasure."""
-        return cls(
-            account=erasure.user_id,
-            whole_account=erasure.kind == ErasureKind.ACCOUNT,
-            targets=targets,
-            until=erasure.started_at,
-        )
-
-    def __call__(self, entry_id: str, body: Mapping[str, Any]) -> bool:
-        """Whether an entry belongs to it."""
-        if body.get("user_id") != self.account:
-            return False
-        decisions = {str(body.get(name)) for name in ("decision_id", "answered_decision_id")}
-        if decisions & self.targets.decisions:
-            return True
-        if decisions & self.targets.held:
-            return False
-        if self.until is not None and _milliseconds(entry_id) > self.until.timestamp() * 1000:
-            return False
-        return self.whole_account or body.get("conversation_id") in self.targets.conversations
 
 
 async def newest_entries(redis: Redis, layout: ShardLayout) -> str:
@@ -92,16 +53,16 @@ async def waiting_events(redis: Redis, layout: ShardLayout, erasure: Erasure) ->
     return found
 
 
-async def count_entries(redis: Redis, stream: str, match: OutgoingMatch) -> int:
-    """The entries of an outgoing stream that match."""
+async def count_entries(redis: Redis, stream: str, targets: ErasureTargets) -> int:
+    """The entries of an outgoing stream that belong to an erasure."""
     found = 0
     async for entry_id, payload in _entries(redis, stream, "+"):
-        found += match(entry_id, _body(payload))
+        found += targets.include(entry_id, _body(payload))
     return found
 
 
-async def erase_entries(redis: Redis, stream: str, match: OutgoingMatch) -> int:
-    """Delete the entries of an outgoing stream that match; how many.
+async def erase_entries(redis: Redis, stream: str, targets: ErasureTargets) -> int:
+    """Delete the entries of an outgoing stream of an erasure; how many.
 
     Each is acknowledged in every group first: an entry that is gone and pending would stop the trimming.
     """
@@ -110,7 +71,7 @@ async def erase_entries(redis: Redis, stream: str, match: OutgoingMatch) -> int:
     groups = [_text(row["name"]) for row in await redis.xinfo_groups(stream)]
     deleted = 0
     async for entry_id, payload in _entries(redis, stream, "+"):
-        if match(entry_id, _body(payload)):
+        if targets.include(entry_id, _body(payload)):
             pipe = redis.pipeline(transaction=True)
             for group in groups:
                 pipe.xack(stream, group, entry_id)
@@ -161,10 +122,6 @@ def _body(payload: bytes) -> Mapping[str, Any]:
 
 def _parts(until: str) -> list[tuple[str, str, str]]:
     return [each.partition("@") for each in until.split()]
-
-
-def _milliseconds(entry_id: str) -> int:
-    return int(entry_id.partition("-")[0])
 
 
 def _text(value: bytes | str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from db.documents.embedding_models import active_embedder
+from db.documents.embedding_models import active_embedder, has_pgvector
 from db.documents.ingest import EmbeddingModel
 from db.documents.retrieval import QUERY_TIMEOUT_S
 from db.pool import Pool
@@ -32,9 +32,10 @@ async def open_embedder(known: DocumentSettings) -> AsyncIterator[Embedder | Non
 async def open_model(known: DocumentSettings, source: Pool) -> AsyncIterator[EmbeddingModel | None]:
     """The model for documents: as set, else as in use, else one of the models that the server has.
 
-    None where embeddings are switched off, and where none is set and the server gives none.
+    None where embeddings are switched off, where the database has no pgvector, and where no model is set and
+    the server gives none.
     """
-    if (place := embedding_endpoint(known)) is None:
+    if (place := embedding_endpoint(known)) is None or not await has_pgvector(source):
         yield None
         return
     async with _client(place) as client:

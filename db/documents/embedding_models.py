@@ -16,6 +16,12 @@ from worker.errors import ConfigurationError
 
 MOST_DIMENSIONS: Final = 4000
 """Longest ``halfvec`` that pgvector 0.8 indexes."""
+NO_PGVECTOR: Final = (
+    "this Postgres has no pgvector 0.8 or later; install its package (Debian: postgresql-17-pgvector for"
+    " Postgres 17) and run `hushgate migrate`"
+)
+HAS_PGVECTOR: Final = "SELECT typtype = 'b' FROM pg_type WHERE oid = to_regtype('halfvec')"
+"""Without the extension the type is a domain."""
 COLUMNS: Final = "id, model, dimensions, asked_dimensions"
 ACTIVE: Final = f"SELECT {COLUMNS} FROM embedders WHERE state = 'active'"
 ACTIVE_FOR_SHARE: Final = "SELECT id FROM embedders WHERE state = 'active' FOR SHARE"
@@ -50,6 +56,12 @@ class StoredEmbedder:
     model: str
     dimensions: int
     asked_dimensions: int
+
+
+async def has_pgvector(source: Pool) -> bool:
+    """Whether the database can store vectors."""
+    ((found,),) = await fetch_rows(source, HAS_PGVECTOR)
+    return bool(found)
 
 
 async def active_embedder(source: Pool) -> StoredEmbedder | None:

@@ -26,6 +26,8 @@ from worker.errors import ConfigurationError
 LOCK: Final = 0x48555348  # "HUSH": one migration at a time per database
 LOCK_WAIT: Final = "1s"
 """How long a migration waits for the lock of a table; statements behind the migration wait as long."""
+OLDEST: Final = 150_000
+"""The number of Postgres 15, whose NULLS NOT DISTINCT and views with the rights of their reader are used."""
 TRIES: Final = 60
 PAUSE_S: Final = 2.0
 
@@ -46,7 +48,8 @@ def upgrade(url: str) -> tuple[str | None, str]:
     Each migration is one transaction. A migration that cannot lock a table is tried again for some minutes.
 
     Raises:
-        ConfigurationError: the database is newer, is behind a pooler, or a transaction keeps a table locked.
+        ConfigurationError: the database is newer, older than Postgres 15, not in UTF-8 or behind a pooler, or
+            a transaction keeps a table locked.
         psycopg.Error: Postgres is unreachable, or refused a statement.
     """
     try:
@@ -62,14 +65,28 @@ def _upgrade(url: str) -> tuple[str | None, str]:
         driver: Any = connection.connection.driver_connection
         if connection.scalar(sa.text(BACKEND)) != driver.info.backend_pid:
             raise ConfigurationError("DATABASE_URL: migrations need Postgres itself, got a pooler in between")
+        _require_usable(driver.info)
         connection.execute(sa.text("SELECT pg_advisory_lock(:lock)"), {"lock": LOCK})
         connection.commit()
         before = current(connection)
         connection.commit()
         with _short_waits(connection):
             _apply(connection)
+            with connection.begin():
+                baseline.run(connection, "vectors")
         connection.execute(sa.text("SELECT pg_advisory_unlock(:lock)"), {"lock": LOCK})
     return before, head()
+
+
+def _require_usable(server: psycopg.ConnectionInfo) -> None:
+    if (version := server.server_version) < OLDEST:
+        wanted = f"expected Postgres {OLDEST // 10_000} or later"
+        raise ConfigurationError(f"DATABASE_URL: {wanted}, got {version // 10_000}")
+    if (encoding := server.parameter_status("server_encoding")) != "UTF8":
+        raise ConfigurationError(
+            f"DATABASE_URL: expected a database in UTF-8, got {encoding}; create it with"
+            " CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0"
+        )
 
 
 def _apply(connection: sa.Connection) -> None:

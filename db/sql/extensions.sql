@@ -1,11 +1,17 @@
--- Extensions of Postgres: vectors, indexes of words, similar texts.
+-- Extensions of Postgres: indexes of words, similar texts, and vectors where the server has pgvector.
 
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector') THEN
-        RAISE EXCEPTION 'this Postgres has no pgvector: install pgvector 0.8 or later beside the server';
-    END IF;
-END $$;
-CREATE EXTENSION IF NOT EXISTS vector;
 CREATE EXTENSION IF NOT EXISTS btree_gin;
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
+
+-- Without pgvector, or with a version that has no halfvec, documents are searched by words. The domain holds
+-- the place of the type; vectors.sql replaces it when the extension arrives.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_available_extensions
+               WHERE name = 'vector' AND string_to_array(default_version, '.')::int[] >= '{0,8}') THEN
+        CREATE EXTENSION IF NOT EXISTS vector;
+        ALTER EXTENSION vector UPDATE;
+    ELSE
+        CREATE DOMAIN halfvec AS text;
+    END IF;
+END $$;

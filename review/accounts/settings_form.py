@@ -109,6 +109,14 @@ def moved_form(form: FormData, base: Account, current: Account) -> SettingsForm:
     )
 
 
+def with_one_change(typed: SettingsForm, current: Account, name: str) -> SettingsForm:
+    """The settings in force with one setting as typed."""
+    before = form_of_account(current).fields
+    kept = {place: text for place, text in before.items() if place.partition(".")[0] != name}
+    own = {place: text for place, text in typed.fields.items() if place.partition(".")[0] == name}
+    return SettingsForm(fields=kept | own)
+
+
 def account_from_form(typed: SettingsForm, current: Account) -> Account | None:
     """The account that the form describes; None when fields are wrong, then ``typed.errors`` has them."""
     before = form_of_account(current)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Final
 
 from starlette.responses import Response
@@ -14,10 +15,10 @@ from db.account_settings import account_versions
 from db.account_settings.account_versions import AccountVersion
 from db.audit.sent_replies import measured_replies
 from db.rows import Row
+from features.feature import panel_functions
 from review.access import Right
 from review.accounts import moderator_fields, policy_fields, setting_fields, settings_form
 from review.accounts.account_changes import change_warnings, difference, setting_words
-from review.accounts.presets import PRESETS, PresetName, preset_changes, preset_of
 from review.accounts.rule_texts import version_in
 from review.accounts.settings_form import POLICY, SettingsForm
 from review.accounts.stored_versions import store_change, version_in_force
@@ -33,10 +34,14 @@ from worker.account_settings import SETTINGS, changed
 from worker.assessment.policies.designs import DEFAULT_DESIGN, DESIGNS
 from worker.model import Account, FailurePolicy, Weekday
 from worker.moderator_settings import MODERATOR_PARTS
+from worker.presets import PRESETS, PresetKind, PresetName, preset_changes, preset_of, presets_of
 
 ALL: Final = "all"
 """The second level: every setting; the first one has those with a sentence."""
 FIRST: Final = tuple(name for name in setting_fields.FIELDS if SETTINGS[name].sentence)
+JOINED: Final = frozenset({"ai_enabled_for_comments", "auto_from_confidence", "business_hours"})
+"""Settings that stand with the setting before them, as one thing of the first level."""
+NO_EFFECT: Final[Mapping[str, object]] = MappingProxyType({})
 DAYS: Final = 7
 MOST_REPLIES: Final = 1_000
 """Newest replies that a threshold is tried on."""
@@ -74,6 +79,8 @@ async def save_settings(visit: Visit) -> Response:
     stored = await version_in_force(visit)
     typed, action = settings_form.parse_form(visit.form, stored.account), visit.field("action")
     level = visit.field("level")
+    if visit.field("effect") in setting_fields.FIELDS:
+        return await _show_effect(visit, stored, typed, level)
     if action == "check" and visit.partial:
         return visit.render("what_if.html", effects=await _effects(visit, stored.account, typed))
     if version_in(visit.form) != stored.account.version:
@@ -84,10 +91,8 @@ async def save_settings(visit: Visit) -> Response:
         if preset
         else settings_form.account_from_form(typed, stored.account)
     )
-    if account is None:
-        return await _page(visit, stored, typed, level=level, status=422)
-    if action in {"back", "check"}:
-        return await _page(visit, stored, typed, level=level)
+    if account is None or action in {"back", "check"}:
+        return await _page(visit, stored, typed, level=level, status=200 if account else 422)
     if action != "store" and account != stored.account:
         return await _review(visit, stored, typed, account, preset)
     answer = await store_change(
@@ -101,6 +106,19 @@ def _preset_in(visit: Visit) -> PresetName | None:
     if name and name not in set(PresetName):
         raise Refused(400, "Not understood", _("Choose one of the presets of the page."))
     return PresetName(name) if name else None
+
+
+async def _show_effect(visit: Visit, stored: AccountVersion, typed: SettingsForm, level: str) -> Response:
+    """What one setting, as typed, would have done to the newest decisions."""
+    name = visit.field("effect")
+    alone = settings_form.with_one_change(typed, stored.account, name)
+    account = settings_form.account_from_form(alone, stored.account)
+    values: dict[str, object] = {"problems": tuple(alone.errors.values()), "preview": None}
+    if account is not None and account != stored.account:
+        values["preview"] = (await load_panels("change", visit, account)).html
+    if visit.partial:
+        return visit.render("setting_effect.html", problems=values["problems"], preview=values["preview"])
+    return await _page(visit, stored, typed, level=level, effect_of=name, effect=values)
 
 
 async def _review(
@@ -173,6 +191,8 @@ async def _page(
     status: int = 200,
     other: object = None,
     base_version: int = 0,
+    effect_of: str = "",
+    effect: Mapping[str, object] = NO_EFFECT,
 ) -> Response:
     parameters, account = visit.request.query_params, stored.account
     level = ALL if level == ALL else ""
@@ -183,6 +203,10 @@ async def _page(
         stored=stored,
         level=level,
         sections=settings_form.sections(setting_fields.FIELDS if level else FIRST),
+        joined=JOINED,
+        effect_of=effect_of,
+        effect=effect,
+        has_effects=bool(panel_functions("change")),
         typed=typed,
         form_fields=setting_fields.FIELDS,
         defaults={name: setting_words(name, getattr(NEW, name)) for name in setting_fields.FIELDS},
@@ -196,8 +220,8 @@ async def _page(
         units=tuple(TimeUnit),
         unit_name=unit_name,
         weekdays=WEEKDAYS,
-        presets=PRESETS,
-        current=preset_of(account),
+        presets={kind.value: presets_of(kind) for kind in PresetKind},
+        current={kind.value: preset_of(account, kind) for kind in PresetKind},
         effects=await _effects(visit, account, typed),
         may_edit=visit.may(Right.ADMIN, account.user_id),
         other_changes=other,

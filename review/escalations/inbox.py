@@ -14,6 +14,7 @@ from db.audit.decision_context import DecisionRow
 from db.connection import Connection
 from db.reviews import queue_items
 from review.access import Right
+from review.accounts.stored_versions import account_of_path
 from review.content_covers import cover_reason
 from review.decision import page
 from review.decision.review_panel import query_id
@@ -40,8 +41,19 @@ class WaitingRow:
 
 
 async def list_waiting(visit: Visit) -> Response:
-    """What waits for an answer, the oldest first."""
-    accounts = visit.accounts(Right.REVIEW)
+    """What waits for an answer on every account of the person, the oldest first."""
+    return await _list(visit, visit.accounts(Right.REVIEW))
+
+
+async def list_account_waiting(visit: Visit) -> Response:
+    """What waits for an answer on one account."""
+    account = account_of_path(visit)
+    return await _list(visit, (account,), account=account, tab="account_waiting")
+
+
+async def _list(
+    visit: Visit, accounts: tuple[str, ...] | None, *, account: str | None = None, tab: str = ""
+) -> Response:
     async with visit.store.single() as connection:
         items = await waiting.list_waiting(connection, accounts, now=visit.now, limit=SHOWN)
         texts = await waiting.load_texts(connection, items, visit.now)
@@ -50,13 +62,16 @@ async def list_waiting(visit: Visit) -> Response:
             count = await waiting.count_waiting(connection, accounts, now=visit.now, most=COUNTED)
     rows = [_row(visit, each, texts.get(each.decision_id)) for each in items]
     drafts = sum(1 for each in rows if each.text and each.text.draft and not each.covered)
-    await visit.log(LoggedAction.LIST, detail={"waiting": len(items), "drafts": drafts})
+    detail = {"waiting": len(items), "drafts": drafts}
+    await visit.log(LoggedAction.LIST, user_id=account, detail=detail)
     return visit.render(
         "answers/waiting.html",
         rows=rows,
         count=count,
         counted=COUNTED,
         answered=query_id(visit, "answered"),
+        account=account,
+        tab=tab,
     )
 
 

@@ -19,6 +19,7 @@ from review.http.static_files import static_url
 from review.languages import gettext, ngettext, numbers, pgettext, times
 from review.languages.catalogues import LANGUAGES
 from review.languages.reader import reader
+from review.shell.account_tabs import account_tabs, more_tabs
 from review.shell.menu import menu
 from review.words import decisions, rulings, states, traces
 from review.words.choices import choice_label
@@ -52,6 +53,7 @@ def _environment() -> Environment:
     )
     environment.globals |= {"static": static_url, "icon": icon, "reader": reader.get, "languages": LANGUAGES}
     environment.globals |= {"problems": decisions.DRAFT_PROBLEMS, "menu": menu}
+    environment.globals |= {"account_tabs": account_tabs, "more_tabs": more_tabs}
     filters: dict[str, Callable[..., object]] = {
         "when": times.time_element,
         "when_clock": times.clock_time_element,

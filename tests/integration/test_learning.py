@@ -174,7 +174,7 @@ def replayed(page: str) -> str:
 
 def effect(page: str) -> str:
     """What a page says of a change, in one line."""
-    found = LexborHTMLParser(page).css_first("#effect")
+    found = LexborHTMLParser(page).css_first("[data-preview]")
     assert found is not None, page
     return " ".join(found.text().split())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,6 +21,7 @@ from tests.support.review_world import World
 from tests.support.reviewing import Visitor, add_person, site
 from tests.support.samples import event
 from worker.model import Account, FailurePolicy, ReplyMode
+from worker.presets import PRESETS, PresetKind, PresetName, preset_of, presets_of
 from worker.reasons import Reason
 
 SHOP = "owned-shop"
@@ -156,6 +158,22 @@ def test_a_preset_shows_its_changes_before_it_is_stored(database_url: str, owner
     assert before.reply_mode is ReplyMode.AUTO
     assert (after.reply_mode, after.moderation_failure) == (ReplyMode.SUGGEST, FailurePolicy.BLOCK)
     assert "in force" in owner.get(path).text
+
+
+@pytest.mark.parametrize("name", presets_of(PresetKind.DESIGN))
+def test_a_design_is_chosen_in_one_step(database_url: str, owner: Visitor, name: PresetName) -> None:
+    """Its changes and needs are shown, then stored; the page names the design in force."""
+    path = f"/accounts/{SHOP}/settings"
+    owner.get(path)
+    base = {"version": str(in_force(database_url).version), "preset": name.value}
+    shown = owner.post(path, **base)
+    owner.post(path, **base, action="store")
+    page = owner.get(path).text
+    current = page[page.index("data-current", page.index('id="designs"')) :]
+
+    assert shown.status_code in {200, 303}
+    assert preset_of(in_force(database_url), PresetKind.DESIGN) is name
+    assert PRESETS[name].title in html.unescape(current[:400])
 
 
 def test_a_form_from_an_older_version_is_not_stored(database_url: str, owner: Visitor) -> None:

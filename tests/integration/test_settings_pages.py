@@ -54,11 +54,11 @@ def field_names(page: str) -> set[str]:
 
 
 def test_the_first_level_has_the_settings_with_a_sentence(admin: Visitor, account: str) -> None:
-    """At most twelve, each labelled with the sentence of its declaration; the second level has all."""
+    """At most twelve things, each labelled with the sentence of its declaration; the second level has all."""
     first = admin.get(f"/accounts/{account}/settings").text
     every = admin.get(f"/accounts/{account}/settings?level=all").text
 
-    assert len(FIRST) <= 12
+    assert 10 <= first.count("data-thing") <= 12
     assert field_names(first) == set(FIRST)
     assert field_names(every) == {name for name in SETTINGS if name not in RULES}
     assert all(SETTINGS[name].sentence in first for name in FIRST)
@@ -284,3 +284,27 @@ def test_a_stale_form_keeps_its_values_and_shows_the_other_changes(
         assert f'value="{text}"' in stale.text
     assert "Gleich.</textarea>" in stale.text
     assert in_force(database_url, account).languages == ()
+
+
+def test_a_setting_shows_what_its_change_would_have_done(
+    database_url: str, admin: Visitor, account: str
+) -> None:
+    """Of one setting as typed, whatever else the form has; nothing is stored."""
+    path = f"/accounts/{account}/settings"
+    admin.get(path)
+    changed = admin.post(
+        path, **form(level="all", hold_max_s="2", reply_max_age_s="soon"), effect="hold_max_s"
+    )
+    wrong = admin.post(path, **form(level="all", reply_max_age_s="soon"), effect="reply_max_age_s")
+    same = admin.post(path, **form(level="all", reply_max_age_s="soon"), effect="hold_max_s")
+
+    assert "No decision of the last 7 days" in effect_at(changed.text, "hold_max_s")
+    assert "Write a number" in effect_at(wrong.text, "reply_max_age_s")
+    assert "This is the setting in force" in effect_at(same.text, "hold_max_s")
+    assert 'value="soon"' in changed.text
+
+
+def effect_at(page: str, name: str) -> str:
+    """The start of the part below a setting."""
+    start = page.index(f'id="effect-{name}"')
+    return page[start : start + 300]

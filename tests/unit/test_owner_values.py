@@ -9,7 +9,6 @@ import pytest
 from db.people.records import ADMINISTERING, Role
 from review.access import RIGHTS, Right
 from review.accounts import what_if
-from review.accounts.presets import PRESETS, PresetName, preset_changes, preset_of
 from review.accounts.settings_form import account_from_form, form_of_account
 from review.accounts.settings_page import WEEKDAYS
 from review.owner.held_reasons import FAMILIES, held_groups
@@ -18,6 +17,7 @@ from review.typed.durations import TimeUnit, as_number_and_unit, duration_s
 from review.typed.problems import problem_wording
 from worker.account_settings import changed
 from worker.model import Account, Weekday
+from worker.presets import PRESETS, PresetKind, PresetName, preset_changes, preset_of, presets_of
 from worker.reasons import ReasonFamily
 
 SHOP = Account(user_id="shop", version=1)
@@ -97,27 +97,41 @@ def test_problems_of_settings_are_known_by_their_words(text: str, expected: str)
 @pytest.mark.parametrize("name", PresetName)
 def test_a_preset_can_be_stored_and_is_recognised(name: PresetName) -> None:
     """Its settings pass the checks of accounts, and any of them that differs ends the preset."""
-    own = replace(SHOP, assessment_policy={"send_at": 0.8, "check_relevance": False})
+    kind, own = PRESETS[name].kind, replace(SHOP, assessment_policy={"send_at": 0.8}, injection_check=False)
     after = changed(own, preset_changes(name, own))
+    differing = {
+        PresetKind.STRICTNESS: replace(after, injection_check=False),
+        PresetKind.DESIGN: replace(after, assessment_policy=own.assessment_policy),
+    }
 
-    assert after.assessment_policy == {"check_relevance": False}
-    assert preset_of(after) is name
-    assert preset_of(replace(after, injection_check=False)) is None
-    assert preset_of(replace(after, assessment_policy=own.assessment_policy)) is None
+    assert preset_of(after, kind) is name
+    assert preset_of(differing[kind], kind) is None
 
 
-def test_every_preset_sets_the_same_settings() -> None:
-    """No preset leaves a rest of another one."""
-    first, *others = PRESETS.values()
+def test_the_levels_of_strictness_set_the_same_settings() -> None:
+    """No level leaves a rest of another one, and none touches what a design sets."""
+    first, *others = presets_of(PresetKind.STRICTNESS).values()
 
     assert all(each.settings.keys() == first.settings.keys() for each in others)
+    assert "assessment_policy" not in first.settings
 
 
-def test_a_preset_leaves_another_design_of_confidence_alone() -> None:
-    """Only the policy calibrated has the fields of a preset."""
-    account = replace(SHOP, assessment_policy={"name": "guardrail"})
+def test_the_texts_of_an_account_are_kept_where_a_design_needs_any() -> None:
+    """A design brings its own text to an account without one."""
+    name, own = PresetName.CONFIDENCE_GUARDRAIL, {"vi": "Chờ một chút."}
+    before = replace(SHOP, handoff_texts=own)
 
-    assert preset_changes(PresetName.OPEN, account)["assessment_policy"] == {"name": "guardrail"}
+    assert preset_changes(name, before)["handoff_texts"] == own
+    assert "team member" in preset_changes(name, SHOP)["handoff_texts"]["en"]
+
+
+def test_each_design_can_be_chosen_by_a_preset() -> None:
+    """Every policy that continues a published design, and the default."""
+    chosen = {
+        each.settings["assessment_policy"].get("name") for each in presets_of(PresetKind.DESIGN).values()
+    }
+
+    assert chosen == {None, "failsafe", "guardrail", "validators", "safety"}
 
 
 def test_families_and_weekdays_are_total() -> None:

@@ -12,6 +12,8 @@ from db.people.records import Role
 from review.access import RIGHTS, Right
 from review.decision.review_panel import KEYS
 from review.http.static_files import STATIC
+from review.routes import PAGES
+from review.shell.account_tabs import account_tabs, more_tabs
 from review.shell.appearance import Appearance, Sidebar, Theme, appearance
 from review.shell.navigation import IN_BAR, LINKS, navigation
 
@@ -55,6 +57,19 @@ def test_the_current_link_is_the_page_s(path: str, here: str) -> None:
 def test_every_link_has_its_own_key() -> None:
     """Two pages on one key would leave one out of reach."""
     assert len({link.key for link in LINKS}) == len(LINKS)
+
+
+@pytest.mark.parametrize("role", Role)
+def test_the_tabs_of_an_account_lead_to_pages_that_the_role_may_open(role: Role) -> None:
+    """Each page once; five tabs at most are in view, for owners all of them."""
+    rights, needed = _may(role), {page.name: page.right for page in PAGES}
+    tabs = account_tabs(lambda right, _account: right in rights, "shop")
+    routes = [page.route for tab in tabs for page in tab.pages]
+    routes += [page.route for page in more_tabs(lambda right, _account: right in rights, "shop")]
+
+    assert len(routes) == len(set(routes))
+    assert all(needed[route] in rights for route in routes)
+    assert len(tabs) == 5 or role is not Role.OWNER
 
 
 def test_the_guide_lists_the_shortcuts_of_the_pages() -> None:

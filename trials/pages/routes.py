@@ -60,9 +60,7 @@ PAGES: Final = (
 
 
 MENU: Final = (
-    MenuEntry(
-        place=MenuPlace.ACCOUNT, route="learn", title=mark("Learn"), right=Right.VIEW, after="suggestions"
-    ),
+    MenuEntry(place=MenuPlace.ACCOUNT, route="learn", title=mark("Learn"), right=Right.VIEW),
     MenuEntry(place=MenuPlace.AGREEMENT, route="errors", title=mark("Error rates"), right=Right.LEAD),
     MenuEntry(place=MenuPlace.DECISION_CANDIDATE, route="learn", title=mark("Learn"), right=Right.VIEW),
     MenuEntry(place=MenuPlace.DECISION, route="decision_replay", title=mark("Replay"), right=Right.LEAD),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from difflib import get_close_matches
 from typing import Annotated, Any, Final, TypeVar
 
@@ -20,6 +21,8 @@ HttpUrl = Annotated[str, Field(pattern=r"^https?://\S+$")]
 
 
 PREFIX: Final = "HUSHGATE_"
+ONLY_GIVEN: Final = ContextVar("ONLY_GIVEN", default=False)
+"""Whether settings are read from given variables, not from the environment of this process."""
 NOT_OURS: Final = re.compile(
     r"HUSHGATE_((REVIEW_|SANDBOX_)?IMAGE|URL|TOKEN|CHROMIUM|PGBOUNCER|PICTURES"
     r"|(\w+_)?SERVICE_(HOST|PORT\w*)|(\w+_)?PORT_\d+_\w+)"
@@ -49,7 +52,9 @@ class Environment(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # as pydantic-settings calls it
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The environment, then the files that it names, then ``.env``."""
+        """The environment, then the files that it names, then ``.env``; or the given variables only."""
+        if ONLY_GIVEN.get():
+            return (init_settings,)
         files = SecretFiles(settings_cls, os.environ, dotenv_settings)
         return init_settings, env_settings, files, dotenv_settings
 
@@ -83,7 +88,13 @@ def load(kind: type[Known], environment: Mapping[str, str] | None = None) -> Kno
         if environment is None:
             found = kind()
         else:
-            found = kind.model_validate({**environment, **secrets_from_files(kind.model_fields, environment)})
+            given_alone = ONLY_GIVEN.set(True)
+            try:
+                found = kind.model_validate(
+                    {**environment, **secrets_from_files(kind.model_fields, environment)}
+                )
+            finally:
+                ONLY_GIVEN.reset(given_alone)
     except ValidationError as error:
         lines += [_problem_line(kind, problem) for problem in error.errors(include_url=False)]
     else:

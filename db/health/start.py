@@ -1,0 +1,60 @@
+"""Whether a process may start on its database: a mistake that no waiting repairs ends the process at once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import psycopg
+
+from worker.errors import ConfigurationError
+
+CONNECT_S: Final = 5
+REFUSED: Final = (
+    ("password authentication failed", "check its password"),
+    ("no password supplied", "add its password"),
+    ("is not permitted to log in", "name a login of `hushgate migrate --create-logins`"),
+    ("no pg_hba.conf entry", "allow this host and login in pg_hba.conf of the server"),
+    ("does not exist", "create it, or correct the address"),
+)
+"""What Postgres answers (in English; with other words the process waits) to a wrong address, and the fix."""
+STATE: Final = """
+    SELECT current_user, to_regclass('alembic_version') IS NOT NULL AS is_migrated,
+           %(role)s::text IS NULL OR EXISTS (
+               SELECT FROM pg_roles WHERE rolname = %(role)s AND pg_has_role(current_user, oid, 'MEMBER'))
+"""
+
+
+def require_database(url: str, *, role: str | None) -> str:
+    """Connect once; why the process must wait, or an empty text.
+
+    Args:
+        url: of Postgres.
+        role: that the login must be a member of; None: any login.
+
+    Raises:
+        ConfigurationError: the server refuses the login, has no such database or no tables, or the login is
+            that of another service.
+    """
+    try:
+        with psycopg.connect(url, connect_timeout=CONNECT_S) as connection:
+            row = connection.execute(STATE, {"role": role}).fetchone()
+    except psycopg.ProgrammingError:  # its message quotes parts of the address, which may be the password
+        raise ConfigurationError("DATABASE_URL: expected an address as libpq reads it, got another") from None
+    except psycopg.Error as error:
+        answer = (str(error).splitlines() or [""])[0]
+        for words, fix in REFUSED:
+            if words in answer:
+                raise ConfigurationError(f"DATABASE_URL: {answer}: {fix}") from error
+        return f"Postgres does not answer, waiting for it: {answer}"
+    assert row is not None  # a query without FROM gives a row
+    login, is_migrated, is_member = row
+    if not is_migrated:
+        raise ConfigurationError(
+            "DATABASE_URL: expected a database with tables of Hushgate, got none: run `hushgate migrate`"
+        )
+    if not is_member:
+        raise ConfigurationError(
+            f"DATABASE_URL: expected a login with the role {role}, got {login}: use the login of the service,"
+            " which `hushgate migrate --create-logins` prints"
+        )
+    return ""

@@ -1,0 +1,99 @@
+"""What ends a process at its start, in one line with the fix, and what it waits for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.deployment.start import require_servers
+from cli.doctor.command import NOT_CHECKED
+from cli.main import command_line
+from cli.stack import Stack
+from db.health.start import require_database
+from db.pool import GATEWAY_ROLE, WORKER_ROLE
+from db.schema import logins
+from db.schema.logins import LOGINS, Service
+from tests.conftest import create_database, database_at
+from worker.errors import ConfigurationError
+from worker.settings import Settings, load
+
+PASSWORD = "zqxdbpass"
+
+
+@pytest.fixture(scope="module")
+def worker_url(database_url: str) -> str:
+    """The database with the login of workers."""
+    logins.ensure(database_url, {Service.WORKER: PASSWORD})
+    return logins.url_of(database_url, LOGINS[Service.WORKER], PASSWORD)
+
+
+def settings(**given: str) -> Settings:
+    """Settings with servers at a port that nothing listens on, but for those given."""
+    other = {"REDIS_URL": "redis://127.0.0.1:1", "OPENAI_API_KEY": "a", "OPENROUTER_API_KEY": "b"}
+    return load(Settings, other | given)
+
+
+def test_the_login_of_the_service_starts_it(worker_url: str) -> None:
+    """There is nothing to wait for."""
+    assert require_database(worker_url, role=WORKER_ROLE) == ""
+
+
+def test_the_login_of_another_service_is_refused_by_name(worker_url: str) -> None:
+    """The message names the role, the login and the command that prints the right login."""
+    with pytest.raises(ConfigurationError, match=r"hushgate_gateway, got hushgate_worker_login"):
+        require_database(worker_url, role=GATEWAY_ROLE)
+
+
+def test_a_database_without_tables_asks_for_the_migration(stack: Stack) -> None:
+    """A worker does not wait for tables."""
+    create_database(stack.database_url, "never_migrated")
+
+    with pytest.raises(ConfigurationError, match="run `hushgate migrate`"):
+        require_database(database_at(stack.database_url, "never_migrated"), role=None)
+
+
+@pytest.mark.parametrize("part", ["login", "database", "address"])
+def test_an_address_that_postgres_refuses_ends_the_process(worker_url: str, stack: Stack, part: str) -> None:
+    """The message says what to correct, and never quotes the password."""
+    url = {
+        "login": worker_url.replace(LOGINS[Service.WORKER], "no_such_login"),
+        "database": database_at(stack.database_url, "no_such_database"),
+        "address": f"postgresql://someone:{PASSWORD}%zz@127.0.0.1/none",
+    }[part]
+
+    with pytest.raises(ConfigurationError, match=r"^DATABASE_URL: ") as refused:
+        require_database(url, role=WORKER_ROLE)
+    assert PASSWORD not in str(refused.value)
+
+
+def test_a_server_that_does_not_answer_is_waited_for(
+    worker_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A worker that starts before its Redis or Postgres goes on when the server answers."""
+    require_servers(settings(DATABASE_URL="postgresql://someone@127.0.0.1:1/none"), role=WORKER_ROLE)
+
+    assert capsys.readouterr().err.count("does not answer, waiting for it") == 2
+
+
+def test_a_redis_that_refuses_the_login_ends_the_process(redis_url: str, worker_url: str) -> None:
+    """The message names REDIS_URL; without the login the process starts."""
+    refused = redis_url.replace("redis://", f"redis://someone:{PASSWORD}@")
+
+    require_servers(settings(DATABASE_URL=worker_url, REDIS_URL=redis_url), role=WORKER_ROLE)
+    with pytest.raises(ConfigurationError, match=r"^REDIS_URL: ") as error:
+        require_servers(settings(DATABASE_URL=worker_url, REDIS_URL=refused), role=WORKER_ROLE)
+    assert PASSWORD not in str(error.value)
+
+
+def test_doctor_checks_the_rest_beside_a_wrong_setting(worker_url: str) -> None:
+    """A missing REDIS_URL and a misspelt variable do not hide the state of Postgres."""
+    variables = {"DATABASE_URL": worker_url, "HUSHGATE_SHARD": "1", "REDIS_URL": None}
+
+    done = CliRunner().invoke(command_line(["doctor"]), ["doctor", "--offline", "--json"], env=variables)
+
+    rows = {row["check"]: row for row in map(json.loads, done.stdout.splitlines())}
+    assert "HUSHGATE_SHARDS" in rows["settings"]["found"]
+    assert rows["migrations"]["state"] == "ok"
+    assert rows["redis"]["found"] == NOT_CHECKED

@@ -1,0 +1,88 @@
+"""A Postgres whose pgvector is missing, and arrives later."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psycopg
+import pytest
+from typer.testing import CliRunner
+
+from cli.accounts.documents import app
+from cli.stack import Stack
+from db.schema import migrate
+from sandbox.server import SandboxHandle
+from tests.conftest import create_database, database_at
+from tests.integration.test_database import differences
+from worker.errors import ConfigurationError
+
+EXTENSIONS = ("btree_gin", "pg_trgm")
+SHARE = "SELECT setting || '/extension' FROM pg_config WHERE name = 'SHAREDIR'"
+
+
+@pytest.fixture
+def without_pgvector(stack: Stack) -> Iterator[str]:
+    """The URL of an empty database that finds only what Debian's package of Postgres has."""
+    url = database_at(stack.database_url, "without_pgvector")
+    create_database(stack.database_url, "without_pgvector")
+    with TemporaryDirectory() as folder, psycopg.connect(url, autocommit=True) as connection:
+        Path(folder).chmod(0o755)  # another user may run the server
+        (found := Path(folder) / "extension").mkdir()
+        (share,) = connection.execute(SHARE).fetchone() or ("",)
+        for file in Path(share).iterdir():
+            if file.name.startswith(EXTENSIONS):
+                (found / file.name).symlink_to(file)
+        connection.execute(f"ALTER DATABASE without_pgvector SET extension_control_path = '{folder}'")
+        yield url
+
+
+def documents(url: str, sandbox: SandboxHandle, *arguments: str) -> tuple[list[dict[str, object]], str]:
+    """The printed rows and messages of a command that has an embedding model."""
+    variables = {
+        "DATABASE_URL": url,
+        "HUSHGATE_EMBEDDING_MODEL": "hash",
+        "HUSHGATE_EMBEDDING_BASE_URL": sandbox.base_url,
+    }
+    result = CliRunner().invoke(app, [*arguments], env=variables, input="# Hours\n\nOpen from 9 to 18.")
+    return [json.loads(line) for line in result.stdout.splitlines()], f"{result.stderr} {result.exception}"
+
+
+def test_documents_are_searched_by_words_until_pgvector_arrives(
+    without_pgvector: str, sandbox: SandboxHandle
+) -> None:
+    """The next migration adds the column, and the next reembed the vectors; nothing else differs."""
+    migrate.upgrade(without_pgvector)
+    (added,), message = documents(without_pgvector, sandbox, "add", "-", "--account", "shop", "--title", "A")
+    (worded,), _ = documents(without_pgvector, sandbox, "search", "open from", "--account", "shop")
+    _, refusal = documents(without_pgvector, sandbox, "reembed")
+    with psycopg.connect(without_pgvector, autocommit=True) as connection:
+        connection.execute("ALTER DATABASE without_pgvector RESET extension_control_path")
+    migrate.upgrade(without_pgvector)
+    ((model),), _ = documents(without_pgvector, sandbox, "reembed")
+    (embedded,), _ = documents(without_pgvector, sandbox, "search", "open from", "--account", "shop")
+
+    assert added["outcome"] == "added"
+    assert "pgvector" in message
+    assert "pgvector" in refusal
+    assert worded["found_by"] == "words"
+    assert model["model"] == "hash"
+    assert embedded["found_by"] != "words"
+    assert differences(without_pgvector) == []
+
+
+def test_a_database_in_another_encoding_is_refused_before_a_table_is_made(stack: Stack) -> None:
+    """The message names the encoding and the statement that makes a database in UTF-8."""
+    with psycopg.connect(stack.database_url, autocommit=True) as connection:
+        connection.execute(
+            "CREATE DATABASE latin1 ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
+            " LOCALE_PROVIDER libc"
+        )
+    url = database_at(stack.database_url, "latin1")
+
+    with pytest.raises(ConfigurationError, match=r"expected a database in UTF-8, got LATIN1"):
+        migrate.upgrade(url)
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT to_regclass('alembic_version')").fetchone() == (None,)
