@@ -32,7 +32,7 @@ class Batch:
     """The events of a body in order, and what is wrong with the others.
 
     Attributes:
-        items: of each event its number in the body, from 0.
+        items: the number of each event in the body, from 0.
     """
 
     events: tuple[CheckedEvent, ...]

@@ -52,7 +52,7 @@ class AppealableDecision:
 
     Attributes:
         enabled: the account takes appeals.
-        until: when it takes none against this decision any more.
+        until: from when the account takes no appeal against this decision.
     """
 
     decision_id: UUID

@@ -87,7 +87,7 @@ class Appended:
         leaves: how many of all kinds.
         size: leaves in the log.
         checkpoint: the signed root.
-        rest_since: rows from this time on are left for another run at once; None: none are.
+        rest_since: rows from this time on are left for another run at once; None: no rows are left.
     """
 
     leaves: int

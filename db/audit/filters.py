@@ -80,7 +80,7 @@ class Filters:
         tier: of the assessment; a decision without an assessment has no tier.
         stage_outcome: ``moderation:failed``; ``*:failed`` is any stage.
         assignee: login of the person it is assigned to, or whose claim in a queue has not expired.
-        further: of optional features.
+        further: filters of optional features.
         text: part of the message, in any case.
         chosen: only these decisions; empty: any.
         answered: by a person.

@@ -39,7 +39,7 @@ class FigureGoal:
     Attributes:
         user_id: the account; empty: all accounts together.
         share: 0..1.
-        within_min: of ``answered_in_time``: minutes after which an answer is late.
+        within_min: for ``answered_in_time``: minutes after which an answer is late.
     """
 
     user_id: str

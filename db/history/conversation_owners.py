@@ -108,7 +108,7 @@ class Takeover:
     """People take a conversation.
 
     Attributes:
-        people_until: when it returns to the AI without a message of people.
+        people_until: when the conversation returns to the AI unless people write.
         agent_entry: stream entry of the agent's message that takes it, else None.
     """
 

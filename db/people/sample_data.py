@@ -38,7 +38,7 @@ class SampleState:
     """What there is of the sample data.
 
     Attributes:
-        added_at: when it was added; None: it is not there.
+        added_at: when the sample data was added; None: there is none.
         decided: decided messages; also those that were decided after a removal, for a moment.
     """
 

@@ -25,9 +25,9 @@ class FailedTries:
     """Failed sign-in attempts; a stranger is a browser without a device cookie.
 
     Attributes:
-        in_a_row: of this login since the last success, by this device or by all strangers.
-        from_address: of strangers from this address since ``since``.
-        overall: of strangers from anywhere since ``since``.
+        in_a_row: failed tries of this login since the last success, by this device or by all strangers.
+        from_address: failed tries of strangers from this address since ``since``.
+        overall: failed tries of strangers from anywhere since ``since``.
     """
 
     in_a_row: int

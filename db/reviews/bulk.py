@@ -39,7 +39,7 @@ class TriedReview:
     Attributes:
         effect: of the review; None when the decision is skipped.
         problem: why it is skipped; empty otherwise.
-        replaces: it withdraws an earlier review of the same person.
+        replaces: the review withdraws an earlier review of the same person.
     """
 
     row: SearchRow

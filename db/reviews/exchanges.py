@@ -98,13 +98,13 @@ class Exchange:
     Attributes:
         history: roles of its lines in the stored history.
         sealed: roles of its lines in quarantine.
-        sealed_until: when they are deleted.
+        sealed_until: when the lines in quarantine are deleted.
         has_reply: a reply was approved.
-        reply_delivered_at: when it was put on the reply stream.
-        reply_cancelled_at: when it was cancelled before delivery.
-        retracted: a reviewer asked the channel to remove it.
+        reply_delivered_at: when the reply was put on the reply stream.
+        reply_cancelled_at: when the reply was cancelled before delivery.
+        retracted: a reviewer asked the channel to remove the reply.
         retraction_sent_at: when that request was sent.
-        message_deleted: its author deleted the message.
+        message_deleted: the author deleted the message.
     """
 
     history: tuple[str, ...]

@@ -98,7 +98,7 @@ class HeldItem:
     """An item that a person has claimed and not answered, even if its lease is over.
 
     Attributes:
-        golden: it has a known answer; its holder must not learn that before answering.
+        golden: the item has a known answer, which its holder must not notice before answering.
         first_review: the review that a blind second reading is compared with, or None.
     """
 

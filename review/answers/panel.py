@@ -34,7 +34,7 @@ class AnswerPanel:
 
     Attributes:
         held: texts of the AI that were not sent; without the texts for people who may not read them.
-        answers: of people, oldest first.
+        answers: people's answers, oldest first.
         moved_on: what happened in the conversation since, as a sentence; empty: nothing.
         may_answer: the person may answer now.
         expired: the reply waited for approval longer than the message may be old.

@@ -42,7 +42,7 @@ class Ground:
     """One passage beside the draft.
 
     Attributes:
-        html: its text with the judge's quotes marked, or, without a reading, the sentences that the draft
+        html: the passage with the judge's quotes marked, or, without a reading, the sentences that the draft
             repeats; None when it is no longer stored.
         cited: the draft names its number, or, in a draft without citations, repeats it; or a judge quotes it.
         matched: a sentence is marked.

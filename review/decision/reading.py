@@ -71,7 +71,7 @@ class ShownReading:
     """What a judge read.
 
     Attributes:
-        left_out: what it misses in the draft; empty where texts are not shown.
+        left_out: what the judge misses in the draft; empty where texts are not shown.
         with_texts: the draft is shown.
     """
 

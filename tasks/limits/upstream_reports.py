@@ -53,7 +53,7 @@ class WorkerReport:
     """All upstreams of one worker, and what is left of their limits.
 
     Attributes:
-        ahead_s: its machine's clock minus that of Postgres; negative when it is behind.
+        ahead_s: the clock of the worker's machine minus the clock of Postgres, seconds.
     """
 
     worker: str

@@ -251,7 +251,7 @@ def written(event: object, other: Callable[[object], object] | None = None) -> b
         other: a value that JSON can hold in place of one that it cannot.
 
     Raises:
-        TypeError: it has a value that JSON cannot hold.
+        TypeError: the event has a value that JSON cannot hold.
     """
     try:
         return orjson.dumps(event, default=other)

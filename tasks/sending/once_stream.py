@@ -114,7 +114,7 @@ class OnceStream:
     """A stream that we write and others read.
 
     Args:
-        name: its key in Redis.
+        name: the key of the stream in Redis.
         signing_key: signs each entry: others with access to Redis can write to the stream too.
     """
 

@@ -30,7 +30,7 @@ class ShardEngines:
     After a doubling the engines of the new shards start; the earlier shards are empty, and their engines end.
 
     Args:
-        lanes: of this worker.
+        lanes: the lanes of this worker, over all shards.
         places: the worker's in-flight limit.
         open_engine: an engine over the lanes of a shard.
         shards: HUSHGATE_SHARDS.

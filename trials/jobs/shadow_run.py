@@ -41,10 +41,10 @@ class ShadowLimits:
     """Bounds of the run.
 
     Attributes:
-        late: age from which decisions are left out, so that a backlog does not delay the newest ones.
-        decisions_a_day: of all shadows of an account, made again in a day (UTC).
-        usd_a_day: the same.
-        batch_s: longest time of a batch, then its decisions are made one by one.
+        late: age from which decisions are left out, so that a backlog does not delay new decisions.
+        decisions_a_day: made again by all shadows of an account in a day (UTC).
+        usd_a_day: spent by all shadows of an account in a day (UTC).
+        batch_s: longest time of a batch; afterwards its decisions are made one by one.
         alone_s: longest time of one decision.
     """
 

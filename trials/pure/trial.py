@@ -95,7 +95,7 @@ class Trial:
     """Changed settings that are tried.
 
     Attributes:
-        candidate_id: whose changes they are; None: they were typed.
+        candidate_id: the candidate that has the changes; None: a person typed them.
         base_version: of the settings that the changes were made from.
         changes: setting -> value, as ``worker.account_settings.changed`` takes it.
         set_id: the golden set of an evaluation.

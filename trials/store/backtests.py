@@ -56,11 +56,11 @@ class BacktestExample:
 
     Attributes:
         message: None when its recording is gone, such as after an erasure.
-        reply: that was approved then; None: there was none.
-        reply_now: that the changed settings would approve.
+        reply: approved then; None without a reply.
+        reply_now: the reply that the changed settings would approve.
         before, after: reason codes; ``after`` is empty where there is no decision.
         why: one sentence.
-        rule_now: that stops it with the changed settings.
+        rule_now: the rule that stops the event with the changed settings.
         group_now: differs from ``group`` when data, rules or the release have changed; empty: no time.
         state: None: there was no time to make it again.
     """

@@ -67,7 +67,7 @@ class TrialProgress:
     Attributes:
         counts: group -> decisions, to be added.
         seen: decisions that were looked at.
-        decided: those of a shadow that count for the budget of the day.
+        decided: decisions of a shadow that count for the budget of the day.
         findings: to be stored; their texts are sealed.
         examples: to be stored in place of the known ones; None: these stay.
     """

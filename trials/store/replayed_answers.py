@@ -42,7 +42,7 @@ class SendResult(StrEnum):
     """What became of the reply of a replay.
 
     Attributes:
-        SENT: it is in the outbox.
+        SENT: the reply is in the outbox.
         SENT_BEFORE: an earlier run sent it.
         NOT_RELEASED: the decision had a reply, or still has none.
         TOO_LATE: the message is older than the account answers.

@@ -38,7 +38,7 @@ class ReplayedDecision:
         replay: None unless the engine ran.
         difference: None unless there is a decision.
         why: for a decision that was not made again, one sentence.
-        other_release: that made the stored decision, if it was another one; else empty.
+        other_release: the release that made the stored decision; empty for this release.
     """
 
     stored: StoredDecision
@@ -60,7 +60,7 @@ class Replayer:
 
     Attributes:
         candidates: the settings to decide with, by account; the pinned version where there are none.
-        changes: of settings, made on the pinned version of each decision.
+        changes: changed settings, applied to the pinned version of each decision.
         live: asked where a recording has no answer; None: nothing is asked.
     """
 

@@ -37,7 +37,7 @@ class NotCalled(ApiError):
 
     Attributes:
         kind: ``CIRCUIT_OPEN``, ``BUSY`` or ``LIMITED``.
-        retry_after_s: when it may be called again, or None.
+        retry_after_s: seconds until the upstream may be called again, or None.
     """
 
     def __init__(self, message: str, *, kind: AttemptOutcome, retry_after_s: float | None = None) -> None:

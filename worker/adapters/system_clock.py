@@ -20,7 +20,7 @@ class SystemClock:
     """Real time and real identifiers.
 
     Args:
-        now: the wall clock; None: that of this machine. Workers have that of Postgres, which they share.
+        now: the wall clock; None: this machine's. Workers share the clock of Postgres.
     """
 
     def __init__(self, now: Callable[[], datetime] | None = None) -> None:

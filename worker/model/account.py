@@ -119,7 +119,7 @@ class Account:
         concurrent_events: events decided at once, over the fleet; None: no limit.
         handoff_texts: language -> text to the author when a decision hands the conversation to people;
             empty: none.
-        handoff_texts_closed: the same outside business hours; empty: as ``handoff_texts``.
+        handoff_texts_closed: ``handoff_texts`` outside business hours; empty: the same texts.
         escalation_actions: reason code or matched rule -> what is done where people could answer.
         escalation_queues: matched rule, ``label:<name>=<value>``, reason code or ``*`` -> name of a queue.
         time_zone: IANA name, of the business hours.

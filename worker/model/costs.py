@@ -26,7 +26,7 @@ class ModelPrice:
         model: as the server names it; a date at the end of the server's name may be missing.
         since: first day, UTC.
         prompt: US dollars for a million tokens of the prompt.
-        completion: the same of the answer.
+        completion: price of the answer, like ``prompt``.
     """
 
     model: str

@@ -32,7 +32,7 @@ class Arrival:
     """Facts about a payload before it is parsed.
 
     Attributes:
-        entry_id: its stream entry.
+        entry_id: the stream entry of the payload.
         size_bytes: true size; -1 when the entry has no field ``data``.
         received_at: when Redis took the entry, UTC.
     """

@@ -18,9 +18,9 @@ class ItemResult:
 
     Attributes:
         answered: whether a reply would go out.
-        reason: code with which it ended; empty: it was not decided.
+        reason: code of the ending; empty for an item that was not decided.
         failure: a code when a model or moderation failed, so that it says nothing of quality; else empty.
-        usd: what its calls cost at the declared prices.
+        usd: what the item's calls cost at the declared prices.
         unpriced: models that were asked and have no declared price.
     """
 

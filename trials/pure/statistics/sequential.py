@@ -42,7 +42,7 @@ class Arm:
     Attributes:
         units: what was assigned at random and independently, such as conversations.
         mean: the figure: a share or a mean.
-        variance: of one unit; the figure's variance is ``variance / units``.
+        variance: variance of one unit; the figure's is ``variance / units``.
     """
 
     units: int

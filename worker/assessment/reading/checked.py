@@ -23,7 +23,7 @@ class CheckedReading:
 
     Attributes:
         relevance: 0..1, probability that the draft answers the question.
-        left_out: what it leaves out of what was asked; often empty.
+        left_out: what the draft leaves out of the question; often empty.
     """
 
     sentences: tuple[ReadSentence, ...]
