@@ -66,7 +66,7 @@ class DecisionRead:
         row: the decision with its reply, and the fields of ``PersonAnswer``, which are None while the
             reviews are hidden.
         newest_answer: the newest text that a person sent for it.
-        hidden_decisions: their reviews are hidden from the person yet, see ``queue_items.hidden_decisions``.
+        hidden_decisions: decisions in queues that the person holds; their reviews are hidden.
         review_state: open without a standing review; also while the reviews are hidden.
         last_review: None without a review.
         owner: who may answer in the conversation; None when people never had it.
