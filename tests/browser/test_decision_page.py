@@ -1,4 +1,4 @@
-"""The page of one decision in a browser: covers lifted by a key, a list walked by keys, read by everybody."""
+"""The page of a decision in a browser: covers, keys, hostile texts, answers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from tests.support.browser.axe import THEMES, faults, show_theme
 from tests.support.browser.desk import Desk, picture
+from tests.support.browser.world import HOSTILE
 
 ENDINGS = (
     "MODERATION_FLAGGED",
@@ -102,3 +103,84 @@ def test_a_reading_is_complete_without_javascript(desk: Desk) -> None:
     page.locator('a[href="#quote-1-1"]').click()
 
     expect(page.locator("mark#quote-1-1:target")).to_be_in_viewport()
+
+
+AS_READ = {len(HOSTILE) - 1: "W" * 400}
+"""By place: a text whose letters are read in another order than they are written is stored as it is read."""
+
+
+def test_a_covered_text_is_not_in_the_page_until_a_key_reveals_it(desk: Desk) -> None:
+    """Neither as text nor in an attribute; then it is there and the cover is gone."""
+    page = desk.sit("covered")
+    page.goto(f"/decisions/{desk.world.endings['MODERATION_FLAGGED']}")
+    before = page.content()
+    page.keyboard.press("r")
+    expect(page.get_by_text("I will kill you when you are open").first).to_be_visible()
+
+    assert "kill you" not in before
+    expect(page.locator(".cover")).to_have_count(0)
+
+
+@pytest.mark.parametrize("place", range(len(HOSTILE)))
+def test_a_hostile_text_stays_a_text(desk: Desk, place: int) -> None:
+    """In the list, at the decision, in the account's documents; nothing of it runs or loads."""
+    page = desk.resident("everything")
+    row = desk.world.running.row("SELECT user_id FROM ai_decisions WHERE id = %s", desk.world.hostile[place])
+    assert row is not None
+    account = row["user_id"]
+    for path in (
+        f"/accounts/{account}/documents",
+        f"/decisions?account={account}",
+        f"/decisions/{desk.world.hostile[place]}",
+    ):
+        page.goto(path)
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+        assert "owned" not in page.title()
+        assert page.locator("iframe, [onload], [onerror], main svg[onload], main script").count() == 0
+    expect(page.locator(".quote").first).to_contain_text(AS_READ.get(place, HOSTILE[place])[:20])
+
+
+REVIEWER = "second reviewer"
+
+
+def test_a_draft_is_approved_with_two_keys(desk: Desk) -> None:
+    """From the list of what waits; the page then shows the answer instead of the form."""
+    page, decision_id = desk.resident(REVIEWER), desk.world.endings["HELD_FOR_APPROVAL"]
+    page.goto("/escalations")
+    wrong = faults(page)
+    picture(page, "escalations")
+    page.locator(f"a[href='/escalations/{decision_id}']").click()
+    expect(page.locator("[data-approve]")).to_be_visible()
+    wrong += faults(page)
+    page.keyboard.press("a")
+    expect(page.locator("[data-approve]")).to_be_focused()
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    page.goto(f"/decisions/{decision_id}")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("rolf approved the text of the AI")
+    expect(page.locator("#content")).to_contain_text("Approved by rolf")
+    expect(page.locator("[data-approve]")).to_have_count(0)
+    picture(page, "answer-approved")
+    stored = desk.world.running.rows(
+        "SELECT outcome, person FROM answers WHERE decision_id = %s", decision_id
+    )
+
+    assert stored == [{"outcome": "unchanged", "person": "rolf"}]
+    assert wrong == []
+
+
+def test_keys_of_an_answer_are_letters_while_a_person_writes(desk: Desk) -> None:
+    """`e` begins an answer; a rule's refusal leaves the text where it was."""
+    page = desk.resident(REVIEWER)
+    page.goto(f"/decisions/{desk.world.endings['MODEL_ESCALATED']}")
+    page.keyboard.press("e")
+    page.keyboard.type("a kind answer: I will kill you")
+    desk.expect(400)
+    page.locator("#answer").get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("Not sent. text: moderation stops it")
+    expect(page.locator("#own-answer")).to_have_value("a kind answer: I will kill you")
+    page.locator("#own-answer").fill("a kind answer")
+    page.locator("#answer").get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator("#content")).to_contain_text("Answered by rolf")
+    expect(page.locator("#content .thread")).to_contain_text("a kind answer")

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from db.people.records import Role
-from tests.integration.test_review_attacks import hand_queue
 from tests.support.browser.axe import faults
 from tests.support.browser.desk import PHONE, Desk, picture
+from tests.support.queues import hand_queue
 from tests.support.reviewing import add_person
 
 Made = TypeVar("Made")

@@ -1,4 +1,4 @@
-"""A shop owner: a rule, a limit and a document, without JSON on any page."""
+"""A shop owner and an editor of rules in a browser: a rule, a limit and a document, without JSON."""
 
 from __future__ import annotations
 
@@ -167,3 +167,38 @@ def test_an_owner_changes_a_rule_a_limit_and_a_document_without_json(desk: Desk,
     page.get_by_label("Or paste a text").fill(f"We sell a {word} on weekdays.")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator("main")).to_contain_text(f"About {word}")
+
+
+def test_a_mistake_is_named_while_it_is_typed(desk: Desk) -> None:
+    """With the line and what is wrong; nothing is stored by that."""
+    page = desk.resident("rule_editor")
+    page.goto(f"/accounts/{SHOP}/rules")
+    words = page.locator("textarea[name=flagged_keywords]")
+    words.fill(words.input_value() + "\n/(unclosed/")
+
+    expect(page.locator("#remarks")).to_contain_text("saving is blocked until it is fixed")
+    expect(page.locator("#remarks")).to_contain_text("/(unclosed/")
+    expect(page.locator("#remarks")).to_be_in_viewport()
+
+
+def test_a_remark_leads_to_its_line(desk: Desk) -> None:
+    """It is selected in its box, so that nobody counts lines."""
+    page = desk.resident("rule_editor")
+    page.goto(f"/accounts/{SHOP}/rules")
+    words = page.locator("textarea[name=flagged_keywords]")
+    words.fill("one\n/(unclosed/\nthree")
+    page.locator("#remarks").get_by_role("link", name="Keywords, line 2").click()
+    chosen = "box => box.value.slice(box.selectionStart, box.selectionEnd)"
+
+    expect(words).to_be_focused()
+    assert words.evaluate(chosen) == "/(unclosed/"
+
+
+def test_the_test_box_shows_what_matches_where_and_how(desk: Desk) -> None:
+    """A disguised word, by the rule that is being typed."""
+    page = desk.resident("rule_editor")
+    page.goto(f"/accounts/{SHOP}/rules")
+    page.locator("textarea[name=text]").fill("Do you sell v.i.a.g.r.a here?")
+
+    expect(page.locator("#hits mark")).to_contain_text("v.i.a.g.r.a")
+    expect(page.locator("#hits")).to_contain_text("characters 13 to 23")

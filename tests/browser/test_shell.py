@@ -1,4 +1,4 @@
-"""Navigation, help and theme at three sizes, in light and dark, with and without scripts."""
+"""The shell in a browser: navigation, help and theme at three sizes, with and without scripts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 from tests.browser.test_every_page import BESIDE
 from tests.support.browser.axe import THEMES, faults, show_theme
 from tests.support.browser.desk import Desk, picture, sign_in
-from tests.support.browser.world import SHOP
+from tests.support.browser.world import CHANNEL, SHOP
 
 SIZES: Final[dict[str, ViewportSize]] = {
     "wide": {"width": 1440, "height": 900},
@@ -95,3 +95,66 @@ def test_a_theme_is_chosen_and_stays_without_scripts(desk: Desk) -> None:
     assert dark == "rgb(17, 22, 26)"
     assert narrow is not None
     assert narrow["width"] < 80
+
+
+def test_everything_works_without_scripts(desk: Desk) -> None:
+    """Sign in, filter, open, review, undo."""
+    page = desk.stranger(java_script_enabled=False)
+    sign_in(page, desk.world.people["reviewer"])
+    page.goto("/decisions")
+    page.locator("summary", has_text="Filters").click()
+    page.get_by_role("textbox", name="Account", exact=True).fill(CHANNEL)
+    page.locator("summary", has_text="Reasons").click()
+    page.get_by_label("Rule matched the message").check()
+    page.get_by_role("button", name="Filter", exact=True).click()
+    page.locator("[data-open]").nth(3).click()
+    page.get_by_role("radio", name="Agree").check()
+    page.get_by_role("button", name="Store").click()
+    expect(page.locator("[data-undo]")).to_contain_text("Stored: agree")
+    page.get_by_role("button", name="Undo").click()
+
+    expect(page.locator("[data-reviews]")).to_contain_text("withdrew a review")
+
+
+@pytest.mark.parametrize("path", ["/decisions", "/queues", "/accounts/corner-shop/rules"])
+def test_a_page_enlarged_to_200_percent_is_not_cut_off(desk: Desk, path: str) -> None:
+    """A screen of 1280 pixels at 200 % is one of 640."""
+    page = desk.resident("everything", viewport={"width": 640, "height": 450}, device_scale_factor=2)
+    page.goto(path)
+
+    assert page.evaluate(BESIDE) <= 0
+
+
+def test_axe_sees_a_fault_and_leaves_the_page_alone(desk: Desk) -> None:
+    """A picture without words is found; the page's own scripts see no axe."""
+    page = desk.stranger()
+    page.goto("/sign-in")
+    page.evaluate("document.querySelector('main').append(new Image())")
+
+    assert [line.split(":")[0] for line in faults(page)] == ["critical image-alt"]
+    assert page.evaluate("typeof window.axe") == "undefined"
+
+
+def test_what_breaks_the_policy_is_noticed(desk: Desk) -> None:
+    """An inline script does not run, and its report is a fault of the test."""
+    page = desk.stranger()
+    page.goto("/sign-in")
+    with page.expect_request("**/csp-report"):
+        page.evaluate(
+            "() => { const one = document.createElement('script'); one.textContent = 'document.title = 1';"
+            " document.body.append(one) }"
+        )
+    title, found = page.title(), desk.faults()
+
+    assert title == "Sign in · Hushgate"
+    assert any("content security policy broken" in line for line in found)
+
+
+def test_a_request_to_elsewhere_is_noticed(desk: Desk) -> None:
+    """Even one that the policy would let through."""
+    page = desk.stranger()
+    page.goto("/sign-in")
+    with page.expect_event("requestfailed"):
+        page.evaluate("() => { location = 'http://elsewhere.example/' }")
+
+    assert any("elsewhere.example" in line for line in desk.faults())

@@ -1,10 +1,15 @@
-"""Several people at the same decisions, and people who may not be there."""
+"""Several people in a browser: at the same decisions, authors, conversations and appeals."""
 
 from __future__ import annotations
 
+from typing import Any, Final
+
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.browser.desk import Desk
+from tests.support.browser.addresses import appeal_link, take_appeals
+from tests.support.browser.axe import faults
+from tests.support.browser.desk import PHONE, Desk, picture
 from tests.support.browser.world import CHANNEL, SHOP
 from tests.support.reviewing import PASSWORD
 
@@ -86,3 +91,84 @@ def test_a_claim_shows_its_holder_to_others(desk: Desk) -> None:
     )
     holder.get_by_role("button", name="Release").click()
     expect(holder.locator("#held")).to_have_count(0)
+
+
+SIZES: Final[dict[str, dict[str, Any]]] = {
+    "wide": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"},
+    "laptop": {"viewport": {"width": 1200, "height": 800}, "color_scheme": "dark"},
+    "phone": {"viewport": PHONE, "color_scheme": "light"},
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_people_write_around_a_decision(desk: Desk, size: str) -> None:
+    """A note on the author, a comment, the assignment and the inbox; each page is clean."""
+    page = desk.resident("everything", **SIZES[size])
+    person = desk.world.people["everything"]
+    page.goto(f"/decisions/{desk.world.decision(SHOP, 'FLAGGED_RULE')}")
+    address = page.url
+    page.locator("#assignment summary").click()
+    page.get_by_role("button", name="Assign to me").click()
+    expect(page.locator("#assignment summary")).to_contain_text("Assigned to you")
+    page.get_by_placeholder("Comment; @login").fill("Is this rule too broad?")
+    page.locator("input[name=notify]").fill(person.login)
+    page.get_by_role("button", name="Comment", exact=True).click()
+    expect(page.locator("#comments")).to_contain_text("Is this rule too broad?")
+    picture(page, f"comments-{size}")
+    found = faults(page)
+    page.locator(".thread .here .by a").first.click()
+    page.get_by_placeholder("What should colleagues know?").fill("Writes every night.")
+    page.get_by_role("button", name="Add the note").click()
+    page.get_by_label("New tag").fill(f"night {size}")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("listitem").filter(has_text=f"night {size}")).to_be_visible()
+    picture(page, f"author-{size}")
+    found += faults(page)
+    page.locator(".subject-rows a.muted").first.click()
+    expect(page.get_by_role("heading", name="Who may answer")).to_be_visible()
+    picture(page, f"conversation-{size}")
+    found += faults(page)
+    page.goto("/inbox")
+    expect(page.locator(f"a[href='{address.removeprefix(desk.origin)}']")).to_be_visible()
+    picture(page, f"inbox-{size}")
+    found += faults(page)
+
+    scrolls = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+    page.goto(address)
+    page.locator("#assignment summary").click()
+    page.get_by_role("button", name="Assign to no one").click()
+    expect(page.locator("#assignment summary")).to_have_text("Assign")
+
+    assert found == []
+    assert not scrolls
+
+
+def test_an_author_appeals_on_a_phone_and_a_reviewer_restores(desk: Desk) -> None:
+    """The author needs no session and no script; axe finds nothing before and after."""
+    take_appeals(desk)
+    author = desk.stranger(java_script_enabled=False, viewport=PHONE)
+    author.goto(f"/appeal/{appeal_link(desk)}")
+    author.get_by_label("Why should it be decided otherwise?").fill("It was a joke among friends.")
+    author.get_by_role("button", name="Send the appeal").click()
+    expect(author.get_by_role("status")).to_contain_text("We have your appeal")
+    picture(author, "appeal-author")
+
+    page = desk.sit("everything")
+    page.goto("/appeals")
+    picture(page, "appeals-list")
+    page.get_by_role("link", name="It was a joke").click()
+    expect(page.get_by_role("heading", name="The decision as it was made")).to_be_visible()
+    picture(page, "appeal-open")
+    found = faults(page)
+    page.get_by_role("radio", name="was wrong").check()
+    page.get_by_label("Reasons for the author").fill("We read it as a joke, too.")
+    page.get_by_role("button", name="Decide").click()
+    expect(page.get_by_label("What was wrong only")).to_be_focused()
+    page.get_by_label("What was wrong only").select_option("MODERATION_TOO_STRICT")
+    page.get_by_role("button", name="Decide").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    picture(page, "appeal-decided")
+
+    assert found + faults(page) == []
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("button", name="Decide")).to_be_visible()

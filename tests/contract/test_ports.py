@@ -35,7 +35,7 @@ from worker.errors import (
     ModerationRejected,
     ModerationUnavailable,
 )
-from worker.model import Completion, Message, MessageRole, Prompt
+from worker.model import Completion, Message, MessageRole, ModerationScores, Prompt
 from worker.ports import Classifier, Clock, Conversations, LanguageModel, Moderator, Retriever
 
 PROMPT = Prompt(
@@ -65,58 +65,48 @@ class Models:
         return OpenAIChat(self._client, model="sandbox", max_tokens=64)
 
 
-class Moderators:
-    """A moderation API that answers, or fails in a named way."""
-
-    def __init__(self, kind: str, sandbox: SandboxHandle, client: Any) -> None:
-        self._kind, self._sandbox, self._client = kind, sandbox, client
-
-    def failing(self, fault: str | None, error: Exception | None) -> Moderator:
-        """The moderator whose next call meets this fault; none to answer."""
-        if self._kind == FAKE:
-            return FakeModerator([error or CLEAN])
-        if fault:
-            self._sandbox.add_rule("moderations", fault)
-        return OpenAIModerator(self._client, model="omni", timeout_s=5)
-
-
 MODELS = {
     ClassifierFormat.POLICY: "gpt-oss-safeguard-20b",
     ClassifierFormat.LLAMA_GUARD: "Llama-Guard-4-12B",
     ClassifierFormat.QWEN3GUARD: "Qwen/Qwen3Guard-Gen-8B",
     ClassifierFormat.SHIELDGEMMA: "shieldgemma:9b",
 }
+MODERATORS = ("moderation API", "fake moderation API")
+JUDGES = (*MODERATORS, *ClassifierFormat, "fake classifier")
 
 
-class Classifiers:
-    """A classifier of one format that answers, or fails in a named way."""
+class Judges:
+    """A moderation API, or a classifier of a format, that answers or fails in a named way; real or fake."""
 
-    def __init__(self, kind: str, sandbox: SandboxHandle, client: Any) -> None:
-        self._kind, self._sandbox, self._client = kind, sandbox, client
+    def __init__(self, sandbox: SandboxHandle, client: Any) -> None:
+        self._sandbox, self._client = sandbox, client
 
-    def failing(self, fault: str | None, error: Exception | None) -> Classifier:
-        """The classifier whose next call meets this fault; none to answer."""
-        if self._kind == FAKE:
-            return FakeClassifier([error or CLEAN])
-        if fault:
-            self._sandbox.add_rule("classifier", fault)
-        form = ClassifierFormat(self._kind)
+    async def judge(
+        self, kind: str, text: str = "hello", fault: str | None = None, error: Exception | None = None
+    ) -> ModerationScores:
+        """The result of a call that meets this fault; none to answer."""
+        if fault and not kind.startswith("fake"):
+            self._sandbox.add_rule("moderations" if kind in MODERATORS else "classifier", fault)
+        if kind in MODERATORS:
+            real = OpenAIModerator(self._client, model="omni", timeout_s=5)
+            moderator: Moderator = FakeModerator([error or CLEAN]) if kind.startswith("fake") else real
+            return await moderator.moderate(text, ())
+        if kind.startswith("fake"):
+            return await FakeClassifier([error or CLEAN]).classify(ClassifierQuestion(text=text))
+        form = ClassifierFormat(kind)
+        policy = "No insults." if FORMATS[form].reads_policy else ""
         endpoint = ClassifierEndpoint(
             base_url=self._sandbox.base_url, model=MODELS[form], format=form, timeout_s=2
         )
-        return ChatClassifier(self._client, name=self._kind, endpoint=endpoint)
-
-    def question(self, text: str) -> ClassifierQuestion:
-        """A question that fits the format."""
-        reads_policy = self._kind == FAKE or FORMATS[ClassifierFormat(self._kind)].reads_policy
-        return ClassifierQuestion(text=text, policy="No insults." if reads_policy else "")
+        classifier = ChatClassifier(self._client, name=kind, endpoint=endpoint)
+        return await classifier.classify(ClassifierQuestion(text=text, policy=policy))
 
 
-@pytest.fixture(params=[*ClassifierFormat, FAKE])
-async def classifiers(sandbox: SandboxHandle, request: pytest.FixtureRequest) -> AsyncIterator[Classifiers]:
-    """Every format, and the fake."""
+@pytest.fixture
+async def judges(sandbox: SandboxHandle) -> AsyncIterator[Judges]:
+    """All of them, on one client."""
     async with openai_client.client(sandbox.base_url, "key", connections=4) as client:
-        yield Classifiers(request.param, sandbox, client)
+        yield Judges(sandbox, client)
 
 
 @pytest.fixture(params=[REAL, FAKE])
@@ -124,13 +114,6 @@ async def models(sandbox: SandboxHandle, request: pytest.FixtureRequest) -> Asyn
     """Both kinds."""
     async with openai_client.client(sandbox.base_url, "key", connections=4) as client:
         yield Models(request.param, sandbox, client)
-
-
-@pytest.fixture(params=[REAL, FAKE])
-async def moderators(sandbox: SandboxHandle, request: pytest.FixtureRequest) -> AsyncIterator[Moderators]:
-    """Both kinds."""
-    async with openai_client.client(sandbox.base_url, "key", connections=4) as client:
-        yield Moderators(request.param, sandbox, client)
 
 
 async def test_a_model_answers_with_text_calls_or_a_refusal(models: Models) -> None:
@@ -163,46 +146,10 @@ async def test_a_model_s_refusal_of_the_request_is_final(models: Models, status:
     assert caught.value.status == status
 
 
-async def test_a_result_has_a_score_for_each_flagged_category(moderators: Moderators) -> None:
+@pytest.mark.parametrize("kind", JUDGES)
+async def test_a_result_has_a_score_for_each_flagged_category(judges: Judges, kind: str) -> None:
     """All scores 0..1, and a model's name."""
-    result = await moderators.failing(None, None).moderate("When are you open?", ())
-
-    assert result.flagged <= result.scores.keys()
-    assert all(0 <= score <= 1 for score in result.scores.values())
-    assert result.scores
-    assert result.model
-
-
-@pytest.mark.parametrize(
-    ("fault", "kind"), [("500", "server_error"), ("429", "rate_limited"), ("malformed", "malformed")]
-)
-async def test_a_failed_moderation_is_unavailable(moderators: Moderators, fault: str, kind: str) -> None:
-    """Never a score."""
-    with pytest.raises(ModerationUnavailable) as caught:
-        await moderators.failing(fault, ModerationUnavailable("no", kind=kind)).moderate("hello", ())
-
-    assert caught.value.kind == kind
-
-
-async def test_an_input_nobody_can_judge_is_rejected(moderators: Moderators) -> None:
-    """Asking again cannot help."""
-    with pytest.raises(ModerationRejected):
-        await moderators.failing("400", ModerationRejected("no")).moderate("hello", ())
-
-
-@pytest.mark.parametrize("status", [401, 403, 404])
-async def test_a_refused_deployment_is_no_outage(moderators: Moderators, status: int) -> None:
-    """It has its own error, which no failure policy lets pass."""
-    error = EndpointMisconfigured("no", cause="key", status=status)
-    with pytest.raises(EndpointMisconfigured) as caught:
-        await moderators.failing(str(status), error).moderate("hello", ())
-
-    assert caught.value.status == status
-
-
-async def test_a_classification_has_a_score_for_each_flagged_category(classifiers: Classifiers) -> None:
-    """All scores 0..1, and a model's name, as of a moderation API."""
-    found = await classifiers.failing(None, None).classify(classifiers.question("When are you open?"))
+    found = await judges.judge(kind, "When are you open?")
 
     assert found.flagged <= found.scores.keys()
     assert all(0 <= score <= 1 for score in found.scores.values())
@@ -210,45 +157,45 @@ async def test_a_classification_has_a_score_for_each_flagged_category(classifier
     assert found.model
 
 
+OUTAGES = [("500", "server_error"), ("429", "rate_limited"), ("malformed", "malformed")]
+UNREADABLE = [
+    *(("timeout", "timeout"), ("reset", "connection")),
+    *((fault, "unreadable") for fault in ("garbage", "empty", "refusal")),
+]
+
+
 @pytest.mark.parametrize(
-    ("fault", "kind"),
+    ("kind", "fault", "expected"),
     [
-        ("500", "server_error"),
-        ("429", "rate_limited"),
-        ("malformed", "malformed"),
-        ("timeout", "timeout"),
-        ("reset", "connection"),
-        ("garbage", "unreadable"),
-        ("empty", "unreadable"),
-        ("refusal", "unreadable"),
+        (kind, *outage)
+        for kind in JUDGES
+        for outage in (OUTAGES if kind in MODERATORS else OUTAGES + UNREADABLE)
     ],
 )
-async def test_a_classifier_that_gives_no_result_is_unavailable(
-    classifiers: Classifiers, fault: str, kind: str
+async def test_a_judge_that_gives_no_result_is_unavailable(
+    judges: Judges, kind: str, fault: str, expected: str
 ) -> None:
-    """Never a score; an answer of another shape has its own kind, as the text may have caused it."""
+    """Never a score; a classifier's odd answer has its own kind, as the text may have caused it."""
     with pytest.raises(ModerationUnavailable) as caught:
-        await classifiers.failing(fault, ModerationUnavailable("no", kind=kind)).classify(
-            classifiers.question("hello")
-        )
+        await judges.judge(kind, fault=fault, error=ModerationUnavailable("no", kind=expected))
 
-    assert caught.value.kind == kind
+    assert caught.value.kind == expected
 
 
-async def test_a_text_that_a_classifier_refuses_is_rejected(classifiers: Classifiers) -> None:
+@pytest.mark.parametrize("kind", JUDGES)
+async def test_an_input_nobody_can_judge_is_rejected(judges: Judges, kind: str) -> None:
     """Asking again cannot help."""
     with pytest.raises(ModerationRejected):
-        await classifiers.failing("400", ModerationRejected("no")).classify(classifiers.question("hello"))
+        await judges.judge(kind, fault="400", error=ModerationRejected("no"))
 
 
+@pytest.mark.parametrize("kind", JUDGES)
 @pytest.mark.parametrize("status", [401, 403, 404])
-async def test_a_classifier_that_refuses_the_deployment_is_no_outage(
-    classifiers: Classifiers, status: int
-) -> None:
+async def test_a_refused_deployment_is_no_outage(judges: Judges, kind: str, status: int) -> None:
     """It has its own error, which no failure policy lets pass."""
     error = EndpointMisconfigured("no", cause="key", status=status)
     with pytest.raises(EndpointMisconfigured) as caught:
-        await classifiers.failing(str(status), error).classify(classifiers.question("hello"))
+        await judges.judge(kind, fault=str(status), error=error)
 
     assert caught.value.status == status
 

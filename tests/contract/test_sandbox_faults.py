@@ -11,7 +11,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from sandbox.server import SandboxHandle
-from tests.contract.sandbox_client import HANG_TIMEOUT_S, TOOLS, ask, reply
+from tests.contract.sandbox_client import HANG_TIMEOUT_S, ask, reply
 
 ANSWER = "The shop opens at nine on weekdays. [3]"
 
@@ -57,49 +57,6 @@ async def test_a_hang_is_seen_as_a_timeout(client: AsyncOpenAI, sandbox: Sandbox
             pass
 
     assert not any(table)
-
-
-async def test_a_429_says_when_to_come_back(client: AsyncOpenAI) -> None:
-    """``Retry-After`` is 2 by default; the marker can change it."""
-    waits = []
-    for marker in ("429", "429=7"):
-        with pytest.raises(openai.RateLimitError) as caught:
-            await ask(client, f"hi [[sandbox:llm={marker}]]")
-        waits.append(caught.value.response.headers["retry-after"])
-
-    assert waits == ["2", "7"]
-
-
-async def test_an_empty_completion_has_no_text(client: AsyncOpenAI) -> None:
-    """``empty`` is an answer without content, on every route."""
-    results = (await client.moderations.create(input="hi [[sandbox:mod=empty]]")).results
-
-    assert (await reply(client, "When do you open? [[sandbox:llm=empty]]"), results) == ("", [])
-
-
-async def test_a_bad_tool_call_has_broken_arguments(client: AsyncOpenAI) -> None:
-    """The tool's arguments are no JSON."""
-    message = (await ask(client, "hi [[sandbox:llm=bad_tool]]", tools=TOOLS)).choices[0].message
-    call = (message.tool_calls or [])[0]
-    assert call.type == "function"
-
-    with pytest.raises(json.JSONDecodeError):
-        json.loads(call.function.arguments)
-
-
-async def test_a_refusal_has_no_content(client: AsyncOpenAI) -> None:
-    """The refusal is in its own field."""
-    message = (await ask(client, "hi [[sandbox:llm=refusal]]")).choices[0].message
-
-    assert (message.content, message.refusal) == (None, "I cannot help with that.")
-
-
-async def test_a_flagged_reply_is_flagged_by_the_sandbox_itself(client: AsyncOpenAI) -> None:
-    """The reply that ``flagged`` asks for does not pass the moderation route."""
-    text = await reply(client, "When do you open? [[sandbox:llm=flagged]]") or ""
-    (result,) = (await client.moderations.create(input=text)).results
-
-    assert result.flagged
 
 
 @pytest.mark.parametrize(

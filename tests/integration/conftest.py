@@ -8,6 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from psycopg.rows import DictRow, dict_row
+from redis import Redis as SyncRedis
 from redis.asyncio import Redis
 
 from cli.stack import Stack
@@ -47,6 +48,13 @@ async def source(database_url: str) -> AsyncIterator[Pool]:
 async def redis(redis_url: str) -> AsyncIterator[Redis]:
     """A client of the empty Redis."""
     async with connect(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def valkey(redis_url: str) -> Iterator[SyncRedis]:
+    """A client of the empty Redis that needs no event loop."""
+    with SyncRedis.from_url(redis_url) as client:
         yield client
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from db.people.records import EVERY_ACCOUNT, Role
 from tests.support.audited import escalated, ignored, record
-from tests.support.reviewing import Visitor, Visitors, add_person
+from tests.support.reviewing import Visitor, Visitors, add_person, signed_in
 from worker.model import Decision
 
 
@@ -26,8 +26,7 @@ def decided(database_url: str) -> dict[str, dict[str, Decision]]:
 
 def at_work(visitors: Visitors, url: str, role: Role, account: str) -> Visitor:
     """Somebody signed in."""
-    visitor = visitors()
-    visitor.sign_in(add_person(url, role, account=account))
+    visitor = signed_in(visitors, add_person(url, role, account=account))
     visitor.get("/queues")
     return visitor
 

@@ -1,11 +1,18 @@
-"""``hushgate alerts check`` on real servers: a spike against the same hours of the past days."""
+"""Alerts on real servers: a spike against the past days, and the rules file in promtool."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
 
 import psycopg
+import pytest
+import yaml
 
+from tasks.alerts.declared import ALERTS, rules_file
+from tests.support.promtool import promtool
 from tests.support.terminal import Shell
 
 INSERT = """
@@ -57,3 +64,75 @@ def test_a_missing_worker_and_a_server_that_is_away_fire(shell: Shell) -> None:
         "HushgateWorkersMissing",
         "HushgateTasksNotRun",
     }
+
+
+SERIES: Final = yaml.safe_load((Path(__file__).parents[1] / "fixtures" / "alert_series.yml").read_text())
+RULES: Final = {each["alert"]: each for each in yaml.safe_load(rules_file(workers=2))["groups"][0]["rules"]}
+JUDGED_EVERY: Final = {"1m": "1m", "5m": "6h"}
+"""Step of a case -> how often promtool judges it; cases with the longer step last a week."""
+
+
+def samples(values: str) -> int:
+    """How many samples the notation of promtool stands for."""
+    return sum(int(each.rpartition("x")[2]) + 1 if "x" in each else 1 for each in values.split())
+
+
+def minutes(case: Mapping[str, Any], step: str) -> int:
+    """When the last sample of a case is."""
+    longest = max(samples(str(each)) for each in case["series"].values())
+    return int(step.removesuffix("m")) * (longest - 1)
+
+
+def promtool_case(alert: str, kind: str, name: str, case: Mapping[str, Any], step: str) -> dict[str, Any]:
+    """A case as a test of promtool."""
+    rule = RULES[alert]
+    fired = {"exp_labels": rule["labels"] | case.get("labels", {}), "exp_annotations": rule["annotations"]}
+    judged = {
+        "eval_time": f"{minutes(case, step)}m",
+        "alertname": alert,
+        "exp_alerts": [fired] if kind == "fires" else [],
+    }
+    given = [{"series": series, "values": str(values)} for series, values in case["series"].items()]
+    return {
+        "name": f"{alert} {kind}: {name}",
+        "interval": step,
+        "input_series": given,
+        "alert_rule_test": [judged],
+    }
+
+
+def test_the_series_are_those_of_the_declared_alerts() -> None:
+    """Each alert has a case in which it fires and one in which it does not."""
+    assert set(SERIES) == {each.name for each in ALERTS}
+    assert all(set(case) == {"fires", "quiet"} and all(case.values()) for case in SERIES.values())
+
+
+def test_promtool_accepts_the_rules(tmp_path: Path) -> None:
+    """Also its lint: no rule twice."""
+    path = tmp_path / "rules.yml"
+    path.write_text(rules_file(workers=2))
+    checked = promtool("check", "rules", "--lint-fatal", path)
+
+    assert checked.returncode == 0, checked.stderr
+    assert f"{len(ALERTS)} rules found" in checked.stdout
+
+
+@pytest.mark.parametrize("alert", SERIES)
+def test_an_alert_fires_and_stays_quiet(alert: str, tmp_path: Path) -> None:
+    """Judged by promtool itself, on each case of the file."""
+    rules = tmp_path / "rules.yml"
+    rules.write_text(yaml.safe_dump({"groups": [{"name": "hushgate", "rules": [RULES[alert]]}]}))
+    paths = []
+    for step, every in JUDGED_EVERY.items():
+        tests = [
+            promtool_case(alert, kind, name, case, step)
+            for kind, cases in SERIES[alert].items()
+            for name, case in cases.items()
+            if case.get("step", "1m") == step
+        ]
+        paths.append(tmp_path / f"{step}.yml")
+        document = {"rule_files": [str(rules)], "evaluation_interval": every, "tests": tests}
+        paths[-1].write_text(yaml.safe_dump(document))
+    tested = promtool("test", "rules", *paths)
+
+    assert tested.returncode == 0, tested.stdout + tested.stderr

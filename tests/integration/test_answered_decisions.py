@@ -22,7 +22,7 @@ from review.words.states import ANSWER_STATES
 from tests.integration import test_answers
 from tests.integration.test_answers import QUESTION, Desk, answer, form_of
 from tests.integration.test_decision_lists import exported
-from tests.integration.test_review_attacks import hand_queue
+from tests.support.queues import hand_queue
 from tests.support.reviewing import Visitor, add_person
 
 desk = test_answers.desk

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-import pytest
 from psycopg.types.json import Jsonb
 from selectolax.lexbor import LexborHTMLParser
 from uuid_utils.compat import uuid7
 
 from compliance.erasure.records import ErasureKind
-from db.people.records import Person, Role
+from db.people.records import Role
 from db.pool import create_pool
 from tests.support import erasing
 from tests.support.review_world import BACKTEST_COUNTS
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, Visitors, add_person, signed_in
 from tests.support.running import Running
 from trials.jobs.backtest_job import run_backtest
 from trials.pure.replay.groups import ReplayState
@@ -31,13 +29,6 @@ HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sund
 QUESTION = "When are you open on weekdays?"
 CHANGE = {"flagged_keywords": ["weekdays"]}
 ERASED = "The author's data was erased."
-
-
-@pytest.fixture(scope="module")
-def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
-    """The running pages."""
-    with site(database_url) as found:
-        yield found
 
 
 def backtest_of(engine: Running, user_id: str, changes: dict[str, Any] = CHANGE) -> Trial:
@@ -72,16 +63,9 @@ def stored_backtest(
     return f"/accounts/{user_id}/learn/trials/{backtest_id}", backtest_id
 
 
-def seated(engine: Running, visitor: Callable[[], Visitor], role: Role, account: str) -> Visitor:
+def seated(engine: Running, visitors: Visitors, role: Role, account: str) -> Visitor:
     """A person with a role on the account."""
-    return signed_in(visitor, add_person(engine.url, role, account=account))
-
-
-def signed_in(visitor: Callable[[], Visitor], person: Person) -> Visitor:
-    """A browser of this person."""
-    found = visitor()
-    found.sign_in(person)
-    return found
+    return signed_in(visitors, add_person(engine.url, role, account=account))
 
 
 def part(page: str, selector: str) -> str:
@@ -97,9 +81,7 @@ def logged(engine: Running, backtest_id: UUID) -> list[tuple[str, int]]:
     return [(row["action"], row["detail"]["decisions"]) for row in engine.rows(query, str(backtest_id))]
 
 
-def test_a_reviewer_reads_counts_and_examples_side_by_side(
-    engine: Running, visitor: Callable[[], Visitor]
-) -> None:
+def test_a_reviewer_reads_counts_and_examples_side_by_side(engine: Running, visitors: Visitors) -> None:
     """From the page Learn: both replies, reasons and why; who read is logged, and nothing is sent."""
     user_id = engine.account(documents=HOURS)
     for text in (QUESTION, "Hello, when are you open on Sunday?", "I will kill you"):
@@ -108,7 +90,7 @@ def test_a_reviewer_reads_counts_and_examples_side_by_side(
     found = backtest_of(engine, user_id)
     page = f"/accounts/{user_id}/learn/trials/{found.trial_id}"
     before = engine.rows("SELECT id FROM outbox")
-    reviewer = seated(engine, visitor, Role.REVIEWER, user_id)
+    reviewer = seated(engine, visitors, Role.REVIEWER, user_id)
     learn, shown = reviewer.get(f"/accounts/{user_id}/learn").text, reviewer.get(page).text
     examples = LexborHTMLParser(shown).css(".backtest-example")
     (first,) = [each for each in examples if QUESTION in each.text()]
@@ -129,15 +111,15 @@ def test_a_reviewer_reads_counts_and_examples_side_by_side(
     assert engine.rows("SELECT id FROM outbox") == before
 
 
-def test_people_without_the_right_see_no_texts(engine: Running, visitor: Callable[[], Visitor]) -> None:
+def test_people_without_the_right_see_no_texts(engine: Running, visitors: Visitors) -> None:
     """A viewer sees counts, reasons and a sentence; another account's lead nothing; wrong ids are 404."""
     user_id = engine.account(documents=HOURS)
     other = engine.account()
     decided = engine.decide(user_id, QUESTION)
     page, backtest_id = stored_backtest(engine, user_id, (decided["id"],))
-    viewer = seated(engine, visitor, Role.VIEWER, user_id)
-    lead = seated(engine, visitor, Role.LEAD, user_id)
-    stranger = seated(engine, visitor, Role.LEAD, other)
+    viewer = seated(engine, visitors, Role.VIEWER, user_id)
+    lead = seated(engine, visitors, Role.LEAD, user_id)
+    stranger = seated(engine, visitors, Role.LEAD, other)
     seen = viewer.get(page).text
     refused = viewer.post(f"{page}/examples/{decided['id']}").status_code
     moved = page.replace(f"/{user_id}/", f"/{other}/")
@@ -159,11 +141,11 @@ def test_people_without_the_right_see_no_texts(engine: Running, visitor: Callabl
     assert logged(engine, backtest_id) == [("figures", 0)]
 
 
-def test_an_unfinished_run_says_how_to_continue(engine: Running, visitor: Callable[[], Visitor]) -> None:
+def test_an_unfinished_run_says_how_to_continue(engine: Running, visitors: Visitors) -> None:
     """It shows what is counted so far."""
     user_id = engine.account()
     page, _ = stored_backtest(engine, user_id, done=4, counts=Jsonb({"unchanged": 4}), state="running")
-    shown = seated(engine, visitor, Role.REVIEWER, user_id).get(page).text
+    shown = seated(engine, visitors, Role.REVIEWER, user_id).get(page).text
 
     assert "4 of 12 decisions are counted" in part(shown, "#unfinished")
     assert "run the same command again" in part(shown, "#unfinished")
@@ -171,7 +153,7 @@ def test_an_unfinished_run_says_how_to_continue(engine: Running, visitor: Callab
     assert "No decision that would end otherwise is counted yet." in shown
 
 
-def test_what_is_gone_is_said(engine: Running, visitor: Callable[[], Visitor], redis_url: str) -> None:
+def test_what_is_gone_is_said(engine: Running, visitors: Visitors, redis_url: str) -> None:
     """An erased author, a deleted recording, a damaged one, and a decision that is no longer stored."""
     user_id = engine.account(documents=HOURS)
     erased, bare, damaged = (
@@ -182,7 +164,7 @@ def test_what_is_gone_is_said(engine: Running, visitor: Callable[[], Visitor], r
     engine.database.execute("DELETE FROM recordings WHERE decision_id = %s", (bare,))
     engine.database.execute("UPDATE recordings SET data = 'oxyz' WHERE decision_id = %s", (damaged,))
     asyncio.run(erasing.erase(engine.url, redis_url, user_id, ErasureKind.AUTHOR, "author-erased"))
-    shown = seated(engine, visitor, Role.REVIEWER, user_id).get(page).text
+    shown = seated(engine, visitors, Role.REVIEWER, user_id).get(page).text
     texts = [" ".join(each.text().split()) for each in LexborHTMLParser(shown).css(".backtest-example")]
 
     assert f"{QUESTION} erased" not in shown
@@ -195,13 +177,11 @@ def test_what_is_gone_is_said(engine: Running, visitor: Callable[[], Visitor], r
     assert logged(engine, backtest_id) == [("reveal", 3)]
 
 
-def test_settings_that_cannot_be_used_leave_the_counts(
-    engine: Running, visitor: Callable[[], Visitor]
-) -> None:
+def test_settings_that_cannot_be_used_leave_the_counts(engine: Running, visitors: Visitors) -> None:
     """A version that is gone, a setting of another release and a broken rule are named; so is the message."""
     user_id = engine.account(documents=HOURS)
     decided = engine.decide(user_id, QUESTION)
-    reviewer = seated(engine, visitor, Role.REVIEWER, user_id)
+    reviewer = seated(engine, visitors, Role.REVIEWER, user_id)
     for columns, why in (
         ({"base_version": 7}, "Version 7 of the settings"),
         ({"changes": Jsonb({"no_such_setting": 1})}, "no_such_setting"),
@@ -216,25 +196,25 @@ def test_settings_that_cannot_be_used_leave_the_counts(
         assert "Not decided again." in part(shown, ".backtest-example")
 
 
-def test_an_example_that_ends_as_it_did_says_so(engine: Running, visitor: Callable[[], Visitor]) -> None:
+def test_an_example_that_ends_as_it_did_says_so(engine: Running, visitors: Visitors) -> None:
     """The backtest counted it as newly stopped; decided again now, the change does not touch it."""
     user_id = engine.account(documents=HOURS)
     decided = engine.decide(user_id, QUESTION)
     words = Jsonb({"flagged_keywords": ["casino"]})
     page, _ = stored_backtest(engine, user_id, (decided["id"],), changes=words)
-    shown = seated(engine, visitor, Role.REVIEWER, user_id).get(page).text
+    shown = seated(engine, visitors, Role.REVIEWER, user_id).get(page).text
 
     assert "it is in the group Unchanged" in part(shown, ".backtest-example")
 
 
-def test_covered_texts_are_shown_on_request(engine: Running, visitor: Callable[[], Visitor]) -> None:
+def test_covered_texts_are_shown_on_request(engine: Running, visitors: Visitors) -> None:
     """Neither message nor replies are in the page before; each reveal is logged with its decision."""
     user_id = engine.account(documents=HOURS)
     decided = engine.decide(user_id, QUESTION)
     page, backtest_id = stored_backtest(engine, user_id, (decided["id"],))
     person = add_person(engine.url, Role.REVIEWER, account=user_id)
     engine.database.execute("UPDATE people SET covered = '{flagged_rule}' WHERE id = %s", (person.person_id,))
-    reviewer = signed_in(visitor, person)
+    reviewer = signed_in(visitors, person)
     covered = reviewer.get(page).text
     whole = reviewer.post(f"{page}/examples/{decided['id']}").text
     one = reviewer.client.post(
@@ -252,7 +232,7 @@ def test_covered_texts_are_shown_on_request(engine: Running, visitor: Callable[[
     assert decisions == [None, decided["id"], decided["id"]]
 
 
-def test_a_blind_reader_sees_no_ending(engine: Running, visitor: Callable[[], Visitor]) -> None:
+def test_a_blind_reader_sees_no_ending(engine: Running, visitors: Visitors) -> None:
     """An example that the person reviews without seeing how it ended is left out, and that is said."""
     user_id = engine.account(documents=HOURS)
     decided = engine.decide(user_id, QUESTION)
@@ -275,7 +255,7 @@ def test_a_blind_reader_sees_no_ending(engine: Running, visitor: Callable[[], Vi
         " FROM ai_decisions WHERE id = %(decision)s",
         queue,
     )
-    blind = signed_in(visitor, person)
+    blind = signed_in(visitors, person)
     shown = blind.get(page).text
     one = blind.post(f"{page}/examples/{decided['id']}").text
 

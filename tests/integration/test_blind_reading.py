@@ -12,9 +12,9 @@ import pytest
 from db.people.records import Role
 from db.reviews import queues
 from db.reviews.queues import QueueKind
-from tests.integration.test_review_attacks import hand_queue, signed_in
 from tests.support.audited import blocked, history, record, replied, rows
-from tests.support.reviewing import Visitor, stored
+from tests.support.queues import hand_queue
+from tests.support.reviewing import Visitor, person_at, stored
 from worker.model import Decision
 
 SUGGESTED: Final = re.compile(r"<datalist.*?</datalist>", re.DOTALL)
@@ -35,8 +35,8 @@ def read_first(visitors: Any, database_url: str) -> Callable[[Decision, dict[str
     """Somebody rules on a decision; a second reader, and the address they were dealt."""
 
     def run(decided: Decision, said: dict[str, str]) -> tuple[Visitor, str]:
-        first, _ = signed_in(visitors, database_url, Role.REVIEWER)
-        second, _ = signed_in(visitors, database_url, Role.REVIEWER)
+        first, _ = person_at(visitors, database_url, Role.REVIEWER)
+        second, _ = person_at(visitors, database_url, Role.REVIEWER)
         picked = {decided.decision_id: decided.decided_at}
         of = hand_queue(database_url, f"of {decided.decision_id}", picked, second_share=1.0)
         first.get("/queues")
@@ -104,7 +104,7 @@ def plain(page: str) -> list[str]:
 
 def test_a_form_does_not_tell_whether_its_decision_was_reviewed(visitors: Any, database_url: str) -> None:
     """A golden item often was, others of its queue were not; and a colleague is still not overwritten."""
-    lead, reader = (signed_in(visitors, database_url, role)[0] for role in (Role.LEAD, Role.REVIEWER))
+    lead, reader = (person_at(visitors, database_url, role)[0] for role in (Role.LEAD, Role.REVIEWER))
     fresh, old = replied(), replied()
     record(database_url, fresh, old)
     first, second = (f"/decisions/{each.decision_id}" for each in (fresh, old))

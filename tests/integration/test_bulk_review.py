@@ -38,7 +38,7 @@ from review.job_runner import (
 )
 from review.queues import bulk_jobs, bulk_pages
 from tests.support.audited import blocked, history, ignored, record, replied, rows
-from tests.support.reviewing import Visitor, add_person, settings_at, site, stored
+from tests.support.reviewing import Visitor, add_person, person_at, settings_at, signed_in, site, stored
 from worker.model import Decision
 
 HIDDEN = re.compile(r'name="(query|count|asked_at)" value="([^"]*)"')
@@ -78,10 +78,7 @@ def some(url: str, author: str, number: int) -> list[Decision]:
 
 def lead(visitors: Any, url: str, account: str = "*") -> tuple[Visitor, Person]:
     """A lead at the pages."""
-    person = add_person(url, Role.LEAD, account=account)
-    visitor: Visitor = visitors()
-    visitor.sign_in(person)
-    return visitor, person
+    return person_at(visitors, url, Role.LEAD, account=account)
 
 
 def ask(visitor: Visitor, page: Response, **fields: Any) -> Response:
@@ -192,35 +189,6 @@ def test_a_crash_costs_one_batch_and_repeats_nothing(
     assert rulings(database_url, job_id) == ["agree"] * 5
 
 
-def test_what_is_done_when_a_job_is_ended_stays_done(
-    visitors: Any, database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And no more is done."""
-    monkeypatch.setattr(bulk_reviews, "BATCH", 2)
-    some(database_url, "ended", 5)
-    visitor, _ = lead(visitors, database_url)
-    job_id = started(visitor, "ended")
-
-    calls = 0
-
-    async def asked_to_end(*given: Any) -> JobStep:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
-            raise asyncio.CancelledError
-        return await bulk_jobs.review_step(*given)
-
-    with pytest.raises(asyncio.CancelledError):
-        worked(database_url, bulk_with(asked_to_end))
-    visitor.get(f"/jobs/{job_id}")
-    visitor.post(f"/jobs/{job_id}/cancel")
-    worked(database_url)
-    after = job(database_url, job_id)
-
-    assert (after.state, len(rulings(database_url, job_id))) == (JobState.CANCELLED, 2)
-    assert "<dt>Done</dt><dd>2 of 5</dd>" in visitor.get(f"/jobs/{job_id}").text
-
-
 def test_what_others_reviewed_meanwhile_is_left_as_they_left_it(visitors: Any, database_url: str) -> None:
     """Reviewed before the count was shown, it is part of what was asked for."""
     early, late, plain = some(database_url, "meanwhile", 3)
@@ -288,8 +256,7 @@ def test_a_lead_of_one_account_counts_that_one(visitors: Any, database_url: str)
     """A reviewer gets no bulk at all."""
     record(database_url, ignored(author_id="both"), ignored(author_id="both", user_id="umbrella"))
     visitor, _ = lead(visitors, database_url, account="umbrella")
-    reviewer: Visitor = visitors()
-    reviewer.sign_in(add_person(database_url, Role.REVIEWER))
+    reviewer = signed_in(visitors, add_person(database_url, Role.REVIEWER))
     page = visitor.get("/bulk?author=both&since=7d")
 
     assert '<strong id="count">1</strong>' in page.text

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from db.people.records import Role
 from tests.support.audited import blocked, record
-from tests.support.reviewing import add_person, site
+from tests.support.reviewing import add_person, signed_in, site
 from worker.model import Decision
 
 
@@ -24,8 +24,7 @@ def test_a_page_covers_for_the_organisation(database_url: str) -> None:
     record(database_url, decided)
     path = f"/decisions/{decided.decision_id}"
     with site(database_url, **SITE) as visitors:
-        guest = visitors()
-        guest.sign_in(add_person(database_url, Role.REVIEWER))
+        guest = signed_in(visitors, add_person(database_url, Role.REVIEWER))
         covered = guest.get(path).text
         guest.get("/profile")
         saved = guest.post("/profile", name="Ana", covers="own")
@@ -43,8 +42,7 @@ def test_a_required_cover_stays(database_url: str) -> None:
     record(database_url, decided)
     needs = {"HUSHGATE_REVIEW_COVERS": "flagged_rule", "HUSHGATE_REVIEW_COVERS_REQUIRED": "true"}
     with site(database_url, **needs) as visitors:
-        guest = visitors()
-        guest.sign_in(add_person(database_url, Role.REVIEWER))
+        guest = signed_in(visitors, add_person(database_url, Role.REVIEWER))
         guest.get("/profile")
         guest.post("/profile", name="Ana", covered="violence")
         profile = guest.get("/profile").text
@@ -60,13 +58,11 @@ def test_a_profile_saved_without_covers_follows_the_organisation_later(database_
     record(database_url, decided)
     person = add_person(database_url, Role.REVIEWER)
     with site(database_url) as visitors:
-        guest = visitors()
-        guest.sign_in(person)
+        guest = signed_in(visitors, person)
         guest.get("/profile")
         saved = guest.post("/profile", name="Ana")
     with site(database_url, **SITE) as visitors:
-        guest = visitors()
-        guest.sign_in(person)
+        guest = signed_in(visitors, person)
         page = guest.get(f"/decisions/{decided.decision_id}").text
 
     assert saved.status_code == 303

@@ -25,13 +25,6 @@ ANN: Final = "UgzRootCommentOfAnn4AaABAg"
 
 
 @pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    """A client of the empty server."""
-    with Redis.from_url(redis_url) as client:
-        yield client
-
-
-@pytest.fixture
 def channel() -> Iterator[FakeChannel]:
     """A small YouTube."""
     with fake_channel() as server:
@@ -40,26 +33,26 @@ def channel() -> Iterator[FakeChannel]:
 
 
 @pytest.fixture
-def poller(redis: Redis, channel: FakeChannel) -> Poller:
+def poller(valkey: Redis, channel: FakeChannel) -> Poller:
     """A poller of the shop's channel."""
     setup = Setup(account="shop", own_id="UCshop", people=frozenset({"UClee"}))
-    return Poller(redis, setup, url=channel.url, token="token")
+    return Poller(valkey, setup, url=channel.url, token="token")
 
 
-def published(redis: Redis) -> list[tuple[str, str]]:
+def published(valkey: Redis) -> list[tuple[str, str]]:
     """Type and message id of every event on the stream."""
-    entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", redis.xrange("hushgate:events"))
+    entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", valkey.xrange("hushgate:events"))
     events: list[dict[str, Any]] = [json.loads(fields[b"data"]) for _, fields in entries]
     return [(each["type"], each["message_id"]) for each in events]
 
 
-def test_a_comment_is_published_once(redis: Redis, poller: Poller, channel: FakeChannel) -> None:
+def test_a_comment_is_published_once(valkey: Redis, poller: Poller, channel: FakeChannel) -> None:
     """However often the page is read; an edit is published when it appears."""
     assert [poller.poll(NOW) for _ in range(3)] == [3, 0, 0]
 
     channel.pages["/commentThreads"] = PAGES["edited"]
     assert [poller.poll(NOW) for _ in range(2)] == [1, 0]
-    assert published(redis) == [
+    assert published(valkey) == [
         ("message", ANN),
         ("message", "UgzRootCommentOfKim4AaABAg"),
         ("message", f"{ANN}.9reply1"),
@@ -68,7 +61,7 @@ def test_a_comment_is_published_once(redis: Redis, poller: Poller, channel: Fake
 
 
 def test_replies_that_a_page_does_not_show_are_read(
-    redis: Redis, poller: Poller, channel: FakeChannel
+    valkey: Redis, poller: Poller, channel: FakeChannel
 ) -> None:
     """A thread with more replies than are shown is read by itself."""
     page = json.loads(json.dumps(PAGES["edited"]))
@@ -76,21 +69,21 @@ def test_replies_that_a_page_does_not_show_are_read(
     channel.pages |= {"/commentThreads": page, "/comments": PAGES["replies"]}
     poller.poll(NOW)
 
-    assert ("message", f"{ANN}.9reply2") in published(redis)
+    assert ("message", f"{ANN}.9reply2") in published(valkey)
 
 
-def test_a_comment_stays_known_while_the_channel_shows_it(redis: Redis, poller: Poller) -> None:
+def test_a_comment_stays_known_while_the_channel_shows_it(valkey: Redis, poller: Poller) -> None:
     """Its mark is renewed by each poll."""
     poller.poll(NOW)
     mark = f"youtube:shop:seen:youtube:{ANN}/{ANN}"
-    redis.expire(mark, 60)
+    valkey.expire(mark, 60)
 
     assert poller.poll(NOW) == 0
-    assert redis.ttl(mark) > 60
+    assert valkey.ttl(mark) > 60
 
 
 def test_a_reply_without_an_answer_is_no_event_until_its_id_is_known(
-    redis_url: str, redis: Redis, poller: Poller, channel: FakeChannel
+    redis_url: str, valkey: Redis, poller: Poller, channel: FakeChannel
 ) -> None:
     """The consumer died after the request: the next one finds the comment, which is ours."""
     thread = f"youtube:{ANN}"
@@ -99,36 +92,36 @@ def test_a_reply_without_an_answer_is_no_event_until_its_id_is_known(
         marks = Marks(client, "youtube:shop")
         marks.begin("shop/e1", thread)
         poller.poll(NOW)
-        assert published(redis) == [("agent_message", f"{ANN}.9lee")]
+        assert published(valkey) == [("agent_message", f"{ANN}.9lee")]
 
         marks.sent("shop/e1", f"{ANN}.9studio")
         marks.end("shop/e1")
         poller.poll(NOW)
-        assert len(published(redis)) == 1
+        assert len(published(valkey)) == 1
 
         marks.begin("shop/e2", thread)
         marks.end("shop/e2")
-        redis.delete(f"youtube:shop:sent:{ANN}.9studio")
+        valkey.delete(f"youtube:shop:sent:{ANN}.9studio")
         poller.poll(NOW)
-        assert published(redis)[1:] == [("agent_message", f"{ANN}.9studio")]
+        assert published(valkey)[1:] == [("agent_message", f"{ANN}.9studio")]
 
 
-def test_it_runs_as_it_stands(redis: Redis, redis_url: str, channel: FakeChannel) -> None:
+def test_it_runs_as_it_stands(valkey: Redis, redis_url: str, channel: FakeChannel) -> None:
     """As a process, by its variables."""
     environment = {"REDIS_URL": redis_url, "CHANNEL_URL": channel.url, "OWN_ID": "UCshop"}
     with channel_program("poller", **environment):
-        eventually(lambda: len(published(redis)) == 3, "the comments")
+        eventually(lambda: len(published(valkey)) == 3, "the comments")
 
 
 def test_a_comment_that_the_consumer_sent_is_no_event(
-    redis: Redis, poller: Poller, channel: FakeChannel
+    valkey: Redis, poller: Poller, channel: FakeChannel
 ) -> None:
     """By the id that the consumer noted; other comments of the channel are messages of the team."""
-    redis.set(f"youtube:shop:sent:{ANN}.9sent", "shop/e1")
+    valkey.set(f"youtube:shop:sent:{ANN}.9sent", "shop/e1")
     channel.pages["/commentThreads"] = PAGES["own_comment"]
     poller.poll(NOW)
-    assert published(redis) == [("message", ANN)]
+    assert published(valkey) == [("message", ANN)]
 
     channel.pages["/commentThreads"] = PAGES["message_of_the_team"]
     poller.poll(NOW)
-    assert published(redis)[1:] == [("agent_message", f"{ANN}.9studio"), ("agent_message", f"{ANN}.9lee")]
+    assert published(valkey)[1:] == [("agent_message", f"{ANN}.9studio"), ("agent_message", f"{ANN}.9lee")]

@@ -14,8 +14,8 @@ from db.people import records
 from db.people.records import Person, Role
 from review.http.identifiers import path_segment
 from review.http.visit import SESSION_COOKIE
-from tests.integration.test_review_attacks import hand_queue
 from tests.support.audited import blocked, escalated, record, replied
+from tests.support.queues import hand_queue
 from tests.support.review_world import World
 from tests.support.reviewing import Visitor, stored
 from tests.support.samples import event

@@ -16,7 +16,7 @@ import pytest
 from db.figures.hourly import fill_next
 from db.people.records import Role
 from tests.support.review_rows import decided, store
-from tests.support.reviewing import Visitor, Visitors, add_person, site, stored
+from tests.support.reviewing import Visitor, Visitors, add_person, signed_in, site, stored
 
 NOW = datetime.now(UTC)
 HOUR = timedelta(hours=1)
@@ -70,9 +70,7 @@ def visitor(url: str) -> Iterator[Visitors]:
 @pytest.fixture(scope="module")
 def lead(url: str, visitor: Visitors) -> Visitor:
     """The session of a lead of every account."""
-    session = visitor()
-    session.sign_in(add_person(url, Role.LEAD))
-    return session
+    return signed_in(visitor, add_person(url, Role.LEAD))
 
 
 def changes(page: str) -> str:
@@ -214,8 +212,7 @@ def test_a_note_is_drawn_at_its_time_and_removed(lead: Visitor) -> None:
 
 def test_a_lead_of_one_account_sets_nothing_for_all(url: str, visitor: Visitors) -> None:
     """The forms appear with the account; a note of another account is not found."""
-    session = visitor()
-    session.sign_in(add_person(url, Role.LEAD, account="acme"))
+    session = signed_in(visitor, add_person(url, Role.LEAD, account="acme"))
     everywhere, own = session.get("/dashboard").text, session.get("/dashboard?account=acme").text
 
     assert ("Mark an incident" in everywhere, "Mark an incident" in own) == (False, True)
@@ -244,11 +241,3 @@ def test_every_figure_is_a_file(lead: Visitor) -> None:
     assert lead.get("/dashboard/figures/none.csv").status_code == 404
     assert lead.get("/dashboard/figures/change.svg").status_code == 404
     assert lead.get("/dashboard/figures/decisions.csv?range=never").status_code == 400
-
-
-def test_the_same_time_a_week_earlier_can_be_compared(lead: Visitor) -> None:
-    """Nothing was decided then, so there is nothing to compare with."""
-    page = lead.get("/dashboard?against=week").text
-
-    assert "nothing was decided in the range before" in page
-    assert "expected one of before, week" in lead.get("/dashboard?against=year").text

@@ -173,11 +173,6 @@ def test_the_tables_may_be_in_another_schema(empty_url: str) -> None:
         assert found == [('"Shop"',)]
 
 
-def test_migrating_twice_changes_nothing(database_url: str) -> None:
-    """The second time finds the first one's work."""
-    assert migrate.upgrade(database_url) == (migrate.head(), migrate.head())
-
-
 def test_a_database_of_a_later_release_is_left_alone(empty_url: str) -> None:
     """With one line that says what to do."""
     migrate.upgrade(empty_url)
@@ -326,22 +321,6 @@ def test_a_value_that_no_partition_takes_is_an_error(database_url: str) -> None:
     """It is a bug, not a missing month, and nothing of it is stored."""
     with pytest.raises(psycopg.errors.CheckViolation):
         as_worker(database_url, lambda source: record_decision(source, decision(confidence=1.5)))
-
-
-def test_one_event_is_recorded_once(database_url: str, owner: Rows) -> None:
-    """The same entry again is a repeat, another entry a duplicate with a note of its own."""
-    first = decision()
-    same = decision(event=first.event)
-    other = decision(event=event(event_id=first.event.event_id, entry_id="999-9"))
-
-    async def work(source: Pool) -> list[Recorded]:
-        return [await record_decision(source, each) for each in (first, same, other)]
-
-    ends = as_worker(database_url, work)
-    noted = owner.execute("SELECT event_id FROM duplicates WHERE entry_id = '999-9'").fetchone()
-
-    assert ends == [Recorded.NEW, Recorded.ALREADY, Recorded.DUPLICATE]
-    assert noted == {"event_id": first.event.event_id}
 
 
 def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> None:

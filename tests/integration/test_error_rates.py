@@ -23,7 +23,7 @@ from db.reviews.queues import Drawn, NewQueue, QueueKind, Sample, Stratum
 from tests.conftest import create_database, database_at
 from tests.integration.test_agreement import Desk
 from tests.support.review_rows import NUMBERS, decided, store
-from tests.support.reviewing import add_person, site, stored
+from tests.support.reviewing import add_person, signed_in, site, stored
 from tests.support.terminal import Shell
 from trials.store.error_rates import ErrorDimension, ErrorRate, ErrorSelection, WrongKind, error_rates
 
@@ -254,8 +254,7 @@ def test_calibration_shows_bins_and_a_threshold(desk: Desk, tmp_path: Path) -> N
     summary = next(each["summary"] for each in lines if "summary" in each)
     few = shell.run("trials", "calibration", "few")
     with site(desk.url) as running:
-        person = running()
-        person.sign_in(lead)
+        person = signed_in(running, lead)
         page = person.get("/accounts/even/learn/calibration?precision=70&policy=guardrail")
         made = person.post(
             "/accounts/even/learn/calibration", target="confidence", name="high_threshold", precision="70"

@@ -11,10 +11,10 @@ import pytest
 from cli.exit_codes import ExitCode
 from db.escalations.closing import close_due_escalations
 from db.people.records import Role
-from tests.integration.test_review_attacks import hand_queue, signed_in
 from tests.support.audited import escalated, record, rows
 from tests.support.pools import in_pool
-from tests.support.reviewing import Visitor, add_person
+from tests.support.queues import hand_queue
+from tests.support.reviewing import Visitor, add_person, person_at
 from tests.support.terminal import Shell
 from worker.model import Decision, Escalation
 
@@ -84,7 +84,7 @@ def test_the_api_lists_what_waits(visitors: Any, database_url: str) -> None:
 @pytest.mark.parametrize("query", ["state=maybe", "cursor=x", "limit=0", "queue=%00"])
 def test_a_parameter_that_cannot_be_used_is_named(visitors: Any, database_url: str, query: str) -> None:
     """400, not an error of the database."""
-    viewer, _ = signed_in(visitors, database_url, Role.VIEWER)
+    viewer, _ = person_at(visitors, database_url, Role.VIEWER)
 
     assert viewer.get(f"/api/v1/escalations?{query}").status_code == 400
 
@@ -92,7 +92,7 @@ def test_a_parameter_that_cannot_be_used_is_named(visitors: Any, database_url: s
 def test_the_page_of_a_decision_says_what_became_of_its_escalation(visitors: Any, database_url: str) -> None:
     """Open in its queue, then closed by whom; a queue's name is text."""
     made = opened(database_url, HOSTILE)
-    reviewer, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    reviewer, _ = person_at(visitors, database_url, Role.REVIEWER)
     before = reviewer.get(f"/decisions/{made.decision_id}").text
     close(database_url, made)
     after = reviewer.get(f"/decisions/{made.decision_id}").text
@@ -108,7 +108,7 @@ def test_an_overturned_escalation_is_closed_after_the_undo_window(
 ) -> None:
     """By the reviewer; agreement leaves it open, as the message still waits, and so does an undo."""
     made = opened(database_url)
-    reviewer, person = signed_in(visitors, database_url, Role.REVIEWER)
+    reviewer, person = person_at(visitors, database_url, Role.REVIEWER)
     address = f"/decisions/{made.decision_id}"
     reviewer.get(address)
     chosen = {"ruling": "agree"} if ruling == "agree" else {"ruling": "overturn", "reason": "SHOULD_ANSWER"}
@@ -134,8 +134,8 @@ def sweep(url: str, now: datetime) -> None:
 def test_a_blind_reader_does_not_learn_how_an_escalation_was_closed(visitors: Any, database_url: str) -> None:
     """Page and API show nothing of it until the review, since a ruling may have closed it."""
     made = opened(database_url)
-    lead, _ = signed_in(visitors, database_url, Role.LEAD)
-    reader, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    lead, _ = person_at(visitors, database_url, Role.LEAD)
+    reader, _ = person_at(visitors, database_url, Role.REVIEWER)
     address, path = f"/decisions/{made.decision_id}", "/api/v1/escalations?state=all&limit=500"
     lead.get(address)
     lead.post(f"{address}/review", ruling="agree", seen="", note="")

@@ -571,20 +571,6 @@ def test_a_draft_that_the_login_may_not_read_is_unknown(shell: Shell, database_u
     assert "permission denied" in found["unknown"]["held draft"]
 
 
-def test_a_terminal_shows_sentences(shell: Shell, database_url: str, redis_url: str) -> None:
-    """One for each part that knows the event."""
-    decided = replied()
-    record(database_url, decided)
-    publish(redis_url, decided.event.event_id)
-    shown = shell.on_terminal("explain", decided.event.event_id, columns=200)
-
-    assert f"{decided.event.event_id}: The event is decided." in shown.out
-    assert "respond because REPLIED: not sure enough" in shown.out
-    assert "a further entry: a duplicate" in shown.out
-    assert "waits in the outbox since" in shown.out
-    assert "in the stored history" in shown.out
-
-
 @pytest.mark.parametrize(
     ("left_s", "owner", "said"), [(3600, "people", "people own it since"), (-1, "ai", "the AI owns it")]
 )

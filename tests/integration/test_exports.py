@@ -40,9 +40,9 @@ from review.job_runner import KINDS, JobRunnerKind, run_waiting
 from review.lists import exports
 from review.lists.export_layout import Form, Layout
 from tests.integration.test_cli import MANY
-from tests.integration.test_review_attacks import hand_queue
 from tests.support.audited import ignored, record, replied, rows
 from tests.support.auditing import ago, decided, store
+from tests.support.queues import hand_queue
 from tests.support.reviewing import add_person, settings_at
 from worker.errors import StorageUnavailable
 from worker.model import Decision, DecisionKind

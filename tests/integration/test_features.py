@@ -54,11 +54,10 @@ print(json.dumps({
 VISITED = """
 import json, sys
 from types import SimpleNamespace
-from tests.support.reviewing import site
+from tests.support.reviewing import signed_in, site
 url, login, *paths = sys.argv[1:]
 with site(url) as visitors:
-    lead = visitors()
-    lead.sign_in(SimpleNamespace(login=login))
+    lead = signed_in(visitors, SimpleNamespace(login=login))
     print(json.dumps({path: lead.get(path).status_code for path in paths}))
 """
 SERVERS = {

@@ -241,34 +241,6 @@ async def test_confidence_is_counted_of_assessed_drafts_alone(url: str, source: 
     assert bins == {16: 1, 2: 1}
 
 
-async def test_the_mean_confidence_is_counted_by_policy(url: str, source: Pool) -> None:
-    """Of counted hours and of what came since, by step; drafts that were not assessed change nothing."""
-
-    def look(policy: str, *, measured: bool = True) -> dict[str, Any]:
-        return {"assessment": {"policy": policy, "measured": measured}}
-
-    store(
-        url,
-        [
-            decided(NOON - HOUR, confidence=0.8, kept=look("calibrated@1")),
-            decided(NOON - HOUR, confidence=0.4, kept=look("calibrated@2"), decision="escalate"),
-            decided(NOON - HOUR, confidence=0.0, kept=look("calibrated@1", measured=False)),
-            decided(NOON - HOUR, confidence=1.0, kept=look("safety@1")),
-        ],
-    )
-    now = NOON + timedelta(minutes=30)
-    await fill(source, now)
-    store(url, [decided(NOON + timedelta(minutes=30), confidence=0.3, kept=look("safety@1"))])
-    later = now + timedelta(minutes=1)
-    found = mean_confidences((await ask(source, later)).trust)
-
-    assert found == {
-        (NOON - HOUR, "calibrated"): pytest.approx(0.6, abs=0.001),
-        (NOON - HOUR, "safety"): pytest.approx(1.0, abs=0.001),
-        (NOON, "safety"): pytest.approx(0.3, abs=0.001),
-    }
-
-
 async def test_the_mean_confidence_is_counted_by_label(url: str, source: Pool) -> None:
     """Of the labels of events, for chosen accounts only; what is no label or too long changes nothing."""
 
@@ -448,9 +420,3 @@ async def test_a_count_that_takes_too_long_leaves_nothing_behind(url: str, sourc
     found = await fill(source, now)
 
     assert FilledSpan(grain=Grain.HOUR, start=NOON, events=3000) in found
-
-
-async def test_an_empty_audit_has_no_figures(source: Pool) -> None:
-    """And nothing to fill."""
-    assert await fill(source, NOON) == []
-    assert (await ask(source, NOON)).missing == 0

@@ -19,7 +19,7 @@ from gateway.event_stream import RedisEventStream
 from review.first_run.message_page import MARK
 from review.services.first_run import FirstRunServices
 from sandbox.server import SandboxHandle
-from tests.support.reviewing import ADDRESS, Visitor, Visitors, add_person, site, site_with
+from tests.support.reviewing import ADDRESS, Visitor, Visitors, add_person, signed_in, site, site_with
 from tests.support.running import eventually, running
 from worker.settings import GatewaySettings, Settings
 
@@ -47,9 +47,7 @@ def visitors(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Itera
 
 def admin_of(visitors: Visitors, url: str) -> Visitor:
     """An administrator of every account."""
-    visitor = visitors()
-    visitor.sign_in(add_person(url, Role.ACCOUNT_ADMIN))
-    return visitor
+    return signed_in(visitors, add_person(url, Role.ACCOUNT_ADMIN))
 
 
 def test_the_model_test_makes_real_calls_and_names_errors_without_keys(

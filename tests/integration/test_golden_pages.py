@@ -14,7 +14,7 @@ from uuid_utils.compat import uuid7
 
 from db.people.records import Role
 from tests.support.review_world import World, golden_set
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, Visitors, add_person, signed_in
 from tests.support.running import Running
 from trials.pure.evaluation.items import GoldenContent, content_json
 
@@ -24,13 +24,6 @@ QUESTION = "When are you open on weekdays?"
 Rows = Callable[..., list[dict[str, Any]]]
 
 
-@pytest.fixture(scope="module")
-def visitors(database_url: str) -> Iterator[Callable[[], Visitor]]:
-    """A running site."""
-    with site(database_url) as made:
-        yield made
-
-
 @pytest.fixture
 def rows(database_url: str) -> Iterator[Rows]:
     """Rows of the database."""
@@ -38,15 +31,13 @@ def rows(database_url: str) -> Iterator[Rows]:
         yield lambda query, *values: database.execute(query, values).fetchall()
 
 
-def seated(visitors: Callable[[], Visitor], url: str, role: Role, account: str) -> Visitor:
+def seated(visitors: Visitors, url: str, role: Role, account: str) -> Visitor:
     """A person with a role on the account."""
-    person = visitors()
-    person.sign_in(add_person(url, role, account=account))
-    return person
+    return signed_in(visitors, add_person(url, role, account=account))
 
 
 def test_a_lead_makes_a_set_of_agreed_and_single_decisions(
-    engine: Running, visitors: Callable[[], Visitor], rows: Rows
+    engine: Running, visitors: Visitors, rows: Rows
 ) -> None:
     """From the page Learn to the items; what cannot be added says why; each step is in the access log."""
     shop = engine.account(documents=HOURS)
@@ -94,33 +85,16 @@ def test_a_lead_makes_a_set_of_agreed_and_single_decisions(
     ]
 
 
-def test_only_leads_see_labels(database_url: str, visitors: Callable[[], Visitor]) -> None:
-    """A reviewer sees that there is a set, without items and forms; another account's lead nothing."""
-    with World(database_url, f"golden-shop-{next(NUMBERS)}") as world:
-        world.add("ai_rules", user_id=world.account, version=1)
-        page = f"/accounts/{world.account}/learn/golden/{golden_set(world, uuid7())}"
-        reviewer = seated(visitors, database_url, Role.REVIEWER, world.account)
-        stranger = seated(visitors, database_url, Role.LEAD, "another")
-        learn = reviewer.get(f"/accounts/{world.account}/learn").text
-
-        assert "some golden set" in learn
-        assert "Create the set" not in learn
-        assert "/learn/golden/" not in learn
-        assert (reviewer.get(page).status_code, stranger.get(page).status_code) == (403, 404)
-
-
-def test_a_set_is_shown_in_pages_with_results(database_url: str, visitors: Callable[[], Visitor]) -> None:
+def test_a_set_is_shown_in_pages_with_results(database_url: str, visitors: Visitors) -> None:
     """Fifty items a page, each once; a wrong name and a second set of a name are refused."""
     with World(database_url, f"golden-shop-{next(NUMBERS)}") as world:
         world.add("ai_rules", user_id=world.account, version=1)
         set_id = golden_set(world, uuid7())
         content = Jsonb(content_json(GoldenContent(event=world.decision.event)))
         for number in range(60):
-            world.add(
+            world.of_account(
                 "golden_set_items",
-                id=uuid7(),
                 set_id=set_id,
-                user_id=world.account,
                 row_id=f"row-{number}-end",
                 source="import",
                 conversation_id="c",

@@ -63,6 +63,11 @@ def evaluated(shell: Shell, account: str, *words: str, env: dict[str, str | None
     return shell.run("trials", "eval", "--account", account, "--set", "s", *words, env=env)
 
 
+def imported(shell: Shell, account: str, rows: bytes) -> Ended:
+    """Rows imported into the set ``s`` of an account."""
+    return shell.run("trials", "golden", "import", account, "s", "-", stdin=rows)
+
+
 def arms_of(ended: Ended) -> list[dict[str, Any]]:
     """The arms of NDJSON."""
     return [row["arm"] for row in ended.rows if "arm" in row]
@@ -77,7 +82,7 @@ def test_a_set_of_rows_is_evaluated(engine: Running, shell: Shell, tmp_path: Pat
         {"id": "wrong", "text": "When are you open on Sunday?", "expected": "silent"},
     )
     shell.run("trials", "golden", "create", shop, "s", "--purpose", "a test")
-    added = shell.run("trials", "golden", "import", shop, "s", "-", stdin=rows)
+    added = imported(shell, shop, rows)
     before = engine.row("SELECT count(*) AS n FROM ai_decisions")
     ended = evaluated(shell, shop, "--junit", "report.xml", "--least", "recall=1", "--least", "accuracy=0.6")
     strict = evaluated(shell, shop, "--least", "precision=0.9", "--json")
@@ -106,9 +111,7 @@ def test_a_candidate_and_models_are_compared(engine: Running, shell: Shell) -> N
     """One arm a model; a setting changes what is decided, as does a candidate."""
     shop = engine.account(documents=HOURS)
     shell.run("trials", "golden", "create", shop, "s")
-    shell.run(
-        "trials", "golden", "import", shop, "s", "-", stdin=rows_of({"text": QUESTION, "expected": "answer"})
-    )
+    imported(shell, shop, rows_of({"text": QUESTION, "expected": "answer"}))
     stops = 'flagged_keywords=["weekdays"]'
     candidate = shell.run("trials", "candidates", "add", shop, "--set", stops).rows[0]["candidate_id"]
     live = evaluated(shell, shop, "--model", "openai/gpt-4.1-mini", "--model", "other/model")
@@ -132,7 +135,7 @@ def test_what_cannot_be_measured_never_passes(engine: Running, shell: Shell) -> 
     shell.run("trials", "golden", "create", shop, "s")
     empty = evaluated(shell, shop)
     rows = [{"text": f"{QUESTION} {number}", "expected": "silent"} for number in range(5)]
-    shell.run("trials", "golden", "import", shop, "s", "-", stdin=rows_of(*rows))
+    imported(shell, shop, rows_of(*rows))
     keyless = evaluated(shell, shop, env={"OPENROUTER_API_KEY": None, "OPENROUTER_BASE_URL": None})
     refused = evaluated(shell, shop, env={"OPENROUTER_BASE_URL": "http://127.0.0.1:9/v1"})
     spent = evaluated(shell, shop, "--budget", "0.000001", "--at-once", "1")
@@ -229,11 +232,11 @@ def test_good_rows_are_stored_beside_wrong_ones(engine: Running, shell: Shell) -
     shell.run("trials", "golden", "create", shop, "s")
     good = [{"text": f"Hi {number}", "expected": "silent"} for number in range(3)]
     rows = rows_of(good[0], {"text": "x", "expected": "no"}, good[1], {"expected": "answer"}) + b"{\n\n"
-    first = shell.run("trials", "golden", "import", shop, "s", "-", stdin=rows)
-    again = shell.run("trials", "golden", "import", shop, "s", "-", stdin=rows_of(*good))
+    first = imported(shell, shop, rows)
+    again = imported(shell, shop, rows_of(*good))
     exported = shell.run("trials", "golden", "export", shop, "s").out.encode()
-    back = shell.run("trials", "golden", "import", shop, "s", "-", stdin=exported)
-    none = shell.run("trials", "golden", "import", shop, "s", "-", stdin=b"[]\n")
+    back = imported(shell, shop, exported)
+    none = imported(shell, shop, b"[]\n")
     twice = shell.run("trials", "golden", "create", shop, "s")
     listed = shell.run("trials", "golden", "list", shop).rows[0]
 
@@ -250,15 +253,7 @@ def test_items_and_sets_are_removed(engine: Running, shell: Shell) -> None:
     """Every change is in the access log, with who made it."""
     shop = engine.account()
     shell.run("trials", "golden", "create", shop, "s")
-    shell.run(
-        "trials",
-        "golden",
-        "import",
-        shop,
-        "s",
-        "-",
-        stdin=rows_of({"id": "a", "text": "x", "expected": "silent"}),
-    )
+    imported(shell, shop, rows_of(ROW_A))
     missing = shell.run("trials", "golden", "remove", shop, "s", "--row", "b")
     gone = shell.run("trials", "golden", "remove", shop, "s", "--row", "a")
     whole = shell.run("trials", "golden", "remove", shop, "s", "--whole-set")
@@ -275,15 +270,7 @@ def test_a_deleted_message_takes_the_items_of_its_conversation(engine: Running, 
     decision = engine.decide(shop, QUESTION, conversation_id="talk", message_id="m1")["id"]
     shell.run("trials", "golden", "create", shop, "s")
     shell.run("trials", "golden", "add", shop, "s", "--decision", str(decision), "--expect", "answer")
-    shell.run(
-        "trials",
-        "golden",
-        "import",
-        shop,
-        "s",
-        "-",
-        stdin=rows_of({"id": "a", "text": "x", "expected": "silent"}),
-    )
+    imported(shell, shop, rows_of(ROW_A))
     engine.decide(shop, "", type="message_deleted", conversation_id="talk", message_id="m1", event_id="gone")
     left = engine.rows("SELECT row_id FROM golden_set_items WHERE user_id = %s", shop)
 

@@ -10,7 +10,7 @@ import pytest
 from db.people.records import Role
 from tests.integration import test_answers
 from tests.integration.test_answers import ANSWER_FIELD, DRAFT_FIELD, QUESTION, SEEN_FIELD, Desk
-from tests.integration.test_review_attacks import hand_queue
+from tests.support.queues import hand_queue
 from tests.support.reviewing import Visitor, add_person
 
 desk = test_answers.desk
@@ -115,15 +115,3 @@ def test_a_person_who_holds_a_message_in_a_queue_reviews_it_first(
     assert "Review it first" in page
     assert 'name="action"' not in page
     assert str(held["id"]) not in following.partition("?")[0]
-
-
-def test_only_people_who_may_answer_open_a_message(desk: Desk, account: str) -> None:
-    """A viewer sees the decision, not the inbox; others see nothing."""
-    row = asked(desk, account, "rights")
-    viewer, stranger = desk.visitor(), desk.visitor()
-    viewer.sign_in(add_person(desk.engine.url, Role.VIEWER, account=account))
-    stranger.sign_in(add_person(desk.engine.url, Role.REVIEWER, account="elsewhere"))
-    path = f"/escalations/{row['id']}"
-
-    assert [each.get(path).status_code for each in (viewer, stranger)] == [403, 404]
-    assert QUESTION not in stranger.get("/escalations").text

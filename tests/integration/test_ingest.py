@@ -30,13 +30,6 @@ def key(database_url: str) -> str:
     return token(database_url, TokenScope.PUBLISH)
 
 
-@pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    """An empty Redis."""
-    with Redis.from_url(redis_url) as client:
-        yield client
-
-
 @pytest.fixture(scope="module")
 def gateway(database_url: str, stack: Any) -> Iterator[TestClient]:
     """A gateway."""
@@ -45,7 +38,7 @@ def gateway(database_url: str, stack: Any) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def publisher(gateway: TestClient, key: str, redis: Redis) -> Publisher:
+def publisher(gateway: TestClient, key: str, valkey: Redis) -> Publisher:
     """A program that may publish."""
     return Publisher(gateway, key)
 
@@ -55,12 +48,12 @@ def lines(*events: Any) -> bytes:
     return b"\n".join(json.dumps(event).encode() for event in events)
 
 
-def test_one_event_is_accepted_with_the_id_of_its_entry(publisher: Publisher, redis: Redis) -> None:
+def test_one_event_is_accepted_with_the_id_of_its_entry(publisher: Publisher, valkey: Redis) -> None:
     """The payload on the stream is the body, byte for byte."""
     event = new_event()
     body = json.dumps(event, indent=2).encode()
     answer = publisher.post(body)
-    entries: Any = redis.xrange("hushgate:events")
+    entries: Any = valkey.xrange("hushgate:events")
     ((entry_id, fields),) = entries
 
     assert answer.status_code == 202
@@ -71,7 +64,7 @@ def test_one_event_is_accepted_with_the_id_of_its_entry(publisher: Publisher, re
 
 
 @pytest.mark.parametrize("form", ["array", "lines", "other lines", "cloud batch"])
-def test_several_events_are_accepted_in_their_order(publisher: Publisher, redis: Redis, form: str) -> None:
+def test_several_events_are_accepted_in_their_order(publisher: Publisher, valkey: Redis, form: str) -> None:
     """As an array or as lines; each answer has its event."""
     events = [new_event(), new_event("shop/ü"), new_event()]
     bodies: dict[str, tuple[Any, str]] = {
@@ -91,8 +84,8 @@ def test_several_events_are_accepted_in_their_order(publisher: Publisher, redis:
 
     assert answer.status_code == 202, answer.text
     assert [each["event_id"] for each in answer.json()["events"]] == [each["event_id"] for each in events]
-    assert len(on_stream(redis)) == 3
-    assert [each.get("data", each) for each in on_stream(redis)] == events
+    assert len(on_stream(valkey)) == 3
+    assert [each.get("data", each) for each in on_stream(valkey)] == events
 
 
 def test_a_repeated_request_has_the_same_answer(publisher: Publisher) -> None:
@@ -129,7 +122,7 @@ def without(name: str) -> dict[str, Any]:
     ids=lambda value: str(value)[:30],
 )
 def test_a_body_with_a_bad_event_publishes_nothing(
-    publisher: Publisher, redis: Redis, body: Any, media: str | None, errors: list[tuple[int | None, str]]
+    publisher: Publisher, valkey: Redis, body: Any, media: str | None, errors: list[tuple[int | None, str]]
 ) -> None:
     """422 names every bad event, its field, the expectation and what came."""
     answer = publisher.post(body, media or "application/json")
@@ -140,10 +133,10 @@ def test_a_body_with_a_bad_event_publishes_nothing(
     assert [(each["item"], each["field"]) for each in found["errors"]] == errors
     assert all(each["expected"] and each["got"] for each in found["errors"])
     assert found["detail"]
-    assert redis.exists("hushgate:events") == 0
+    assert valkey.exists("hushgate:events") == 0
 
 
-def test_a_bad_event_in_a_batch_is_answered_for_itself(publisher: Publisher, redis: Redis) -> None:
+def test_a_bad_event_in_a_batch_is_answered_for_itself(publisher: Publisher, valkey: Redis) -> None:
     """207 names the bad ones and the entries of the others, by their places in the request."""
     good = [new_event(), new_event(), new_event() | {"text": "half \ud83d", "language": "en_US"}]
     batch = [good[0], without("text"), good[1], without("event_id"), good[2]]
@@ -155,17 +148,17 @@ def test_a_bad_event_in_a_batch_is_answered_for_itself(publisher: Publisher, red
         (item, batch[item]["event_id"]) for item in (0, 2, 4)
     ]
     assert [(each["item"], each["field"]) for each in found["errors"]] == [(1, "text"), (3, "event_id")]
-    assert redis.xlen("hushgate:events") == 3
+    assert valkey.xlen("hushgate:events") == 3
 
 
-def test_bad_lines_are_answered_for_themselves(publisher: Publisher, redis: Redis) -> None:
+def test_bad_lines_are_answered_for_themselves(publisher: Publisher, valkey: Redis) -> None:
     """A broken line does not refuse those around it."""
     body = b"\n".join([json.dumps(new_event()).encode(), b"{bad", json.dumps(new_event()).encode()])
     answer = publisher.post(body, LINES)
 
     assert answer.status_code == 207
     assert [each["item"] for each in answer.json()["errors"]] == [1]
-    assert redis.xlen("hushgate:events") == 2
+    assert valkey.xlen("hushgate:events") == 2
 
 
 @pytest.mark.parametrize(
@@ -178,15 +171,15 @@ def test_bad_lines_are_answered_for_themselves(publisher: Publisher, redis: Redi
     ],
 )
 def test_another_media_type_is_415(
-    publisher: Publisher, redis: Redis, content_type: str, headers: dict[str, str]
+    publisher: Publisher, valkey: Redis, content_type: str, headers: dict[str, str]
 ) -> None:
     """Also a compressed body, which could be of any size."""
     answer = publisher.post(new_event(), content_type, **headers)
 
-    assert (answer.status_code, redis.exists("hushgate:events")) == (415, 0)
+    assert (answer.status_code, valkey.exists("hushgate:events")) == (415, 0)
 
 
-def test_too_many_events_or_bytes_are_413(publisher: Publisher, redis: Redis) -> None:
+def test_too_many_events_or_bytes_are_413(publisher: Publisher, valkey: Redis) -> None:
     """By the count of events, by the declared length, and by the bytes of a body without a length."""
     key = {"Authorization": f"Bearer {publisher.key}", "Content-Type": LINES}
     many = publisher.post(lines(*(new_event() for _ in range(501))), LINES)
@@ -196,7 +189,7 @@ def test_too_many_events_or_bytes_are_413(publisher: Publisher, redis: Redis) ->
     assert [each.status_code for each in (many, large, streamed)] == [413, 413, 413]
     assert {each.headers["content-type"] for each in (many, large, streamed)} == {"application/problem+json"}
     assert "at most 500 events" in many.json()["detail"]
-    assert redis.exists("hushgate:events") == 0
+    assert valkey.exists("hushgate:events") == 0
 
 
 def test_one_payload_over_the_workers_limit_is_422(database_url: str, key: str, redis_url: str) -> None:
@@ -210,7 +203,7 @@ def test_one_payload_over_the_workers_limit_is_422(database_url: str, key: str, 
 
 @pytest.mark.parametrize("scopes", [(TokenScope.READ,), (TokenScope.REVIEW, TokenScope.MANAGE)])
 def test_a_token_needs_the_scope(
-    gateway: TestClient, database_url: str, redis: Redis, scopes: tuple[TokenScope, ...]
+    gateway: TestClient, database_url: str, valkey: Redis, scopes: tuple[TokenScope, ...]
 ) -> None:
     """403 names the missing scope; without a token, or with an invented one, 401."""
     refused = Publisher(gateway, token(database_url, *scopes)).post(new_event())
@@ -220,11 +213,11 @@ def test_a_token_needs_the_scope(
     assert [each.status_code for each in (refused, invented, none)] == [403, 401, 401]
     assert "scope publish" in refused.json()["detail"]
     assert none.headers["www-authenticate"].startswith("Bearer")
-    assert redis.exists("hushgate:events") == 0
+    assert valkey.exists("hushgate:events") == 0
 
 
 def test_a_token_publishes_for_the_accounts_of_its_owner_only(
-    gateway: TestClient, database_url: str, redis: Redis
+    gateway: TestClient, database_url: str, valkey: Redis
 ) -> None:
     """403 names every event of another account, whether that exists or not; nothing is published."""
     own = Publisher(gateway, token(database_url, TokenScope.PUBLISH, account="acme"))
@@ -234,12 +227,12 @@ def test_a_token_publishes_for_the_accounts_of_its_owner_only(
     assert mixed.status_code == 403
     assert [(each["item"], each["got"]) for each in mixed.json()["errors"]] == [(1, "other"), (3, "none")]
     assert viewer.post(new_event()).status_code == 403
-    assert redis.exists("hushgate:events") == 0
+    assert valkey.exists("hushgate:events") == 0
     assert own.post([new_event(), new_event()]).status_code == 202
 
 
 def test_too_many_events_a_second_are_429(
-    database_url: str, redis_url: str, redis: Redis, monkeypatch: pytest.MonkeyPatch
+    database_url: str, redis_url: str, valkey: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A burst passes; then Retry-After says how long to wait, and nothing is published or charged."""
     monkeypatch.setattr(intake, "MOST_EVENTS", 4)
@@ -253,7 +246,7 @@ def test_too_many_events_a_second_are_429(
     assert [each.status_code for each in (refused, of_token, of_account)] == [429, 429, 429]
     assert 95 <= int(refused.headers["retry-after"]) <= 100
     assert elsewhere.status_code == 202
-    assert len(on_stream(redis)) == 5
+    assert len(on_stream(valkey)) == 5
 
 
 def test_without_redis_events_are_refused(database_url: str, key: str) -> None:
@@ -266,17 +259,17 @@ def test_without_redis_events_are_refused(database_url: str, key: str) -> None:
     assert health == [200, 503]
 
 
-def test_on_a_full_redis_events_are_refused(publisher: Publisher, redis: Redis) -> None:
+def test_on_a_full_redis_events_are_refused(publisher: Publisher, valkey: Redis) -> None:
     """503 says that Redis is full; when it has room again, the same request is accepted."""
     event = new_event()
-    redis.config_set("maxmemory", 1)
+    valkey.config_set("maxmemory", 1)
     try:
         refused = publisher.post([event, new_event()])
     finally:
-        redis.config_set("maxmemory", 0)
+        valkey.config_set("maxmemory", 0)
 
     assert (refused.status_code, refused.json()["title"]) == (503, "Redis is full")
-    assert redis.exists("hushgate:events") == 0
+    assert valkey.exists("hushgate:events") == 0
     assert publisher.post(event).status_code == 202
 
 
@@ -321,7 +314,7 @@ def test_the_gateway_serves_nothing_else(gateway: TestClient, database_url: str)
 
 
 def test_the_review_server_takes_events_too(
-    database_url: str, redis_url: str, redis: Redis, key: str
+    database_url: str, redis_url: str, valkey: Redis, key: str
 ) -> None:
     """At the same address, with the same limits, also above the usual size of a form; it is described."""
     known = {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
@@ -338,5 +331,5 @@ def test_the_review_server_takes_events_too(
 
     assert [each.status_code for each in answers] == [202, 202, 413]
     assert answers[2].headers["content-type"] == "application/problem+json"
-    assert len(on_stream(redis)) == 40
+    assert len(on_stream(valkey)) == 40
     assert "/api/v1/events" in document["paths"]

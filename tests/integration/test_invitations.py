@@ -15,7 +15,7 @@ from db.people import invitations, records
 from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
 from review.people.invitation_links import PER_HOUR
 from tests.support.audited import record, replied
-from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, stored
+from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, api_token, stored, token_status
 
 CHOSEN = "seven quiet herons at noon"
 OTHER = "nine loud geese after dusk"
@@ -75,7 +75,7 @@ def accepted_as_new(visitors: Visitors, path: str, login: str) -> tuple[Visitor,
     return visitor, visitor.post(f"{path}/accept")
 
 
-def by_login(url: str, login: str) -> Person | None:
+def find_person(url: str, login: str) -> Person | None:
     """A person as stored now."""
     found = stored(url, lambda each: records.get_credentials(each, login))
     return found.person if found else None
@@ -83,7 +83,7 @@ def by_login(url: str, login: str) -> Person | None:
 
 def roles(url: str, login: str) -> list[tuple[str, str]]:
     """The roles of a person, none when there is no such person."""
-    found = by_login(url, login)
+    found = find_person(url, login)
     return [(each.user_id, each.role.value) for each in found.grants] if found else []
 
 
@@ -197,7 +197,7 @@ def test_a_password_that_the_policy_refuses_creates_no_person(
     refused = sam.post(f"{path}/join", **fields)
 
     assert refused.status_code == 400
-    assert by_login(database_url, login) is None
+    assert find_person(database_url, login) is None
     assert joined(visitors, path)[1].status_code == 303
 
 
@@ -249,7 +249,7 @@ def test_chosen_passwords_are_counted_for_the_inviter_until_one_is_accepted(
     statuses = [joined(visitors, each)[1].status_code for each in paths[:21]]
     other = invited(admin_of(visitors, database_url, "south"), login, "south")
     beyond = joined(visitors, other)[1].status_code
-    person = by_login(database_url, f"0-{login}")
+    person = find_person(database_url, f"0-{login}")
     assert person is not None
     sam = signed_in(visitors, person, CHOSEN)
     accepted = sam.post(f"{paths[0]}/accept").status_code
@@ -276,9 +276,7 @@ def test_an_inviter_who_joined_as_the_invited_person_gets_no_other_account(
         visitors, invited(admin_of(visitors, database_url, "north"), login, "north", "account_admin"), login
     )
     assert answer.status_code == 303
-    thief.get("/profile/tokens")
-    token = re.search(r"hg_[\w-]{40,}", thief.post("/profile/tokens", name="mine", days="9").text)
-    assert token is not None
+    token = api_token(thief)
     planted = invited(thief, f"planted-{login}", "north")
     path = invited(admin_of(visitors, database_url, "south"), login, "south")
     owner = visitors()
@@ -292,10 +290,7 @@ def test_an_inviter_who_joined_as_the_invited_person_gets_no_other_account(
     assert (unchanged, accepted) == (400, 303)
     assert roles(database_url, login) == [("north", "account_admin"), ("south", "viewer")]
     assert thief.get("/profile").status_code == 303
-    assert (
-        visitors().get("/api/v1/decisions", headers={"Authorization": f"Bearer {token[0]}"}).status_code
-        == 401
-    )
+    assert token_status(visitors, token) == 401
     assert visitors().get(planted).status_code == 410
     assert not signs_in(visitors, login, CHOSEN)
     assert signs_in(visitors, login, OTHER)
@@ -311,7 +306,7 @@ def test_a_later_role_on_the_same_account_needs_no_new_password(
     stored(database_url, lambda each: records.grant_role(each, both.person_id, elsewhere, granted_by="test"))
     admin = signed_in(visitors, both)
     sam, _ = accepted_as_new(visitors, invited(admin, login, "north"), login)
-    person = by_login(database_url, login)
+    person = find_person(database_url, login)
     assert person is not None
     admin.get("/people")
     here = admin.post(f"/people/{person.person_id}/grant", role="lead", account="north")
@@ -335,7 +330,7 @@ def test_a_role_after_the_inviter_has_left_is_an_invitation(
     admin_of(visitors, database_url, EVERY_ACCOUNT).post(
         f"/people/{leaver.person_id}/revoke", role="account_admin", account="north"
     )
-    person = by_login(database_url, login)
+    person = find_person(database_url, login)
     assert person is not None
     admin = admin_of(visitors, database_url, "north")
     asked = admin.post(f"/people/{person.person_id}/grant", role="lead", account="north")
@@ -385,7 +380,7 @@ def test_a_link_that_ended_gives_nothing(visitors: Visitors, database_url: str, 
 
     assert listed == (end == "replaced")
     assert [each.status_code for each in answers] == [410] * 3
-    assert (by_login(database_url, login), roles(database_url, person.login)) == (None, [])
+    assert (find_person(database_url, login), roles(database_url, person.login)) == (None, [])
 
 
 def test_of_two_who_choose_a_password_at_once_one_is_let_in(

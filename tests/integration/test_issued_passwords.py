@@ -14,13 +14,20 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import command_line
-from db.people import records
 from db.people.records import EVERY_ACCOUNT, Person, Role
-from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, stored
+from tests.integration.test_invitations import accepted_as_new, find_person, invited, signs_in
+from tests.support.reviewing import (
+    PASSWORD,
+    Visitor,
+    Visitors,
+    add_person,
+    api_token,
+    signed_in,
+    token_status,
+)
 
 CHOSEN = "seven quiet herons at noon"
 FIRST = re.compile(r"<code>([\w-]{16})</code>")
-LINK = re.compile(r"https://127\.0\.0\.1(/invitation/[\w-]{43})")
 
 
 @pytest.fixture
@@ -41,23 +48,9 @@ def run(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def at_work(visitors: Visitors, url: str, *roles: Role, account: str) -> Visitor:
     """A new person, signed in."""
-    visitor = visitors()
-    visitor.sign_in(add_person(url, *roles, account=account))
+    visitor = signed_in(visitors, add_person(url, *roles, account=account))
     visitor.get("/profile")
     return visitor
-
-
-def by_login(url: str, login: str) -> Person:
-    """A person as they are stored now."""
-    found = stored(url, lambda each: records.get_credentials(each, login))
-    assert found is not None
-    return found.person
-
-
-def enters(visitor: Visitor, login: str, password: str) -> bool:
-    """Whether a login and a password give a session."""
-    visitor.get("/sign-in")
-    return visitor.post("/sign-in", login=login, password=password).status_code == 303
 
 
 def first_of(response: Any) -> str:
@@ -69,38 +62,28 @@ def first_of(response: Any) -> str:
 
 def joined(visitors: Visitors, admin: Visitor, login: str, account: str, role: str = "viewer") -> Visitor:
     """A visitor who uses the invitation of a new login, which the administrator has, too."""
-    admin.get("/people")
-    link = LINK.search(admin.post("/people", login=login, role=role, account=account).text)
-    assert link is not None
-    visitor = visitors()
-    visitor.get(link[1])
-    assert visitor.post(f"{link[1]}/join", new=CHOSEN, again=CHOSEN).status_code == 303
-    assert enters(visitor, login, CHOSEN)
-    visitor.get(link[1])
-    assert visitor.post(f"{link[1]}/accept").status_code == 303
-    return visitor
+    return accepted_as_new(visitors, invited(admin, login, account, role), login)[0]
+
+
+def by_login(url: str, login: str) -> Person:
+    """A person as they are stored now."""
+    found = find_person(url, login)
+    assert found is not None
+    return found
 
 
 def taken_over(visitors: Visitors, admin: Visitor, login: str, account: str) -> tuple[Visitor, str]:
     """A hostile administrator who uses their own invitation and makes an API token."""
-    return with_token(joined(visitors, admin, login, account))
-
-
-def with_token(thief: Visitor) -> tuple[Visitor, str]:
-    """The visitor, and an API token that the visitor made."""
-    thief.get("/profile/tokens")
-    token = re.search(r"hg_[\w-]{40,}", thief.post("/profile/tokens", name="mine", days="365").text)
-    assert token is not None
-    return thief, token[0]
+    thief = joined(visitors, admin, login, account)
+    return thief, api_token(thief)
 
 
 def ways_in(visitors: Visitors, thief: Visitor, token: str, login: str) -> list[str]:
     """Which of session, API token and password still work for the thief."""
-    headers = {"Authorization": f"Bearer {token}"}
     found = {
         "session": thief.get("/profile").status_code == 200,
-        "API token": visitors().get("/api/v1/decisions", headers=headers).status_code == 200,
-        "password": enters(visitors(), login, CHOSEN),
+        "API token": token_status(visitors, token) == 200,
+        "password": signs_in(visitors, login, CHOSEN),
     }
     return [name for name, works in found.items() if works]
 
@@ -122,7 +105,8 @@ def test_the_giver_of_a_password_gets_no_access_to_another_account(
 
     assert ways_in(visitors, thief, token, login) == []
     owner = visitors()
-    assert enters(owner, login, first_of(given))
+    owner.get("/sign-in")
+    assert owner.post("/sign-in", login=login, password=first_of(given)).status_code == 303
     assert owner.get("/").headers["location"] == "/profile/password"
 
 
@@ -137,7 +121,7 @@ def test_the_command_line_gives_a_new_password_with_the_role_too(
     row = run(command, login, "--role", "lead", "--account", "south")
 
     assert ways_in(visitors, thief, token, login) == []
-    assert enters(visitors(), login, row["first_password"])
+    assert signs_in(visitors, login, row["first_password"])
     assert "first_password" not in run(command, login, "--role", "auditor", "--account", "east")
 
 
@@ -158,8 +142,7 @@ def test_roles_where_the_inviter_administers_change_no_password(
 def test_a_giver_who_was_disabled_since_administers_nothing(visitors: Visitors, database_url: str) -> None:
     """A person who left still knows the passwords they gave."""
     leaver = add_person(database_url, Role.ACCOUNT_ADMIN, account="north")
-    admin = visitors()
-    admin.sign_in(leaver)
+    admin = signed_in(visitors, leaver)
     admin.get("/profile")
     thief, token = taken_over(visitors, admin, "left@example.org", "north")
     boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
@@ -235,8 +218,7 @@ def test_a_sign_in_in_progress_ends_with_its_password(visitors: Visitors, databa
 def test_an_api_token_in_progress_ends_with_the_session(visitors: Visitors, database_url: str) -> None:
     """Else it would be made just after all API tokens were revoked."""
     person = add_person(database_url, Role.VIEWER, account="north")
-    thief = visitors()
-    thief.sign_in(person)
+    thief = signed_in(visitors, person)
     thief.get("/profile/tokens")
     cast_out = "DELETE FROM sessions WHERE person_id = %s"
     with ThreadPoolExecutor(1) as other:
@@ -292,8 +274,7 @@ def test_administrators_see_whose_password_a_leaver_may_still_know(
 ) -> None:
     """On the person's page, until they give a new first password."""
     leaver = add_person(database_url, Role.ACCOUNT_ADMIN, account="north")
-    admin = visitors()
-    admin.sign_in(leaver)
+    admin = signed_in(visitors, leaver)
     joined(visitors, admin, "stays@example.org", "north")
     boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
     path = f"/people/{by_login(database_url, 'stays@example.org').person_id}"
@@ -312,8 +293,7 @@ def test_disabling_a_person_names_whose_passwords_they_may_know(
     """Else a leaver could sign in as one of them."""
     boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
     leaver = add_person(database_url, Role.ACCOUNT_ADMIN, account="north")
-    admin = visitors()
-    admin.sign_in(leaver)
+    admin = signed_in(visitors, leaver)
     joined(visitors, admin, "puppet@example.org", "north", "account_admin")
     path = f"/people/{leaver.person_id}"
     before = boss.get(path).text

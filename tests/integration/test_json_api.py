@@ -21,7 +21,7 @@ from review.api.openapi import described_path
 from review.routes import PAGES
 from tests.support.pools import in_pool
 from tests.support.review_world import SAMPLES, World
-from tests.support.reviewing import add_person, site, stored
+from tests.support.reviewing import add_person, signed_in, site, stored
 
 PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
@@ -215,8 +215,7 @@ def test_a_key_is_made_shown_once_used_and_revoked(database_url: str) -> None:
     """Only its hash is stored; its owner sees when it was used."""
     person = add_person(database_url, Role.VIEWER)
     with site(database_url) as visitor:
-        session = visitor()
-        session.sign_in(person)
+        session = signed_in(visitor, person)
         session.get("/profile/tokens")
         for days in ("0", "366", "-1", "x", "1e2"):
             assert session.post("/profile/tokens", name="report", days=days).status_code == 400
@@ -242,8 +241,7 @@ def test_the_scopes_of_a_key_are_chosen_when_it_is_made(database_url: str) -> No
     """They are on the page and in the access log; without a choice a token may read, an unknown one: 400."""
     person = add_person(database_url, Role.VIEWER)
     with site(database_url) as visitor:
-        session = visitor()
-        session.sign_in(person)
+        session = signed_in(visitor, person)
         session.get("/profile/tokens")
         assert session.post("/profile/tokens", name="n", days="1", scope="admin").status_code == 400
         publisher = session.post("/profile/tokens", name="p", days="1", scope=["publish", "review"])

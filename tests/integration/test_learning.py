@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import psycopg
 import pytest
 from selectolax.lexbor import LexborHTMLParser
-from starlette.testclient import TestClient
 
 from db.account_settings.accounts import current_account
 from db.people.records import Role
 from db.pool import Pool
 from review.accounts import settings_form
-from review.app import build_app
 from tests.support.pools import in_pool
-from tests.support.reviewing import ADDRESS, Visitor, add_person, settings_at
+from tests.support.reviewing import Visitors, add_person, signed_in
 from tests.support.running import Running
+from tests.support.trials import candidate
 from trials.jobs.backtest_job import run_backtest
 from trials.pure.replay.difference import DifferenceKind
 from trials.pure.replay.groups import ReplayState
@@ -28,11 +26,8 @@ from trials.pure.trial import Trial
 from trials.store.backtests import begin_backtest
 from trials.store.candidates import (
     Actor,
-    CandidateSource,
-    SettingsCandidate,
     TrialRefused,
     TriedSettings,
-    add_candidate,
     candidate_account,
     changed_account,
 )
@@ -41,27 +36,8 @@ from trials.store.replaying import Replayer
 from trials.store.trials import get_trial
 from worker.account_settings import AccountRejected
 
-Value = TypeVar("Value")
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
-
-
-def with_pool(engine: Running, work: Callable[[Pool], Awaitable[Value]]) -> Value:
-    """What ``work`` returns for a pool with the owner's rights."""
-    return in_pool(engine.url, work, role=None)
-
-
-def stored_candidate(source: Pool, user_id: str, changes: Any) -> Awaitable[SettingsCandidate]:
-    """A candidate of a person."""
-    return add_candidate(
-        source,
-        user_id,
-        changes,
-        now=datetime.now(UTC),
-        made_by=CandidateSource.PERSON,
-        created_by="kim",
-        note="from overturns",
-    )
 
 
 def test_a_backtest_counts_what_would_end_otherwise(engine: Running) -> None:
@@ -82,8 +58,8 @@ def test_a_backtest_counts_what_would_end_otherwise(engine: Running) -> None:
             source, engine.url, again, now=lambda: datetime.now(UTC), processes=1, full=full
         )
 
-    fast = with_pool(engine, lambda source: run(source, full=False, then=timedelta(0)))
-    full = with_pool(engine, lambda source: run(source, full=True, then=timedelta(seconds=1)))
+    fast = in_pool(engine.url, lambda source: run(source, full=False, then=timedelta(0)), role=None)
+    full = in_pool(engine.url, lambda source: run(source, full=True, then=timedelta(seconds=1)), role=None)
 
     assert fast.state == "finished"
     assert (fast.done, fast.counts) == (3, full.counts)
@@ -106,28 +82,28 @@ def test_two_runs_of_a_backtest_count_nothing_twice(engine: Running) -> None:
             await again()
         return await get_trial(source, begun.trial_id)
 
-    found = with_pool(engine, run)
+    found = in_pool(engine.url, run, role=None)
 
     assert found is not None
     assert (found.done, found.counts["newly_stopped"]) == (1, 1)
 
 
-def test_pages_say_what_a_change_would_have_done_before_it_is_stored(engine: Running) -> None:
+def test_pages_say_what_a_change_would_have_done_before_it_is_stored(
+    engine: Running, visitors: Visitors
+) -> None:
     """A new rule, a removed one, and chats switched off."""
     user_id = engine.account(documents=HOURS, flagged_keywords=["sunday"])
     for text in (QUESTION, "Hello, when are you open on Sunday?"):
         engine.decide(user_id, text)
     rules, settings = f"/accounts/{user_id}/rules/check", f"/accounts/{user_id}/settings"
-    account = with_pool(engine, lambda source: current_account(source, user_id))
+    account = in_pool(engine.url, lambda source: current_account(source, user_id), role=None)
     typed = settings_form.form_of_account(account)
-    with TestClient(build_app(settings_at(engine.url)), base_url=ADDRESS) as client:
-        admin = Visitor(client)
-        admin.sign_in(add_person(engine.url, Role.ACCOUNT_ADMIN, account=user_id))
-        base = {"version": str(account.version), "flagged_phrases": "", "allowed": ""}
-        stops = admin.post(rules, **base, flagged_keywords="sunday\nweekdays")
-        frees = admin.post(rules, **base, flagged_keywords="")
-        fields = {**typed.fields, "version": str(account.version), "ai_enabled_for_chats": ""}
-        silent = admin.post(settings, **fields)
+    admin = signed_in(visitors, add_person(engine.url, Role.ACCOUNT_ADMIN, account=user_id))
+    base = {"version": str(account.version), "flagged_phrases": "", "allowed": ""}
+    stops = admin.post(rules, **base, flagged_keywords="sunday\nweekdays")
+    frees = admin.post(rules, **base, flagged_keywords="")
+    fields = {**typed.fields, "version": str(account.version), "ai_enabled_for_chats": ""}
+    silent = admin.post(settings, **fields)
 
     assert "Of the newest 2 decisions" in effect(stops.text)
     assert "would stop 1 reply that went out" in effect(stops.text)
@@ -135,27 +111,23 @@ def test_pages_say_what_a_change_would_have_done_before_it_is_stored(engine: Run
     assert "would stop 1 reply that went out" in effect(silent.text)
 
 
-def test_the_page_replays_a_decision_with_its_settings_and_with_a_candidate(engine: Running) -> None:
+def test_the_page_replays_a_decision_with_its_settings_and_with_a_candidate(
+    engine: Running, visitors: Visitors
+) -> None:
     """The same bit for bit; stopped by a candidate's rule; not for a viewer, nothing sent."""
     user_id = engine.account(documents=HOURS)
     decided = engine.decide(user_id, QUESTION)
-    candidate = with_pool(
-        engine, lambda source: stored_candidate(source, user_id, {"flagged_keywords": ["weekdays"]})
-    )
+    tried = candidate(engine.url, user_id, {"flagged_keywords": ["weekdays"]})
     path = f"/decisions/{decided['id']}"
-    with TestClient(build_app(settings_at(engine.url)), base_url=ADDRESS) as client:
-        lead = Visitor(client)
-        lead.sign_in(add_person(engine.url, Role.LEAD, account=user_id))
-        before = engine.rows("SELECT id FROM outbox")
-        link = f'href="{path}/replay"' in lead.get(path).text
-        same = lead.get(f"{path}/replay").text
-        other = lead.get(f"{path}/replay?candidate={candidate.candidate_id}").text
-        unknown = lead.get(f"{path}/replay?candidate={decided['id']}")
-        after = engine.rows("SELECT id FROM outbox")
-    with TestClient(build_app(settings_at(engine.url)), base_url=ADDRESS) as client:
-        viewer = Visitor(client)
-        viewer.sign_in(add_person(engine.url, Role.VIEWER, account=user_id))
-        refused = viewer.get(f"{path}/replay").status_code
+    lead = signed_in(visitors, add_person(engine.url, Role.LEAD, account=user_id))
+    before = engine.rows("SELECT id FROM outbox")
+    link = f'href="{path}/replay"' in lead.get(path).text
+    same = lead.get(f"{path}/replay").text
+    other = lead.get(f"{path}/replay?candidate={tried.candidate_id}").text
+    unknown = lead.get(f"{path}/replay?candidate={decided['id']}")
+    after = engine.rows("SELECT id FROM outbox")
+    viewer = signed_in(visitors, add_person(engine.url, Role.VIEWER, account=user_id))
+    refused = viewer.get(f"{path}/replay").status_code
 
     assert link
     assert "bit for bit" in replayed(same)
@@ -189,7 +161,7 @@ def test_changes_on_a_version_that_is_not_stored_are_refused(engine: Running) ->
             await changed_account(source, "no-settings", 3, changes)
         return unset.prompt, str(refused.value)
 
-    assert with_pool(engine, run) == (
+    assert in_pool(engine.url, run, role=None) == (
         "Be brief.",
         "base_version: expected a stored version of the settings, got 3",
     )
@@ -200,18 +172,18 @@ def test_what_cannot_be_replayed_is_said(engine: Running) -> None:
     silent = engine.account(documents=HOURS, record_answers=False)
     recorded = engine.account(documents=HOURS)
     ids = [engine.decide(each, QUESTION)["id"] for each in (silent, recorded)]
+    tried = candidate(engine.url, recorded, {"prompt": "Be brief."})
 
     async def run(source: Pool) -> list[ReplayState]:
         plain, stored = await load_decisions(source, ids)
-        candidate = await stored_candidate(source, recorded, {"prompt": "Be brief."})
-        changed = {recorded: await candidate_account(source, candidate)}
+        changed = {recorded: await candidate_account(source, tried)}
         pinned = Replayer(source=source)
         damaged = replace(stored, recording=b"oxyz")
         made = [await pinned.replay(each) for each in (stored, plain, replace(stored, erased=True), damaged)]
         made.append(await Replayer(source=source, candidates=changed).replay(stored))
         return [each.state for each in made]
 
-    assert with_pool(engine, run) == [
+    assert in_pool(engine.url, run, role=None) == [
         ReplayState.MADE,
         ReplayState.NOT_RECORDED,
         ReplayState.ERASED,
@@ -230,7 +202,7 @@ def test_a_candidate_that_cannot_be_used_is_refused(engine: Running) -> None:
     )
     for changes, named in refused:
         with pytest.raises(AccountRejected) as error:
-            with_pool(engine, partial(stored_candidate, user_id=user_id, changes=changes))
+            candidate(engine.url, user_id, changes)
         assert error.value.problems[0][0] == named
     assert engine.rows("SELECT id FROM candidates WHERE user_id = %s", user_id) == []
 
@@ -269,22 +241,16 @@ def test_a_deleted_message_takes_recordings_of_its_conversation(engine: Running)
     assert first["id"] != second["id"]
 
 
-def test_the_page_lists_candidates_and_withdraws_them(engine: Running) -> None:
+def test_the_page_lists_candidates_and_withdraws_them(engine: Running, visitors: Visitors) -> None:
     """A lead withdraws one; a viewer sees the list without the button."""
     user_id = engine.account()
-    with_pool(engine, lambda source: stored_candidate(source, user_id, {"prompt": "Be brief."}))
-    with TestClient(build_app(settings_at(engine.url)), base_url=ADDRESS) as client:
-        viewer = Visitor(client)
-        viewer.sign_in(add_person(engine.url, Role.VIEWER, account=user_id))
-        seen = viewer.get(f"/accounts/{user_id}/learn").text
-    with TestClient(build_app(settings_at(engine.url)), base_url=ADDRESS) as client:
-        lead = Visitor(client)
-        lead.sign_in(add_person(engine.url, Role.LEAD, account=user_id))
-        before = lead.get(f"/accounts/{user_id}/learn").text
-        candidate = engine.row("SELECT id FROM candidates WHERE user_id = %s", user_id)
-        assert candidate is not None
-        lead.post(f"/accounts/{user_id}/learn/withdraw", candidate=str(candidate["id"]))
-        after = lead.get(f"/accounts/{user_id}/learn").text
+    tried = candidate(engine.url, user_id, {"prompt": "Be brief."})
+    viewer = signed_in(visitors, add_person(engine.url, Role.VIEWER, account=user_id))
+    seen = viewer.get(f"/accounts/{user_id}/learn").text
+    lead = signed_in(visitors, add_person(engine.url, Role.LEAD, account=user_id))
+    before = lead.get(f"/accounts/{user_id}/learn").text
+    lead.post(f"/accounts/{user_id}/learn/withdraw", candidate=str(tried.candidate_id))
+    after = lead.get(f"/accounts/{user_id}/learn").text
 
     assert "from overturns" in seen
     assert "Withdraw</button>" not in seen

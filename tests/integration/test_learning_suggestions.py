@@ -18,12 +18,11 @@ from db.review_store import Store
 from tests.conftest import create_database, database_at
 from tests.integration.test_agreement import Desk
 from tests.support.review_rows import NUMBERS, decided, store
-from tests.support.reviewing import add_person, site
+from tests.support.reviewing import add_person, signed_in, site
 from tests.support.terminal import Shell
 from trials.jobs import suggesting
 from trials.jobs.suggesting import compute_due, compute_suggestions
-from trials.pages.suggestions_page import KINDS
-from trials.pure.suggestions.model import LearningSuggestion, SuggestionKind
+from trials.pure.suggestions.model import LearningSuggestion
 from trials.store.suggestions import accounts_to_suggest, claim_account
 from worker.errors import StorageUnavailable
 
@@ -121,8 +120,7 @@ def test_suggestions_are_shown_and_become_candidates(filled: Desk, tmp_path: Pat
 def test_a_missing_document_is_prefilled_with_its_questions(filled: Desk) -> None:
     """For people who may add documents; others see the questions and no form."""
     with site(filled.url) as running:
-        person = running()
-        person.sign_in(add_person(filled.url, Role.ACCOUNT_ADMIN, account="shop"))
+        person = signed_in(running, add_person(filled.url, Role.ACCOUNT_ADMIN, account="shop"))
         page = person.get("/accounts/shop/learn/suggestions")
         link = page.text.partition("documents?missing=")[2].partition("#")[0]
         form = person.get(f"/accounts/shop/documents?missing={link}")
@@ -142,8 +140,7 @@ def test_texts_of_erased_decisions_are_not_shown(filled: Desk) -> None:
     )
     filled.connection.execute("COMMIT")
     with site(filled.url) as running:
-        person = running()
-        person.sign_in(add_person(filled.url, Role.LEAD, account="shop"))
+        person = signed_in(running, add_person(filled.url, Role.LEAD, account="shop"))
         page = person.get("/accounts/shop/learn/suggestions")
 
     assert "gift" not in page.text
@@ -157,8 +154,7 @@ def test_covered_words_stay_covered(filled: Desk) -> None:
         "UPDATE people SET covered = '{flagged_rule}' WHERE id = %s", (login.person_id,)
     )
     with site(filled.url) as running:
-        person = running()
-        person.sign_in(login)
+        person = signed_in(running, login)
         page = person.get("/accounts/shop/learn/suggestions")
 
     assert "photo" not in page.text
@@ -261,8 +257,3 @@ def read(desk: Desk, row: dict[str, Any], person: Any, at: datetime) -> None:
         " VALUES (%s, %s, %s, 'read', %s, %s, %s)",
         (at, person.person_id, person.login, row["user_id"], row["id"], Jsonb({})),
     )
-
-
-def test_every_kind_has_a_title() -> None:
-    """And a place on the page."""
-    assert set(KINDS) == set(SuggestionKind)

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from sandbox.server import SandboxHandle
 from tests.support.conversing import SCENARIOS, conversation_ending
 from tests.support.replays import replay_differs
-from tests.support.running import Running, eventually, running
+from tests.support.running import Running, eventually
 from worker.reasons import Reason
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
@@ -328,51 +327,6 @@ def test_an_unknown_account_is_ignored_and_audited(engine: Running) -> None:
     assert engine.sandbox.calls("moderations") == engine.sandbox.calls("chat") == 0
 
 
-def test_moderation_down_with_allow_answers_and_says_so(engine: Running) -> None:
-    """The reply goes out, and the row says that nobody moderated."""
-    engine.sandbox.add_rule("moderations", "500")
-    user_id = engine.account(documents=HOURS, moderation_failure="allow")
-    row = engine.decide(user_id, QUESTION)
-    stages = {stage["stage"]: stage for stage in row["snapshot_json"]["stages"]}
-
-    assert (row["decision"], row["degraded"]) == ("respond", True)
-    assert stages["moderation"]["detail"]["moderated"] is False
-    assert stages["moderation"]["outcome"] == "failed"
-
-
-def test_a_held_event_goes_on_when_moderation_is_back(engine: Running) -> None:
-    """Nothing is decided while moderation is down, and nothing is lost when it comes back."""
-    engine.sandbox.add_rule("moderations", "503")
-    user_id = engine.account(documents=HOURS)
-    event_id = engine.publish(user_id, QUESTION)
-    eventually(lambda: engine.sandbox.calls("moderations") >= 2, "a second try")
-    before = engine.row("SELECT 1 FROM ai_decisions WHERE event_id = %s", event_id)
-    engine.sandbox.drop_rules()
-    row = engine.decided(user_id, event_id)
-
-    assert before is None
-    assert row["decision"] == "respond"
-    assert {"server_error"} == {
-        a["outcome"] for a in row["snapshot_json"]["attempts"] if a["stage"] == "moderation"
-    }
-
-
-def test_a_held_event_is_given_back_at_once_when_its_worker_drains(
-    database_url: str, redis_url: str, sandbox: SandboxHandle
-) -> None:
-    """A drain that would wait ten minutes ends, and the next worker decides the event."""
-    sandbox.add_rule("moderations", "503")
-    with running(database_url, redis_url, sandbox, HUSHGATE_DRAIN_S="600") as first:
-        user_id = first.account(documents=HOURS)
-        event_id = first.publish(user_id, QUESTION)
-        eventually(lambda: sandbox.calls("moderations") >= 2, "a second try")
-    sandbox.drop_rules()
-    with running(database_url, redis_url, sandbox) as second:
-        row = second.decided(user_id, event_id)
-
-    assert row["decision"] == "respond"
-
-
 def test_a_flagged_exchange_leaves_the_history(engine: Running) -> None:
     """The next prompt of the conversation holds neither the message nor the reply."""
     user_id = engine.account(documents=HOURS)
@@ -453,14 +407,6 @@ def test_a_passing_failure_is_tried_again(engine: Running, fault: str) -> None:
     assert attempts[0]["waited_s"] > 0
 
 
-def test_an_image_is_moderated_with_its_message(engine: Running) -> None:
-    """A harmless text with a harmful picture is blocked."""
-    user_id = engine.account(documents=HOURS)
-    row = engine.decide(user_id, QUESTION, attachments=["https://pictures.example/flag-violence.png"])
-
-    assert (row["decision"], row["matched_rule"]) == ("ignore", "openai_moderation:violence")
-
-
 @pytest.mark.parametrize(
     ("text", "images"),
     [
@@ -508,11 +454,3 @@ def test_an_image_that_can_be_fetched_later_is_tried_again(engine: Running) -> N
 
     assert row["decision"] == "respond"
     assert [each["outcome"] for each in row["snapshot_json"]["attempts"]][:2] == ["rejected", "rejected"]
-
-
-def test_a_category_threshold_of_the_account_counts(engine: Running) -> None:
-    """A threshold above the score lets through what the API itself would flag."""
-    user_id = engine.account(documents=HOURS, moderation_thresholds={"violence": 1.0})
-    row = engine.decide(user_id, "I will kill for knowing when you are open on weekdays")
-
-    assert row["reason_code"] != Reason.MODERATION_FLAGGED

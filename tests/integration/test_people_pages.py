@@ -8,7 +8,7 @@ import pytest
 
 from db.people import records
 from db.people.records import EVERY_ACCOUNT, Person, Role
-from review.access import ACTIONS, ROLE_NAMES, Right, missing_right_message
+from review.access import Right
 from tests.support.audited import record, replied
 from tests.support.review_world import World
 from tests.support.reviewing import Visitors, add_person, signed_in, site, stored
@@ -66,14 +66,6 @@ def test_an_administrator_of_one_account_sees_no_other_account(database_url: str
     assert "shop-2" not in listed + admin.get(f"/people/{both.person_id}").text
     assert other.login not in listed
     assert admin.get(f"/people/{other.person_id}").status_code == 404
-
-
-@pytest.mark.parametrize("unknown", ["00000000-0000-0000-0000-000000000007", "7"])
-def test_an_unknown_person_is_not_found(database_url: str, visitors: Visitors, unknown: str) -> None:
-    """For an unused id and for a text that is no id."""
-    admin = signed_in(visitors, add_person(database_url, Role.ACCOUNT_ADMIN))
-
-    assert admin.get(f"/people/{unknown}").status_code == 404
 
 
 def test_the_last_administrator_of_every_account_stays(stack_url: str) -> None:
@@ -196,12 +188,3 @@ def test_a_refusal_names_the_right_the_account_and_the_roles(database_url: str, 
     )
     assert "You may not change settings or people on any account." in anywhere.text
     assert all(f"{right.value!r}" not in each.text for each in (here, anywhere) for right in Right)
-
-
-def test_every_right_has_words() -> None:
-    """The action it allows and the roles that hold it; every role has a name."""
-    assert set(ROLE_NAMES) == set(Role)
-    for right in Right:
-        if right is not Right.SIGNED_IN:
-            assert ACTIONS[right] in missing_right_message(right)
-            assert "account acme" in missing_right_message(right, "acme")

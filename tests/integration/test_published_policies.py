@@ -48,42 +48,6 @@ def of(engine: Running, policy: dict[str, Any], text: str = QUESTION, **more: An
     return row | {"said": found and found["text"]}
 
 
-def test_validators_send_a_cited_reply_and_keep_their_record(engine: Running) -> None:
-    """Confidence Validation: validation_info and learning_suggestions stand in the audit."""
-    row = of(engine, {"name": "validators"})
-    record = row["snapshot_json"]["assessment"]["diagnostics"]
-
-    assert (row["reason_code"], record["passed"], record["used_fallback"]) == (Reason.REPLIED, True, False)
-    assert record["context_docs_count"] == len(row["snapshot_json"]["passages"])
-    assert record["learning_suggestions"] == []
-    assert row["confidence"] == record["confidence_score"]
-
-
-def test_validators_replace_a_confident_reply_without_documents(engine: Running) -> None:
-    """Confidence Validation, "Fallback Triggers": the safe text goes out and holds nothing of the draft."""
-    engine.sandbox.add_rule("chat", "ungrounded")
-    row = of(engine, {"name": "validators"}, text="Which planets have rings?")
-    record = row["snapshot_json"]["assessment"]["diagnostics"]
-
-    assert (row["reason_code"], record["used_fallback"]) == (Reason.FALLBACK_SENT, True)
-    assert "missing_uncertainty_no_context" in record["reasons"]
-    assert (row["confidence"], record["context_docs_count"]) == (0.1, 0)
-    assert row["said"].startswith("I don't have enough information")
-    assert record["learning_suggestions"]
-
-
-def test_a_person_sees_the_assessment_on_a_terminal(engine: Running, tmp_path: Path) -> None:
-    """Tier, what failed, used fallback and what to learn (Confidence Validation, "Dashboard Display")."""
-    engine.sandbox.add_rule("chat", "ungrounded")
-    row = of(engine, {"name": "validators"}, text="Which planets have rings?")
-    shown = terminal(engine, tmp_path).on_terminal("decisions", "show", str(row["id"]), columns=120).out
-
-    assert "validators@1" in shown
-    assert "used fallback" in shown
-    assert "missing_uncertainty_no_context" in shown
-    assert '["planets","rings"]' in shown
-
-
 def test_the_ethics_validator_can_fail_in_a_worker(engine: Running) -> None:
     """Confidence Validation, EthicsAdapter: a cited reply that breaks a principle is replaced."""
     policy = {"name": "validators", "ethics_principles": {"no promises": ["nine to six"]}}
@@ -125,30 +89,6 @@ def test_every_policy_suggests_topics_when_nothing_is_sent(engine: Running) -> N
     assert row["snapshot_json"]["assessment"]["learning_suggestions"] == ["planets", "rings"]
 
 
-def test_validators_that_are_switched_off_send_everything(engine: Running) -> None:
-    """Confidence Validation: ENABLE_VALIDATORS=false."""
-    engine.sandbox.add_rule("chat", "ungrounded")
-    row = of(engine, {"name": "validators", "ENABLE_VALIDATORS": False}, text="Which planets have rings?")
-
-    assert (row["reason_code"], row["snapshot_json"]["assessment"]["category"]) == (
-        Reason.REPLIED,
-        "disabled",
-    )
-
-
-def test_safety_refuses_a_question_before_any_model_is_paid(engine: Running) -> None:
-    """Safety Mechanism, query-only mode: the capital of Mars has no chunk."""
-    row = of(engine, {"name": "safety", "scope": "NCERT textbooks"}, text="Which planets have rings?")
-    result = row["snapshot_json"]["assessment"]["diagnostics"]
-
-    assert (row["reason_code"], row["said"]) == (
-        Reason.FALLBACK_SENT,
-        "I don't know based on NCERT textbooks.",
-    )
-    assert (result["should_reject"], result["rejection_reason"]) == (True, "insufficient_context")
-    assert engine.sandbox.calls("chat") == 0
-
-
 LENIENT = {
     "name": "safety",
     "min_retrieval_confidence": 0,
@@ -156,53 +96,6 @@ LENIENT = {
     "min_total_context_length": 1,
 }
 """Checks 1 and 2 by words alone, on short documents."""
-
-
-def test_safety_sends_an_answer_that_passes_all_five_checks(engine: Running) -> None:
-    """Safety Mechanism, full mode."""
-    row = of(engine, LENIENT)
-    result = row["snapshot_json"]["assessment"]["diagnostics"]
-
-    assert (row["reason_code"], result["should_reject"]) == (Reason.REPLIED, False)
-    assert set(result["diagnostic_info"]) == {
-        "retrieval_confidence", "context_sufficiency", "topic_relevance", "citations", "answer_grounding",
-    }  # fmt: skip
-
-
-def test_safety_rejects_an_answer_that_left_its_passages(engine: Running) -> None:
-    """Safety Mechanism, checks 4 and 5 after generation; every reason is listed."""
-    engine.sandbox.add_rule("chat", "ungrounded")
-    row = of(engine, LENIENT)
-    result = row["snapshot_json"]["assessment"]["diagnostics"]
-
-    assert (row["reason_code"], row["said"]) == (Reason.FALLBACK_SENT, "I don't know based on our documents.")
-    assert "low_grounding" in row["snapshot_json"]["assessment"]["reasons"]
-    assert engine.sandbox.calls("chat") == 1
-    assert result["explanation"]
-
-
-def test_safety_rejects_passages_of_another_class_by_name(engine: Running) -> None:
-    """Safety Mechanism, check 3: class and subject come with the event's metadata."""
-    row = of(engine, LENIENT, metadata={"labels": {"subject": "Mathematics", "class": "10"}})
-    result = row["snapshot_json"]["assessment"]["diagnostics"]
-
-    assert (row["reason_code"], result["rejection_reason"]) == (Reason.FALLBACK_SENT, "off_topic")
-    assert row["snapshot_json"]["passages"]
-    assert engine.sandbox.calls("chat") == 0
-
-
-def test_the_failsafe_answers_by_category_with_the_account_s_words(engine: Running) -> None:
-    """FailsafeNode: metadata FAILSAFE_TRIGGERED with preview and time in the stored snapshot."""
-    policy = {"name": "failsafe", "confidence_threshold": 0.9, "responses": {"UNCERTAINTY": "Ask us again."}}
-    row = of(engine, policy)
-    record = row["snapshot_json"]["assessment"]["diagnostics"]
-
-    assert (row["reason_code"], row["said"]) == (Reason.FALLBACK_SENT, "Ask us again.")
-    assert (record["assessment"], record["error_category"]) == ("FAILSAFE_TRIGGERED", "UNCERTAINTY")
-    assert set(record) == {
-        "confidence_score", "error_category", "assessment", "original_response_preview", "timestamp",
-    }  # fmt: skip
-    assert record["timestamp"] <= row["created_at"].isoformat()
 
 
 def test_a_threshold_changed_at_run_time_judges_the_next_event(engine: Running) -> None:
@@ -332,18 +225,6 @@ def test_test_mode_sends_and_counts_what_it_would_reject(engine: Running, tmp_pa
     assert (metrics["escalation_rate"], metrics["avg_confidence_score"]) == (0.0, row["confidence"])
     assert re.search(r"intended action\s+escalate", shown)
     assert "without test mode the action would be: escalate" in " ".join(shown.split())
-
-
-def test_triggers_of_the_failsafe_are_counted_by_category(engine: Running, tmp_path: Path) -> None:
-    """FailsafeNode: "Regularly check failsafe trigger frequency"; passes are not counted."""
-    policy = {"name": "failsafe", "category_keywords": {"AMBIGUOUS_QUERY": ["weekdays"]}}
-    user_id = engine.account(documents=HOURS, assessment_policy=policy)
-    triggered = engine.decide(user_id, QUESTION)
-    shell = terminal(engine, tmp_path)
-    (row,) = shell.run("assess", "metrics", "--account", user_id).rows
-
-    assert triggered["rejection_reason"] == "AMBIGUOUS_QUERY"
-    assert row["rejections_by_reason"] == {"AMBIGUOUS_QUERY": {"count": 1, "share": 1.0}}
 
 
 def test_confidence_is_known_by_conversation(engine: Running, tmp_path: Path) -> None:

@@ -34,16 +34,9 @@ GOOD: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def redis(redis_url: str) -> Any:
-    """An empty Redis."""
-    with Redis.from_url(redis_url) as client:
-        yield client
-
-
-def stored(redis: Redis) -> list[Any]:
+def stored(valkey: Redis) -> list[Any]:
     """What stands on the stream, parsed."""
-    entries: Any = redis.xrange("hushgate:events")
+    entries: Any = valkey.xrange("hushgate:events")
     return [json.loads(fields[b"data"]) for _, fields in entries]
 
 
@@ -73,14 +66,14 @@ def without(name: str) -> dict[str, Any]:
     return {key: value for key, value in GOOD.items() if key != name}
 
 
-def test_an_event_is_appended_as_it_came(redis: Redis) -> None:
+def test_an_event_is_appended_as_it_came(valkey: Redis) -> None:
     """As an object or as bytes; a time with an offset may be a datetime."""
     created_at = datetime.fromisoformat("2026-11-20T10:00:00+00:00")
-    publish(redis, GOOD)
-    publish(redis, json.dumps(GOOD).encode())
-    publish(redis, GOOD | {"created_at": created_at})
+    publish(valkey, GOOD)
+    publish(valkey, json.dumps(GOOD).encode())
+    publish(valkey, GOOD | {"created_at": created_at})
 
-    assert stored(redis) == [GOOD, GOOD, GOOD | {"created_at": created_at.isoformat()}]
+    assert stored(valkey) == [GOOD, GOOD, GOOD | {"created_at": created_at.isoformat()}]
 
 
 REFUSED: tuple[tuple[Any, str], ...] = (
@@ -100,45 +93,47 @@ REFUSED: tuple[tuple[Any, str], ...] = (
 
 
 @pytest.mark.parametrize(("sent", "said"), REFUSED, ids=lambda value: str(value)[:40])
-def test_what_is_no_event_is_refused_by_the_function(redis: Redis, sent: Any, said: str) -> None:
+def test_what_is_no_event_is_refused_by_the_function(valkey: Redis, sent: Any, said: str) -> None:
     """The error names the field, the expectation and what came; nothing is appended."""
     with pytest.raises(PayloadRejected) as refused:
-        publish(redis, sent)
+        publish(valkey, sent)
 
     assert str(refused.value).startswith(said)
-    assert stored(redis) == []
+    assert stored(valkey) == []
 
 
-def test_one_bad_event_keeps_a_whole_batch_back(redis: Redis) -> None:
+def test_one_bad_event_keeps_a_whole_batch_back(valkey: Redis) -> None:
     """The error names its place, counted from 0."""
     with pytest.raises(PayloadRejected) as refused:
-        publish_many(redis, [GOOD, GOOD, without("text")])
+        publish_many(valkey, [GOOD, GOOD, without("text")])
 
     assert str(refused.value) == "2.text: expected a value, the field is required, got nothing"
-    assert stored(redis) == []
+    assert stored(valkey) == []
 
 
-def test_payloads_can_be_appended_unchecked(redis: Redis) -> None:
+def test_payloads_can_be_appended_unchecked(valkey: Redis) -> None:
     """For a replay and for `hushgate publish --raw`."""
-    assert len(append(redis, [b'"no event"', b"{}"])) == 2
-    assert stored(redis) == ["no event", {}]
+    assert len(append(valkey, [b'"no event"', b"{}"])) == 2
+    assert stored(valkey) == ["no event", {}]
 
 
 @pytest.mark.parametrize("absent", [{}, {"event_id": None}])
-def test_an_event_without_an_id_takes_the_tasks(redis_url: str, redis: Redis, absent: dict[str, Any]) -> None:
+def test_an_event_without_an_id_takes_the_tasks(
+    redis_url: str, valkey: Redis, absent: dict[str, Any]
+) -> None:
     """Celery may run a task twice, and both entries must be one event; null counts as none."""
     run_task(redis_url, without("event_id") | absent)
 
-    assert stored(redis) == [GOOD | {"event_id": TASK_ID}]
+    assert stored(valkey) == [GOOD | {"event_id": TASK_ID}]
 
 
-def test_the_task_gives_the_id_of_the_entry(redis_url: str, redis: Redis) -> None:
+def test_the_task_gives_the_id_of_the_entry(redis_url: str, valkey: Redis) -> None:
     """What it appended is what came."""
     entry_id = run_task(redis_url, GOOD)
-    entries: Any = redis.xrange("hushgate:events")
+    entries: Any = valkey.xrange("hushgate:events")
 
     assert [entry.decode() for entry, _ in entries] == [entry_id]
-    assert stored(redis) == [GOOD]
+    assert stored(valkey) == [GOOD]
 
 
 @pytest.mark.parametrize(
@@ -152,35 +147,35 @@ def test_the_task_gives_the_id_of_the_entry(redis_url: str, redis: Redis) -> Non
     ],
 )
 def test_what_is_no_event_fails_the_task_and_is_kept(
-    redis_url: str, redis: Redis, sent: object, said: str
+    redis_url: str, valkey: Redis, sent: object, said: str
 ) -> None:
     """The publisher learns the reason, and the worker keeps the payload as a dead letter."""
     with pytest.raises(PayloadRejected) as refused:
         run_task(redis_url, sent)
 
     assert str(refused.value).startswith(said)
-    assert stored(redis) == [sent]
+    assert stored(valkey) == [sent]
 
 
-def test_half_an_emoji_is_appended_as_redis_can_parse_it(redis: Redis, redis_url: str) -> None:
+def test_half_an_emoji_is_appended_as_redis_can_parse_it(valkey: Redis, redis_url: str) -> None:
     """From the function as an object or bytes, and from the task; the lane is the conversation's."""
     half = GOOD | {"conversation_id": "c\ud83d"}
-    publish(redis, half)
-    publish(redis, json.dumps(half).encode())
+    publish(valkey, half)
+    publish(valkey, json.dumps(half).encode())
     run_task(redis_url, half)
 
-    assert stored(redis) == [GOOD | {"conversation_id": "c\ufffd"}] * 3
+    assert stored(valkey) == [GOOD | {"conversation_id": "c\ufffd"}] * 3
 
 
-def test_an_integer_beyond_64_bits_does_not_refuse_the_event(redis: Redis, redis_url: str) -> None:
+def test_an_integer_beyond_64_bits_does_not_refuse_the_event(valkey: Redis, redis_url: str) -> None:
     """The worker leaves it out of the metadata and notes that."""
-    publish(redis, GOOD | {"metadata": {"n": 2**70}})
+    publish(valkey, GOOD | {"metadata": {"n": 2**70}})
     run_task(redis_url, GOOD | {"metadata": {"n": 2**70}})
 
-    assert stored(redis) == [GOOD | {"metadata": {"n": 2**70}}] * 2
+    assert stored(valkey) == [GOOD | {"metadata": {"n": 2**70}}] * 2
 
 
-def test_what_celery_restores_from_its_messages_is_published(redis: Redis, redis_url: str) -> None:
+def test_what_celery_restores_from_its_messages_is_published(valkey: Redis, redis_url: str) -> None:
     """Its serialiser carries times, UUIDs, decimals and bytes, and restores them in the worker."""
     at, number = datetime(2026, 11, 20, 10, 0, 0, 5, tzinfo=UTC), UUID(int=7)
     metadata = {"at": at, "id": number, "price": Decimal("1.5"), "raw": b"x"}
@@ -188,27 +183,27 @@ def test_what_celery_restores_from_its_messages_is_published(redis: Redis, redis
     sent = kombu.loads(kombu.dumps(GOOD | {"created_at": at, "metadata": metadata}))
     assert isinstance(sent["created_at"], datetime)
     run_task(redis_url, sent)
-    (found,) = stored(redis)
+    (found,) = stored(valkey)
 
     assert datetime.fromisoformat(found["created_at"]) == at
     assert found["metadata"] == {"at": at.isoformat(), "id": str(number), "price": 1.5, "raw": "x"}
 
 
-def test_a_time_without_an_offset_in_a_task_becomes_a_dead_letter(redis: Redis, redis_url: str) -> None:
+def test_a_time_without_an_offset_in_a_task_becomes_a_dead_letter(valkey: Redis, redis_url: str) -> None:
     """The worker that publishes must not lose it."""
     with pytest.raises(PayloadRejected, match="created_at"):
         run_task(redis_url, GOOD | {"created_at": datetime(2026, 11, 20, 10)})  # noqa: DTZ001
 
-    assert len(stored(redis)) == 1
+    assert len(stored(valkey)) == 1
 
 
 @pytest.mark.parametrize("configured", [2, 3], ids=["before the doubling", "never agreed"])
 def test_the_task_uses_the_stored_shards_whatever_its_setting(
-    redis_url: str, redis: Redis, configured: int
+    redis_url: str, valkey: Redis, configured: int
 ) -> None:
     """The task of a worker that still has the number of before a doubling must not lose its event."""
-    open_shards(redis, "hushgate:events", 2)
-    double(redis, "hushgate:events")
+    open_shards(valkey, "hushgate:events", 2)
+    double(valkey, "hushgate:events")
 
     entry_id = run_task(redis_url, GOOD, HUSHGATE_SHARDS=configured)
 
@@ -222,20 +217,20 @@ def test_the_task_agrees_on_the_shards_before_the_first_event(redis_url: str) ->
 
 @pytest.mark.parametrize("trouble", ["sealed", "full", "away"])
 def test_a_task_that_cannot_publish_goes_back_to_the_broker(
-    redis_url: str, redis: Redis, trouble: str, monkeypatch: pytest.MonkeyPatch
+    redis_url: str, valkey: Redis, trouble: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Celery acknowledges a task that fails, and its event would be lost."""
     monkeypatch.setattr("tasks.publishing.publish.SEALED_S", 0.01)
     monkeypatch.setattr(publish_task, "PAUSES_S", (0.0, 0.0))
     one = Shard(stream="hushgate:events")
     if trouble == "sealed":
-        redis.eval(SEAL, 2, one.name, one.sealed, "notice")
+        valkey.eval(SEAL, 2, one.name, one.sealed, "notice")
     if trouble == "full":
-        redis.config_set("maxmemory", 1)
+        valkey.config_set("maxmemory", 1)
     try:
         ended = eager_task("redis://127.0.0.1:1/0" if trouble == "away" else redis_url, GOOD)
     finally:
-        redis.config_set("maxmemory", 0)
+        valkey.config_set("maxmemory", 0)
 
     assert ended.state == "REJECTED"
     assert isinstance(ended.result, Reject)

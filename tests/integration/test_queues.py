@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 import pytest
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.people.records import Role
 from db.review_store import Store
 from db.reviews import (
     claims,
@@ -44,7 +43,8 @@ from db.reviews.rulings import (
 )
 from db.reviews.submission import StoredReview, Submission
 from tests.support.audited import NOW, blocked, escalated, ignored, record, replied, rows
-from tests.support.reviewing import add_person, stored
+from tests.support.queues import mark_known, new_reviewer, open_queue
+from tests.support.reviewing import stored
 from worker.model import Decision
 from worker.reasons import Reason
 
@@ -55,12 +55,6 @@ DAY = datetime(NOW.year, NOW.month, NOW.day, tzinfo=UTC)
 @pytest.fixture(autouse=True)
 def _nothing_is_known(database_url: str) -> None:
     rows(database_url, "DELETE FROM golden_items")
-
-
-def reader(url: str) -> Reviewer:
-    """A new reviewer."""
-    person = add_person(url, Role.REVIEWER)
-    return Reviewer(person_id=person.person_id, login=person.login)
 
 
 def queue(
@@ -85,6 +79,12 @@ def queue(
         return made
 
     return stored(url, change)
+
+
+def who(by: Reviewer) -> UUID:
+    """The id of a reviewer."""
+    assert by.person_id is not None
+    return by.person_id
 
 
 def some(url: str, number: int = 1) -> list[Decision]:
@@ -121,7 +121,7 @@ def answer(
 def test_many_who_claim_at_once_get_different_items(database_url: str) -> None:
     """Claims do not block each other."""
     of = queue(database_url, holding=some(database_url, 8))
-    people = [reader(database_url) for _ in range(8)]
+    people = [new_reviewer(database_url) for _ in range(8)]
 
     async def race() -> list[Claim | None]:
         async with Store(database_url, size=8) as store:
@@ -140,14 +140,14 @@ def test_many_who_claim_at_once_get_different_items(database_url: str) -> None:
 def test_a_claim_holds_for_its_lease_and_then_others_may_claim_the_item(database_url: str) -> None:
     """Renewing counts from now; what was taken meanwhile cannot be renewed."""
     of = queue(database_url, holding=some(database_url), lease_s=60)
-    one, other = reader(database_url), reader(database_url)
+    one, other = new_reviewer(database_url), new_reviewer(database_url)
     first = claim(database_url, of, one)
     assert first is not None
     waits = [claim(database_url, of, other, at=NOW + timedelta(seconds=s)) for s in (1, 59)]
     until = stored(
         database_url,
         lambda connection: claims.renew_claim(
-            connection, first.item_id, one.person_id or uuid4(), NOW + timedelta(seconds=50)
+            connection, first.item_id, who(one), NOW + timedelta(seconds=50)
         ),
     )
     still = claim(database_url, of, other, at=NOW + timedelta(seconds=100))
@@ -155,7 +155,7 @@ def test_a_claim_holds_for_its_lease_and_then_others_may_claim_the_item(database
     with pytest.raises(ClaimLost, match="held by another person"):
         stored(
             database_url,
-            lambda connection: claims.renew_claim(connection, first.item_id, one.person_id or uuid4(), NOW),
+            lambda connection: claims.renew_claim(connection, first.item_id, who(one), NOW),
         )
 
     assert waits == [None, None]
@@ -168,7 +168,7 @@ def test_a_claim_holds_for_its_lease_and_then_others_may_claim_the_item(database
 def test_who_holds_an_item_gets_it_again_before_anything_new(database_url: str) -> None:
     """A closed browser loses nothing."""
     of = queue(database_url, holding=some(database_url, 2))
-    by = reader(database_url)
+    by = new_reviewer(database_url)
     taken = [claim(database_url, of, by, at=NOW + timedelta(seconds=s)) for s in (0, 30, 3000)]
 
     assert len({each.item_id for each in taken if each}) == 1
@@ -178,16 +178,14 @@ def test_a_skipped_item_goes_to_others_and_comes_back_when_asked(database_url: s
     """Nothing but the item itself knows of it."""
     decided = some(database_url)[0]
     of = queue(database_url, holding=[decided])
-    one, other = reader(database_url), reader(database_url)
+    one, other = new_reviewer(database_url), new_reviewer(database_url)
     first = claim(database_url, of, one)
     assert first is not None
-    assert one.person_id is not None
-    mine = one.person_id
+    mine = who(one)
     stored(database_url, lambda connection: claims.skip_item(connection, first.item_id, mine))
     for_me, for_other = claim(database_url, of, one), claim(database_url, of, other)
     assert for_other is not None
-    assert other.person_id is not None
-    theirs = other.person_id
+    theirs = who(other)
     stored(database_url, lambda connection: claims.release_item(connection, for_other.item_id, theirs))
     back = stored(database_url, lambda connection: claims.restore_skipped(connection, of.id, mine))
     again = claim(database_url, of, one)
@@ -202,8 +200,7 @@ def test_a_skipped_item_goes_to_others_and_comes_back_when_asked(database_url: s
 
 def load_of(url: str, of: Queue, by: Reviewer) -> QueueLoad:
     """The load of a queue for one person."""
-    assert by.person_id is not None
-    mine = by.person_id
+    mine = who(by)
     return stored(
         url, lambda connection: queue_loads.load_counts(connection, person_id=mine, accounts=None, now=NOW)
     )[of.id]
@@ -212,25 +209,26 @@ def load_of(url: str, of: Queue, by: Reviewer) -> QueueLoad:
 def let_go(url: str, claimed: Claim | None, by: Reviewer, way: Any) -> None:
     """Skip an item or give it back."""
     assert claimed is not None
-    assert by.person_id is not None
-    mine = by.person_id
+    mine = who(by)
     stored(url, lambda connection: way(connection, claimed.item_id, mine))
 
 
 def test_a_skipped_golden_item_counts_as_skipped_and_is_not_dealt_again(database_url: str) -> None:
     """The number of skipped items does not disclose it, and it is closed when they are restored."""
     counted: dict[str, list[tuple[int, int, int]]] = {"golden": [], "plain": []}
-    asked, lead = replied(), reader(database_url)
+    asked, lead = replied(), new_reviewer(database_url)
     record(database_url, asked)
-    known(database_url, asked, lead)
+    mark_known(database_url, asked.decision_id, lead)
     for name, share in (("golden", 1.0), ("plain", 0.0)):
-        of, by = queue(database_url, holding=some(database_url, 3), golden_share=share), reader(database_url)
+        of, by = (
+            queue(database_url, holding=some(database_url, 3), golden_share=share),
+            new_reviewer(database_url),
+        )
         first = claim(database_url, of, by, draw=0.0)
         let_go(database_url, first, by, claims.skip_item)
         let_go(database_url, claim(database_url, of, by), by, claims.skip_item)
         loads = [load_of(database_url, of, by)]
-        assert by.person_id is not None
-        mine, here = by.person_id, of.id
+        mine, here = who(by), of.id
         back = stored(database_url, lambda connection: claims.restore_skipped(connection, here, mine))  # noqa: B023
         loads.append(load_of(database_url, of, by))
         counted[name] = [(back, each.skipped, each.held) for each in loads]
@@ -245,12 +243,15 @@ def test_a_skipped_golden_item_counts_as_skipped_and_is_not_dealt_again(database
 
 def test_what_is_given_back_is_not_counted_as_skipped(database_url: str) -> None:
     """Golden or not."""
-    asked, lead = replied(), reader(database_url)
+    asked, lead = replied(), new_reviewer(database_url)
     record(database_url, asked)
-    known(database_url, asked, lead)
+    mark_known(database_url, asked.decision_id, lead)
     skipped = []
     for share in (1.0, 0.0):
-        of, by = queue(database_url, holding=some(database_url, 2), golden_share=share), reader(database_url)
+        of, by = (
+            queue(database_url, holding=some(database_url, 2), golden_share=share),
+            new_reviewer(database_url),
+        )
         let_go(database_url, claim(database_url, of, by, draw=0.0), by, claims.release_item)
         skipped.append(load_of(database_url, of, by).skipped)
 
@@ -261,12 +262,10 @@ def test_a_skipped_blind_item_is_not_offered_back(database_url: str) -> None:
     """It would not come: its reader could have looked."""
     decided = some(database_url)[0]
     of = queue(database_url, holding=[decided], second_share=1.0)
-    one, two, three = (reader(database_url) for _ in range(3))
+    one, two, three = (new_reviewer(database_url) for _ in range(3))
     claim(database_url, of, one)
     answer(database_url, decided.decision_id, one)
-    second_queue = next(
-        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
-    )
+    second_queue = open_queue(database_url, QueueKind.SECOND)
     let_go(database_url, claim(database_url, second_queue, two), two, claims.skip_item)
     load = load_of(database_url, second_queue, two)
     claim(database_url, second_queue, three)
@@ -280,9 +279,8 @@ def test_items_of_other_accounts_are_not_dealt(database_url: str) -> None:
     foreign = ignored(user_id="umbrella")
     record(database_url, foreign)
     of = queue(database_url, holding=[foreign])
-    by = reader(database_url)
-    assert by.person_id is not None
-    mine = by.person_id
+    by = new_reviewer(database_url)
+    mine = who(by)
     hidden = claim(database_url, of, by, accounts=("acme",))
     loads = stored(
         database_url,
@@ -299,7 +297,7 @@ def test_an_assigned_item_is_dealt_to_whom_it_is_assigned(database_url: str) -> 
     """It is dealt first, and only to that person."""
     plain, picked = some(database_url, 2)
     of = queue(database_url, holding=[plain])
-    one, other = reader(database_url), reader(database_url)
+    one, other = new_reviewer(database_url), new_reviewer(database_url)
     stored(
         database_url,
         lambda connection: queues.add_decisions(
@@ -323,7 +321,7 @@ def test_the_item_of_an_erased_decision_is_closed(database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
         connection.execute("SET LOCAL hushgate.erasing = on")
         connection.execute("DELETE FROM ai_decisions WHERE id = %s", (gone.decision_id,))
-    dealt = claim(database_url, of, reader(database_url))
+    dealt = claim(database_url, of, new_reviewer(database_url))
 
     assert dealt is not None
     assert dealt.decision_id == there.decision_id
@@ -335,7 +333,7 @@ def test_a_review_closes_every_unnecessary_item_and_an_undo_reopens_them(
     """A review on the decision's page also answers its queue items."""
     decided = some(database_url)[0]
     one, two = (queue(database_url, holding=[decided]) for _ in range(2))
-    by = reader(database_url)
+    by = new_reviewer(database_url)
     claim(database_url, one, by)
     done = answer(database_url, decided.decision_id, by)
     open_items = "SELECT count(*) AS n FROM queue_items WHERE decision_id = %s AND done_at IS NULL"
@@ -354,7 +352,7 @@ def test_a_sample_stays_whole_when_its_decisions_are_reviewed_elsewhere(database
     """Neither a page nor a bulk review takes out of it what they look at; escalations are done by both."""
     before, after, waiting = ignored(), ignored(), escalated()
     record(database_url, before, after, waiting)
-    by, sample = reader(database_url), Sample(share=1.0, most=100_000)
+    by, sample = new_reviewer(database_url), Sample(share=1.0, most=100_000)
     answer(database_url, before.decision_id, by)
     drawn_from = queue(database_url, QueueKind.SAMPLE, sample=sample)
     escalations = queue(database_url, QueueKind.ESCALATIONS)
@@ -375,12 +373,11 @@ def test_the_item_taken_last_is_the_one_that_is_answered(database_url: str) -> N
     """A claim that ran out in another queue does not stand before it."""
     decided = some(database_url)[0]
     first, second = (queue(database_url, holding=[decided]) for _ in range(2))
-    by = reader(database_url)
+    by = new_reviewer(database_url)
     claim(database_url, first, by)
     much_later = NOW + timedelta(days=2)
     claim(database_url, second, by, at=much_later)
-    person = by.person_id
-    assert person is not None
+    person = who(by)
     held = stored(
         database_url, lambda connection: queue_items.held_item(connection, decided.decision_id, person)
     )
@@ -393,7 +390,7 @@ def test_escalations_are_all_filled_and_once(database_url: str) -> None:
     """Late commits included; decisions reviewed already are left out."""
     made = [escalated(at=NOW - timedelta(minutes=20, seconds=number)) for number in range(5)]
     record(database_url, *made)
-    answer(database_url, made[0].decision_id, reader(database_url))
+    answer(database_url, made[0].decision_id, new_reviewer(database_url))
     of = queue(database_url, QueueKind.ESCALATIONS)
     refill(database_url, of)
     late = escalated(at=NOW - timedelta(seconds=30))
@@ -549,27 +546,16 @@ def test_a_fresh_install_has_queues_to_work_in(database_url: str) -> None:
     }
 
 
-def known(url: str, decided: Decision, by: Reviewer, word: Ruling = Ruling.AGREE) -> None:
-    """Mark a decision as one with a known answer."""
-    stored(
-        url,
-        lambda connection: golden_answers.set_known_answer(
-            connection, decided.decision_id, ruling=word, corrected=None, note="because", by=by
-        ),
-    )
-
-
 def test_a_golden_item_looks_like_any_other_until_it_is_answered(database_url: str) -> None:
     """Then the known answer is shown; the decision's review state does not change."""
     asked, plain = replied(), some(database_url)[0]
     record(database_url, asked)
-    lead, by = reader(database_url), reader(database_url)
-    known(database_url, asked, lead)
+    lead, by = new_reviewer(database_url), new_reviewer(database_url)
+    mark_known(database_url, asked.decision_id, lead)
     of = queue(database_url, holding=[plain], golden_share=0.5)
     dealt = claim(database_url, of, by, draw=0.1)
     assert dealt is not None
-    assert by.person_id is not None
-    mine = by.person_id
+    mine = who(by)
     hidden = stored(database_url, lambda connection: queue_items.hidden_decisions(connection, mine))
     done = answer(database_url, dealt.decision_id, by, Ruling.OVERTURN)
     with pytest.raises(ReviewRejected, match="known answer"):
@@ -593,8 +579,8 @@ def test_golden_items_are_not_dealt_to_their_author_nor_in_an_empty_queue(databa
     """Who knows the answer is no test, and a queue with nothing else in it would give them away."""
     asked = replied()
     record(database_url, asked)
-    lead, by = reader(database_url), reader(database_url)
-    known(database_url, asked, lead)
+    lead, by = new_reviewer(database_url), new_reviewer(database_url)
+    mark_known(database_url, asked.decision_id, lead)
     plain = some(database_url)[0]
     of = queue(database_url, holding=[plain], golden_share=1.0)
     empty = queue(database_url, golden_share=1.0)
@@ -613,17 +599,14 @@ def test_a_second_reading_is_blind_and_goes_to_another_person(database_url: str)
     """The second reader is never the first, sees nothing before the answer, and is not held to be stale."""
     decided = some(database_url)[0]
     of = queue(database_url, holding=[decided], second_share=1.0)
-    one, two = reader(database_url), reader(database_url)
+    one, two = new_reviewer(database_url), new_reviewer(database_url)
     claim(database_url, of, one)
     first = answer(database_url, decided.decision_id, one)
-    second_queue = next(
-        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
-    )
+    second_queue = open_queue(database_url, QueueKind.SECOND)
     for_first = claim(database_url, second_queue, one)
     for_second = claim(database_url, second_queue, two)
     assert for_second is not None
-    assert two.person_id is not None
-    theirs = two.person_id
+    theirs = who(two)
     hidden = stored(database_url, lambda connection: queue_items.hidden_decisions(connection, theirs))
     given = Submission(
         decision_id=decided.decision_id,
@@ -648,16 +631,13 @@ def test_a_blind_item_does_not_come_back_to_who_gave_it_back(database_url: str) 
     """Between the two they could have looked."""
     decided = some(database_url)[0]
     of = queue(database_url, holding=[decided], second_share=1.0)
-    one, two = reader(database_url), reader(database_url)
+    one, two = new_reviewer(database_url), new_reviewer(database_url)
     claim(database_url, of, one)
     answer(database_url, decided.decision_id, one)
-    second_queue = next(
-        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
-    )
+    second_queue = open_queue(database_url, QueueKind.SECOND)
     dealt = claim(database_url, second_queue, two)
     assert dealt is not None
-    assert two.person_id is not None
-    theirs = two.person_id
+    theirs = who(two)
     stored(database_url, lambda connection: claims.release_item(connection, dealt.item_id, theirs))
 
     assert claim(database_url, second_queue, two) is None
@@ -668,23 +648,15 @@ def test_loads_tell_what_waits_and_who_holds_it(database_url: str) -> None:
     made = some(database_url, 3)
     asked = replied()
     record(database_url, asked)
-    one, two, lead = (reader(database_url) for _ in range(3))
-    known(database_url, asked, lead)
+    one, two, lead = (new_reviewer(database_url) for _ in range(3))
+    mark_known(database_url, asked.decision_id, lead)
     of = queue(database_url, holding=made, golden_share=1.0)
     claim(database_url, of, one, draw=0.0)
     held = claim(database_url, of, two)
     assert held is not None
-    assert two.person_id is not None
-    theirs = two.person_id
-    load = stored(
-        database_url,
-        lambda connection: queue_loads.load_counts(connection, person_id=theirs, accounts=None, now=NOW),
-    )[of.id]
+    load = load_of(database_url, of, two)
     answer(database_url, held.decision_id, two)
-    done = stored(
-        database_url,
-        lambda connection: queue_loads.load_counts(connection, person_id=theirs, accounts=None, now=NOW),
-    )[of.id]
+    done = load_of(database_url, of, two)
 
     assert (load.waiting, load.held, load.done_today) == (2, 1, 0)
     assert [each.decision_id for each in load.holders] == [held.decision_id]
@@ -698,12 +670,11 @@ def test_items_for_a_person_are_counted_up_to_a_number(database_url: str, most: 
     account = f"counted-{most}"
     made = [ignored(user_id=account) for _ in range(3)]
     record(database_url, *made)
-    one, two = reader(database_url), reader(database_url)
+    one, two = new_reviewer(database_url), new_reviewer(database_url)
     of, closed = (queue(database_url, holding=made) for _ in range(2))
     claim(database_url, of, one)
     stored(database_url, lambda connection: queues.close_queue(connection, closed.id, NOW))
-    assert two.person_id is not None
-    theirs = two.person_id
+    theirs = who(two)
     found = stored(
         database_url,
         lambda connection: queue_loads.count_for_person(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterator
-from datetime import timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -24,20 +22,20 @@ from db.jobs import (
     JobState,
     JobStep,
 )
-from db.people.records import Person, Role
+from db.people.records import Role
 from db.reviews import (
     claims,
-    golden_answers,
     queues,
     submission,
     withdrawal,
 )
-from db.reviews.queues import NewQueue, QueueKind
+from db.reviews.queues import QueueKind
 from db.reviews.rulings import Reviewer, Ruling, RulingReason
 from db.reviews.submission import Submission
 from tests.integration.test_reviews import NOW
 from tests.support.audited import blocked, record, replied
-from tests.support.reviewing import PASSWORD, Visitor, add_person, site, stored
+from tests.support.queues import as_reviewer, hand_queue, mark_known, new_reviewer, open_queue
+from tests.support.reviewing import PASSWORD, Visitor, add_person, person_at, site, stored
 
 
 @pytest.fixture(scope="module")
@@ -50,32 +48,6 @@ def everything(database_url: str) -> Iterator[Visitor]:
         yield found
 
 
-def signed_in(visitors: Any, url: str, *roles: Role, account: str = "*") -> tuple[Visitor, Person]:
-    """A visitor of the pages."""
-    person = add_person(url, *roles, account=account)
-    visitor: Visitor = visitors()
-    visitor.sign_in(person)
-    return visitor, person
-
-
-def as_reviewer(person: Person) -> Reviewer:
-    """The person as the one who rules."""
-    return Reviewer(person_id=person.person_id, login=person.login)
-
-
-def hand_queue(
-    url: str, name: str, decisions: dict[UUID, Any], *, golden_share: float = 0.0, second_share: float = 0.0
-) -> UUID:
-    """A queue with these decisions in it."""
-    opening = NewQueue(name=name, kind=QueueKind.HAND, golden_share=golden_share, second_share=second_share)
-    at = NOW - timedelta(days=1)
-    created = stored(url, lambda connection: queues.create_queue(connection, opening, created_by="t", now=at))
-    stored(
-        url, lambda connection: queues.add_decisions(connection, created, decisions, accounts=None, now=NOW)
-    )
-    return created
-
-
 def test_a_golden_item_is_told_apart_by_nothing(visitors: Any, database_url: str) -> None:
     """Not by what its page says, its address, who holds its queue, or the states it is listed under."""
     lead = add_person(database_url, Role.LEAD)
@@ -83,18 +55,13 @@ def test_a_golden_item_is_told_apart_by_nothing(visitors: Any, database_url: str
     for each in (asked, ordinary, third):
         record(database_url, each)
     mark = as_reviewer(lead)
-    stored(
-        database_url,
-        lambda connection: golden_answers.set_known_answer(
-            connection, asked.decision_id, ruling=Ruling.AGREE, corrected=None, note="", by=mark
-        ),
-    )
+    mark_known(database_url, asked.decision_id, mark)
     picked = {each.decision_id: each.decided_at for each in (ordinary, third)}
     golden_queue = hand_queue(database_url, "with golden", picked, golden_share=1.0)
     plain_queue = hand_queue(database_url, "without golden", picked)
     seen = {}
     for of, name in ((golden_queue, "golden"), (plain_queue, "plain")):
-        visitor, person = signed_in(visitors, database_url, Role.REVIEWER)
+        visitor, person = person_at(visitors, database_url, Role.REVIEWER)
         visitor.get("/queues")
         dealt = visitor.post(f"/queues/{of}/next").headers["location"]
         decision = dealt.partition("/decisions/")[2].partition("?")[0]
@@ -124,16 +91,9 @@ def test_a_golden_item_fits_the_queue_it_is_dealt_in(visitors: Any, database_url
     asked = replied()
     record(database_url, asked)
     by = as_reviewer(lead)
-    stored(
-        database_url,
-        lambda connection: golden_answers.set_known_answer(
-            connection, asked.decision_id, ruling=Ruling.AGREE, corrected=None, note="", by=by
-        ),
-    )
-    escalations = next(
-        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.ESCALATIONS
-    )
-    reader = as_reviewer(add_person(database_url, Role.REVIEWER))
+    mark_known(database_url, asked.decision_id, by)
+    escalations = open_queue(database_url, QueueKind.ESCALATIONS)
+    reader = new_reviewer(database_url)
     dealt = stored(
         database_url,
         lambda connection: claims.claim_next(
@@ -151,7 +111,7 @@ def test_a_filter_does_not_tell_a_blind_reader_the_first_ruling(visitors: Any, d
     of = hand_queue(
         database_url, "to be read twice", {decided.decision_id: decided.decided_at}, second_share=1.0
     )
-    first, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    first, _ = person_at(visitors, database_url, Role.REVIEWER)
     first.get("/queues")
     page = first.get(first.post(f"/queues/{of}/next").headers["location"])
     assert page.status_code == 200
@@ -163,11 +123,9 @@ def test_a_filter_does_not_tell_a_blind_reader_the_first_ruling(visitors: Any, d
         seen="",
         note="No.",
     )
-    second, _ = signed_in(visitors, database_url, Role.LEAD)
+    second, _ = person_at(visitors, database_url, Role.LEAD)
     second.get("/queues")
-    again = next(
-        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
-    )
+    again = open_queue(database_url, QueueKind.SECOND)
     dealt = second.post(f"/queues/{again.id}/next").headers["location"]
     only = f"since=all&event={decided.event.event_id}"
     counts = {
@@ -189,7 +147,7 @@ def test_an_undone_blind_reading_goes_to_somebody_else(visitors: Any, database_u
     decided = blocked()
     record(database_url, decided)
     of = hand_queue(database_url, "undone blind", {decided.decision_id: decided.decided_at}, second_share=1.0)
-    one, two = (as_reviewer(add_person(database_url, Role.REVIEWER)) for _ in range(2))
+    one, two = (new_reviewer(database_url) for _ in range(2))
 
     def dealt(queue_id: UUID, reader: Reviewer) -> Any:
         queue = next(each for each in stored(database_url, queues.list_open_queues) if each.id == queue_id)
@@ -217,24 +175,22 @@ def test_an_undone_blind_reading_goes_to_somebody_else(visitors: Any, database_u
 
     dealt(of, one)
     says(one, Ruling.OVERTURN)
-    second = next(
-        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
-    ).id
+    second = open_queue(database_url, QueueKind.SECOND).id
     first_offer = offered(two)
     blind = says(two, Ruling.AGREE)
     stored(database_url, lambda connection: withdrawal.withdraw_review(connection, blind.review.id, two, NOW))
 
     assert first_offer
     assert not offered(two)
-    assert offered(as_reviewer(add_person(database_url, Role.REVIEWER)))
+    assert offered(new_reviewer(database_url))
 
 
 def test_a_shared_view_stays_among_people_who_share_an_account(visitors: Any, database_url: str) -> None:
     """Its name and its filters come from what its owner reads; so does the name of an account in them."""
-    owner, _ = signed_in(visitors, database_url, Role.VIEWER, account="north")
-    colleague, _ = signed_in(visitors, database_url, Role.VIEWER, account="north")
-    stranger, _ = signed_in(visitors, database_url, Role.VIEWER, account="south")
-    chief, _ = signed_in(visitors, database_url, Role.VIEWER)
+    owner, _ = person_at(visitors, database_url, Role.VIEWER, account="north")
+    colleague, _ = person_at(visitors, database_url, Role.VIEWER, account="north")
+    stranger, _ = person_at(visitors, database_url, Role.VIEWER, account="south")
+    chief, _ = person_at(visitors, database_url, Role.VIEWER)
     for visitor, name, query in (
         (owner, "Northern secret", "text=northern"),
         (chief, "About north only", "account=north"),
@@ -254,26 +210,6 @@ def test_a_shared_view_stays_among_people_who_share_an_account(visitors: Any, da
     }
 
     assert seen == {"colleague": [True] * 6, "stranger": [False, False, True] * 2}
-
-
-@pytest.mark.parametrize("what", ["password", "sign_out", "disable"])
-def test_revoked_access_ends_api_tokens(visitors: Any, database_url: str, what: str) -> None:
-    """A thief makes an API token for a year first; it ends with the sessions, and stays ended."""
-    admin, _ = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN)
-    victim, person = signed_in(visitors, database_url, Role.VIEWER)
-    victim.get("/profile/tokens")
-    key = re.search(r"hg_[\w-]{40,}", victim.post("/profile/tokens", name="mine", days="365").text)
-    assert key is not None
-    headers = {"Authorization": f"Bearer {key[0]}"}
-    before = visitors().get("/api/v1/decisions", headers=headers)
-    admin.get(f"/people/{person.person_id}")
-    admin.post(f"/people/{person.person_id}/manage", what=what)
-    if what == "disable":
-        admin.post(f"/people/{person.person_id}/manage", what="enable")
-    after = visitors().get("/api/v1/decisions", headers=headers)
-
-    assert before.status_code == 200
-    assert after.status_code == 401
 
 
 def test_a_server_that_was_away_does_not_end_a_job_that_another_goes_on_with(database_url: str) -> None:
@@ -368,11 +304,11 @@ def test_the_role_of_the_pages_changes_nothing_that_is_kept(database_url: str, s
 
 def test_an_account_s_auditor_reads_of_lists_that_name_no_account(visitors: Any, database_url: str) -> None:
     """A person of one account reads that one only, and writes no line into another account's log."""
-    reader, _ = signed_in(visitors, database_url, Role.VIEWER, account="watched")
-    stranger, _ = signed_in(visitors, database_url, Role.VIEWER, account="elsewhere")
+    reader, _ = person_at(visitors, database_url, Role.VIEWER, account="watched")
+    stranger, _ = person_at(visitors, database_url, Role.VIEWER, account="elsewhere")
     reader.get("/decisions?text=plain-search")
     stranger.get("/decisions?account=watched&text=forged-line")
-    auditor, _ = signed_in(visitors, database_url, Role.AUDITOR, account="watched")
+    auditor, _ = person_at(visitors, database_url, Role.AUDITOR, account="watched")
     log = auditor.get("/access-log").text
 
     assert "plain-search" in log

@@ -1,18 +1,26 @@
-"""Background tasks of the review server after a bug."""
+"""The review server itself: its background tasks after a bug, its connections, its commands for people."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
 
+import psycopg
 import pytest
+import sqlalchemy as sa
+from typer.testing import CliRunner
 
+from cli.main import command_line
 from db.review_store import Store
 from features.jobs import BackgroundJob, Process
 from review import background
 from review.http.templating import Templates
 from review.http.visit import Site
-from tests.support.reviewing import settings_at
+from tests.support.reviewing import settings_at, site
 from worker import supervisor
 
 
@@ -86,3 +94,121 @@ async def test_a_bug_in_one_loop_of_jobs_leaves_the_others_running(
 
     assert served == 2
     assert len(failed) == 1
+
+
+OTHERS = """
+    SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'hushgate-review' AND pid <> pg_backend_pid()
+"""
+READ_ONLY = sa.text("SELECT current_setting('transaction_read_only') || ' ' || current_user")
+
+
+def test_connections_that_postgres_closed_are_replaced_unnoticed(database_url: str) -> None:
+    """After a restart of Postgres the very next page is answered, by new connections."""
+
+    async def story() -> list[str]:
+        async with Store(database_url) as store:
+            async with store.reading(), store.single():
+                pass
+            with psycopg.connect(database_url, autocommit=True) as owner:
+                closed = owner.execute(OTHERS).fetchone()
+            assert closed is not None
+            assert closed[0] >= 2
+            await asyncio.to_thread(_gone, database_url)
+            async with store.reading() as one, store.single() as other:
+                return [str((await each.execute(READ_ONLY)).scalar()) for each in (one, other)]
+
+    assert asyncio.run(story()) == ["on hushgate_reviewer", "off hushgate_reviewer"]
+
+
+def test_a_single_statement_is_stored_at_once_and_a_reader_stores_nothing(database_url: str) -> None:
+    """What one checkout sets does not stick to the connection that the next one gets."""
+
+    async def story() -> str:
+        async with Store(database_url, size=1) as store:
+            async with store.single() as connection:
+                await connection.execute(sa.text("INSERT INTO access_log (action) VALUES ('list')"))
+            async with store.reading() as connection:
+                with pytest.raises(psycopg.errors.ReadOnlySqlTransaction, match="read-only"):
+                    await connection.execute(sa.text("INSERT INTO access_log (action) VALUES ('list')"))
+            with suppress(LookupError):
+                async with store.writing() as connection:
+                    await connection.execute(sa.text("INSERT INTO access_log (action) VALUES ('list')"))
+                    raise LookupError
+            async with store.reading() as connection:
+                return str((await connection.execute(sa.text("SELECT count(*) FROM access_log"))).scalar())
+
+    assert asyncio.run(story()) == "1"
+
+
+def _gone(url: str) -> None:
+    """Wait until the server has none of the review pages' connections left."""
+    with psycopg.connect(url, autocommit=True) as owner:
+        while owner.execute(OTHERS).fetchone() != (0,):
+            pass
+
+
+@pytest.fixture
+def run(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs a command against the module's database: exit code, rows, everything that was printed."""
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setenv("HUSHGATE_REVIEW_URL", "https://127.0.0.1")
+
+    def command(*words: str) -> tuple[int, list[dict[str, Any]], str]:
+        done = CliRunner().invoke(command_line(["review"]), ["review", *words])
+        rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        return done.exit_code, rows, done.output
+
+    return command
+
+
+def test_the_first_admin_comes_in_with_what_the_command_printed(run: Any, database_url: str) -> None:
+    """And has to choose another password."""
+    code, rows, _ = run("add-person", "Kim@Example.org", "--role", "account_admin")
+    assert code == 0
+    with site(database_url) as visitor:
+        kim = visitor()
+        kim.get("/sign-in")
+        done = kim.post("/sign-in", login="kim@example.org", password=rows[0]["first_password"])
+
+        assert done.status_code == 303
+        assert kim.get("/people").headers["location"] == "/profile/password"
+
+
+def test_a_link_from_the_command_line_signs_in_once(run: Any, database_url: str) -> None:
+    """The address that is printed is the page with the button."""
+    run("add-person", "lee", "--role", "viewer", "--no-password")
+    _, rows, _ = run("sign-in-link", "lee")
+    path = rows[0]["link"].removeprefix("https://127.0.0.1")
+    token = re.sub(r".*token=", "", path)
+    with site(database_url) as visitor:
+        lee = visitor()
+
+        assert lee.get(path).status_code == 200
+        assert lee.post("/sign-in/link", token=token).status_code == 303
+        assert lee.get("/profile").status_code == 200
+
+
+def test_roles_and_access_are_given_and_taken(run: Any) -> None:
+    """Each change is one line, and the list shows it."""
+    run("add-person", "sam", "--role", "viewer", "--account", "shop")
+    run("grant", "sam", "--role", "reviewer", "--account", "shop")
+    run("revoke", "sam", "--role", "viewer", "--account", "shop")
+    assert run("list", "--account", "shop")[1][-1]["roles"] == "reviewer on shop"
+
+    for command, state in (("disable", "disabled"), ("enable", "first password")):
+        assert run(command, "sam")[0] == 0
+        assert next(row for row in run("list")[1] if row["login"] == "sam")["state"] == state
+    for command in ("unlock", "sign-out", "reset-password"):
+        assert run(command, "sam")[0] == 0
+    assert "first_password" in run("reset-password", "sam")[1][0]
+
+
+def test_the_last_administrator_is_not_taken_away(run: Any) -> None:
+    """The command says what to do instead, and changes nothing."""
+    run("add-person", "kim@example.org", "--role", "account_admin")
+    for words in (("disable",), ("revoke", "--role", "account_admin")):
+        code, _, output = run(words[0], "kim@example.org", *words[1:])
+        assert code != 0
+        assert "last administrator" in output

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 
 from db.people.records import Role
-from tests.integration.test_review_pages import SEEN, path, send, signed_in
+from tests.integration.test_review_pages import SEEN, path, send
 from tests.support.audited import blocked, escalated, record, replied, rows
-from tests.support.reviewing import site
+from tests.support.reviewing import Visitors, person_at
 from tests.support.samples import passage
 from worker.model import Decision
 
@@ -26,22 +23,15 @@ HOLD = """
 """
 
 
-@pytest.fixture(scope="module")
-def visitors(database_url: str) -> Iterator[Any]:
-    """The running pages."""
-    with site(database_url) as visitor:
-        yield visitor
-
-
 def made(url: str, decided: Decision) -> Decision:
     """The decision, recorded."""
     record(url, decided)
     return decided
 
 
-def test_only_reasons_that_fit_the_ending_are_offered(visitors: Any, database_url: str) -> None:
+def test_only_reasons_that_fit_the_ending_are_offered(visitors: Visitors, database_url: str) -> None:
     """A reply, a block and a handoff have different reasons, each with its key."""
-    reviewer, _ = signed_in(visitors, database_url)
+    reviewer, _ = person_at(visitors, database_url)
     offered = []
     for decided in (replied(), blocked(), escalated()):
         page = reviewer.get(path(made(database_url, decided))).text
@@ -52,9 +42,9 @@ def test_only_reasons_that_fit_the_ending_are_offered(visitors: Any, database_ur
     assert offered == [["WRONG_FACTS"], ["RULE_TOO_BROAD"], ["SHOULD_ANSWER"]]
 
 
-def test_an_overturn_names_the_right_decision(visitors: Any, database_url: str) -> None:
+def test_an_overturn_names_the_right_decision(visitors: Visitors, database_url: str) -> None:
     """Without one nothing is stored and the choice stays in the form; a reason that implies it is enough."""
-    reviewer, _ = signed_in(visitors, database_url)
+    reviewer, _ = person_at(visitors, database_url)
     decided = made(database_url, replied())
     page = reviewer.get(path(decided))
     refused = send(reviewer, decided, page, ruling="overturn", reason="WRONG_FACTS")
@@ -77,9 +67,9 @@ def test_an_overturn_names_the_right_decision(visitors: Any, database_url: str) 
     assert corrected == [{"corrected_decision": "escalate"}]
 
 
-def test_something_else_needs_words(visitors: Any, database_url: str) -> None:
+def test_something_else_needs_words(visitors: Visitors, database_url: str) -> None:
     """A reason that the note explains is stored with a note only; what was chosen stays in the form."""
-    reviewer, _ = signed_in(visitors, database_url)
+    reviewer, _ = person_at(visitors, database_url)
     decided = made(database_url, blocked())
     page = reviewer.get(path(decided))
     chosen = {"ruling": "overturn", "reason": "OTHER", "corrected": "escalate"}
@@ -92,9 +82,9 @@ def test_something_else_needs_words(visitors: Any, database_url: str) -> None:
     assert 'aria-keyshortcuts="x" checked' in refused.text
 
 
-def test_the_form_works_without_scripts(visitors: Any, database_url: str) -> None:
+def test_the_form_works_without_scripts(visitors: Visitors, database_url: str) -> None:
     """Every field of an overturn is in the page, and the bar that leads to the form is an anchor."""
-    reviewer, _ = signed_in(visitors, database_url)
+    reviewer, _ = person_at(visitors, database_url)
     decided = made(database_url, blocked())
     page = reviewer.get(path(decided))
     stored = send(
@@ -116,12 +106,12 @@ def answered(database_url: str) -> Decision:
 
 
 def test_prompt_and_completion_are_read_by_auditors_and_logged(
-    visitors: Any, database_url: str, answered: Decision
+    visitors: Visitors, database_url: str, answered: Decision
 ) -> None:
     """An auditor reads the parts that are kept; sealed texts need the right to review too."""
-    auditor, _ = signed_in(visitors, database_url, Role.AUDITOR)
-    both, _ = signed_in(visitors, database_url, Role.AUDITOR, Role.REVIEWER)
-    reviewer, _ = signed_in(visitors, database_url)
+    auditor, _ = person_at(visitors, database_url, Role.AUDITOR)
+    both, _ = person_at(visitors, database_url, Role.AUDITOR, Role.REVIEWER)
+    reviewer, _ = person_at(visitors, database_url)
     address = f"/decisions/{answered.decision_id}/prompt"
     seen, sealed, refused = auditor.get(address), both.get(address), reviewer.get(address)
     logged = rows(
@@ -141,9 +131,9 @@ def test_prompt_and_completion_are_read_by_auditors_and_logged(
     assert logged == [{"drafts": "0"}, {"drafts": "1"}]
 
 
-def test_covered_texts_of_a_prompt_are_shown_on_request_only(visitors: Any, database_url: str) -> None:
+def test_covered_texts_of_a_prompt_are_shown_on_request_only(visitors: Visitors, database_url: str) -> None:
     """The page has none of them before; showing them is logged."""
-    auditor, person = signed_in(visitors, database_url, Role.AUDITOR)
+    auditor, person = person_at(visitors, database_url, Role.AUDITOR)
     rows(database_url, "UPDATE people SET covered = '{flagged_rule}' WHERE id = %s", person.person_id)
     decided = made(database_url, blocked(prompt_hash="f" * 64))
     address = f"/decisions/{decided.decision_id}/prompt"

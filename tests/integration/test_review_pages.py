@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -11,29 +10,13 @@ from urllib.parse import urlencode
 import pytest
 from httpx2 import Response
 
-from db.people.records import Person, Role
-from db.reviews import queues
-from db.reviews.queues import NewQueue, QueueKind
+from db.people.records import Role
 from tests.support.audited import NOW, blocked, escalated, history, ignored, record, replied, rows
-from tests.support.reviewing import Visitor, add_person, fill_queues, site, stored
+from tests.support.queues import hand_queue
+from tests.support.reviewing import Visitor, Visitors, fill_queues, person_at
 from worker.model import Decision
 
 SEEN = re.compile(r'name="seen" value="([^"]*)"')
-
-
-@pytest.fixture(scope="module")
-def visitors(database_url: str) -> Iterator[Any]:
-    """The running pages."""
-    with site(database_url) as visitor:
-        yield visitor
-
-
-def signed_in(visitors: Any, url: str, *roles: Role, account: str = "*") -> tuple[Visitor, Person]:
-    """A visitor of the pages."""
-    person = add_person(url, *(roles or (Role.REVIEWER,)), account=account)
-    visitor: Visitor = visitors()
-    visitor.sign_in(person)
-    return visitor, person
 
 
 def one(url: str, **more: Any) -> Decision:
@@ -55,11 +38,11 @@ def send(visitor: Visitor, decided: Decision, page: Response, **fields: str) -> 
     return visitor.post(path(decided), seen=found[1], **fields)
 
 
-def test_two_who_had_the_same_page_see_both_versions(visitors: Any, database_url: str) -> None:
+def test_two_who_had_the_same_page_see_both_versions(visitors: Visitors, database_url: str) -> None:
     """The slower one gets 409, keeps what they typed, and can store theirs beside the other."""
     decided = one(database_url)
-    fast, _ = signed_in(visitors, database_url)
-    slow, person = signed_in(visitors, database_url)
+    fast, _ = person_at(visitors, database_url)
+    slow, person = person_at(visitors, database_url)
     pages = [each.get(path(decided)) for each in (fast, slow)]
     send(fast, decided, pages[0], ruling="agree", note="looks right to me")
     met = send(
@@ -87,11 +70,11 @@ def test_two_who_had_the_same_page_see_both_versions(visitors: Any, database_url
     ],
 )
 def test_a_form_that_cannot_be_stored_comes_back_with_what_was_typed(
-    visitors: Any, database_url: str, fields: dict[str, str], status: int, message: str
+    visitors: Visitors, database_url: str, fields: dict[str, str], status: int, message: str
 ) -> None:
     """And says why."""
     decided = one(database_url)
-    visitor, _ = signed_in(visitors, database_url)
+    visitor, _ = person_at(visitors, database_url)
     page = visitor.get(path(decided))
     answer = send(visitor, decided, page, note="my long thoughts", **fields)
 
@@ -100,10 +83,10 @@ def test_a_form_that_cannot_be_stored_comes_back_with_what_was_typed(
     assert "my long thoughts</textarea>" in answer.text
 
 
-def test_a_decision_erased_meanwhile_gives_the_note_back(visitors: Any, database_url: str) -> None:
+def test_a_decision_erased_meanwhile_gives_the_note_back(visitors: Visitors, database_url: str) -> None:
     """It is gone, what was typed is not."""
     decided = one(database_url)
-    visitor, _ = signed_in(visitors, database_url)
+    visitor, _ = person_at(visitors, database_url)
     page = visitor.get(path(decided))
     erase(database_url, decided)
     answer = send(visitor, decided, page, ruling="agree", note="worth keeping")
@@ -122,11 +105,11 @@ def erase(url: str, decided: Decision) -> None:
         connection.execute("DELETE FROM ai_decisions WHERE id = %s", (decided.decision_id,))
 
 
-def test_a_block_is_overturned_restored_and_undone(visitors: Any, database_url: str) -> None:
+def test_a_block_is_overturned_restored_and_undone(visitors: Visitors, database_url: str) -> None:
     """The page offers it, does it, and takes it back."""
     sealed = blocked(conversation_id="pages", rejected_draft="Hm.")
     record(database_url, sealed)
-    visitor, _ = signed_in(visitors, database_url)
+    visitor, _ = person_at(visitors, database_url)
     page = visitor.get(path(sealed))
     fields = {"ruling": "overturn", "reason": "RULE_TOO_BROAD", "remedy": "restore_message"}
     send(visitor, sealed, page, **fields)
@@ -144,23 +127,11 @@ def test_a_block_is_overturned_restored_and_undone(visitors: Any, database_url: 
     assert history(database_url, "pages") == []
 
 
-def test_a_queue_leads_from_one_decision_to_the_next(visitors: Any, database_url: str) -> None:
+def test_a_queue_leads_from_one_decision_to_the_next(visitors: Visitors, database_url: str) -> None:
     """Claimed, answered, skipped, until nothing waits."""
     made = [one(database_url) for _ in range(3)]
-    visitor, person = signed_in(visitors, database_url)
-    of = stored(
-        database_url,
-        lambda connection: queues.create_queue(
-            connection,
-            NewQueue(name="pages", kind=QueueKind.HAND),
-            created_by="t",
-            now=NOW - timedelta(days=1),
-        ),
-    )
-    picked = {each.decision_id: each.decided_at for each in made}
-    stored(
-        database_url, lambda connection: queues.add_decisions(connection, of, picked, accounts=None, now=NOW)
-    )
+    visitor, person = person_at(visitors, database_url)
+    of = hand_queue(database_url, "pages", {each.decision_id: each.decided_at for each in made})
     visitor.get("/queues")
     first = visitor.post(f"/queues/{of}/next")
     page = visitor.get(path(made[0]))
@@ -182,21 +153,12 @@ def test_a_queue_leads_from_one_decision_to_the_next(visitors: Any, database_url
     assert lost.status_code == 409
 
 
-def test_a_blind_reader_sees_nothing_of_the_first_reading(visitors: Any, database_url: str) -> None:
+def test_a_blind_reader_sees_nothing_of_the_first_reading(visitors: Visitors, database_url: str) -> None:
     """Not on any page that shows reviews, and all of it after the answer."""
     decided = one(database_url)
-    first, _ = signed_in(visitors, database_url)
-    second, _ = signed_in(visitors, database_url)
-    of = stored(
-        database_url,
-        lambda connection: queues.create_queue(
-            connection, NewQueue(name="blind", kind=QueueKind.HAND, second_share=1.0), created_by="t", now=NOW
-        ),
-    )
-    picked = {decided.decision_id: decided.decided_at}
-    stored(
-        database_url, lambda connection: queues.add_decisions(connection, of, picked, accounts=None, now=NOW)
-    )
+    first, _ = person_at(visitors, database_url)
+    second, _ = person_at(visitors, database_url)
+    of = hand_queue(database_url, "blind", {decided.decision_id: decided.decided_at}, second_share=1.0)
     first.post(f"/queues/{of}/next")
     send(
         first,
@@ -226,11 +188,11 @@ def test_a_blind_reader_sees_nothing_of_the_first_reading(visitors: Any, databas
     assert "disputed" in after.text
 
 
-def test_the_reader_of_a_known_answer_learns_it_afterwards(visitors: Any, database_url: str) -> None:
+def test_the_reader_of_a_known_answer_learns_it_afterwards(visitors: Visitors, database_url: str) -> None:
     """Before the answer the page is like any other."""
     asked, plain = one(database_url), one(database_url)
-    lead, _ = signed_in(visitors, database_url, Role.LEAD)
-    reader, _ = signed_in(visitors, database_url)
+    lead, _ = person_at(visitors, database_url, Role.LEAD)
+    reader, _ = person_at(visitors, database_url)
     lead.get(path(asked))
     lead.post(f"/decisions/{asked.decision_id}/known", ruling="agree", note="plain as day", act="mark")
     lead.get("/queues")
@@ -261,10 +223,10 @@ def test_the_reader_of_a_known_answer_learns_it_afterwards(visitors: Any, databa
     ],
 )
 def test_a_queue_that_cannot_be_opened_says_why(
-    visitors: Any, database_url: str, fields: dict[str, str], message: str
+    visitors: Visitors, database_url: str, fields: dict[str, str], message: str
 ) -> None:
     """And the form is still there."""
-    lead, _ = signed_in(visitors, database_url, Role.LEAD)
+    lead, _ = person_at(visitors, database_url, Role.LEAD)
     lead.get("/queues")
     answer = lead.post("/queues", **{"name": "wrong"} | fields)
 
@@ -272,9 +234,11 @@ def test_a_queue_that_cannot_be_opened_says_why(
     assert message in answer.text
 
 
-def test_only_a_lead_of_every_account_closes_what_others_work_in(visitors: Any, database_url: str) -> None:
+def test_only_a_lead_of_every_account_closes_what_others_work_in(
+    visitors: Visitors, database_url: str
+) -> None:
     """A lead of one account closes their own queues."""
-    lead, _ = signed_in(visitors, database_url, Role.LEAD, account="acme")
+    lead, _ = person_at(visitors, database_url, Role.LEAD, account="acme")
     lead.get("/queues")
     escalations = rows(database_url, "SELECT id FROM queues WHERE kind = 'escalations'")[0]["id"]
     refused = lead.post(f"/queues/{escalations}/close")
@@ -287,9 +251,11 @@ def test_only_a_lead_of_every_account_closes_what_others_work_in(visitors: Any, 
     assert lead.post(f"/queues/{own}/close").status_code == 303
 
 
-def test_a_queue_is_closed_after_a_question_and_that_it_was_is_said(visitors: Any, database_url: str) -> None:
+def test_a_queue_is_closed_after_a_question_and_that_it_was_is_said(
+    visitors: Visitors, database_url: str
+) -> None:
     """The page before says what becomes of what waits; the one after names the queue."""
-    lead, _ = signed_in(visitors, database_url, Role.LEAD)
+    lead, _ = person_at(visitors, database_url, Role.LEAD)
     lead.get("/queues")
     lead.post("/queues", name="to be closed", kind="hand")
     of = rows(database_url, "SELECT id FROM queues WHERE name = 'to be closed'")[0]["id"]
@@ -306,51 +272,11 @@ def test_a_queue_is_closed_after_a_question_and_that_it_was_is_said(visitors: An
     assert lead.get(f"/queues/{of}/close").status_code == 409
 
 
-def test_nobody_reviews_what_they_may_not_see(visitors: Any, database_url: str) -> None:
-    """It is not there for them; with the right to view alone it is there and closed."""
-    decided = one(database_url)
-    stranger, _ = signed_in(visitors, database_url, Role.REVIEWER, account="umbrella")
-    viewer, _ = signed_in(visitors, database_url, Role.VIEWER)
-    foreign = stranger.get(path(decided))
-    stranger.get("/queues")
-    tried = stranger.post(path(decided), ruling="agree")
-    seen = viewer.get(path(decided))
-    refused = viewer.post(path(decided), ruling="agree")
-
-    assert (foreign.status_code, tried.status_code) == (404, 404)
-    assert seen.status_code == 200
-    assert "Store review" not in seen.text
-    assert refused.status_code == 403
-
-
-def test_keys_can_be_switched_off(visitors: Any, database_url: str) -> None:
-    """For good."""
-    visitor, _ = signed_in(visitors, database_url)
-    before = visitor.get("/queues")
-    visitor.post("/profile/keys")
-    after = visitor.get("/queues")
-
-    assert 'data-keys="on"' in before.text
-    assert 'data-keys="on"' not in after.text
-
-
-def test_the_start_page_says_what_waits_and_what_was_begun(visitors: Any, database_url: str) -> None:
+def test_the_start_page_says_what_waits_and_what_was_begun(visitors: Visitors, database_url: str) -> None:
     """The queue, the open claim, and the way back to it; once answered, it is gone."""
     decided = one(database_url)
-    visitor, _ = signed_in(visitors, database_url)
-    of = stored(
-        database_url,
-        lambda connection: queues.create_queue(
-            connection,
-            NewQueue(name="morning", kind=QueueKind.HAND),
-            created_by="t",
-            now=NOW - timedelta(days=1),
-        ),
-    )
-    picked = {decided.decision_id: decided.decided_at}
-    stored(
-        database_url, lambda connection: queues.add_decisions(connection, of, picked, accounts=None, now=NOW)
-    )
+    visitor, _ = person_at(visitors, database_url)
+    of = hand_queue(database_url, "morning", {decided.decision_id: decided.decided_at})
     before = visitor.get("/?range=nonsense&since=never")
     visitor.post(f"/queues/{of}/next")
     during = visitor.get("/")
@@ -364,21 +290,11 @@ def test_the_start_page_says_what_waits_and_what_was_begun(visitors: Any, databa
     assert "You hold" not in after.text
 
 
-def test_the_start_page_of_a_viewer_has_no_queues(visitors: Any, database_url: str) -> None:
-    """They cannot work in them; the figures of the day are for everybody, of their own accounts."""
-    visitor, _ = signed_in(visitors, database_url, Role.VIEWER, account="nobody-writes-to-it")
-    page = visitor.get("/")
-
-    assert "Items waiting for you" not in page.text
-    assert '<dd class="value"><a href' in page.text
-    assert page.text.count(">0<") >= 3
-
-
-def test_whoever_came_from_a_list_stays_in_it(visitors: Any, database_url: str) -> None:
+def test_whoever_came_from_a_list_stays_in_it(visitors: Visitors, database_url: str) -> None:
     """After storing, undoing, a mistake and a collision the way on is there."""
     one_more, decided = (one(database_url, conversation_id="a-list-of-two") for _ in range(2))
-    visitor, _ = signed_in(visitors, database_url)
-    other, _ = signed_in(visitors, database_url)
+    visitor, _ = person_at(visitors, database_url)
+    other, _ = person_at(visitors, database_url)
     query = "conversation=a-list-of-two&since=all"
     walked = visitor.get(f"/decisions/{decided.decision_id}?{urlencode({'from': query})}")
     sent = {"from": query, "note": ""}
@@ -399,7 +315,9 @@ def test_whoever_came_from_a_list_stays_in_it(visitors: Any, database_url: str) 
         assert decided.event.text in page.text
 
 
-def test_a_delivered_reply_that_was_removed_is_not_called_unsent(visitors: Any, database_url: str) -> None:
+def test_a_delivered_reply_that_was_removed_is_not_called_unsent(
+    visitors: Visitors, database_url: str
+) -> None:
     """Its draft was sent; the page names what a restore would bring back."""
     replied_decision = replied()
     record(database_url, replied_decision)
@@ -408,7 +326,7 @@ def test_a_delivered_reply_that_was_removed_is_not_called_unsent(visitors: Any, 
         "UPDATE outbox SET delivered_at = now() WHERE decision_id = %s",
         replied_decision.decision_id,
     )
-    visitor, _ = signed_in(visitors, database_url)
+    visitor, _ = person_at(visitors, database_url)
     send(
         visitor,
         replied_decision,
@@ -423,9 +341,9 @@ def test_a_delivered_reply_that_was_removed_is_not_called_unsent(visitors: Any, 
     assert "with the reply that the channel was asked to remove" in page
 
 
-def test_the_start_page_counts_what_was_decided_a_moment_ago(visitors: Any, database_url: str) -> None:
+def test_the_start_page_counts_what_was_decided_a_moment_ago(visitors: Visitors, database_url: str) -> None:
     """By the clock as it runs, with nothing counted beforehand."""
-    visitor, _ = signed_in(visitors, database_url, Role.VIEWER, account="just-now")
+    visitor, _ = person_at(visitors, database_url, Role.VIEWER, account="just-now")
     record(database_url, *(ignored(user_id="just-now", at=datetime.now(UTC)) for _ in range(3)))
     counts = [
         re.search(r"Decisions</dt>\s*<dd[^>]*>(?:<a[^>]*>)?(\d+)<", visitor.get(address).text)
@@ -435,13 +353,13 @@ def test_the_start_page_counts_what_was_decided_a_moment_ago(visitors: Any, data
     assert [found and found[1] for found in counts] == ["3", "3"]
 
 
-def test_the_list_of_queues_says_how_long_they_have_waited(visitors: Any, database_url: str) -> None:
+def test_the_list_of_queues_says_how_long_they_have_waited(visitors: Visitors, database_url: str) -> None:
     """To who may review; a viewer has no queues."""
     old = escalated(at=NOW - timedelta(hours=5), user_id="waits-long")
     record(database_url, old)
     rows(database_url, "UPDATE queues SET filled_to = NULL WHERE kind = 'escalations'")  # others filled it
-    reviewer, _ = signed_in(visitors, database_url, account="waits-long")
-    viewer, _ = signed_in(visitors, database_url, Role.VIEWER, account="waits-long")
+    reviewer, _ = person_at(visitors, database_url, Role.REVIEWER, account="waits-long")
+    viewer, _ = person_at(visitors, database_url, Role.VIEWER, account="waits-long")
     fill_queues(database_url)
     page = " ".join(re.sub(r"<[^>]*>", " ", reviewer.get("/queues").text).split())
 

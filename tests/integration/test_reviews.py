@@ -13,7 +13,6 @@ import pytest
 from redis.asyncio import Redis
 
 from db.connection import Connection
-from db.people.records import Person, Role
 from db.pool import create_pool
 from db.review_store import Store
 from db.reviews import exchanges, rulings, submission, withdrawal
@@ -33,20 +32,15 @@ from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
 from tasks.sending.retractions import RETRACTION_ROWS
 from tests.support.audited import blocked, history, ignored, record, replied, rows
+from tests.support.queues import new_reviewer
 from tests.support.relays import none_sent, send_and_die
-from tests.support.reviewing import add_person, stored
+from tests.support.reviewing import stored
 from worker.model import Decision, DecisionKind, EventType
 from worker.reasons import Reason
 
 NOW = datetime.fromisoformat("2026-11-22T10:00:00+00:00")
 SOON = NOW + timedelta(seconds=30)
 LATER = NOW + timedelta(seconds=61)
-
-
-def reviewer(url: str) -> Reviewer:
-    """A new reviewer."""
-    person: Person = add_person(url, Role.REVIEWER)
-    return Reviewer(person_id=person.person_id, login=person.login)
 
 
 def ruling(decided: Decision, by: Reviewer, word: Ruling = Ruling.AGREE, **more: Any) -> Submission:
@@ -82,7 +76,7 @@ def test_reviews_are_appended_and_the_state_follows(database_url: str) -> None:
     """Two people of different minds make a dispute; an unsure one does not."""
     decided = ignored()
     record(database_url, decided)
-    first, second, third = (reviewer(database_url) for _ in range(3))
+    first, second, third = (new_reviewer(database_url) for _ in range(3))
     states = []
     for by, word in ((first, Ruling.AGREE), (second, Ruling.UNSURE), (third, Ruling.OVERTURN)):
         submit(database_url, ruling(decided, by, word))
@@ -95,7 +89,7 @@ def test_a_second_review_of_the_same_person_withdraws_their_first(database_url: 
     """One standing review a person and decision; earlier reviews stay readable."""
     decided = ignored()
     record(database_url, decided)
-    by = reviewer(database_url)
+    by = new_reviewer(database_url)
     submit(database_url, ruling(decided, by))
     submit(database_url, ruling(decided, by, Ruling.OVERTURN), LATER)
     said = stored(database_url, lambda connection: rulings.list_reviews(connection, decided.decision_id))
@@ -126,7 +120,7 @@ def test_what_makes_no_sense_is_refused(database_url: str, change: dict[str, Any
     """With a message that names the field, and nothing is stored."""
     decided = ignored()
     record(database_url, decided)
-    given = replace(ruling(decided, reviewer(database_url)), **change)
+    given = replace(ruling(decided, new_reviewer(database_url)), **change)
     with pytest.raises(ReviewRejected, match=message):
         submit(database_url, given)
 
@@ -136,7 +130,7 @@ def test_what_makes_no_sense_is_refused(database_url: str, change: dict[str, Any
 @pytest.mark.parametrize("decision_id", [uuid4(), UUID(int=2**128 - 1)])
 def test_a_decision_that_is_not_there_is_named(database_url: str, decision_id: UUID) -> None:
     """Erased meanwhile, or never one of ours."""
-    given = Submission(decision_id=decision_id, reviewer=reviewer(database_url), ruling=Ruling.AGREE)
+    given = Submission(decision_id=decision_id, reviewer=new_reviewer(database_url), ruling=Ruling.AGREE)
     with pytest.raises(DecisionGone):
         submit(database_url, given)
 
@@ -145,7 +139,7 @@ def test_of_two_who_submit_at_once_one_is_shown_the_other(database_url: str) -> 
     """Both had read the same page; nothing of the second is stored."""
     decided = ignored()
     record(database_url, decided)
-    people = [reviewer(database_url) for _ in range(6)]
+    people = [new_reviewer(database_url) for _ in range(6)]
 
     async def race() -> list[StoredReview | BaseException]:
         async with Store(database_url, size=6) as store:
@@ -175,7 +169,7 @@ def test_overturning_a_block_restores_the_message_where_it_was_written(database_
     )
     record(database_url, before, sealed, after)
     gap = history(database_url, "restored")
-    given = ruling(sealed, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.RESTORE)
+    given = ruling(sealed, new_reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.RESTORE)
     done = submit(database_url, given)
 
     assert [text for _, text in gap] == ["one", "three"]
@@ -195,7 +189,7 @@ def test_a_draft_that_was_never_sent_is_left_out_when_asked(database_url: str) -
         return exchanges.offered_remedies(decided, Ruling.OVERTURN, place)
 
     offers = stored(database_url, look)
-    given = ruling(sealed, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.RESTORE_MESSAGE)
+    given = ruling(sealed, new_reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.RESTORE_MESSAGE)
     submit(database_url, given)
     left = rows(database_url, "SELECT role FROM quarantine WHERE decision_id = %s", sealed.decision_id)
 
@@ -210,7 +204,7 @@ def test_an_undone_restore_is_sealed_again_with_its_old_expiry(database_url: str
     record(database_url, sealed)
     query = "SELECT role, text, created_at, expires_at FROM quarantine WHERE decision_id = %s ORDER BY role"
     before = rows(database_url, query, sealed.decision_id)
-    by = reviewer(database_url)
+    by = new_reviewer(database_url)
     done = submit(database_url, ruling(sealed, by, Ruling.OVERTURN, remedy=Remedy.RESTORE))
     back = undo(database_url, done.review.id, by)
 
@@ -226,7 +220,7 @@ def test_an_exchange_that_expired_cannot_be_restored_but_its_decision_can_be_rev
     """The message says so; the review without the remedy goes through."""
     sealed = blocked()
     record(database_url, sealed)
-    given = ruling(sealed, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.RESTORE)
+    given = ruling(sealed, new_reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.RESTORE)
     late = sealed.decided_at + timedelta(days=31)
     with pytest.raises(RemedyImpossible, match="possible without it"):
         submit(database_url, given, late)
@@ -239,7 +233,7 @@ def test_a_remedy_that_does_not_follow_from_the_ruling_is_refused(database_url: 
     """Agreeing with a block restores nothing, agreeing with a reply removes nothing."""
     sealed, sent = blocked(), replied()
     record(database_url, sealed, sent)
-    by = reviewer(database_url)
+    by = new_reviewer(database_url)
     for decided, remedy in ((sealed, Remedy.RESTORE), (sent, Remedy.REMOVE)):
         with pytest.raises(RemedyImpossible):
             submit(database_url, ruling(decided, by, remedy=remedy))
@@ -289,7 +283,7 @@ def test_a_removed_reply_that_is_not_out_yet_never_goes_out(database_url: str, r
     """It is held back, and the exchange is sealed."""
     sent = replied(conversation_id="held-back")
     record(database_url, sent)
-    given = ruling(sent, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
+    given = ruling(sent, new_reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
     submit(database_url, given)
     replies, asked = relayed(database_url, redis_url, after_undo())
 
@@ -304,7 +298,7 @@ def test_nothing_of_a_deleted_message_returns_to_the_history(database_url: str, 
     flagged = blocked(conversation_id=f"deleted-{deleted}")
     sent = replied(conversation_id=f"deleted-{deleted}")
     record(database_url, flagged, sent)
-    by = reviewer(database_url)
+    by = new_reviewer(database_url)
     removed = submit(database_url, ruling(sent, by, Ruling.OVERTURN, remedy=Remedy.REMOVE))
     if deleted:
         record(database_url, *map(deletion, (flagged, sent)))
@@ -334,7 +328,7 @@ def test_an_undone_removal_sends_the_reply_after_all(database_url: str, redis_ur
     """History and outbox are what they were."""
     sent = replied(conversation_id="after-all")
     record(database_url, sent)
-    by = reviewer(database_url)
+    by = new_reviewer(database_url)
     remembered = history(database_url, "after-all")
     done = submit(database_url, ruling(sent, by, Ruling.OVERTURN, remedy=Remedy.REMOVE))
     undo(database_url, done.review.id, by)
@@ -357,7 +351,7 @@ def test_a_wrong_clock_of_the_review_pages_neither_shortens_nor_lengthens_the_un
         relayed(database_url, redis_url, NOW)
     else:
         die_after_sending(database_url, redis_url)
-    given = ruling(sent, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
+    given = ruling(sent, new_reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
     now = datetime.now(UTC)
     submit(database_url, given, now + wrong_by)
     relayed(database_url, redis_url, now)
@@ -374,7 +368,9 @@ def test_a_delivered_reply_is_retracted_once_and_after_the_undo_window(
     sent = replied()
     record(database_url, sent)
     relayed(database_url, redis_url, NOW)
-    done = submit(database_url, ruling(sent, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE))
+    done = submit(
+        database_url, ruling(sent, new_reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
+    )
     query = "SELECT not_before FROM retractions WHERE review_id = %s"
     ((ends,),) = (row.values() for row in rows(database_url, query, done.review.id))
     early = relayed(database_url, redis_url, ends - timedelta(seconds=1))[1]
@@ -403,7 +399,7 @@ def test_an_undone_removal_of_a_delivered_reply_is_not_retracted(database_url: s
     sent = replied(conversation_id="never-asked")
     record(database_url, sent)
     relayed(database_url, redis_url, NOW)
-    by = reviewer(database_url)
+    by = new_reviewer(database_url)
     done = submit(database_url, ruling(sent, by, Ruling.OVERTURN, remedy=Remedy.REMOVE))
     undo(database_url, done.review.id, by)
 
@@ -416,7 +412,7 @@ def test_an_undo_comes_too_late_when_the_channel_was_asked(database_url: str, re
     sent = replied(conversation_id="too-late")
     record(database_url, sent)
     relayed(database_url, redis_url, NOW)
-    by = reviewer(database_url)
+    by = new_reviewer(database_url)
     done = submit(database_url, ruling(sent, by, Ruling.OVERTURN, remedy=Remedy.REMOVE))
     relayed(database_url, redis_url, after_undo())
     with pytest.raises(UndoTooLate, match="new review"):
@@ -425,27 +421,11 @@ def test_an_undo_comes_too_late_when_the_channel_was_asked(database_url: str, re
     assert history(database_url, "too-late") == []
 
 
-def test_a_removed_reply_that_a_killed_relay_sent_is_retracted(database_url: str, redis_url: str) -> None:
-    """The removal finds the reply unrecorded; the relay that settles it asks for the retraction."""
-    sent = replied(conversation_id="unrecorded")
-    record(database_url, sent)
-    die_after_sending(database_url, redis_url)
-    given = ruling(sent, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
-    done = submit(database_url, given)
-    relayed(database_url, redis_url, NOW)
-    query = "SELECT 1 FROM retractions WHERE delivered_at IS NOT NULL AND decision_id = %s"
-    early = rows(database_url, query, sent.decision_id)
-    _, retracted = relayed(database_url, redis_url, after_undo())
-
-    assert early == []
-    assert [each["review_id"] for each in retracted] == [str(done.review.id)]
-
-
 def test_a_relay_at_work_and_a_reviewer_never_pass_each_other(database_url: str, redis_url: str) -> None:
     """While a relay holds the outbox a removal waits, and then finds the reply delivered."""
     sent = replied()
     record(database_url, sent)
-    given = ruling(sent, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
+    given = ruling(sent, new_reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
 
     async def run() -> None:
         from db import outbox
@@ -485,9 +465,9 @@ def test_only_the_author_takes_a_review_back_and_only_for_a_while(
     """Other people, and later the author, store a new review instead."""
     decided = ignored()
     record(database_url, decided)
-    by = reviewer(database_url)
+    by = new_reviewer(database_url)
     done = submit(database_url, ruling(decided, by))
-    who = by if whose == "mine" else reviewer(database_url)
+    who = by if whose == "mine" else new_reviewer(database_url)
     if message:
         with pytest.raises(ReviewRejected, match=message):
             undo(database_url, done.review.id, who, at)
@@ -501,7 +481,7 @@ def test_a_new_review_reverses_what_an_old_one_did(database_url: str, redis_url:
     """After the window a restored block can be sealed again, and a removed message can come back."""
     sealed, sent = blocked(conversation_id="again"), replied(conversation_id="back")
     record(database_url, sealed, sent)
-    by, other = reviewer(database_url), reviewer(database_url)
+    by, other = new_reviewer(database_url), new_reviewer(database_url)
     submit(database_url, ruling(sealed, by, Ruling.OVERTURN, remedy=Remedy.RESTORE))
     submit(database_url, ruling(sent, by, Ruling.OVERTURN, remedy=Remedy.REMOVE))
     submit(database_url, ruling(sealed, other, remedy=Remedy.REMOVE), LATER)

@@ -13,25 +13,17 @@ import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 from selectolax.lexbor import LexborHTMLParser
-from uuid_utils.compat import uuid7
 
 from db.people.records import Role
 from tasks.webhooks.bodies import RolloutReturnedEntry
 from tests.support.review_world import World
-from tests.support.reviewing import Visitor, add_person, site, stored
+from tests.support.reviewing import Visitor, Visitors, add_person, signed_in, stored
 from trials.store.trials import fleet_figures
 from worker.running_rollouts import place_of
 
 NUMBERS = count(1)
 WORDS = {"reason": "fewer wrong blocks"}
 Rows = Callable[..., list[dict[str, Any]]]
-
-
-@pytest.fixture(scope="module")
-def visitors(database_url: str) -> Iterator[Callable[[], Visitor]]:
-    """A running site."""
-    with site(database_url) as made:
-        yield made
 
 
 @pytest.fixture
@@ -44,11 +36,9 @@ def world(database_url: str) -> Iterator[World]:
 
 
 @pytest.fixture
-def lead(database_url: str, visitors: Callable[[], Visitor], world: World) -> Visitor:
+def lead(database_url: str, visitors: Visitors, world: World) -> Visitor:
     """A lead of the account."""
-    person = visitors()
-    person.sign_in(add_person(database_url, Role.LEAD, account=world.account))
-    return person
+    return signed_in(visitors, add_person(database_url, Role.LEAD, account=world.account))
 
 
 @pytest.fixture
@@ -60,11 +50,10 @@ def rows(database_url: str) -> Iterator[Rows]:
 
 def candidate(world: World) -> UUID:
     """Settings that are not in force."""
-    made: UUID = world.add(
-        "candidates", id=uuid7(), user_id=world.account, base_version=1,
+    return world.of_account(
+        "candidates", base_version=1,
         changes=Jsonb({"prompt": "Be brief."}), note="a shorter prompt", source="person", created_by="kim",
     )  # fmt: skip
-    return made
 
 
 def form(page: str) -> dict[str, str]:
@@ -104,20 +93,19 @@ def decided(world: World, rollout: dict[str, Any], number: int, *, tried: bool, 
     )  # fmt: skip
     made_at = rollout["stepped_at"] + timedelta(microseconds=1 + number)
     values = {
-        "id": uuid7(), "user_id": world.account, "event_id": f"e{number}{tried}", "scope": "chat",
+        "user_id": world.account, "event_id": f"e{number}{tried}", "scope": "chat",
         "conversation_id": wanted, "message_id": f"m{number}", "author_id": "a", "message_text": "hello",
         "decision": "ignore", "reason": "a rule", "reason_code": reason, "confidence": 1.0, "degraded": False,
         "created_at": made_at, "candidate_id": rollout["candidate_id"] if tried else None,
         "snapshot_json": Jsonb({"received_at": made_at.isoformat()}),
     }  # fmt: skip
-    made: UUID = world.add("ai_decisions", **values)
-    return made
+    return world.made("ai_decisions", **values)
 
 
 def endpoint(world: World) -> None:
     """A webhook for rollouts that are returned."""
-    world.add(
-        "webhook_endpoints", id=uuid7(), user_id=world.account, url="https://example.com/hooks",
+    world.of_account(
+        "webhook_endpoints", url="https://example.com/hooks",
         types=["rollout.returned"], secret="whsec_none", secret_hint="whsec_…", created_by="kim",
     )  # fmt: skip
 
@@ -133,10 +121,10 @@ def reviewed(world: World, decision_id: UUID, at: datetime, ruling: str, chance:
     item = None
     if chance is not None:
         sample = {"name": f"sample {next(NUMBERS)}", "definition": Jsonb({"share": chance})}
-        queue = world.add("queues", id=uuid7(), kind="sample", closed_at=at, **sample)
-        item = world.add("queue_items", queue_id=queue, chance=chance, **about)
-    review = world.add(
-        "decision_reviews", id=uuid7(), person_id=world.person(), person="kim", ruling=ruling, source="page",
+        queue = world.made("queues", kind="sample", closed_at=at, **sample)
+        item = world.numbered("queue_items", queue_id=queue, chance=chance, **about)
+    review = world.made(
+        "decision_reviews", person_id=world.person(), person="kim", ruling=ruling, source="page",
         note="", item_id=item, **about,
     )  # fmt: skip
     world.add("review_states", state=ruling, reviews=1, last_review=review, **about)
@@ -263,25 +251,11 @@ def test_overturned_decisions_weigh_the_inverse_of_their_chance(
 def test_the_list_names_trials_beside_many_evaluations(lead: Visitor, world: World) -> None:
     """Evaluations are on the page of their golden set, and take no place in the list."""
     page = started(lead, world)
-    golden = world.add("golden_sets", id=uuid7(), user_id=world.account, name="a set", created_by="kim")
+    golden = world.of_account("golden_sets", name="a set", created_by="kim")
     for _ in range(20):
-        world.add(
-            "trials", id=uuid7(), user_id=world.account, kind="evaluation", state="finished", base_version=1,
+        world.of_account(
+            "trials", kind="evaluation", state="finished", base_version=1,
             changes=Jsonb({}), set_id=golden, arms=Jsonb([]),
         )  # fmt: skip
 
     assert page in lead.get(f"/accounts/{world.account}/learn").text
-
-
-def test_a_viewer_reads_and_takes_no_step(
-    visitors: Callable[[], Visitor], lead: Visitor, world: World, database_url: str
-) -> None:
-    """The page without forms, in the list of the account's rollouts."""
-    page = started(lead, world)
-    viewer = visitors()
-    viewer.sign_in(add_person(database_url, Role.VIEWER, account=world.account))
-
-    assert page in viewer.get(f"/accounts/{world.account}/learn").text
-    assert "Next step" not in viewer.get(page).text
-    assert viewer.post(f"{page}/return", reason="no").status_code == 403
-    assert "Next step" in lead.get(page).text

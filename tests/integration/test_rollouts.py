@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -19,38 +18,27 @@ from db.pool import WORKER_ROLE, Pool
 from db.review_store import REVIEWER_ROLE
 from tasks.entries.rulebooks import Rulebook
 from tasks.shards.clients import connect
-from tests.support.pools import in_pool
 from tests.support.replays import replay_differs
 from tests.support.running import Running, eventually
 from tests.support.terminal import Shell
+from tests.support.trials import actor, call, candidate, trial_now
 from trials.jobs import tasks as rollout_jobs
 from trials.jobs.tasks import CheckRests, watch_rollouts
 from trials.pure.rollouts.bounds import Measure, parse_bound
 from trials.pure.trial import Trial
 from trials.store import rollout_steps, rollouts
 from trials.store.candidates import (
-    Actor,
-    CandidateSource,
-    SettingsCandidate,
     TrialRefused,
-    add_candidate,
     withdraw_candidate,
 )
 from trials.store.rollouts import Plan, load_figures
-from trials.store.trials import get_trial
 from worker.account_settings import changed
 from worker.model import Account
 from worker.running_rollouts import place_of, places_of
 
-Value = TypeVar("Value")
 NUMBERS = count(1)
 BAD = {"flagged_keywords": ["open"]}
 TEXT = "When are you open?"
-
-
-def call(url: str, step: Callable[[Pool], Awaitable[Value]], role: str = "hushgate_reviewer") -> Value:
-    """The value of a call with the rights of a role."""
-    return in_pool(url, step, role=role)
 
 
 def shop_at(url: str) -> str:
@@ -64,26 +52,6 @@ def shop_at(url: str) -> str:
     return user_id
 
 
-def actor(reason: str = "a test") -> Actor:
-    """A person, now."""
-    return Actor(made_by="kim", reason=reason, now=datetime.now(UTC))
-
-
-def candidate(url: str, user_id: str, changes: dict[str, Any]) -> SettingsCandidate:
-    """A stored candidate."""
-    return call(
-        url,
-        lambda source: add_candidate(
-            source,
-            user_id,
-            changes,
-            now=datetime.now(UTC),
-            made_by=CandidateSource.PERSON,
-            created_by="kim",
-        ),
-    )
-
-
 def started(url: str, tried: UUID, share: float, *bounds: str, least: int = 5) -> Trial:
     """A running rollout."""
     plan = Plan(share=share, bounds=tuple(map(parse_bound, bounds)), least=least, metric=Measure.BLOCKS)
@@ -92,14 +60,7 @@ def started(url: str, tried: UUID, share: float, *bounds: str, least: int = 5) -
 
 def state(url: str, rollout: Trial) -> str:
     """The stored state."""
-    return now(url, rollout).state
-
-
-def now(url: str, rollout: Trial) -> Trial:
-    """The rollout as it is stored."""
-    found = call(url, lambda source: get_trial(source, rollout.trial_id))
-    assert found is not None
-    return found
+    return trial_now(url, rollout).state
 
 
 def test_a_bad_candidate_is_returned_and_no_event_is_lost(engine: Running) -> None:
@@ -134,31 +95,10 @@ def test_a_bad_candidate_is_returned_and_no_event_is_lost(engine: Running) -> No
     assert figures.live.figure(Measure.BLOCKS) == 0
     assert (returned, state(url, rollout)) == (1, "returned")
     assert [row["candidate_id"] for row in after] == [None] * 3
-    steps = now(url, rollout).steps
+    steps = trial_now(url, rollout).steps
     assert [(each.kind, each.automatic) for each in steps] == [("start", False), ("return", True)]
     assert steps[1].reason.startswith("blocks<=+0.1: expected at most")
     assert replay_differs(engine, [row["id"] for row in rows.values()]) == {}
-
-
-def test_every_step_is_stored_and_the_last_is_a_version(database_url: str) -> None:
-    """Start, share and finish have actor and reason; the finished candidate is in force."""
-    url, shop = database_url, shop_at(database_url)
-    found = candidate(url, shop, {"prompt": "Be brief."})
-    rollout = started(url, found.candidate_id, 0.1, "blocks<=0.5")
-    step = call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.5, actor("more")))
-    version = call(
-        url, lambda source: rollout_steps.finish_rollout(source, rollout.trial_id, actor("it is better"))
-    )
-    account = call(url, lambda source: accounts.current_account(source, shop))
-    steps = now(url, rollout).steps
-
-    assert (step.share, version, account.version, account.prompt) == (0.5, 2, 2, "Be brief.")
-    assert [(each.kind, each.share, each.reason, each.version) for each in steps] == [
-        ("start", 0.1, "a test", None),
-        ("share", 0.5, "more", None),
-        ("finish", 1.0, "it is better", 2),
-    ]
-    assert state(url, rollout) == "finished"
 
 
 def test_the_command_line_takes_every_step(database_url: str, tmp_path: Path) -> None:
@@ -213,7 +153,7 @@ def test_settings_that_are_saved_end_the_rollout(database_url: str) -> None:
     account = call(url, lambda source: accounts.current_account(source, shop))
     other = changed(account, {"prompt": "Be long."})
     call(url, lambda source: accounts.store_account(source, other, changed_by="lee"))
-    steps = now(url, rollout).steps
+    steps = trial_now(url, rollout).steps
 
     assert state(url, rollout) == "returned"
     assert [(each.kind, each.made_by, each.version) for each in steps][1:] == [("return", "lee", 2)]
@@ -243,9 +183,9 @@ def test_a_person_of_any_login_returns_a_rollout_as_a_person(database_url: str) 
     """With a line of the access log, and no alert, also with the name of the worker's guard."""
     url, shop = database_url, shop_at(database_url)
     rollout = started(url, candidate(url, shop, {"prompt": "Be brief."}).candidate_id, 0.1, "blocks<=0.5")
-    by = Actor(made_by="guardrail", reason="no need", now=datetime.now(UTC))
+    by = actor("no need", made_by="guardrail")
     call(url, lambda source: rollout_steps.return_rollout(source, rollout.trial_id, by))
-    steps = now(url, rollout).steps
+    steps = trial_now(url, rollout).steps
     with psycopg.connect(url, row_factory=dict_row) as database:
         lines = database.execute(
             "SELECT detail ->> 'step' AS step FROM access_log WHERE user_id = %s AND person = 'guardrail'",
@@ -297,8 +237,7 @@ def test_a_rollout_whose_check_took_long_rests_until_its_next_step(
     monkeypatch.setattr(rollout_jobs, "check_rollout", slow_check)
 
     assert [watch(), watch(), watch()] == [1, 1, 1]
-    actor = Actor(made_by="kim", reason="more", now=datetime.now(UTC))
-    call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.3, actor))
+    call(url, lambda source: rollout_steps.step_rollout(source, rollout.trial_id, 0.3, actor("more")))
     assert [watch(), watch()] == [2, 2]
     assert [watch("redis://127.0.0.1:1/0"), watch("redis://127.0.0.1:1/0")] == [3, 4]
 

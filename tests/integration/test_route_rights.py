@@ -11,7 +11,6 @@ from uuid import UUID
 import pytest
 from starlette.responses import Response
 from starlette.testclient import TestClient
-from uuid_utils.compat import uuid7
 
 from db.people.api_tokens import TokenScope
 from db.people.records import EVERY_ACCOUNT, Role
@@ -324,9 +323,8 @@ def test_the_walk_notices_a_page_without_an_account_check(
 def add_key(world: World, person_id: UUID, key: str, *scopes: TokenScope) -> None:
     """An API token of a person, valid for a day; with every scope unless some are named."""
     until = datetime.now(UTC) + timedelta(days=1)
-    world.add(
+    world.made(
         "api_tokens",
-        id=uuid7(),
         person_id=person_id,
         name="k",
         token_hash=token_hash(key),

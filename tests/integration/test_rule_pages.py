@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
 from itertools import count
 
 import psycopg
@@ -16,20 +15,13 @@ from typer.testing import CliRunner
 
 from cli.accounts.settings import app as accounts_command
 from db.account_settings import accounts
-from db.people.records import Person, Role
+from db.people.records import Role
 from tests.support.pools import in_pool
-from tests.support.reviewing import ADDRESS, Visitor, add_person, site
+from tests.support.reviewing import ADDRESS, Visitor, Visitors, add_person, signed_in
 from worker.model import Account
 
 NUMBERS = count(1)
 HOSTILE = "</textarea><script>alert(1)</script>"
-
-
-@pytest.fixture(scope="module")
-def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
-    """Visitors of one running site."""
-    with site(database_url) as running:
-        yield running
 
 
 @pytest.fixture
@@ -39,20 +31,15 @@ def account() -> str:
 
 
 @pytest.fixture
-def editor(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
+def editor(database_url: str, visitors: Visitors) -> Visitor:
     """An administrator of every account."""
-    return signed_in(visitor(), add_person(database_url, Role.RULE_EDITOR, Role.ACCOUNT_ADMIN))
+    return signed_in(visitors, add_person(database_url, Role.RULE_EDITOR, Role.ACCOUNT_ADMIN))
 
 
 @pytest.fixture
-def plain_editor(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
+def plain_editor(database_url: str, visitors: Visitors) -> Visitor:
     """A rule editor of every account."""
-    return signed_in(visitor(), add_person(database_url, Role.RULE_EDITOR))
-
-
-def signed_in(visitor: Visitor, person: Person) -> Visitor:
-    visitor.sign_in(person)
-    return visitor
+    return signed_in(visitors, add_person(database_url, Role.RULE_EDITOR))
 
 
 def store(url: str, user_id: str, **settings: object) -> int:
@@ -197,27 +184,6 @@ def test_the_test_box_begins_with_the_level_of_the_account(
     assert "masked letters (masked)" in found.text
 
 
-def test_a_viewer_reads_and_tests_rules_without_changing_them(
-    database_url: str, visitor: Callable[[], Visitor], account: str
-) -> None:
-    """The server refuses every change; another account is not found."""
-    store(database_url, account, flagged_keywords=("spam",))
-    viewer = signed_in(visitor(), add_person(database_url, Role.VIEWER, account=account))
-    page = viewer.get(rules(account))
-    tried = viewer.post(rules(account, "/test"), version="1", of="typed", flagged_keywords="x", text="spam")
-    saved = save(viewer, account, 1, flagged_keywords="")
-
-    assert page.status_code == 200
-    assert '<textarea name="flagged_keywords"' not in page.text
-    assert "stored version 1" in tried.text
-    assert "<sup>1</sup>spam" in tried.text
-    assert (saved.status_code, viewer.post(rules(account, "/check"), version="1").status_code) == (403, 403)
-    assert viewer.get(rules(account, "/file")).status_code == 403
-    assert viewer.get(rules(account, "/restore/1")).status_code == 403
-    assert viewer.get(rules("another")).status_code == 404
-    assert in_force(database_url, account).version == 1
-
-
 def test_a_stale_save_shows_both_changes_and_can_be_repeated(
     database_url: str, editor: Visitor, account: str
 ) -> None:
@@ -239,11 +205,9 @@ def test_a_stale_save_shows_both_changes_and_can_be_repeated(
     assert in_force(database_url, account).flagged_keywords == ("spam", "mine")
 
 
-def test_of_two_simultaneous_saves_one_is_stored(
-    database_url: str, visitor: Callable[[], Visitor], account: str
-) -> None:
+def test_of_two_simultaneous_saves_one_is_stored(database_url: str, visitors: Visitors, account: str) -> None:
     """The other person gets the page with both changes."""
-    people = [signed_in(visitor(), add_person(database_url, Role.ACCOUNT_ADMIN)) for _ in range(4)]
+    people = [signed_in(visitors, add_person(database_url, Role.ACCOUNT_ADMIN)) for _ in range(4)]
     for each in people:
         each.get(rules(account))
     answers: list[int] = []
@@ -311,7 +275,7 @@ def test_history_lists_person_and_changes_with_a_link_to_the_difference(
 
 
 def test_restoring_appends_a_version_and_only_admins_restore_settings(
-    database_url: str, visitor: Callable[[], Visitor], plain_editor: Visitor, account: str
+    database_url: str, visitors: Visitors, plain_editor: Visitor, account: str
 ) -> None:
     """A rule editor restores rules; everything needs the right admin."""
     store(database_url, account, flagged_keywords=("old",))
@@ -320,7 +284,7 @@ def test_restoring_appends_a_version_and_only_admins_restore_settings(
     refused = plain_editor.post(rules(account, "/restore/1"), version="2", what="everything")
     done = plain_editor.post(rules(account, "/restore/1"), version="2", what="rules")
     between = in_force(database_url, account)
-    admin = signed_in(visitor(), add_person(database_url, Role.ACCOUNT_ADMIN))
+    admin = signed_in(visitors, add_person(database_url, Role.ACCOUNT_ADMIN))
     admin.get(rules(account, "/restore/1"))
     stale = admin.post(rules(account, "/restore/1"), version="2", what="everything")
     admin.post(rules(account, "/restore/1"), version="3", what="everything")
@@ -403,9 +367,7 @@ def test_a_file_is_checked_before_it_is_stored(database_url: str, editor: Visito
     assert logged(database_url, account, "download")[0]["version"] == 1
 
 
-def test_accounts_are_listed_by_name_in_pages(
-    database_url: str, visitor: Callable[[], Visitor], editor: Visitor
-) -> None:
+def test_accounts_are_listed_by_name_in_pages(database_url: str, visitors: Visitors, editor: Visitor) -> None:
     """Each account once, with any number of versions; people see only their own accounts."""
     with psycopg.connect(database_url) as connection:
         connection.execute(
@@ -422,7 +384,7 @@ def test_accounts_are_listed_by_name_in_pages(
             .partition('"')[0]
             .replace("&amp;", "&")
         )
-    own = signed_in(visitor(), add_person(database_url, Role.VIEWER, account="many-007"))
+    own = signed_in(visitors, add_person(database_url, Role.VIEWER, account="many-007"))
     text = own.get("/accounts").text
 
     assert [each for each in dict.fromkeys(seen) if each.isdigit()] == [f"{n:03d}" for n in range(1, 121)]
@@ -431,10 +393,10 @@ def test_accounts_are_listed_by_name_in_pages(
 
 
 def test_an_admin_sets_up_an_account_with_every_switch_off(
-    database_url: str, visitor: Callable[[], Visitor], plain_editor: Visitor, account: str
+    database_url: str, visitors: Visitors, plain_editor: Visitor, account: str
 ) -> None:
     """Other people are refused; an existing account stays unchanged."""
-    admin = signed_in(visitor(), add_person(database_url, Role.ACCOUNT_ADMIN, account=account))
+    admin = signed_in(visitors, add_person(database_url, Role.ACCOUNT_ADMIN, account=account))
     admin.get("/accounts")
     done = admin.post("/accounts", user_id=account)
     again = admin.post("/accounts", user_id=account)
@@ -447,11 +409,11 @@ def test_an_admin_sets_up_an_account_with_every_switch_off(
 
 
 def test_a_rule_editor_cannot_set_up_an_account(
-    database_url: str, visitor: Callable[[], Visitor], plain_editor: Visitor, account: str
+    database_url: str, visitors: Visitors, plain_editor: Visitor, account: str
 ) -> None:
     """After an administrator has set up the account, the editor can edit its rules."""
     editor = plain_editor
-    admin = signed_in(visitor(), add_person(database_url, Role.ACCOUNT_ADMIN, account=account))
+    admin = signed_in(visitors, add_person(database_url, Role.ACCOUNT_ADMIN, account=account))
     page = editor.get(rules(account))
     tried = [
         editor.post(rules(account), version="0", flagged_keywords="free money"),

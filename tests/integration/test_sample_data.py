@@ -17,7 +17,7 @@ from db.people.sample_data import SAMPLE_ACCOUNT
 from review.first_run.samples import MESSAGES
 from sandbox.server import SandboxHandle
 from tests.integration.test_first_run_pages import services
-from tests.support.reviewing import Visitor, Visitors, add_person, site, site_with, stored
+from tests.support.reviewing import Visitor, Visitors, add_person, signed_in, site, site_with, stored
 from tests.support.running import Running, eventually, running
 
 ADD, REMOVE, PAGE = "/first-steps/samples", "/first-steps/samples/remove", "/first-steps/samples"
@@ -38,9 +38,7 @@ def visitors(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Itera
 
 def admin_of(visitors: Visitors, url: str) -> Visitor:
     """An administrator and lead of every account."""
-    visitor = visitors()
-    visitor.sign_in(add_person(url, Role.ACCOUNT_ADMIN, Role.LEAD))
-    return visitor
+    return signed_in(visitors, add_person(url, Role.ACCOUNT_ADMIN, Role.LEAD))
 
 
 def rows_of(url: str, account: str) -> dict[str, int]:
@@ -165,8 +163,7 @@ def test_without_a_worker_the_page_says_so_and_late_decisions_are_deleted(
 def test_only_administrators_of_every_account_use_samples(visitors: Visitors, database_url: str) -> None:
     """An administrator of one account and a lead are refused and see no button."""
     for role, account in ((Role.ACCOUNT_ADMIN, "shop"), (Role.LEAD, "*"), (Role.OWNER, SAMPLE_ACCOUNT)):
-        visitor = visitors()
-        visitor.sign_in(add_person(database_url, role, account=account))
+        visitor = signed_in(visitors, add_person(database_url, role, account=account))
 
         assert "sample data" not in visitor.get("/", follow=True).text
         assert [visitor.get(PAGE).status_code, visitor.post(ADD).status_code] == [403, 403], role

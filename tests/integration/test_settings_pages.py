@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from itertools import count
 
 import pytest
@@ -12,18 +11,11 @@ from db.people.records import Role
 from review.accounts import settings_form
 from review.accounts.settings_page import FIRST
 from tests.integration.test_rule_pages import in_force, logged, store
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, Visitors, add_person, signed_in
 from worker.account_settings import RULES, SETTINGS
 from worker.model import Account, Combination, FailurePolicy, ModeratorChoice
 
 NUMBERS = count(1)
-
-
-@pytest.fixture(scope="module")
-def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
-    """Visitors of one running site."""
-    with site(database_url) as running:
-        yield running
 
 
 @pytest.fixture
@@ -33,11 +25,9 @@ def account() -> str:
 
 
 @pytest.fixture
-def admin(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
+def admin(database_url: str, visitors: Visitors) -> Visitor:
     """An administrator of every account."""
-    person = visitor()
-    person.sign_in(add_person(database_url, Role.ACCOUNT_ADMIN))
-    return person
+    return signed_in(visitors, add_person(database_url, Role.ACCOUNT_ADMIN))
 
 
 def form(version: object = 0, **changes: object) -> dict[str, object]:

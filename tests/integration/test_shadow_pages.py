@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from uuid_utils.compat import uuid7
 
 from db.people.records import Role
 from tests.support.review_world import World
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, Visitors, add_person
 
 SHOP = "corner-shop"
 REPLY = "text of shadow reply"
@@ -25,21 +25,14 @@ def world(database_url: str) -> Iterator[World]:
 
 
 @pytest.fixture(scope="module")
-def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
-    """The running pages."""
-    with site(database_url) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def candidate(world: World) -> UUID:
     """A candidate whose shadow was switched off."""
     return world.shadowed()
 
 
-def signed_in(world: World, visitor: Callable[[], Visitor], role: Role) -> Visitor:
+def signed_in(world: World, visitors: Visitors, role: Role) -> Visitor:
     """A person with a role on the account."""
-    found = visitor()
+    found = visitors()
     found.sign_in(add_person(world.url, role, account=SHOP))
     return found
 
@@ -50,11 +43,9 @@ def trial(world: World, state: str) -> str:
     return f"/accounts/{SHOP}/learn/trials/{found}"
 
 
-def test_a_lead_starts_and_stops_and_others_read(
-    world: World, candidate: UUID, visitor: Callable[[], Visitor]
-) -> None:
+def test_a_lead_starts_and_stops_and_others_read(world: World, candidate: UUID, visitors: Visitors) -> None:
     """Refusals are said in words; a viewer has no buttons and gets no form accepted."""
-    lead, viewer = (signed_in(world, visitor, role) for role in (Role.LEAD, Role.VIEWER))
+    lead, viewer = (signed_in(world, visitors, role) for role in (Role.LEAD, Role.VIEWER))
     learn = f"/accounts/{SHOP}/learn"
     first, seen = lead.get(learn).text, viewer.get(learn).text
     off = viewer.get(trial(world, "failed")).text
@@ -96,22 +87,22 @@ def test_a_lead_starts_and_stops_and_others_read(
 
 
 def test_the_decision_page_says_what_a_candidate_would_have_done(
-    world: World, candidate: UUID, visitor: Callable[[], Visitor]
+    world: World, candidate: UUID, visitors: Visitors
 ) -> None:
     """Reviewers read the sealed reply, which is logged; viewers do not; a blind reader sees none of it."""
     assert candidate
     path = f"/decisions/{world.decision.decision_id}"
-    reviewer, viewer = (signed_in(world, visitor, role) for role in (Role.REVIEWER, Role.VIEWER))
+    reviewer, viewer = (signed_in(world, visitors, role) for role in (Role.REVIEWER, Role.VIEWER))
     read, seen = reviewer.get(path).text, viewer.get(path).text
     logged = world.one("SELECT count(*) FROM access_log WHERE detail ? 'shadow_replies'")
     blind = add_person(world.url, Role.REVIEWER, account=SHOP)
-    queue = world.add("queues", id=uuid7(), name="held", kind="hand", definition="{}")
+    queue = world.made("queues", name="held", kind="hand", definition="{}")
     world.add(
         "queue_items", queue_id=queue, decision_id=world.decision.decision_id, user_id=SHOP,
         decision_at=world.decision.decided_at, assigned_to=blind.person_id, claimed_by=blind.person_id,
         claimed_until=datetime(2100, 1, 1, tzinfo=UTC),
     )  # fmt: skip
-    reader = visitor()
+    reader = visitors()
     reader.sign_in(blind)
     unseen = reader.get(path).text
 
@@ -123,16 +114,14 @@ def test_the_decision_page_says_what_a_candidate_would_have_done(
     assert logged == 1
 
 
-def test_differences_are_a_filter_and_a_queue(
-    world: World, candidate: UUID, visitor: Callable[[], Visitor]
-) -> None:
+def test_differences_are_a_filter_and_a_queue(world: World, candidate: UUID, visitors: Visitors) -> None:
     """The list has them by kind, the queue all of a shadow; wrong values are said; others find none."""
-    lead = signed_in(world, visitor, Role.LEAD)
+    lead = signed_in(world, visitors, Role.LEAD)
     decision = str(world.decision.decision_id)
     found = lead.get(f"/decisions?since=all&shadow=newly_released:{candidate}").text
     other = lead.get(f"/decisions?since=all&shadow=newly_stopped:{candidate}").text
     wrong = lead.get("/decisions?since=all&shadow=casino")
-    stranger = visitor()
+    stranger = visitors()
     stranger.sign_in(add_person(world.url, Role.LEAD, account="elsewhere"))
     elsewhere = stranger.get(f"/decisions?since=all&shadow=any:{candidate}").text
     shadow = world.one("SELECT shadow_id FROM shadow_results LIMIT 1")

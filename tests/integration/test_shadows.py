@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -21,64 +21,34 @@ from db.pool import WORKER_ROLE, Pool, fetch_rows
 from db.review_store import REVIEWER_ROLE
 from sandbox.server import SandboxHandle
 from tests.support import erasing
-from tests.support.pools import in_pool
 from tests.support.running import Running, eventually, settings_of
 from tests.support.terminal import Shell
+from tests.support.trials import actor, call, candidate, trial_now
 from trials.jobs.batch import BatchFound, TrialBatch, decide_batch
 from trials.jobs.child import ShadowProcess
 from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
 from trials.jobs.shadow_watch import run_shadows
 from trials.pure.trial import Trial
 from trials.store import shadows
-from trials.store.candidates import Actor, CandidateSource, TrialRefused, add_candidate, withdraw_candidate
+from trials.store.candidates import TrialRefused, withdraw_candidate
 from trials.store.findings import TrialFinding
 from trials.store.progress import TrialPosition, TrialProgress, store_progress
 from trials.store.recordings import load_decisions
-from trials.store.trials import get_trial
 from worker.account_settings import AccountRejected
 from worker.cancellation import cancel_all
 from worker.recordings.stored import decoded, encoded
 from worker.settings import Settings
 
-Value = TypeVar("Value")
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
 AT_ONCE = ShadowLimits(settled=timedelta(0))
 STOPS = {"flagged_keywords": ["weekdays"]}
 
 
-def call(url: str, work: Callable[[Pool], Awaitable[Value]], role: str | None = REVIEWER_ROLE) -> Value:
-    """What ``work`` returns for a pool with the rights of a role."""
-    return in_pool(url, work, role=role)
-
-
-def step(reason: str = "a test") -> Actor:
-    """A person, now."""
-    return Actor(made_by="kim", reason=reason, now=datetime.now(UTC))
-
-
-def candidate(url: str, user_id: str, changes: dict[str, Any]) -> UUID:
-    """A stored candidate's id."""
-    found = call(
-        url,
-        lambda source: add_candidate(
-            source, user_id, changes, now=datetime.now(UTC), made_by=CandidateSource.PERSON, created_by="kim"
-        ),
-    )
-    return found.candidate_id
-
-
 def started(url: str, user_id: str, changes: dict[str, Any], usd_a_day: float = 0.0) -> Trial:
     """A running shadow of a new candidate."""
-    tried = candidate(url, user_id, changes)
-    return call(url, lambda source: shadows.start_shadow(source, tried, step(), usd_a_day=usd_a_day))
-
-
-def shadow_now(url: str, shadow: Trial) -> Trial:
-    """The shadow as it is stored."""
-    found = call(url, lambda source: get_trial(source, shadow.trial_id))
-    assert found is not None
-    return found
+    tried = candidate(url, user_id, changes).candidate_id
+    return call(url, lambda source: shadows.start_shadow(source, tried, actor(), usd_a_day=usd_a_day))
 
 
 def look(
@@ -144,7 +114,7 @@ def test_a_shadow_stores_what_would_end_otherwise_and_nothing_else(engine: Runni
     counted += " (SELECT count(*) FROM ai_decisions) d, (SELECT count(*) FROM outgoing_events) e"
     before = engine.row(counted)
     look(engine.url)
-    found = shadow_now(engine.url, shadow)
+    found = trial_now(engine.url, shadow)
     results = engine.rows("SELECT * FROM shadow_results WHERE user_id = %s ORDER BY decision_at", user_id)
 
     assert engine.row(counted) == before
@@ -156,7 +126,7 @@ def test_a_shadow_stores_what_would_end_otherwise_and_nothing_else(engine: Runni
     assert results[0]["reply"] is None
     assert early["id"] not in [each["decision_id"] for each in results]
     look(engine.url)
-    assert shadow_now(engine.url, shadow).counts == found.counts
+    assert trial_now(engine.url, shadow).counts == found.counts
 
 
 def test_new_answers_are_asked_within_the_budgets_or_counted(engine: Running, sandbox: SandboxHandle) -> None:
@@ -168,16 +138,16 @@ def test_new_answers_are_asked_within_the_budgets_or_counted(engine: Running, sa
     for _ in range(2):
         engine.decide(user_id, QUESTION)
     look(engine.url, settings=settings)
-    first = [shadow_now(engine.url, each).counts for each in (silent, asking)]
+    first = [trial_now(engine.url, each).counts for each in (silent, asking)]
     results = engine.rows(
         "SELECT shadow_id, before_code, reply FROM shadow_results WHERE user_id = %s", user_id
     )
     engine.decide(user_id, QUESTION)
     look(engine.url, settings=settings, limits=replace(AT_ONCE, usd_a_day=0.0))
-    spent = shadow_now(engine.url, asking)
+    spent = trial_now(engine.url, asking)
     engine.decide(user_id, QUESTION)
     look(engine.url, settings=settings, limits=replace(AT_ONCE, decisions_a_day=1))
-    over = shadow_now(engine.url, asking)
+    over = trial_now(engine.url, asking)
 
     assert first == [{"needs_answers": 2}, {"newly_released": 2}]
     assert [(each["shadow_id"], each["before_code"]) for each in results] == [
@@ -206,7 +176,7 @@ def test_a_candidate_at_fault_is_switched_off_and_no_event_notices(
     shadow = started(engine.url, shadowed, {**STOPS, "flagged_phrases": [fault]})
     ends = {each: without_timing(engine.decide(each, QUESTION)) for each in (plain, shadowed)}
     look(engine.url, limits=replace(AT_ONCE, alone_s=5.0))
-    off = shadow_now(engine.url, shadow)
+    off = trial_now(engine.url, shadow)
     other = started(engine.url, shadowed, STOPS)
     after = engine.decide(shadowed, QUESTION)
     look(engine.url)
@@ -217,7 +187,7 @@ def test_a_candidate_at_fault_is_switched_off_and_no_event_notices(
     assert off.end.reason == why
     assert off.counts == {}
     assert without_timing(after) == ends[plain]
-    assert shadow_now(engine.url, other).counts == {"newly_stopped": 1}
+    assert trial_now(engine.url, other).counts == {"newly_stopped": 1}
 
 
 def test_a_fault_of_the_live_settings_is_not_the_candidates(engine: Running) -> None:
@@ -237,7 +207,7 @@ def test_a_fault_of_the_live_settings_is_not_the_candidates(engine: Running) -> 
 
     call(engine.url, damage, role=None)
     look(engine.url)
-    found = shadow_now(engine.url, shadow)
+    found = trial_now(engine.url, shadow)
 
     assert (found.state, found.counts) == ("running", {"failed": 1})
 
@@ -248,9 +218,9 @@ def test_under_load_and_when_late_the_oldest_are_dropped(engine: Running) -> Non
     shadow = started(engine.url, user_id, STOPS)
     engine.decide(user_id, QUESTION)
     look(engine.url, loaded=True)
-    waiting = shadow_now(engine.url, shadow)
+    waiting = trial_now(engine.url, shadow)
     look(engine.url, then=timedelta(seconds=400))
-    dropped = shadow_now(engine.url, shadow)
+    dropped = trial_now(engine.url, shadow)
 
     assert waiting.counts == {}
     assert dropped.counts == {"dropped": 1}
@@ -268,7 +238,7 @@ def test_two_runners_count_nothing_twice(engine: Running) -> None:
     moved = [call(engine.url, lambda source: store_progress(source, shadow, done, today)) for _ in range(2)]
 
     assert [each is not None for each in moved] == [True, False]
-    assert shadow_now(engine.url, shadow).counts == {"unchanged": 1}
+    assert trial_now(engine.url, shadow).counts == {"unchanged": 1}
 
 
 def test_saved_settings_and_withdrawn_candidates(engine: Running) -> None:
@@ -279,12 +249,12 @@ def test_saved_settings_and_withdrawn_candidates(engine: Running) -> None:
     engine.decide(user_id, "Are you open on Sunday?")
     engine.decide(user_id, "Where is my parcel?")
     look(engine.url)
-    found, tried = shadow_now(engine.url, shadow), shadow.candidate_id
+    found, tried = trial_now(engine.url, shadow), shadow.candidate_id
     assert tried is not None
     call(engine.url, lambda source: withdraw_candidate(source, tried, datetime.now(UTC)))
     look(engine.url)
 
-    stopped = shadow_now(engine.url, shadow)
+    stopped = trial_now(engine.url, shadow)
 
     assert found.counts["unchanged"] == 1
     assert sum(found.counts.values()) == 2
@@ -294,23 +264,23 @@ def test_saved_settings_and_withdrawn_candidates(engine: Running) -> None:
 def test_what_cannot_be_started_is_refused(engine: Running) -> None:
     """A fourth shadow, a second of one candidate, one that changes nothing; workers may do nothing."""
     url, user_id = engine.url, engine.account()
-    first = candidate(url, user_id, {"prompt": "1"})
-    call(url, lambda source: shadows.start_shadow(source, first, step()))
+    first = candidate(url, user_id, {"prompt": "1"}).candidate_id
+    call(url, lambda source: shadows.start_shadow(source, first, actor()))
     with pytest.raises(TrialRefused, match="one of this candidate"):
-        call(url, lambda source: shadows.start_shadow(source, first, step()))
+        call(url, lambda source: shadows.start_shadow(source, first, actor()))
     started(url, user_id, {"prompt": "2"})
     last = started(url, user_id, {"prompt": "3"})
-    fourth = candidate(url, user_id, {"prompt": "4"})
+    fourth = candidate(url, user_id, {"prompt": "4"}).candidate_id
     with pytest.raises(TrialRefused, match="at most 3"):
-        call(url, lambda source: shadows.start_shadow(source, fourth, step()))
-    call(url, lambda source: shadows.stop_shadow(source, last.trial_id, step("enough")))
+        call(url, lambda source: shadows.start_shadow(source, fourth, actor()))
+    call(url, lambda source: shadows.stop_shadow(source, last.trial_id, actor("enough")))
     with pytest.raises(TrialRefused, match="expected one that runs"):
-        call(url, lambda source: shadows.stop_shadow(source, last.trial_id, step()))
+        call(url, lambda source: shadows.stop_shadow(source, last.trial_id, actor()))
     engine.change(user_id, prompt="4")
     with pytest.raises(AccountRejected):
-        call(url, lambda source: shadows.start_shadow(source, fourth, step()))
+        call(url, lambda source: shadows.start_shadow(source, fourth, actor()))
     with pytest.raises(TrialRefused, match="reason"):
-        call(url, lambda source: shadows.start_shadow(source, fourth, step(" ")))
+        call(url, lambda source: shadows.start_shadow(source, fourth, actor(" ")))
     assert call(url, shadows.may_run_shadows)
     assert not call(url, shadows.may_run_shadows, role=WORKER_ROLE)
     with psycopg.connect(url) as connection:
@@ -322,9 +292,9 @@ def test_what_cannot_be_started_is_refused(engine: Running) -> None:
 def test_a_person_of_any_login_stops_a_shadow_as_a_person(engine: Running) -> None:
     """With a line of the access log, also with the name of the engine."""
     shadow = started(engine.url, engine.account(), {"prompt": "Be brief."})
-    by = Actor(made_by=shadows.RUNNER, reason="seen enough", now=datetime.now(UTC))
+    by = actor("seen enough", made_by=shadows.RUNNER)
     call(engine.url, lambda source: shadows.stop_shadow(source, shadow.trial_id, by))
-    stopped = shadow_now(engine.url, shadow)
+    stopped = trial_now(engine.url, shadow)
     lines = engine.rows(
         "SELECT detail ->> 'step' AS step FROM access_log WHERE detail ->> 'shadow' = %s ORDER BY id",
         str(shadow.trial_id),
@@ -378,7 +348,7 @@ def test_erasure_and_deleted_messages_take_what_shadows_stored(engine: Running) 
 
     assert len(kept) == 1
     assert engine.rows("SELECT 1 FROM shadow_results WHERE user_id = %s", user_id) == []
-    assert shadow_now(engine.url, shadow).counts["not_recorded"] == 1
+    assert trial_now(engine.url, shadow).counts["not_recorded"] == 1
 
 
 def test_an_erased_author_leaves_nothing_with_shadows(
@@ -409,7 +379,7 @@ def test_an_erased_author_leaves_nothing_with_shadows(
         decision_id=before[0]["decision_id"], kind="newly_released", before_code="FLAGGED_RULE",
         decision="respond", reason_code="REPLIED", reason="", matched_rule=None, reply="a late reply",
     )  # fmt: skip
-    now = shadow_now(engine.url, shadow)
+    now = trial_now(engine.url, shadow)
     later = TrialPosition(at=now.reached_at + timedelta(seconds=1), decision_id=now.reached_id)
     done = TrialProgress(to=later, counts={"newly_released": 1}, findings=[late])
     moved = call(engine.url, lambda source: store_progress(source, now, done, datetime.now(UTC).date()))
@@ -463,7 +433,7 @@ def test_the_job_of_beat_runs_shadows(engine: Running, sandbox: SandboxHandle) -
 
     async def run() -> None:
         job = asyncio.create_task(run_shadows(settings))
-        seen = asyncio.to_thread(eventually, lambda: shadow_now(engine.url, shadow).counts, "the decision")
+        seen = asyncio.to_thread(eventually, lambda: trial_now(engine.url, shadow).counts, "the decision")
         try:
             await seen
         finally:
@@ -471,4 +441,4 @@ def test_the_job_of_beat_runs_shadows(engine: Running, sandbox: SandboxHandle) -
 
     asyncio.run(run())
 
-    assert shadow_now(engine.url, shadow).counts == {"newly_stopped": 1}
+    assert trial_now(engine.url, shadow).counts == {"newly_stopped": 1}

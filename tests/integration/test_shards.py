@@ -39,13 +39,6 @@ IN_FLIGHT = 64
 
 
 @pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    """A client of the empty server."""
-    with Redis.from_url(redis_url) as client:
-        yield client
-
-
-@pytest.fixture
 async def own(redis_url: str) -> AsyncIterator[AsyncRedis]:
     """A worker's client."""
     async with connect(redis_url) as client:
@@ -90,19 +83,19 @@ class Recorder:
         self.shards.add(grant.entry_id.partition("@")[2])
 
 
-def until_empty(redis: Redis) -> None:
+def until_empty(valkey: Redis) -> None:
     """Return when no shard holds an entry."""
 
     def is_empty() -> bool:
-        streams = current_layout(redis, STREAM).streams()
-        return not any(redis.xlen(each.key) for each in streams)
+        streams = current_layout(valkey, STREAM).streams()
+        return not any(valkey.xlen(each.key) for each in streams)
 
     eventually(is_empty, "empty shards")
 
 
-def until_doubled(redis: Redis) -> None:
+def until_doubled(valkey: Redis) -> None:
     """Return when there are twice as many shards."""
-    eventually(lambda: double(redis, STREAM)[1] == 0, "the doubling")
+    eventually(lambda: double(valkey, STREAM)[1] == 0, "the doubling")
 
 
 def engines(own: AsyncRedis, worker: str, handle: Recorder, shards: int | None = None) -> ShardEngines:
@@ -118,7 +111,7 @@ def engines(own: AsyncRedis, worker: str, handle: Recorder, shards: int | None =
 
 
 async def test_doubling_between_two_loads_keeps_the_order(
-    redis_url: str, redis: Redis, own: AsyncRedis
+    redis_url: str, valkey: Redis, own: AsyncRedis
 ) -> None:
     """A publisher pauses until every event is decided, and 1 shard becomes 2, then 4: each once, in order.
 
@@ -132,11 +125,11 @@ async def test_doubling_between_two_loads_keeps_the_order(
         with Redis.from_url(redis_url) as client:
             for number in range(rounds):
                 if number and number % (rounds // 3) == 0:
-                    until_doubled(redis)
+                    until_doubled(valkey)
                 append(client, [payload(f"c{each}", number) for each in range(CONVERSATIONS)])
 
     await asyncio.to_thread(publish)
-    await asyncio.to_thread(until_empty, redis)
+    await asyncio.to_thread(until_empty, valkey)
     counted = await backlog(own, STREAM)
     for each in workers:
         each.drain()
@@ -148,51 +141,51 @@ async def test_doubling_between_two_loads_keeps_the_order(
     assert (counted["accepted"], counted["vanished"]) == (EVENTS, 0)
 
 
-def test_shards_with_events_are_not_doubled(redis: Redis) -> None:
+def test_shards_with_events_are_not_doubled(valkey: Redis) -> None:
     """The number of events that are left is the answer; workers and publishers go on as before."""
-    append(redis, [payload("c", 0), payload("c", 1)])
+    append(valkey, [payload("c", 0), payload("c", 1)])
 
-    layout, left = double(redis, STREAM)
+    layout, left = double(valkey, STREAM)
 
     assert (layout.shards, left) == (1, 2)
-    assert append(redis, [payload("c", 2)])[0].partition("@")[2] == ""
-    assert redis.xlen(STREAM) == 3
+    assert append(valkey, [payload("c", 2)])[0].partition("@")[2] == ""
+    assert valkey.xlen(STREAM) == 3
 
 
-def test_the_command_waits_for_the_events(shell: Shell, redis: Redis) -> None:
+def test_the_command_waits_for_the_events(shell: Shell, valkey: Redis) -> None:
     """Exit 1 while an event is left, and 0 with the new number when none is."""
-    (entry_id,) = append(redis, [payload("c", 0)])
+    (entry_id,) = append(valkey, [payload("c", 0)])
     refused = shell.run("shards", "double", "--timeout", "0")
-    redis.xdel(STREAM, entry_id)
+    valkey.xdel(STREAM, entry_id)
     doubled = shell.run("shards", "double")
 
     assert (refused.code, refused.rows) == (1, [{"shards": 1, "unfinished": 1}])
     assert (doubled.code, doubled.rows) == (0, [{"shards": 2, "unfinished": 0}])
 
 
-def test_nobody_can_add_to_a_sealed_shard(redis: Redis) -> None:
+def test_nobody_can_add_to_a_sealed_shard(valkey: Redis) -> None:
     """A publisher in any language that knows the old shards has an error; ours waits for the switch."""
-    double(redis, STREAM)
+    double(valkey, STREAM)
 
     with pytest.raises(ResponseError, match="WRONGTYPE"):
-        redis.xadd(STREAM, {"data": payload("c", 1)})
-    (entry_id,) = append(redis, [payload("c", 1)])
+        valkey.xadd(STREAM, {"data": payload("c", 1)})
+    (entry_id,) = append(valkey, [payload("c", 1)])
     assert entry_id.partition("@")[2].endswith("/2")
 
 
 def test_an_interrupted_doubling_stops_publishers_until_it_is_repeated(
-    redis: Redis, monkeypatch: pytest.MonkeyPatch
+    valkey: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between seal and switch nothing can be published out of order; the same command ends that."""
     monkeypatch.setattr("tasks.publishing.publish.SEALED_S", 0.05)
     one = Shard(stream=STREAM)
-    redis.eval(SEAL, 2, one.name, one.sealed, "notice")
+    valkey.eval(SEAL, 2, one.name, one.sealed, "notice")
 
     with pytest.raises(StreamSealed) as refused:
-        append(redis, [payload("c", 1)])
+        append(valkey, [payload("c", 1)])
     assert refused.value.published == ()
-    assert double(redis, STREAM)[0].shards == 2
-    assert append(redis, [payload("c", 1)])
+    assert double(valkey, STREAM)[0].shards == 2
+    assert append(valkey, [payload("c", 1)])
 
 
 def test_shards_are_doubled_when_a_replica_has_the_seals() -> None:
@@ -210,13 +203,13 @@ def test_shards_are_doubled_when_a_replica_has_the_seals() -> None:
 
 
 async def test_a_shard_without_figures_is_no_imbalance(
-    database_url: str, redis_url: str, redis: Redis, own: AsyncRedis
+    database_url: str, redis_url: str, valkey: Redis, own: AsyncRedis
 ) -> None:
     """What an unreadable shard accepted is not known, be it the first one, from when there was one."""
-    double(redis, STREAM)
+    double(valkey, STREAM)
     settings = StreamSettings.model_validate({"REDIS_URL": redis_url})
     whole = await load_fleet(settings, database_url)
-    redis.set(f"{Shard(stream=STREAM).prefix}workers", "no set")
+    valkey.set(f"{Shard(stream=STREAM).prefix}workers", "no set")
     state = await load_stream_state(own, STREAM)
     partial = await load_fleet(settings, database_url)
 
@@ -229,25 +222,25 @@ async def test_a_shard_without_figures_is_no_imbalance(
     assert (partial.imbalance, dict(partial.errors)) == (None, {})
 
 
-def test_the_number_is_agreed_at_first_use(redis: Redis) -> None:
+def test_the_number_is_agreed_at_first_use(valkey: Redis) -> None:
     """The first process that names a number sets it; events in one stream are never left behind."""
-    assert agree(redis, STREAM, 4).shards == agree(redis, STREAM, None).shards == 4
+    assert agree(valkey, STREAM, 4).shards == agree(valkey, STREAM, None).shards == 4
     with pytest.raises(ConfigurationError, match="expected 4"):
-        open_shards(redis, STREAM, 2)
-    append(redis, [payload("c", 0)], stream="older")
+        open_shards(valkey, STREAM, 2)
+    append(valkey, [payload("c", 0)], stream="older")
     with pytest.raises(ConfigurationError, match="expected 1"):
-        agree(redis, "older", 4)
+        agree(valkey, "older", 4)
 
 
-async def test_a_worker_follows_a_number_that_is_agreed_later(redis: Redis, own: AsyncRedis) -> None:
+async def test_a_worker_follows_a_number_that_is_agreed_later(valkey: Redis, own: AsyncRedis) -> None:
     """A worker without a number that came first reads the shards of the process that names one."""
     seen = Recorder()
     worker = engines(own, "a", seen)
     run = asyncio.create_task(worker.run())
-    await asyncio.to_thread(eventually, lambda: redis.exists(STREAM), "the one stream")
-    agree(redis, STREAM, 2)
-    append(redis, [payload(f"c{number}", 0) for number in range(10)])
-    await asyncio.to_thread(until_empty, redis)
+    await asyncio.to_thread(eventually, lambda: valkey.exists(STREAM), "the one stream")
+    agree(valkey, STREAM, 2)
+    append(valkey, [payload(f"c{number}", 0) for number in range(10)])
+    await asyncio.to_thread(until_empty, valkey)
     worker.drain()
     await run
 
@@ -255,9 +248,9 @@ async def test_a_worker_follows_a_number_that_is_agreed_later(redis: Redis, own:
     assert seen.shards == {"0/2", "1/2"}
 
 
-async def test_a_worker_with_another_number_ends(redis: Redis, own: AsyncRedis) -> None:
+async def test_a_worker_with_another_number_ends(valkey: Redis, own: AsyncRedis) -> None:
     """Its process ends with the message instead of reading other streams than the publishers use."""
-    agree(redis, STREAM, 4)
+    agree(valkey, STREAM, 4)
 
     with pytest.raises(ConfigurationError, match="HUSHGATE_SHARDS: expected 4"):
         await engines(own, "a", Recorder(), shards=2).run()
@@ -284,11 +277,11 @@ def test_decisions_over_three_shards(engine: Running) -> None:
     assert letter["entry_id"].endswith(wrong.mark)
 
 
-def test_an_event_is_found_in_its_shard(redis: Redis) -> None:
+def test_an_event_is_found_in_its_shard(valkey: Redis) -> None:
     """``hushgate explain`` reads every shard, sealed ones too."""
-    double(redis, STREAM)
-    (later,) = append(redis, [payload("c", 1)])
+    double(valkey, STREAM)
+    (later,) = append(valkey, [payload("c", 1)])
 
-    found = find_entries(redis, STREAM, later, progress=lambda *_: None)
+    found = find_entries(valkey, STREAM, later, progress=lambda *_: None)
 
     assert [(later, EntryState.UNREAD)] == [(each.entry_id, each.state) for each in found]

@@ -16,7 +16,7 @@ from db.people import (
 from db.people.records import Person, Role
 from review.auth import passwords
 from review.http.visit import csrf_token
-from tests.support.reviewing import ADDRESS, PASSWORD, Visitor, Visitors, add_person, stored
+from tests.support.reviewing import ADDRESS, PASSWORD, Visitor, Visitors, add_person, signed_in, stored
 
 SESSION = "__Host-hushgate"
 
@@ -52,8 +52,7 @@ def test_a_stranger_is_asked_to_sign_in_and_comes_back_to_the_page(
 
 def test_signing_out_ends_the_session(database_url: str, visitors: Visitors) -> None:
     """A copy of the cookie opens no page either."""
-    guest = visitors()
-    guest.sign_in(add_person(database_url, Role.VIEWER))
+    guest = signed_in(visitors, add_person(database_url, Role.VIEWER))
     kept = guest.client.cookies.get(SESSION)
 
     assert guest.post("/sign-out").status_code == 303
@@ -83,8 +82,7 @@ def test_signing_in_makes_a_new_session_and_ends_the_one_before(
 ) -> None:
     """A cookie planted before the sign-in is not signed in."""
     person = add_person(database_url, Role.VIEWER)
-    guest = visitors()
-    guest.sign_in(person)
+    guest = signed_in(visitors, person)
     first = guest.client.cookies.get(SESSION) or ""
     planted = visitors()
     planted.client.cookies.set(SESSION, first, domain="127.0.0.1")
@@ -129,8 +127,7 @@ def test_strangers_cannot_lock_a_person_out_of_their_own_browser(
 ) -> None:
     """A browser that has signed in before is counted separately."""
     person = add_person(database_url, Role.VIEWER)
-    own = visitors()
-    own.sign_in(person)
+    own = signed_in(visitors, person)
     own.post("/sign-out")
     stranger = visitors()
     for _ in range(6):
@@ -142,8 +139,7 @@ def test_strangers_cannot_lock_a_person_out_of_their_own_browser(
 
 def test_a_device_cookie_is_invalid_for_another_login(database_url: str, visitors: Visitors) -> None:
     """A person's own cookie does not exempt guesses of other logins from counting."""
-    own = visitors()
-    own.sign_in(add_person(database_url, Role.VIEWER))
+    own = signed_in(visitors, add_person(database_url, Role.VIEWER))
     own.post("/sign-out")
     other = add_person(database_url, Role.VIEWER)
     for _ in range(6):
@@ -183,20 +179,6 @@ def test_a_first_password_must_be_replaced_first_of_all(database_url: str, visit
     assert try_password(visitors(), person.login, new) == 303
 
 
-def test_replacing_a_password_ends_the_other_sessions(database_url: str, visitors: Visitors) -> None:
-    """The session of a person who knew the old one ends."""
-    person = add_person(database_url, Role.VIEWER)
-    one, other = visitors(), visitors()
-    one.sign_in(person)
-    other.sign_in(person)
-    new = "blue chairs on the roof"
-    one.get("/profile/password")
-    one.post("/profile/password", current=PASSWORD, new=new, again=new)
-
-    assert one.get("/profile").status_code == 200
-    assert other.get("/profile").status_code == 303
-
-
 def test_a_link_signs_in_once_and_opening_it_does_not_use_it_up(
     database_url: str, visitors: Visitors
 ) -> None:
@@ -228,8 +210,7 @@ def test_a_link_ends_after_15_minutes_and_with_the_next_one(database_url: str, v
 def test_disabling_a_person_works_at_once(database_url: str, visitors: Visitors) -> None:
     """Neither the session nor the password nor a link works any more."""
     person = add_person(database_url, Role.VIEWER)
-    guest = visitors()
-    guest.sign_in(person)
+    guest = signed_in(visitors, person)
     token = link_for(database_url, person)
     now = datetime.now(UTC)
     stored(database_url, lambda each: changes.disable_person(each, person.person_id, now=now))
@@ -287,8 +268,7 @@ def test_a_note_typed_while_the_session_ended_survives_the_sign_in(
 ) -> None:
     """It is shown again after signing in, can be edited, and is sent by the person with a fresh token."""
     person = add_person(database_url, Role.VIEWER)
-    guest = visitors()
-    guest.sign_in(person)
+    guest = signed_in(visitors, person)
     guest.get("/profile")
     stored(database_url, lambda each: sessions.end_all_sessions(each, person.person_id))
     note = 'Kim </textarea><script>alert(1)</script> "quoted"'
@@ -335,8 +315,7 @@ def test_a_kept_form_leads_to_forms_of_this_site_only(
 
 def test_a_form_of_another_site_is_refused(database_url: str, visitors: Visitors) -> None:
     """By where it came from, and by its token where a browser does not say that."""
-    guest = visitors()
-    guest.sign_in(add_person(database_url, Role.VIEWER))
+    guest = signed_in(visitors, add_person(database_url, Role.VIEWER))
     body = {"csrf": guest.csrf, "name": "X"}
     same = {"Sec-Fetch-Site": "same-origin", "Origin": ADDRESS}
 

@@ -25,7 +25,17 @@ from tests.integration.test_invitations import invited
 from tests.integration.test_sign_in import link_for
 from tests.support import identity_provider
 from tests.support.identity_provider import CLIENT, SECRET, Provider
-from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, site, stored
+from tests.support.reviewing import (
+    PASSWORD,
+    Visitor,
+    Visitors,
+    add_person,
+    api_token,
+    signed_in,
+    site,
+    stored,
+    token_status,
+)
 from worker.rates import RateLimit
 
 EACH_ALGORITHM = pytest.mark.parametrize("served", ["RS256", "ES256"], indirect=True)
@@ -328,11 +338,8 @@ def test_the_first_sign_in_at_the_provider_ends_a_password_that_its_giver_may_kn
         await connection.execute(given.values(password_given_by=giver.person_id))
 
     stored(database_url, squat)
-    thief = visitor()
-    thief.sign_in(kim)
-    thief.get("/profile/tokens")
-    token = re.search(r"hg_[\w-]{40,}", thief.post("/profile/tokens", name="mine", days="9").text)
-    assert token is not None
+    thief = signed_in(visitor, kim)
+    token = api_token(thief)
     planted = invited(thief, f"planted-{kim.login}", "north")
     link = link_for(database_url, kim)
     owner = visitor()
@@ -341,7 +348,7 @@ def test_the_first_sign_in_at_the_provider_ends_a_password_that_its_giver_may_kn
     late.get(f"/sign-in/link?token={link}")
     again = visitor()
     again.get("/sign-in")
-    reads = visitor().get("/api/v1/decisions", headers={"Authorization": f"Bearer {token[0]}"})
+    reads = token_status(visitor, token)
     with psycopg.connect(database_url) as connection:
         lines = connection.execute(
             "SELECT user_id, person, (detail ->> 'sessions_ended')::int, (detail ->> 'keys_revoked')::int,"
@@ -353,7 +360,7 @@ def test_the_first_sign_in_at_the_provider_ends_a_password_that_its_giver_may_kn
 
     assert again.post("/sign-in", login=kim.login, password=PASSWORD).status_code == 401
     assert (thief.get("/profile").status_code, owner.get("/profile").status_code) == (303, 200)
-    assert (reads.status_code, late.post("/sign-in/link", token=link).status_code) == (401, 410)
+    assert (reads, late.post("/sign-in/link", token=link).status_code) == (401, 410)
     assert visitor().get(planted).status_code == 410
     assert lines == [(user_id, kim.login, 1, 1, 1, 1) for user_id in (EVERY_ACCOUNT, "north")]
     assert come_back(visitor()).status_code == 303
@@ -363,8 +370,7 @@ def test_the_first_sign_in_at_the_provider_keeps_a_password_that_no_giver_knows(
     visitor: Visitors, kim: Person
 ) -> None:
     """Nor does it end a session."""
-    earlier = visitor()
-    earlier.sign_in(kim)
+    earlier = signed_in(visitor, kim)
 
     assert come_back(visitor()).status_code == 303
     assert earlier.get("/profile").status_code == 200

@@ -14,7 +14,7 @@ from review.auth import invitation_page
 from review.routes import PAGES
 from tasks.process.logs import secret_values
 from tests.conftest import create_database, database_at
-from tests.support.reviewing import ADDRESS, PASSWORD, Visitors, add_person, settings_at, site
+from tests.support.reviewing import ADDRESS, PASSWORD, Visitors, add_person, settings_at, signed_in, site
 
 ALWAYS = {
     "x-content-type-options": "nosniff",
@@ -73,8 +73,7 @@ def test_a_refusal_keeps_no_request_in_memory(visitors: Visitors) -> None:
 
 def test_a_method_cannot_be_overridden(database_url: str, visitors: Visitors) -> None:
     """A GET stays a GET, whatever its headers and fields say; unknown methods are refused."""
-    viewer = visitors()
-    viewer.sign_in(add_person(database_url, Role.VIEWER))
+    viewer = signed_in(visitors, add_person(database_url, Role.VIEWER))
     headers = {"X-HTTP-Method-Override": "POST", "X-Method-Override": "POST"}
     for page in (page for page in PAGES if page.methods == ("POST",) and "{" not in page.path):
         answer = viewer.client.get(f"{page.path}?_method=POST", headers=headers, follow_redirects=False)
@@ -93,8 +92,7 @@ def test_a_body_beyond_the_limit_is_refused(visitors: Visitors) -> None:
 
 def test_what_postgres_cannot_store_is_refused_as_input(database_url: str, visitors: Visitors) -> None:
     """NUL in a form, a query or a path is 400, not a fault of ours."""
-    viewer = visitors()
-    viewer.sign_in(add_person(database_url, Role.VIEWER))
+    viewer = signed_in(visitors, add_person(database_url, Role.VIEWER))
     viewer.get("/profile")
 
     assert viewer.post("/profile", name="a\0b").status_code == 400
@@ -169,8 +167,7 @@ def test_a_form_sent_while_the_database_is_away_is_given_back(stack: Stack, temp
     create_database(stack.database_url, "guards_away", template)
     url = database_at(stack.database_url, "guards_away")
     with site(url) as running, psycopg.connect(stack.database_url, autocommit=True) as owner:
-        viewer = running()
-        viewer.sign_in(add_person(url, Role.VIEWER))
+        viewer = signed_in(running, add_person(url, Role.VIEWER))
         viewer.get("/profile")
         owner.execute("ALTER DATABASE guards_away ALLOW_CONNECTIONS false")
         owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'guards_away'")

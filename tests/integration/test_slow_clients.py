@@ -1,4 +1,4 @@
-"""Clients that are slow on purpose, over real sockets: each is given up, others are answered meanwhile."""
+"""Slow clients and uploads over real sockets hold up nothing but themselves."""
 
 from __future__ import annotations
 
@@ -7,19 +7,29 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
+import psycopg
 import pytest
 import uvicorn
+from redis import Redis
 from starlette.types import Receive, Scope, Send
 
+from cli.stack import Stack
+from db.people.records import Role
 from review.connections import Limits, limited
 from tests.support.browser.serving import serving
+from tests.support.exporting import cookie_of
+from tests.support.reader_processes import kill_readers, reader_processes
+from tests.support.reviewing import CSRF, add_person
 from tests.support.running import eventually
+from tests.unit.documents.test_document_process import SLOW
 
 QUICK = Limits(
     headers_s=2, header_bytes=8_192, body_s=2, body_bytes_per_s=200, stall_s=8, per_address=8, overall=16
@@ -243,3 +253,58 @@ def test_half_open_connections_do_not_stay_at_the_review_server(
         eventually(lambda: still_open(clients) == 0, "all connections to end")
 
     assert '"level": "error"' not in (tmp_path / "log").read_text()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Editor:
+    """A person with a browser of their own who edits the documents of one account."""
+
+    address: str
+    account: str
+    cookie: str
+
+    def upload(self, data: bytes) -> int:
+        """Hand in a Markdown file; the status of the answer."""
+        page = f"{self.address}/accounts/{self.account}/documents"
+        with httpx2.Client(headers={"Cookie": self.cookie}, timeout=120, trust_env=False) as client:
+            token = CSRF.search(client.get(page).text)
+            assert token is not None
+            file = {"file": ("slow.md", data, "text/markdown")}
+            return client.post(page, data={"csrf": token[1]}, files=file).status_code
+
+
+@pytest.fixture
+def editors(
+    database_url: str, stack: Stack, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Editor, Editor]]:
+    """Editors of two accounts."""
+    with Redis.from_url(stack.redis_url) as redis:
+        redis.flushall()
+    with psycopg.connect(database_url) as connection:
+        connection.execute("INSERT INTO ai_rules (user_id, version) VALUES ('slow', 1), ('quick', 1)")
+    people = {name: add_person(database_url, Role.RULE_EDITOR, account=name) for name in ("slow", "quick")}
+    with serving(database_url, stack.redis_url, tmp_path_factory.mktemp("uploads") / "log") as address:
+        slow, quick = (
+            Editor(address=address, account=name, cookie=cookie_of(database_url, person))
+            for name, person in people.items()
+        )
+        yield slow, quick
+
+
+def test_an_account_with_slow_documents_does_not_hold_up_another(editors: tuple[Editor, Editor]) -> None:
+    """Three uploads of one account are under way; one of another account is stored meanwhile."""
+    slow, quick = editors
+    with ThreadPoolExecutor(4) as threads:
+        held: list[Future[int]] = [threads.submit(slow.upload, SLOW + b"%d" % number) for number in range(3)]
+        try:
+            eventually(lambda: bool(reader_processes()), "a slow document to be read")
+            stored = quick.upload(b"# Hours\n\nOpen at nine.")
+            under_way = [each for each in held if not each.done()]
+            reading = len(reader_processes())
+        finally:
+            while not all(each.done() for each in held):
+                kill_readers()
+
+    assert stored == 303
+    assert (len(under_way), reading) == (3, 1)
+    assert [each.result() for each in held] == [422] * 3

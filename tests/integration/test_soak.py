@@ -64,15 +64,6 @@ def test_a_sample_holds_the_figures_of_both_servers(servers: Servers, database_u
     assert figures["dead rows of event_keys, %"] == pytest.approx(100 * 3_112 / 12_000)
 
 
-def test_a_server_that_is_away_has_no_figures_and_the_other_has(servers: Servers) -> None:
-    """A wrong port refuses the connection."""
-    servers.stack.redis_url = "redis://127.0.0.1:1/0"
-    figures = take(servers)
-
-    assert figures.keys() & DATABASE
-    assert not figures.keys() & FAMILIES
-
-
 def test_a_sample_holds_the_prepared_statements_that_postgres_holds(
     servers: Servers, database_url: str
 ) -> None:

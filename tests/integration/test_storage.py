@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -136,17 +136,6 @@ async def test_the_audit_has_the_first_500_characters_of_a_message(source: Pool,
         found = connection.execute(query, (first.decision_id,)).fetchone()
 
     assert found == (text[:500],)
-
-
-async def test_a_month_without_partition_gets_one(source: Pool, database_url: str) -> None:
-    """Neither a sleeping beat nor a long outage loses a decision."""
-    late = decision(at=datetime(2031, 3, 31, 23, 59, 59, 999_999, tzinfo=UTC))
-    outcomes = await asyncio.gather(
-        *(record_decision(source, each) for each in (late, decision(at=late.decided_at + timedelta(days=70))))
-    )
-
-    assert outcomes == [Recorded.NEW, Recorded.NEW]
-    assert rows(database_url, "ai_decisions", late.event.event_id) == 1
 
 
 async def test_a_right_that_is_missing_is_an_outage_and_no_fault_of_the_event(

@@ -16,7 +16,7 @@ from db.commits.record import record_decision
 from db.people.records import Role
 from review.accounts import suggestions_page
 from tests.support.pools import in_pool
-from tests.support.reviewing import Visitor, Visitors, add_person
+from tests.support.reviewing import Visitor, Visitors, add_person, signed_in
 from tests.support.samples import assessment, event
 from tests.support.terminal import Shell
 from worker.model import Action, Decision, DecisionKind
@@ -28,9 +28,7 @@ MODERATED = "openai_moderation:hate"
 
 def reader(database_url: str, visitors: Visitors, *roles: Role) -> Visitor:
     """A signed-in person."""
-    person = visitors()
-    person.sign_in(add_person(database_url, *(roles or (Role.VIEWER,))))
-    return person
+    return signed_in(visitors, add_person(database_url, *(roles or (Role.VIEWER,))))
 
 
 def decided(url: str, account: str, topics: tuple[str, ...], text: str = "Do you?", **changes: Any) -> UUID:
@@ -125,8 +123,7 @@ def test_covered_texts_and_their_topics_stay_covered(database_url: str, visitors
     decided(database_url, account, ("slur",), "A slur?", matched_rule=MODERATED)
     decided(database_url, account, ("opening",), "Opening?")
     login = add_person(database_url, Role.VIEWER)
-    person = visitors()
-    person.sign_in(login)
+    person = signed_in(visitors, login)
     before = person.get(f"/accounts/{account}/suggestions")
     with psycopg.connect(database_url, autocommit=True) as owner:
         owner.execute("UPDATE people SET covered = ARRAY['hate'] WHERE id = %s", (login.person_id,))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -11,41 +10,36 @@ from db.people import records
 from db.people.records import Role, RoleGrant
 from tests.integration.test_invitations import invited
 from tests.integration.test_sign_in import link_for
-from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, signed_in, stored
+from tests.support.reviewing import (
+    PASSWORD,
+    Visitors,
+    add_person,
+    api_token,
+    signed_in,
+    stored,
+    token_status,
+)
 from tests.support.terminal import Shell
 
 NEW = "another long enough password"
-
-
-def token_of(owner: Visitor, days: str = "9") -> str:
-    """A new API token of a signed-in person."""
-    owner.get("/profile/tokens")
-    found = re.search(r"hg_[\w-]{40,}", owner.post("/profile/tokens", name="mine", days=days).text)
-    assert found is not None
-    return found[0]
-
-
-def reads(visitors: Visitors, token: str) -> int:
-    """The JSON API's status for a token."""
-    return visitors().get("/api/v1/decisions", headers={"Authorization": f"Bearer {token}"}).status_code
 
 
 def test_a_new_password_of_ones_own_ends_tokens_and_links(database_url: str, visitors: Visitors) -> None:
     """The session that changed it goes on; the page said so before, and a later token works."""
     person = add_person(database_url, Role.VIEWER)
     owner, other = signed_in(visitors, person), signed_in(visitors, person)
-    token, link = token_of(owner), link_for(database_url, person)
-    assert reads(visitors, token) == 200
+    token, link = api_token(owner), link_for(database_url, person)
+    assert token_status(visitors, token) == 200
     page = owner.get("/profile/password").text
     done = owner.post("/profile/password", current=PASSWORD, new=NEW, again=NEW)
     late = visitors()
     late.get(f"/sign-in/link?token={link}")
 
     assert "API tokens" in page
-    assert (done.status_code, reads(visitors, token)) == (303, 401)
+    assert (done.status_code, token_status(visitors, token)) == (303, 401)
     assert late.post("/sign-in/link", token=link).status_code == 410
     assert (owner.get("/profile").status_code, other.get("/profile").status_code) == (200, 303)
-    assert reads(visitors, token_of(owner)) == 200
+    assert token_status(visitors, api_token(owner)) == 200
 
 
 def test_a_new_password_of_ones_own_withdraws_the_invitations_that_one_made(
@@ -71,25 +65,25 @@ def test_what_an_administrator_does_to_a_login_ends_its_tokens(
 ) -> None:
     """A new password, disabling and signing out."""
     person = add_person(database_url, Role.VIEWER)
-    token = token_of(signed_in(visitors, person))
+    token = api_token(signed_in(visitors, person))
     admin = signed_in(visitors, add_person(database_url, Role.ACCOUNT_ADMIN))
     admin.get("/people")
     admin.post(f"/people/{person.person_id}/manage", what=what)
     admin.post(f"/people/{person.person_id}/manage", what="enable")
 
-    assert reads(visitors, token) == 401
+    assert token_status(visitors, token) == 401
 
 
 def test_a_lost_role_ends_the_tokens_made_with_it(database_url: str, visitors: Visitors) -> None:
     """Although another role is left, and when the role is given again."""
     person = add_person(database_url, Role.VIEWER, Role.LEAD, account="shop-1")
-    token = token_of(signed_in(visitors, person))
+    token = api_token(signed_in(visitors, person))
     admin = signed_in(visitors, add_person(database_url, Role.ACCOUNT_ADMIN, account="shop-1"))
     admin.get("/people")
     admin.post(f"/people/{person.person_id}/revoke", role="lead", account="shop-1")
     admin.post(f"/people/{person.person_id}/grant", role="lead", account="shop-1")
 
-    assert reads(visitors, token) == 401
+    assert token_status(visitors, token) == 401
 
 
 def test_an_administrator_ends_no_token_of_accounts_of_others(database_url: str, visitors: Visitors) -> None:
@@ -97,12 +91,12 @@ def test_an_administrator_ends_no_token_of_accounts_of_others(database_url: str,
     person = add_person(database_url, Role.VIEWER, account="shop-2")
     wanted = RoleGrant(user_id="shop-1", role=Role.VIEWER)
     stored(database_url, lambda each: records.grant_role(each, person.person_id, wanted, granted_by="test"))
-    token = token_of(signed_in(visitors, person))
+    token = api_token(signed_in(visitors, person))
     admin = signed_in(visitors, add_person(database_url, Role.ACCOUNT_ADMIN, account="shop-1"))
     admin.get("/people")
     taken = admin.post(f"/people/{person.person_id}/revoke", role="viewer", account="shop-1")
 
-    assert (taken.status_code, reads(visitors, token)) == (303, 200)
+    assert (taken.status_code, token_status(visitors, token)) == (303, 200)
 
 
 def test_a_role_that_is_taken_at_the_command_line_ends_tokens(
@@ -110,18 +104,18 @@ def test_a_role_that_is_taken_at_the_command_line_ends_tokens(
 ) -> None:
     """The row says how many."""
     person = add_person(database_url, Role.VIEWER, Role.LEAD)
-    token = token_of(signed_in(visitors, person))
+    token = api_token(signed_in(visitors, person))
     known = {"DATABASE_URL": database_url, "REDIS_URL": "redis://127.0.0.1:1/0", "PATH": "/usr/bin:/bin"}
     shell = Shell(environment=known, folder=tmp_path)
     ended = shell.run("review", "revoke", person.login, "--role", "lead")
 
-    assert (ended.code, ended.rows[0]["keys_revoked"], reads(visitors, token)) == (0, 1, 401)
+    assert (ended.code, ended.rows[0]["keys_revoked"], token_status(visitors, token)) == (0, 1, 401)
 
 
 def test_a_token_says_when_it_ends(database_url: str, visitors: Visitors) -> None:
     """Programs read it from every answer; people are told two weeks before."""
     owner = signed_in(visitors, add_person(database_url, Role.VIEWER))
-    token = token_of(owner)
+    token = api_token(owner)
     answer = visitors().get("/api/v1/decisions", headers={"Authorization": f"Bearer {token}"})
 
     assert answer.headers["Hushgate-Token-Expires"][:4].isdigit()
@@ -132,7 +126,7 @@ def test_a_token_says_when_it_ends(database_url: str, visitors: Visitors) -> Non
 def test_a_token_that_was_made_for_a_day_is_not_announced(database_url: str, visitors: Visitors) -> None:
     """People who make a short-lived token know that it ends."""
     owner = signed_in(visitors, add_person(database_url, Role.VIEWER))
-    token_of(owner, days="1")
+    api_token(owner, days="1")
 
     assert "Your API token" not in owner.get("/").text
     assert "mine" in owner.get("/profile/tokens").text

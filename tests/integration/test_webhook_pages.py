@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from cli.main import command_line
 from db.people.records import Role
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, add_person, signed_in, site
 
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]{44}")
 URL = "https://example.org/hook/s3cret?token=s3cret"
@@ -22,8 +22,7 @@ URL = "https://example.org/hook/s3cret?token=s3cret"
 def admin(database_url: str) -> Iterator[Visitor]:
     """An administrator of the account acme, signed in."""
     with site(database_url) as visitor:
-        person = visitor()
-        person.sign_in(add_person(database_url, Role.ACCOUNT_ADMIN, account="acme"))
+        person = signed_in(visitor, add_person(database_url, Role.ACCOUNT_ADMIN, account="acme"))
         yield person
 
 

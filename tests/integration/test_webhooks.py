@@ -38,7 +38,6 @@ from worker.adapters.webhook_sender import WebhookSender, look_up
 from worker.cancellation import cancel_all
 from worker.webhooks.schedule import ATTEMPTS, DELAYS_S
 from worker.webhooks.signing import encode_secret
-from worker.webhooks.types import WebhookType
 
 DAY_S = 86_400.0
 
@@ -683,18 +682,3 @@ async def test_a_hanging_request_leaves_the_one_place_of_a_failing_endpoint(
         await cancel_all(running._attempts.running)
 
     assert begun == [(1,), (2,), (2,)]
-
-
-def test_every_type_can_be_subscribed() -> None:
-    """The closed set has the types of the specification of this product."""
-    assert {each.value for each in WebhookType} == {
-        "reply.created",
-        "reply.retracted",
-        "escalation.opened",
-        "escalation.closed",
-        "decision.made",
-        "conversation.taken",
-        "conversation.released",
-        "appeal.decided",
-        "rollout.returned",
-    }

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from html import unescape
 from itertools import count
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import pytest
@@ -15,9 +14,9 @@ from httpx2 import Response
 from db.people.records import Role
 from db.reviews import queues
 from db.reviews.queues import QueueKind
-from tests.integration.test_review_attacks import hand_queue, signed_in
 from tests.support.audited import ignored, record, rows
-from tests.support.reviewing import Visitor, site, stored
+from tests.support.queues import hand_queue
+from tests.support.reviewing import Visitor, Visitors, person_at, stored
 from worker.model import Decision
 
 NUMBERS: Final = count(1)
@@ -27,17 +26,10 @@ STORED: Final = "You can undo it until"
 CELL: Final = r'data-label="{}">(\d+)<'
 
 
-@pytest.fixture(scope="module")
-def visitors(database_url: str) -> Iterator[Any]:
-    """The running pages."""
-    with site(database_url) as visitor:
-        yield visitor
-
-
 @pytest.fixture
-def reader(visitors: Any, database_url: str) -> Visitor:
+def reader(visitors: Visitors, database_url: str) -> Visitor:
     """A reviewer at the pages."""
-    visitor, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    visitor, _ = person_at(visitors, database_url, Role.REVIEWER)
     visitor.get("/queues")
     return visitor
 
@@ -122,10 +114,12 @@ def test_the_form_of_an_item_is_stored_once(reader: Visitor, database_url: str) 
     )
 
 
-def test_a_second_review_leaves_a_blind_reading(visitors: Any, reader: Visitor, database_url: str) -> None:
+def test_a_second_review_leaves_a_blind_reading(
+    visitors: Visitors, reader: Visitor, database_url: str
+) -> None:
     """Both stand: the reading for the comparison of readers, the review for the state of the decision."""
     of, _, (decided,) = queue_of(database_url, 1, second_share=1.0)
-    first, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    first, _ = person_at(visitors, database_url, Role.REVIEWER)
     first.post(f"/queues/{of}/next")
     answer(first, decided)
     second = next(
@@ -163,11 +157,11 @@ def test_the_undo_stays_on_the_list_of_queues(reader: Visitor, database_url: str
 
 
 def test_a_blind_reader_sees_the_first_ruling_after_the_last_item(
-    visitors: Any, database_url: str, reader: Visitor
+    visitors: Visitors, database_url: str, reader: Visitor
 ) -> None:
     """The end of the queue leads to the decision, which shows both readings."""
     of, _, (decided,) = queue_of(database_url, 1, second_share=1.0)
-    first, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    first, _ = person_at(visitors, database_url, Role.REVIEWER)
     first.post(f"/queues/{of}/next")
     answer(first, decided, "overturn", reason="SHOULD_ESCALATE", note="the first opinion")
     second = next(
@@ -185,7 +179,7 @@ def test_a_blind_reader_sees_the_first_ruling_after_the_last_item(
 
 
 def test_an_undo_gives_the_item_back_and_frees_the_next_one(
-    visitors: Any, reader: Visitor, database_url: str
+    visitors: Visitors, reader: Visitor, database_url: str
 ) -> None:
     """The reader holds one item of the queue again; another reader is dealt the one that came after it."""
     of, name, (first, second) = queue_of(database_url, 2)
@@ -193,7 +187,7 @@ def test_an_undo_gives_the_item_back_and_frees_the_next_one(
     next_page = reader.get(answer(reader, first))
     back = reader.get(undo(reader, next_page))
     home = reader.get("/").text
-    other, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    other, _ = person_at(visitors, database_url, Role.REVIEWER)
     dealt = other.post(f"/queues/{of}/next").headers["location"]
 
     assert str(first.decision_id) in str(back.url)
@@ -216,11 +210,11 @@ def test_an_undone_item_is_followed_by_the_one_that_was_given_up(reader: Visitor
 
 
 def test_an_undone_blind_reading_leaves_the_reader_in_the_queue(
-    visitors: Any, reader: Visitor, database_url: str
+    visitors: Visitors, reader: Visitor, database_url: str
 ) -> None:
     """Another reviewer is dealt the decision; this one stays at the next item, and the page says so."""
     of, _, made = queue_of(database_url, 2, second_share=1.0)
-    first, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    first, _ = person_at(visitors, database_url, Role.REVIEWER)
     first.post(f"/queues/{of}/next")
     for each in made:
         answer(first, each)
@@ -237,7 +231,7 @@ def test_an_undone_blind_reading_leaves_the_reader_in_the_queue(
 
 
 def test_a_lease_that_ended_is_not_renewed_by_the_undo_of_a_colleague(
-    visitors: Any, reader: Visitor, database_url: str
+    visitors: Visitors, reader: Visitor, database_url: str
 ) -> None:
     """Who let their time run out does not hold the item again because another review was taken back."""
     of, _, (decided,) = queue_of(database_url, 1)
@@ -247,7 +241,7 @@ def test_a_lease_that_ended_is_not_renewed_by_the_undo_of_a_colleague(
         "UPDATE queue_items SET claimed_until = now() - interval '1 minute' WHERE queue_id = %s",
         of,
     )
-    colleague, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    colleague, _ = person_at(visitors, database_url, Role.REVIEWER)
     page = colleague.get(answer(colleague, decided))
     undo(colleague, page)
     held = rows(
@@ -296,12 +290,12 @@ def _counts(page: str, name: str) -> tuple[str, str]:
 
 
 def test_taking_an_item_is_not_logged_as_opening_a_queue(
-    visitors: Any, reader: Visitor, database_url: str
+    visitors: Visitors, reader: Visitor, database_url: str
 ) -> None:
     """The access log names the claim; a known answer is named as such too."""
     of, _, (decided,) = queue_of(database_url, 1)
     reader.post(f"/queues/{of}/next")
-    lead, _ = signed_in(visitors, database_url, Role.LEAD)
+    lead, _ = person_at(visitors, database_url, Role.LEAD)
     lead.get(path(decided))
     lead.post(f"{path(decided)}/known", ruling="agree", act="mark")
     logged = rows(

@@ -90,26 +90,24 @@ class World:
             self.add("person_roles", person_id=person_id, user_id=account, role=role, granted_by="test")
         return person_id
 
-    def add(self, table: str, **values: Any) -> Any:
-        """Insert one row; its ``id`` where it has one."""
-        columns, marks = ", ".join(values), ", ".join(f"%({name})s" for name in values)
-        has_id = table not in {
-            "sessions",
-            "person_roles",
-            "review_states",
-            "job_parts",
-            "golden_items",
-            "conversations",
-            "escalations",
-            "learning_suggestions",
-            "document_files",
-        }
-        query = f"INSERT INTO {table} ({columns}) VALUES ({marks})"
-        if table == "ai_rules" or table.startswith("chunk"):
-            has_id = False
-        row = self._connection.execute(query + (" RETURNING id" if has_id else ""), values)
-        found = row.fetchone() if has_id else None
-        return found[0] if found else None
+    def add(self, table: str, **values: Any) -> None:
+        """Insert one row."""
+        self._connection.execute(_insert(table, values), values)
+
+    def made(self, table: str, **values: Any) -> UUID:
+        """The id of a new row."""
+        made = uuid7()
+        self.add(table, id=made, **values)
+        return made
+
+    def of_account(self, table: str, **values: Any) -> UUID:
+        """The id of a new row of the account."""
+        return self.made(table, user_id=self.account, **values)
+
+    def numbered(self, table: str, **values: Any) -> int:
+        """The number that the database gives to a new row."""
+        row = self._connection.execute(f"{_insert(table, values)} RETURNING id", values).fetchone()
+        return int(row[0]) if row else 0
 
     def one(self, query: str, *values: object) -> Any:
         """The first column of a query's only row."""
@@ -173,10 +171,9 @@ class World:
         waiting = self._waiting()
         draft = held | {"kind": "draft", "text": text("waiting draft")}
         self.add("held_drafts", **draft, decision_id=waiting.decision_id, reason_code="MODEL_ESCALATED")
-        self.add(
+        self.made(
             "answers",
             **of_message,
-            id=uuid7(),
             scope="chat",
             decision_id=made.decision_id,
             decision_at=made.decided_at,
@@ -228,10 +225,8 @@ class World:
     def shadowed(self) -> UUID:
         """A shadow that was switched off, which would have released the world's decision; its candidate."""
         now, text, made = datetime.now(UTC), self.text, self.decision
-        candidate: UUID = self.add(
+        candidate = self.of_account(
             "candidates",
-            id=uuid7(),
-            user_id=self.account,
             base_version=1,
             changes=Jsonb({"prompt": text("candidate prompt")}),
             note=text("candidate note"),
@@ -239,10 +234,9 @@ class World:
             created_by=text("candidate author"),
         )
         about = {"user_id": self.account, "candidate_id": candidate}
-        shadow = self.add(
+        shadow = self.made(
             "trials",
             **about,
-            id=uuid7(),
             kind="shadow",
             state="failed",
             base_version=1,
@@ -261,10 +255,9 @@ class World:
         ):
             step = {"kind": kind, "made_by": by, "reason": text(why), "automatic": kind == "fail"}
             self.add("trial_steps", trial_id=shadow, **step)
-        self.add(
+        self.made(
             "shadow_results",
             **about,
-            id=uuid7(),
             shadow_id=shadow,
             decision_id=made.decision_id,
             conversation_id=made.event.conversation_id,
@@ -381,6 +374,11 @@ class World:
         return made
 
 
+def _insert(table: str, values: dict[str, Any]) -> str:
+    marks = ", ".join(f"%({name})s" for name in values)
+    return f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})"
+
+
 def _read(text: Text) -> ReadSentence:
     """A sentence that holds the whole draft, with quotes in title and text of the only passage."""
     return ReadSentence(
@@ -426,16 +424,13 @@ def job(world: World, person_id: UUID) -> UUID:
 def view(world: World, person_id: UUID) -> UUID:
     """A view that this person saved."""
     name = f"{world.text('view name')} {next(NUMBERS)}"
-    made: UUID = world.add(
-        "saved_views", id=uuid7(), person_id=person_id, name=name, query="decision=ignore", shared=True
-    )
-    return made
+    return world.made("saved_views", person_id=person_id, name=name, query="decision=ignore", shared=True)
 
 
 def queue(world: World, _: UUID) -> UUID:
     """A queue with the world's decision in it."""
     name = f"{world.text('queue name')} {next(NUMBERS)}"
-    made: UUID = world.add("queues", id=uuid7(), name=name, kind="hand", definition=Jsonb({}))
+    made = world.made("queues", name=name, kind="hand", definition=Jsonb({}))
     world.add("queue_items", queue_id=made, **_about(world))
     return made
 
@@ -454,9 +449,8 @@ def item(world: World, person_id: UUID) -> UUID:
 
 def review(world: World, person_id: UUID) -> UUID:
     """A review by this person, just now."""
-    made: UUID = world.add(
+    return world.made(
         "decision_reviews",
-        id=uuid7(),
         person_id=person_id,
         person="walker",
         ruling="unsure",
@@ -464,7 +458,6 @@ def review(world: World, person_id: UUID) -> UUID:
         source="page",
         **_about(world),
     )
-    return made
 
 
 def conversation(world: World, _: UUID) -> str:
@@ -486,7 +479,7 @@ def conversation(world: World, _: UUID) -> str:
 
 def document(world: World, _: UUID) -> int:
     """A document of the account."""
-    made: int = world.add(
+    made = world.numbered(
         "documents",
         user_id=world.account,
         title=world.text("document title"),
@@ -571,15 +564,14 @@ def _ground(text: str) -> str:
 
 def invitation(world: World, person_id: UUID) -> UUID:
     """An open invitation to the account."""
-    made: UUID = world.add("invitations", id=uuid7(), **_invited(world, secrets.token_hex(16)))
-    return made
+    return world.made("invitations", **_invited(world, secrets.token_hex(16)))
 
 
 def invitation_link(world: World, person_id: UUID) -> str:
     """The token of an open invitation of this person to the account."""
     token = secrets.token_hex(16)
     login = world.one("SELECT login FROM people WHERE id = %s", person_id)
-    world.add("invitations", id=uuid7(), **_invited(world, token) | {"login": login})
+    world.made("invitations", **_invited(world, token) | {"login": login})
     return token
 
 
@@ -599,24 +591,19 @@ def _invited(world: World, token: str) -> dict[str, Any]:
 
 def hold(world: World, _: UUID) -> UUID:
     """A legal hold on the account, in force."""
-    made: UUID = world.add(
+    return world.of_account(
         "legal_holds",
-        id=uuid7(),
-        user_id=world.account,
         kind="author",
         subject=world.text("held author"),
         reason=world.text("reason of a hold"),
         placed_by=world.text("hold placed by"),
     )
-    return made
 
 
 def erasure(world: World, _: UUID) -> UUID:
     """An erasure that was counted and waits for a person."""
-    made: UUID = world.add(
+    return world.of_account(
         "erasures",
-        id=uuid7(),
-        user_id=world.account,
         kind="author",
         subject=world.text("erased author"),
         salt=b"",
@@ -627,7 +614,6 @@ def erasure(world: World, _: UUID) -> UUID:
         preview=Jsonb({"messages": 1}),
         receipt=Jsonb({}),
     )
-    return made
 
 
 def appeal(world: World, _: UUID) -> UUID:
@@ -637,10 +623,9 @@ def appeal(world: World, _: UUID) -> UUID:
     if found is not None:
         return found
     of_event = ("event_id", "conversation_id", "message_id", "author_id")
-    stored: UUID = world.add(
+    return world.made(
         "appeals",
         **_about(world) | {name: getattr(made.event, name) for name in of_event},
-        id=uuid7(),
         scope="chat",
         source="api",
         text=world.text("appeal"),
@@ -648,7 +633,6 @@ def appeal(world: World, _: UUID) -> UUID:
         created_at=now,
         due_at=now + timedelta(days=14),
     )
-    return stored
 
 
 def appeal_link(world: World, _: UUID) -> str:
@@ -664,10 +648,8 @@ def _about(world: World) -> dict[str, Any]:
 
 def endpoint(world: World, _: UUID) -> UUID:
     """A webhook endpoint of the account, disabled, with deliveries."""
-    made: UUID = world.add(
+    made = world.of_account(
         "webhook_endpoints",
-        id=uuid7(),
-        user_id=world.account,
         url=f"https://example.com/{world.text('endpoint url')}",
         description=world.text("endpoint note"),
         types=["reply.created"],
@@ -686,7 +668,7 @@ def delivery(world: World, person_id: UUID) -> int:
 
 def _delivery_to(world: World, endpoint_id: UUID) -> int:
     now, conversation_id = datetime.now(UTC), world.text("delivered conversation")
-    event_row = world.add(
+    event_row = world.numbered(
         "outgoing_events",
         user_id=world.account,
         conversation_id=conversation_id,
@@ -695,7 +677,7 @@ def _delivery_to(world: World, endpoint_id: UUID) -> int:
         body=Jsonb({world.text("body key"): world.text("body text")}),
         created_at=now,
     )
-    made: int = world.add(
+    return world.numbered(
         "webhook_deliveries",
         endpoint_id=endpoint_id,
         event_row=event_row,
@@ -708,7 +690,6 @@ def _delivery_to(world: World, endpoint_id: UUID) -> int:
         created_at=now,
         ended_at=now,
     )
-    return made
 
 
 def found_suggestions(
@@ -741,14 +722,13 @@ Sample: TypeAlias = Callable[[World, UUID], object]
 
 def figure_note(world: World, _: UUID) -> int:
     """A note of a lead on the plots of the account."""
-    made: int = world.add(
+    return world.numbered(
         "figure_notes",
         user_id=world.account,
         at=datetime.now(UTC),
         text=world.text("figure note"),
         created_by=world.text("noted by"),
     )
-    return made
 
 
 def author(world: World, _: UUID) -> str:
@@ -767,24 +747,21 @@ def conversation_reference(world: World, person_id: UUID) -> str:
 
 def _written_about(world: World, kind: str, subject: str) -> None:
     about = {"user_id": world.account, "kind": kind, "subject": subject}
-    world.add(
-        "subject_notes", id=uuid7(), text=world.text("subject note"), person=world.text("noter"), **about
-    )
+    world.made("subject_notes", text=world.text("subject note"), person=world.text("noter"), **about)
     tag = f"{world.text('tag')} {next(NUMBERS)}"
     world.add("subject_tags", tag=tag, added_by=world.text("tagger"), **about)
 
 
 def comment(world: World, person_id: UUID) -> UUID:
     """A comment of this person that mentions them, and the assignment of the decision to them."""
-    made: UUID = world.add(
+    made = world.made(
         "decision_comments",
-        id=uuid7(),
         person_id=person_id,
         person="walker",
         text=world.text("comment"),
         **_about(world),
     )
-    world.one(MENTION, made, person_id, world.account)
+    world.add("comment_mentions", comment_id=made, person_id=person_id, user_id=world.account)
     values = (world.decision.decision_id, world.decision.decided_at, world.account, person_id)
     world.one(ASSIGNMENT, *values, uuid7(), world.text("assigner"))
     return made
@@ -792,25 +769,20 @@ def comment(world: World, person_id: UUID) -> UUID:
 
 def candidate(world: World, _: UUID) -> UUID:
     """Settings of the account that are not in force."""
-    made: UUID = world.add(
+    return world.of_account(
         "candidates",
-        id=uuid7(),
-        user_id=world.account,
         base_version=world.one("SELECT max(version) FROM ai_rules WHERE user_id = %s", world.account) or 0,
         changes=Jsonb({"prompt": world.text("candidate prompt")}),
         note=world.text("candidate note"),
         source="person",
         created_by=world.text("candidate maker"),
     )
-    return made
 
 
 def rollout(world: World, person_id: UUID) -> UUID:
     """A rollout that was returned."""
-    made: UUID = world.add(
+    made = world.of_account(
         "trials",
-        id=uuid7(),
-        user_id=world.account,
         kind="rollout",
         candidate_id=candidate(world, person_id),
         base_version=1,
@@ -837,10 +809,8 @@ def backtest(world: World, _: UUID) -> UUID:
     """A backtest with the world's decision as its example."""
     now = datetime.now(UTC)
     example = {"decision_id": str(world.decision.decision_id), "group": "newly_stopped"}
-    made: UUID = world.add(
+    made = world.of_account(
         "trials",
-        id=uuid7(),
-        user_id=world.account,
         kind="backtest",
         state="finished",
         base_version=world.one("SELECT max(version) FROM ai_rules WHERE user_id = %s", world.account) or 0,
@@ -874,10 +844,8 @@ def trial(world: World, person_id: UUID) -> UUID:
 
 def golden_set(world: World, _: UUID) -> UUID:
     """A golden set with the world's decision, an imported row and a result."""
-    made: UUID = world.add(
+    made = world.of_account(
         "golden_sets",
-        id=uuid7(),
-        user_id=world.account,
         name=f"{world.text('golden set')[:80]} {next(NUMBERS)}",
         purpose=world.text("golden purpose"),
         created_by=world.text("golden author"),
@@ -885,11 +853,9 @@ def golden_set(world: World, _: UUID) -> UUID:
     asked = world.decision.event
     for decision_id, source in ((world.decision.decision_id, "decision"), (None, "import")):
         content = GoldenContent(event=replace(asked, text=world.text("golden text")))
-        world.add(
+        world.of_account(
             "golden_set_items",
-            id=uuid7(),
             set_id=made,
-            user_id=world.account,
             row_id=f"{world.text('golden row')[:200]} {next(NUMBERS)}"
             if decision_id is None
             else str(decision_id),
@@ -906,7 +872,7 @@ def golden_set(world: World, _: UUID) -> UUID:
     arm = GOLDEN_ARM | {"model": world.text("golden model"), "settings": world.text("golden settings")}
     run = {"kind": "evaluation", "state": "finished", "base_version": 1, "changes": Jsonb({})}
     run |= {"plan": Jsonb({"set_version": 1}), "user_id": world.account, "arms": Jsonb([arm])}
-    world.add("trials", id=uuid7(), set_id=made, **run)
+    world.made("trials", set_id=made, **run)
     return made
 
 
@@ -948,11 +914,6 @@ ROLLOUT_FIGURES: Final = {
     },
 }
 """Of both arms as they are stored: a tenth and three tenths of the decisions were blocked."""
-MENTION: Final = """
-    WITH made AS (
-        INSERT INTO comment_mentions (comment_id, person_id, user_id) VALUES (%s, %s, %s) RETURNING 1)
-    SELECT count(*) FROM made
-"""
 ASSIGNMENT: Final = """
     WITH made AS (
         INSERT INTO decision_assignments (decision_id, decision_at, user_id, person_id, change, assigned_by)

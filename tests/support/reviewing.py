@@ -32,6 +32,7 @@ FIGURES_REUSE_S = 0.0
 """Each page counts its figures again, however slow the machine is."""
 PASSWORD = "a long enough password"
 NUMBERS = count(1)
+TOKEN = re.compile(r"hg_[\w-]{40,}")
 CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
 
 
@@ -127,6 +128,28 @@ def signed_in(visitors: Visitors, person: Person) -> Visitor:
     visitor = visitors()
     visitor.sign_in(person)
     return visitor
+
+
+def person_at(
+    visitors: Visitors, url: str, *roles: Role, account: str = records.EVERY_ACCOUNT
+) -> tuple[Visitor, Person]:
+    """A new person with these roles, a reviewer without any, and their signed-in visitor."""
+    person = add_person(url, *(roles or (Role.REVIEWER,)), account=account)
+    return signed_in(visitors, person), person
+
+
+def api_token(owner: Visitor, *scopes: str, days: str = "9") -> str:
+    """A new API token of a signed-in person, which may read unless scopes are named."""
+    owner.get("/profile/tokens")
+    made = owner.post("/profile/tokens", name="mine", days=days, scope=scopes or ("read",))
+    found = TOKEN.search(made.text)
+    assert found is not None, made.text[:2000]
+    return found[0]
+
+
+def token_status(visitors: Visitors, token: str) -> int:
+    """The status of the JSON API's list of decisions for a token."""
+    return visitors().get("/api/v1/decisions", headers={"Authorization": f"Bearer {token}"}).status_code
 
 
 @contextmanager

@@ -1,11 +1,13 @@
-"""Differences between two versions of an account, and their risks."""
+"""Accounts as stored: rows as a worker reads them, differences between two versions, and their risks."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
+import structlog
 
+from db.account_settings.accounts import FALLBACKS, account_from_row
 from review.accounts.account_changes import change_warnings, difference
 from review.accounts.rule_texts import RuleEdit
 from review.languages import gettext
@@ -170,3 +172,21 @@ def test_added_lines_and_ticked_rules_change_a_long_list() -> None:
 
     assert lists["flagged_keywords"] == ["a1", "c3", "d4", "/[/"]
     assert [each.line for each in remarks if each.level == "error"] == [2]
+
+
+@pytest.mark.parametrize("setting", list(FALLBACKS))
+def test_a_value_of_a_newer_release_is_read_as_the_strict_one(setting: str) -> None:
+    """After a rollback no event becomes a dead letter, and the log names the setting."""
+    with structlog.testing.capture_logs() as lines:
+        found = account_from_row(asdict(account()) | {setting: "cheapest_first"})
+
+    assert getattr(found, setting) is FALLBACKS[setting]
+    assert [(line["event"], line["setting"]) for line in lines] == [("setting_of_newer_release", setting)]
+
+
+def test_the_failure_policy_of_a_moderator_is_read_as_strictly() -> None:
+    """A moderator whose failure policy is unknown holds."""
+    stored = [{"name": "own", "endpoint": "own", "failure": "ask_a_friend"}]
+    found = account_from_row(asdict(account()) | {"moderators": stored})
+
+    assert found.moderators[0].failure == "hold"

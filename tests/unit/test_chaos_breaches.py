@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from chaos import breaches as planted
-from chaos.breaches import EVENTS, FEW_FAULTS, Mutation, Unfinished, check, run_command
+from chaos.breaches import FEW_FAULTS, Mutation, Unfinished, check, run_command
 from chaos.kinds import Law
 
 KILLS = ("--only", "cut_off_kill")
@@ -117,21 +117,3 @@ def is_running(pid: int) -> bool:
     with suppress(psutil.NoSuchProcess):
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     return False
-
-
-def test_the_copy_of_a_control_run_is_the_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It has no mutation; a run without a report shows nothing."""
-    seen: list[tuple[Sequence[str], bool]] = []
-
-    def run(command: Sequence[str], copy: Path) -> None:
-        original = (planted.PROJECT / "tasks/entries/handler.py").read_bytes()
-        seen.append((command, (copy / "tasks/entries/handler.py").read_bytes() == original))
-
-    monkeypatch.setattr(planted, "run_command", run)
-    mutation = next(each for each in planted.MUTATIONS if each.file == "tasks/entries/handler.py")
-    for each in (None, mutation):
-        with pytest.raises(Unfinished, match="no report"):
-            planted.breaches(each, KILLS)
-
-    assert [is_same for _, is_same in seen] == [True, False]
-    assert all({*KILLS, str(EVENTS)} <= set(command) for command, _ in seen)

@@ -1,13 +1,18 @@
-"""Which texts are covered for a person."""
+"""Covers: those of the organisation, and which texts are covered for a person."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from pydantic import ValidationError
 
+from db.people.records import Person
 from review import content_covers
+from review.content_covers import with_organisation_covers
+from worker.settings import ReviewSettings
 from worker.snapshot import Snapshot, SnapshotFinding
 
 
@@ -71,3 +76,41 @@ def test_a_category_we_do_not_know_is_named_as_the_model_named_it() -> None:
         "hate",
         "gambling",
     )
+
+
+def settings(**given: str) -> ReviewSettings:
+    """Settings with these variables."""
+    needed = {"DATABASE_URL": "postgresql://u@127.0.0.1/x", "REDIS_URL": "redis://127.0.0.1/0"}
+    return ReviewSettings.model_validate(needed | given)
+
+
+def person(*covered: str, own: bool) -> Person:
+    """A person with these covers."""
+    return Person(person_id=uuid4(), login="a", name="A", covered=covered, own_covers=own)
+
+
+@pytest.mark.parametrize(
+    ("own", "covered", "required", "expected"),
+    [
+        (False, (), "false", {"hate", "violence"}),
+        (True, (), "false", set()),
+        (True, ("sexual",), "false", {"sexual"}),
+        (True, ("sexual",), "true", {"sexual", "hate", "violence"}),
+        (True, ("hate",), "true", {"hate", "violence"}),
+    ],
+)
+def test_the_organisation_covers_for_who_chose_nothing(
+    own: bool, covered: tuple[str, ...], required: str, expected: set[str]
+) -> None:
+    """And for everybody where it requires that; nobody is kept from covering more."""
+    site = settings(HUSHGATE_REVIEW_COVERS="hate, violence", HUSHGATE_REVIEW_COVERS_REQUIRED=required)
+    found = with_organisation_covers(person(*covered, own=own), site).covered
+
+    assert set(found) == expected
+    assert len(found) == len(expected)
+
+
+def test_an_unknown_category_is_refused() -> None:
+    """The message names the known ones."""
+    with pytest.raises(ValidationError, match="self-harm/intent"):
+        settings(HUSHGATE_REVIEW_COVERS="hate,spam")

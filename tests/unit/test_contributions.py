@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
@@ -15,7 +14,6 @@ from db.figures.dashboard import DashboardFigures
 from db.figures.goals import FigureGoal, GoalMeasure
 from db.figures.notes import Happening
 from db.figures.parts import CountMeasure, Dimension, PartCount
-from review.charts.svg_file import plot_file
 from review.dashboard.contributions import change_view, largest_change
 from review.dashboard.dashboard_view import compare_figures
 from review.dashboard.drawings import DashboardPlots
@@ -26,7 +24,6 @@ from review.figures.summary import SUMS
 
 NOW = datetime(2026, 11, 22, 14, 25, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-HOSTILE = "<script>alert(1)</script>\"'&amp;]]>"
 WEEK = parse_range({"range": "7d"}, NOW)
 COUNTS = st.integers(min_value=0, max_value=10**6)
 PARTS = st.lists(
@@ -157,30 +154,6 @@ def test_shares_are_counted_from_the_same_rows_as_the_totals() -> None:
     }
 
 
-def test_a_plot_of_one_bar_is_a_sentence() -> None:
-    """So is one without any; a second step makes it a plot."""
-    first, second = WEEK.steps[0], WEEK.steps[5]
-    one = DashboardPlots(
-        found([counted(3, step=first), counted(2, step=first, reason="AI_DISABLED")]), WEEK, {}
-    )
-    two = DashboardPlots(found([counted(3, step=first), counted(2, step=second)]), WEEK, {})
-
-    assert one.decisions().sentence == (
-        "15 Nov 18:00\N{EN DASH}00:00: Replied 3, No reply 2. Nothing else was counted."
-    )
-    assert DashboardPlots(found([]), WEEK, {}).decisions().sentence == "Nothing was counted in this range."
-    assert two.decisions().sentence == ""
-
-
-def test_a_share_of_one_step_is_a_sentence_with_its_basis() -> None:
-    """In the plural form of the basis."""
-    one = rate_of(GoalMeasure.BLOCKED, None, (0, 1)).drawn.sentence
-    three = rate_of(GoalMeasure.OVERTURNED, None, (1, 4)).drawn.sentence
-
-    assert one.endswith(": 0.0 % (0 of 1 decision). Nothing else was counted.")
-    assert three.endswith(": 25 % (1 of 4 reviewed decisions). Nothing else was counted.")
-
-
 def test_events_of_one_step_are_one_mark() -> None:
     """Numbered by time, outside of the range not drawn."""
     at = WEEK.steps
@@ -195,20 +168,3 @@ def test_events_of_one_step_are_one_mark() -> None:
     assert place_events(events, at, WEEK.step) == (
         (2, "2\N{EN DASH}3", "2: Version 4 of the settings of acme; 3: later"),
     )
-
-
-def test_a_plot_as_a_file_needs_no_style_sheet() -> None:
-    """Well-formed, without classes, with hostile text as text."""
-    event = number_events([Happening(at=WEEK.steps[3], user_id="", text=HOSTILE)])
-    rows = [counted(number + 1, step=step) for number, step in enumerate(WEEK.steps)]
-    plots = DashboardPlots(found(rows), WEEK, {}, event)
-    goals = {GoalMeasure.BLOCKED: FigureGoal(user_id="", measure=GoalMeasure.BLOCKED, share=0.1)}
-    rates = draw_rates(plots, rate_counts(rows, [], []), goals)
-
-    for drawn in (plots.decisions(), *(rate.drawn for rate in rates)):
-        markup = str(plot_file(drawn.plot))
-        tree = ET.fromstring(markup)
-        assert [each for each in tree.iter() if "class" in each.attrib or "style" in each.attrib] == []
-        assert "<script" not in markup
-        assert drawn.plot.data.title in "".join(tree.itertext())
-    assert HOSTILE in "".join(ET.fromstring(str(plot_file(plots.decisions().plot))).itertext())

@@ -17,7 +17,7 @@ def test_nothing_of_a_panel_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     async def panel(subject: str) -> Panel:
         return Panel(html=Markup("<p>"), detail={"replies": 2, subject: 1})
 
-    monkeypatch.setattr(panels, "panels", lambda _: (panel, panel))
+    monkeypatch.setattr(panels, "panel_functions", lambda _: (panel, panel))
     found = asyncio.run(load_panels("decision", "read"))
 
     assert found == Panel(html=Markup("<p><p>"), detail={"replies": 4, "read": 2})

@@ -140,7 +140,7 @@ BEFORE_MODEL = ["scope", "rules", "moderation", "history", "retrieval", "evidenc
 
 
 async def test_a_clean_message_runs_every_stage_in_order() -> None:
-    """Guards, history, search, model, the same guards on the draft, assessment."""
+    """Guards, history, search, model, the guards on the draft, assessment; citation marks are not sent."""
     world = World()
     decision = await world.decide()
 
@@ -155,6 +155,9 @@ async def test_a_clean_message_runs_every_stage_in_order() -> None:
     assert (decision.tokens, decision.models["completion"]) == (ANSWER.tokens, "m")
     assert decision.remember
     assert world.calls == (2, 1, 1, 1)
+    assert decision.draft == ANSWER.text
+    assert decision.sources == (Source(number=1, passage_id="1#1", title="Opening hours"),)
+    assert decision.send_before == NOW + timedelta(days=1)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +199,7 @@ async def test_the_images_are_moderated_with_the_message_and_not_with_the_reply(
 
 
 async def test_the_waits_between_attempts_are_two_and_four_seconds() -> None:
-    """The decision holds each attempt with its wait."""
+    """The decision holds each attempt with its wait; the longer of ours and the server's counts."""
     world = World(model=[BUSY, BUSY, ANSWER])
     decision = await world.decide()
     noted = [(a.number, a.outcome, a.waited_s) for a in decision.attempts]
@@ -204,13 +207,8 @@ async def test_the_waits_between_attempts_are_two_and_four_seconds() -> None:
     assert world.clock.slept == [2.0, 4.0]
     assert noted == [(1, "server_error", 2.0), (2, "server_error", 4.0), (3, "completed", 0.0)]
     assert decision.reply == SENT
-
-
-async def test_a_retry_after_is_obeyed() -> None:
-    """The longer of the two waits counts."""
     world = World(model=[ModelUnavailable("busy", kind="rate_limited", retry_after_s=9.0), ANSWER])
     await world.decide()
-
     assert world.clock.slept == [9.0]
 
 
@@ -291,20 +289,14 @@ async def test_misconfigured_moderation_lets_nothing_pass(failure: str, cause: s
     assert world.calls == (asked, 0, 0, 0)
 
 
-async def test_a_draft_is_not_sent_once_moderation_is_misconfigured() -> None:
-    """The key may be revoked between message and draft."""
+async def test_a_key_may_be_revoked_or_corrected_while_an_event_runs() -> None:
+    """Revoked after the message, the draft is not sent; a held event is answered when it is corrected."""
     revoked = EndpointMisconfigured("no", cause="key", status=401)
-    decision = await World(moderation=[CLEAN, revoked]).decide(owner=account(moderation_failure="allow"))
+    stopped = await World(moderation=[CLEAN, revoked]).decide(owner=account(moderation_failure="allow"))
+    answered = await World(moderation=[revoked, CLEAN]).decide()
 
-    assert (decision.reason_code, decision.reply) == (Reason.REPLY_MODERATION_MISCONFIGURED, None)
-
-
-async def test_a_hold_continues_with_a_corrected_key() -> None:
-    """A held event is answered after the correction."""
-    revoked = EndpointMisconfigured("no", cause="key", status=401)
-    decision = await World(moderation=[revoked, CLEAN]).decide()
-
-    assert decision.reason_code == Reason.REPLIED
+    assert (stopped.reason_code, stopped.reply) == (Reason.REPLY_MODERATION_MISCONFIGURED, None)
+    assert answered.reason_code == Reason.REPLIED
 
 
 async def test_cancelled_while_holding_nothing_later_has_run() -> None:
@@ -348,21 +340,16 @@ async def test_a_bug_rises() -> None:
         await World(model=[ZeroDivisionError()]).decide()
 
 
-async def test_a_failed_search_is_recorded() -> None:
-    """The decision is degraded, and no reply is invented without evidence."""
-    decision = await World(found=[RetrievalUnavailable("away", kind="timeout")]).decide()
-
-    assert (decision.degraded, decision.reply) == (True, None)
-    assert [s.detail for s in decision.stages if s.stage == "retrieval"] == [{"error": "timeout"}]
-
-
-async def test_an_incomplete_search_is_recorded() -> None:
-    """The reply is sent, and the decision is degraded."""
+async def test_a_failed_or_incomplete_search_is_recorded() -> None:
+    """The decision is degraded; a reply is sent only where passages were found."""
+    failed = await World(found=[RetrievalUnavailable("away", kind="timeout")]).decide()
     world = World()
     world.retriever.degraded = "timeout"
-    decision = await world.decide()
+    incomplete = await world.decide()
 
-    assert (decision.degraded, decision.reply) == (True, SENT)
+    assert (failed.degraded, failed.reply) == (True, None)
+    assert [s.detail for s in failed.stages if s.stage == "retrieval"] == [{"error": "timeout"}]
+    assert (incomplete.degraded, incomplete.reply) == (True, SENT)
 
 
 @pytest.mark.parametrize(("rounds", "asked"), [(0, 1), (2, 3)])
@@ -472,32 +459,25 @@ async def test_rules_on_reply_false_exempts_the_draft() -> None:
     assert (held.reason_code, sent.reason_code) == (Reason.REPLY_FLAGGED_RULE, Reason.REPLIED)
 
 
-async def test_a_message_too_old_at_its_turn_costs_no_call() -> None:
-    """Neither moderation nor anything after it is asked."""
-    world = World()
-    world.clock.slept.append(3.0)
-    decision = await world.decide(owner=account(reply_max_age_s=2.0))
-
-    assert decision.reason_code == Reason.TOO_LATE
-    assert world.calls == (0, 0, 0, 0)
-
-
-async def test_a_message_too_old_after_a_hold_costs_no_further_call() -> None:
-    """The age is checked before each attempt of a hold, and before the model is called."""
-    world = World(moderation=[DOWN, DOWN, DOWN, CLEAN])
-    decision = await world.decide(owner=account(reply_max_age_s=2.0))
-
-    assert decision.reason_code == Reason.TOO_LATE
-    assert world.calls == (3, 0, 0, 0)
-
-
-async def test_a_message_too_old_after_a_retry_costs_no_further_completion() -> None:
-    """The age is checked before each attempt of a completion."""
-    world = World(model=[BUSY, ANSWER])
-    decision = await world.decide(owner=account(reply_max_age_s=1.0))
+@pytest.mark.parametrize(
+    ("world", "waited", "age_s", "calls"),
+    [
+        ({}, [3.0], 2.0, (0, 0, 0, 0)),
+        ({"moderation": [DOWN, DOWN, DOWN, CLEAN]}, [], 2.0, (3, 0, 0, 0)),
+        ({"model": [BUSY, ANSWER]}, [], 1.0, (1, 1, 1, 1)),
+    ],
+    ids=["at its turn", "after a hold", "after a retry"],
+)
+async def test_a_message_that_is_too_old_costs_no_further_call(
+    world: dict[str, Any], waited: list[float], age_s: float, calls: tuple[int, int, int, int]
+) -> None:
+    """The age is checked before moderation, each attempt of a hold, and each attempt of a completion."""
+    made = World(**world)
+    made.clock.slept.extend(waited)
+    decision = await made.decide(owner=account(reply_max_age_s=age_s))
 
     assert (decision.reason_code, decision.reply) == (Reason.TOO_LATE, None)
-    assert world.calls == (1, 1, 1, 1)
+    assert made.calls == calls
 
 
 async def test_an_edit_is_moderated_however_old_it_is() -> None:
@@ -507,15 +487,6 @@ async def test_an_edit_is_moderated_however_old_it_is() -> None:
     await world.decide(asked=event(type=EventType.MESSAGE_EDITED), owner=account(reply_max_age_s=2.0))
 
     assert len(world.moderator.asked) == 2
-
-
-async def test_a_reply_is_sent_without_citation_marks() -> None:
-    """The draft keeps the marks for the audit, and the cited passages are sent with the text."""
-    decision = await World().decide()
-
-    assert (decision.reply, decision.draft) == (SENT, ANSWER.text)
-    assert decision.sources == (Source(number=1, passage_id="1#1", title="Opening hours"),)
-    assert decision.send_before == NOW + timedelta(days=1)
 
 
 async def test_guards_read_the_reply_as_it_is_sent() -> None:
@@ -603,13 +574,18 @@ async def test_a_flagged_second_draft_is_dropped_for_the_first() -> None:
 
 
 async def test_the_prompt_s_hash_is_that_of_the_reply() -> None:
-    """A recheck without improvement does not change the hash."""
+    """A recheck without improvement keeps it; a better draft has its own, also one of the same words."""
+    found = [(passage(1),), (passage(1), passage(2))]
     plain = await World(judge=[1.0]).decide(owner=account(assessment_policy=GUARDRAIL))
-    world = World(model=[ANSWER, OTHER], judge=[0.5, 0.1], found=[(passage(1),), (passage(1), passage(2))])
+    world = World(model=[ANSWER, OTHER], judge=[0.5, 0.1], found=list(found))
     worse = await world.decide(owner=account(assessment_policy=GUARDRAIL))
+    world = World(model=[ANSWER, ANSWER], judge=[0.5, 1.0], found=list(found))
+    better = await world.decide(owner=account(assessment_policy=GUARDRAIL))
 
-    assert worse.reply == plain.reply
-    assert worse.prompt_hash == plain.prompt_hash
+    assert (worse.reply, worse.prompt_hash) == (plain.reply, plain.prompt_hash)
+    assert better.rechecked is not None
+    assert better.prompt_hash != plain.prompt_hash
+    assert [each.passage_id for each in better.passages] == ["1#1", "2#1"]
 
 
 async def test_the_prompt_s_hash_covers_the_results_of_tools() -> None:
@@ -621,17 +597,6 @@ async def test_the_prompt_s_hash_covers_the_results_of_tools() -> None:
     assert one.prompt_hash != other.prompt_hash
 
 
-async def test_a_better_draft_of_the_same_words_keeps_its_own_prompt_s_hash() -> None:
-    """A recheck is recognised by its number, not by its text."""
-    plain = await World(judge=[1.0]).decide(owner=account(assessment_policy=GUARDRAIL))
-    world = World(model=[ANSWER, ANSWER], judge=[0.5, 1.0], found=[(passage(1),), (passage(1), passage(2))])
-    better = await world.decide(owner=account(assessment_policy=GUARDRAIL))
-
-    assert better.rechecked is not None
-    assert better.prompt_hash != plain.prompt_hash
-    assert [each.passage_id for each in better.passages] == ["1#1", "2#1"]
-
-
 @pytest.mark.parametrize("judge", [None, [BUSY], [ModelRejected("no", status=403)]])
 async def test_a_missing_judge_is_no_score(judge: list[Any] | None) -> None:
     """The policy's low action decides; the confidence claims no grounding."""
@@ -641,15 +606,6 @@ async def test_a_missing_judge_is_no_score(judge: list[Any] | None) -> None:
     assert decision.assessment is not None
     assert decision.assessment.category == ("judge_unavailable" if judge else "judge_off")
     assert "grounding" not in decision.assessment.signals
-
-
-async def test_a_fallback_is_sent_in_place_of_the_draft() -> None:
-    """The fallback is the account's own text."""
-    policy = {"name": "guardrail", "enable_escalation": False}
-    owner = account(assessment_policy=policy, fallback_texts={"en": "A colleague will answer."})
-    decision = await World(judge=[0.0]).decide(owner=owner)
-
-    assert (decision.reason_code, decision.reply) == (Reason.FALLBACK_SENT, "A colleague will answer.")
 
 
 VIETNAMESE = "Cửa hàng của bạn mở cửa vào lúc mấy giờ các ngày trong tuần vậy?"
@@ -708,15 +664,6 @@ async def test_a_failed_search_gives_the_category_of_failsafe_node(
     assert decision.assessment.category == ("" if found else category)
     assert decision.degraded
     assert (decision.reply == SENT) is found
-
-
-async def test_a_retriever_timeout_gives_the_category_too() -> None:
-    """A timeout of the retriever counts like a degraded search."""
-    world = World(found=[RetrievalUnavailable("away", kind="timeout")])
-    decision = await world.decide(owner=account(assessment_policy={"name": "failsafe"}))
-
-    assert decision.assessment is not None
-    assert decision.assessment.category == "TIMEOUT"
 
 
 async def test_the_record_of_failsafe_node_is_stored_with_its_time() -> None:
@@ -780,14 +727,15 @@ NEXT = NewerEvent(event_id="e2", type=EventType.MESSAGE, message_id="m2", author
 BURST = {"burst_window_s": 1.5}
 
 
-async def test_a_message_is_merged_without_a_wait_when_the_next_one_is_there() -> None:
-    """Moderated before, as the next prompt contains it; no model, no search."""
-    world = World(newer=[(NEXT,)])
+@pytest.mark.parametrize(("newer", "slept"), [([(NEXT,)], []), ([(), (NEXT,)], [1.5])])
+async def test_a_message_is_merged_into_the_next_one(newer: list[Any], slept: list[float]) -> None:
+    """Without a wait when that is there, or when it comes during the wait: moderated, no model, no search."""
+    world = World(newer=newer)
     decision = await world.decide(owner=account(**BURST))
 
     assert (decision.reason_code, decision.answered_event) == (Reason.BURST_MERGED, "e2")
     assert (decision.remember, decision.reply, decision.confidence) == (True, None, 1.0)
-    assert (world.calls, world.clock.slept) == ((1, 0, 0, 0), [])
+    assert (world.calls, world.clock.slept) == ((1, 0, 0, 0), slept)
 
 
 async def test_a_message_waits_once_for_the_next_one() -> None:
@@ -799,16 +747,6 @@ async def test_a_message_waits_once_for_the_next_one() -> None:
     assert world.clock.slept == [1.5]
     assert world.arrivals is not None
     assert len(world.arrivals.asked) == 3
-
-
-async def test_a_message_that_came_during_the_wait_takes_over() -> None:
-    """The model is not called for the first one."""
-    world = World(newer=[(), (NEXT,)])
-    decision = await world.decide(owner=account(**BURST))
-
-    assert decision.reason_code == Reason.BURST_MERGED
-    assert world.clock.slept == [1.5]
-    assert len(world.model.asked) == 0
 
 
 @pytest.mark.parametrize("window_s", [0.0, 1.5])

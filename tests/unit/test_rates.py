@@ -1,10 +1,18 @@
-"""The generic cell rate algorithm of one process."""
+"""Limits within a process: rates, places of engines, requests of a person, log lines, the cache in memory."""
 
 from __future__ import annotations
 
+import asyncio
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
 import pytest
 
+from review.http.log_intervals import LOG_INTERVAL, FollowLog, ReportCounter
+from review.http.visit import AT_ONCE, WAITING
+from worker.places import NoPlace, Places, PlacesByKey
 from worker.rates import MOST_KEYS, LocalRates, RateLimit
+from worker.recent import Recent
 
 LIMIT = RateLimit(per_minute=30, burst=3)
 
@@ -35,3 +43,161 @@ def test_keys_that_were_used_long_ago_are_forgotten() -> None:
         rates.take(number, LIMIT, 0.0)
 
     assert len(rates._free_s) == MOST_KEYS
+
+
+def test_what_was_not_used_for_longest_leaves_first() -> None:
+    """Its size is bounded by weight; a value that is larger than all of it is not kept."""
+    kept: Recent[str, str] = Recent(5, weight=len)
+    kept.keep("one", "aa")
+    kept.keep("two", "bb")
+    used = kept.get("one")
+    kept.keep("three", "cc")
+    seen = ("one" in kept, "two" in kept, kept.size)
+    kept.keep("large", "d" * 6)
+
+    assert (used, seen) == ("aa", (True, False, 4))
+    assert (len(kept), kept.size, kept.get("large")) == (0, 0, None)
+
+
+def test_a_value_that_is_kept_again_counts_once() -> None:
+    """Also one that was dropped before."""
+    kept: Recent[str, str] = Recent(5, weight=len)
+    kept.keep("one", "aa")
+    kept.keep("one", "bbb")
+    kept.drop("two")
+
+    assert (kept.get("one"), kept.size) == ("bbb", 3)
+
+    kept.drop("one")
+
+    assert (len(kept), kept.size) == (0, 0)
+
+
+async def test_engines_share_the_limit() -> None:
+    """Reserved places count until they are given back, and no READ gets more than its part."""
+    places = Places(10, sharers=3)
+
+    reserved = [places.reserve(256) for _ in range(4)]
+    places.give_back(3)
+
+    assert reserved == [4, 4, 2, 0]
+    assert (places.taken, places.reserve(5)) == (7, 3)
+
+
+async def test_one_engine_may_take_every_place() -> None:
+    """An engine that shares its places with none reserves all of them at once."""
+    places = Places(7)
+
+    assert (places.reserve(256), places.reserve(1)) == (7, 0)
+
+
+async def test_places_above_the_limit_admit_nothing() -> None:
+    """Lanes that run on after an outage count, and nothing is admitted before places are free again."""
+    places = Places(4)
+    places.take(6)
+
+    assert places.reserve(1) == 0
+
+    places.give_back(3)
+
+    assert places.reserve(9) == 1
+
+
+async def test_a_freed_place_wakes_every_engine() -> None:
+    """All waiting engines look again when one place is given back; without one they wait until the limit."""
+    places = Places(1)
+    places.take()
+    waiting = [asyncio.create_task(places.wait(30.0)) for _ in range(3)]
+    await asyncio.sleep(0)
+
+    places.give_back()
+
+    assert await asyncio.gather(*waiting) == [True] * 3
+    assert not await places.wait(0.001)
+
+
+async def test_a_wait_that_ends_early_leaves_its_turn_to_the_next() -> None:
+    """A cancelled or late wait takes no place, also when it was given one at that moment."""
+    places, order = Places(1), list[str]()
+
+    async def call(name: str) -> None:
+        async with places.place():
+            order.append(name)
+
+    places.take()
+    waits = [asyncio.create_task(call(name)) for name in ("cancelled", "given", "last")]
+    await asyncio.sleep(0)
+    waits[0].cancel()
+    await asyncio.sleep(0)
+    places.give_back()
+    waits[1].cancel()  # its place was just given to it
+    await asyncio.gather(*waits, return_exceptions=True)
+
+    assert order == ["last"]
+    assert (places.taken, places.waiting) == (0, 0)
+
+
+async def test_no_more_wait_than_may() -> None:
+    """A wait beyond ``most_waiting``, or beyond its time, is refused at once, or then."""
+    places = Places(1, wait_s=0.01, most_waiting=1)
+    async with places.place():
+        first = asyncio.create_task(places.place().__aenter__())
+        await asyncio.sleep(0)
+        with pytest.raises(NoPlace, match="wait for one of 1"):
+            await places.place().__aenter__()
+        with pytest.raises(NoPlace, match="were taken"):
+            await first
+
+    assert (places.taken, places.waiting) == (0, 0)
+
+
+KIM, LEE = uuid4(), uuid4()
+
+
+async def test_requests_are_limited_per_person() -> None:
+    """Requests above the limit wait, then are refused; nothing is left behind."""
+    limit, gate, inside = PlacesByKey(AT_ONCE, most_waiting=WAITING), asyncio.Event(), []
+
+    async def ask(person: UUID) -> None:
+        async with limit.of(person):
+            inside.append(person)
+            await gate.wait()
+
+    asked = [asyncio.ensure_future(ask(KIM)) for _ in range(AT_ONCE + WAITING)]
+    asked.append(asyncio.ensure_future(ask(LEE)))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    begun = list(inside)
+    with pytest.raises(NoPlace):
+        await ask(KIM)
+    gate.set()
+    await asyncio.gather(*asked)
+
+    assert begun == [KIM] * AT_ONCE + [LEE]
+    assert inside.count(KIM) == AT_ONCE + WAITING
+    assert limit._places == {}
+
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_a_flood_of_reports_is_one_line_a_minute() -> None:
+    """The first report is logged at once, the others are counted in the next line."""
+    reports = ReportCounter()
+    moments = [START + timedelta(milliseconds=number) for number in range(1000)]
+    logged = [reports.count_report(moment) for moment in moments]
+    later = reports.count_report(START + LOG_INTERVAL)
+
+    assert logged == [1] + [0] * 999
+    assert later == 1000
+
+
+def test_a_followed_list_is_logged_once_a_minute_for_each_person() -> None:
+    """Refreshes of the same list within a minute are not due; another list or person is."""
+    log, kim, lee = FollowLog(), UUID(int=1), UUID(int=2)
+    within = START + LOG_INTERVAL - timedelta(seconds=1)
+    refreshes = [(kim, "a", START), (kim, "a", within), (kim, "b", within), (lee, "a", within)]
+    due = [log.due(person, query, now) for person, query, now in refreshes]
+
+    assert due == [True, False, True, True]
+    assert log.due(kim, "a", START + LOG_INTERVAL)

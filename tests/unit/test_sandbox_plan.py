@@ -1,12 +1,16 @@
-"""What happens to a call of the sandbox, as pure values: markers, rules, latency, scenario."""
+"""What happens to a call of the sandbox, as pure values; its ring of requests, and its closed connections."""
 
 from __future__ import annotations
 
+import asyncio
 import random
-import statistics
+from typing import Any
 
 import pytest
+import uvloop
 
+from sandbox import ledger
+from sandbox.connection import reset_connection
 from sandbox.faults import (
     CallFacts,
     CallPlan,
@@ -16,9 +20,10 @@ from sandbox.faults import (
     call_plan,
     rules_after_hit,
 )
-from sandbox.latency import Fixed, Lognormal, Uniform, drawn_seconds, latency_json, parse_latency_option
+from sandbox.latency import Fixed, parse_latency_option
+from sandbox.ledger import Ledger
 from sandbox.routes import BadRequest, Route
-from sandbox.scenario import parse_rules, parse_scenario, rule_json
+from sandbox.scenario import parse_rules, parse_scenario
 from sandbox.state import Sandbox
 
 TOO_MANY = SandboxFault(kind=FaultKind.STATUS, status=429, retry_after_s=2.0)
@@ -136,61 +141,11 @@ def test_a_counted_rule_is_gone_when_it_is_spent() -> None:
     assert ([rule.times for rule in once.faults], rules_after_hit(once, "r1").faults) == ([1], ())
 
 
-def test_a_rule_hits_its_share_of_the_calls() -> None:
-    """``probability`` 0.25 hits about a quarter of 4,000 calls, the same ones for the same seed."""
-    rules = FaultRules(
-        faults=parse_rules({"route": "llm", "fault": "500", "probability": 0.25}, prefix="r", first=1)
-    )
-    rng = random.Random(7)
-    hits = sum(
-        call_plan(CallFacts(route=Route.CHAT, text=""), rules, rng).fault is not None for _ in range(4000)
-    )
-
-    assert 900 < hits < 1100
-
-
-def test_a_lognormal_latency_has_the_median_and_p95_it_names() -> None:
-    """Over 20,000 draws both stay within 5 % of what was asked."""
-    rng = random.Random(3)
-    draws = sorted(drawn_seconds(Lognormal(median_s=1.0, p95_s=2.5), rng) for _ in range(20_000))
-
-    assert [statistics.median(draws), draws[19_000]] == pytest.approx([1.0, 2.5], rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("option", "latency"),
-    [
-        ("0.2", Fixed(seconds=0.2)),
-        ("0.1..0.3", Uniform(low_s=0.1, high_s=0.3)),
-        ("1/2.5", Lognormal(median_s=1.0, p95_s=2.5)),
-    ],
-)
-def test_a_latency_option_names_a_distribution(option: str, latency: Fixed | Uniform | Lognormal) -> None:
-    """One word of the command line per distribution."""
-    assert parse_latency_option(option) == latency
-
-
 @pytest.mark.parametrize("option", ["", "fast", "-1", "3..1", "2/1", "0/1", "inf", "4000"])
 def test_a_latency_option_that_means_nothing_is_refused(option: str) -> None:
     """Negative, endless and reversed latencies are errors of the caller."""
     with pytest.raises(ValueError, match="expected SECONDS"):
         parse_latency_option(option)
-
-
-def test_a_scenario_is_read_whole() -> None:
-    """Seed, latency and rules come out as they were written."""
-    rule = {"route": "chat", "fault": "429", "retry_after_s": 3.0, "contains": "x", "probability": 0.5}
-    scenario = parse_scenario({"seed": 7, "latency": {"mod": {"low_s": 1, "high_s": 2}}, "rules": [rule]})
-
-    assert (
-        scenario.seed,
-        {route: latency_json(value) for route, value in scenario.rules.latency.items()},
-        [rule_json(made) for made in scenario.rules.faults],
-    ) == (
-        7,
-        {Route.MODERATIONS: {"low_s": 1.0, "high_s": 2.0}},
-        [{"rule_id": "s1", **rule, "times": None}],
-    )
 
 
 @pytest.mark.parametrize(
@@ -248,3 +203,44 @@ def test_a_text_is_not_counted_for_a_call_that_another_text_failed() -> None:
 
     assert [planned.fault.status if planned.fault else 200 for planned in plans] == [500, 503, 200]
     assert [sandbox.ledger.seen(Route.MODERATIONS, text) for text in texts] == [1, 2, 2]
+
+
+@pytest.mark.parametrize(("sizes", "oldest"), [([], 1), ([1] * 5, 3), ([4, 4, 4], 2), ([4, 11], 3)])
+def test_the_oldest_stored_request_is_known(
+    monkeypatch: pytest.MonkeyPatch, sizes: list[int], oldest: int
+) -> None:
+    """A request that is too large for the ring leaves none; the next one is then the oldest."""
+    monkeypatch.setattr(ledger, "MOST_RING_BYTES", 10)
+    ring = Ledger(keep_requests=3)
+    for size in sizes:
+        ring.begin(Route.CHAT, "text", b"x" * size)
+
+    assert ring.oldest_number == oldest
+
+
+class _Answering:
+    """The request cycle that uvicorn has for a request, as far as a reset needs it."""
+
+    def __init__(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+
+    async def send(self, message: Any) -> None:
+        """Send nothing."""
+
+
+async def _reset_after_close() -> bool:
+    accepted: asyncio.Queue[asyncio.StreamWriter] = asyncio.Queue()
+    server = await asyncio.start_server(lambda _reader, writer: accepted.put_nowait(writer), "127.0.0.1", 0)
+    async with server:
+        _reader, client = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer = await accepted.get()
+        writer.transport.get_extra_info("socket")  # as uvicorn does for the client's address
+        client.close()
+        writer.transport.abort()
+        await reset_connection(_Answering(writer.transport).send)
+        return writer.transport.is_closing()
+
+
+def test_a_reset_of_a_closed_connection_changes_nothing() -> None:
+    """Uvloop has no socket of such a connection any more."""
+    assert uvloop.run(_reset_after_close())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import random
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from chaos.reports.report import Report
-from chaos.soak.report import Grown, grown, plot, show
+from chaos.soak.report import Grown, grown, show
 from chaos.soak.run import SoakPlan, SoakResult
 from chaos.soak.samples import MOST_PREPARED, Sample, open_files
 from chaos.soak.slopes import slope
@@ -69,24 +68,6 @@ def test_waves_are_seldom_called_a_leak_and_a_leak_under_waves_is() -> None:
 
     assert sum(each is not None and each.grows for each in flat) <= 10  # 17 with means taken as independent
     assert sum(each is not None and each.grows for each in leaking) >= 190
-
-
-def test_half_an_hour_is_the_least() -> None:
-    """Two points always have a slope, which says nothing."""
-    assert slope(series(10_000)[:50]) is None
-    assert slope([]) is None
-
-
-def test_slope_and_interval_are_those_of_least_squares() -> None:
-    """Ten means 5 minutes apart with errors +1, -1, ...: computed by hand from the textbook's formulas."""
-    points = [(300.0 * number, 12.0 * number / 12 * 10 + (-1) ** number) for number in range(10)]
-    found = slope(points)
-
-    assert found is not None
-    assert found.per_hour == pytest.approx(120 - 12 * 5 / 82.5, rel=1e-9)
-    left = 10 - 25 / 82.5
-    error = math.sqrt(left / 8 / (82.5 / 144))
-    assert (found.high - found.low) / 2 == pytest.approx(2.306004 * error, rel=1e-5)
 
 
 def result(figures: dict[str, float]) -> SoakResult:
@@ -170,36 +151,21 @@ def test_the_open_files_of_workers_are_one_figure() -> None:
     assert dict(open_files({})) == {}
 
 
-def test_the_plot_goes_from_the_smallest_to_the_largest() -> None:
-    """One block for each part of the time."""
-    assert plot(list(range(8))) == "▁▂▃▄▅▆▇█"
-    assert plot([3.0, 3.0]) == "▁▁"
-    assert plot([]) == ""
-    assert len(plot([float(number) for number in range(240)])) == 24
-
-
-@pytest.mark.parametrize(("hours", "is_whole"), [(2.0, True), (0.4, False)])
-def test_a_soak_that_judged_nothing_does_not_pass(hours: float, is_whole: bool) -> None:
-    """After the warm-up there must be half an hour of samples of some figure."""
+@pytest.mark.parametrize(
+    ("hours", "load", "interrupted", "is_whole"),
+    [(2.0, 1.0, False, True), (0.4, 1.0, False, False), (2.0, 1.0, True, False), (2.0, 0.5, False, False)],
+    ids=["whole", "too short", "interrupted", "too little load"],
+)
+def test_a_soak_that_judged_too_little_does_not_pass(
+    hours: float, load: float, interrupted: bool, is_whole: bool
+) -> None:
+    """After the warm-up there must be half an hour of samples, under the planned load and to the end."""
     held = result({"worker-1 (start 1): memory kB": 0.0, "table messages: rows": 100.0})
-    held.samples = [each for each in held.samples if each.at_s <= hours * 3_600]
-    held.report = EMPTY
+    held.samples = [
+        replace(each, published=int(each.published * load))
+        for each in held.samples
+        if each.at_s <= hours * 3_600
+    ]
+    held.report = replace(EMPTY, interrupted=interrupted)
 
     assert show(held, Console(file=io.StringIO())) is is_whole
-
-
-def test_an_interrupted_soak_does_not_pass() -> None:
-    """What was seen until then says nothing of the rest."""
-    held = result({"worker-1 (start 1): memory kB": 0.0})
-    held.report = replace(EMPTY, interrupted=True)
-
-    assert not show(held, Console(file=io.StringIO()))
-
-
-def test_a_soak_with_too_little_load_does_not_pass() -> None:
-    """A publisher that ended early leaves idle processes, whose memory does not grow."""
-    held = result({"worker-1 (start 1): memory kB": 0.0})
-    held.report = EMPTY
-    held.samples = [replace(each, published=each.published // 2) for each in held.samples]
-
-    assert not show(held, Console(file=io.StringIO()))

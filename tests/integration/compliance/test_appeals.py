@@ -97,9 +97,8 @@ def desk(database_url: str) -> Iterator[Desk]:
 def token_of(desk: Desk, person_id: UUID) -> str:
     """An API token of a person with every scope."""
     token = f"hg_{uuid7().hex}"
-    desk.world.add(
+    desk.world.made(
         "api_tokens",
-        id=uuid7(),
         person_id=person_id,
         name="k",
         token_hash=token_hash(token),

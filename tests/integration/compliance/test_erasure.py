@@ -38,7 +38,7 @@ from sandbox.server import SandboxHandle
 from tasks.publishing.publish import append
 from tests.support import erasing
 from tests.support.exporting import finished_export
-from tests.support.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, add_person, signed_in, site
 from tests.support.running import Running, eventually, running
 from tests.support.webhooks import LOGGED
 from worker.webhooks.types import WebhookType
@@ -79,8 +79,7 @@ def shop(stack: Stack, database_url: str, sandbox_process: SandboxHandle) -> Ite
         running(database_url, stack.redis_url, sandbox_process, HUSHGATE_WEBHOOK_LOOPBACK="true") as engine,
         site(database_url, **moderation) as visitor,
     ):
-        person = visitor()
-        person.sign_in(add_person(database_url, *Role))
+        person = signed_in(visitor, add_person(database_url, *Role))
         account = engine.account(
             documents=HOURS,
             flagged_keywords=["forbidden"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -20,39 +19,32 @@ STREAM = "hushgate:events"
 CONVERSATIONS = tuple(f"c{number}" for number in range(6))
 
 
-@pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    """A client of the empty server."""
-    with Redis.from_url(redis_url) as client:
-        yield client
-
-
 def payload(conversation: str, author: str = "a-17") -> bytes:
     return json.dumps({"user_id": "u", "conversation_id": conversation, "author_id": author}).encode()
 
 
-def decide(redis: Redis, key: str, until: str = "+") -> None:
+def decide(valkey: Redis, key: str, until: str = "+") -> None:
     """Remove the entries of a shard, as workers do once their decisions are stored."""
-    rows: Any = redis.xrange(key, "-", until)
+    rows: Any = valkey.xrange(key, "-", until)
     for entry_id, _ in rows:
-        redis.xdel(key, entry_id)
+        valkey.xdel(key, entry_id)
 
 
 @pytest.mark.parametrize("doubled", [False, True])
 def test_an_erasure_waits_for_the_events_of_all_shards(
-    database_url: str, redis_url: str, redis: Redis, doubled: bool
+    database_url: str, redis_url: str, valkey: Redis, doubled: bool
 ) -> None:
     """It counts them, waits for earlier events and ends; a doubling before it changes nothing."""
-    agree(redis, STREAM, 2)
+    agree(valkey, STREAM, 2)
     if doubled:
-        double(redis, STREAM)
-    append(redis, [payload(each) for each in CONVERSATIONS])
-    append(redis, [payload("c0", "another")])
+        double(valkey, STREAM)
+    append(valkey, [payload(each) for each in CONVERSATIONS])
+    append(valkey, [payload("c0", "another")])
     waiting = asyncio.run(erasing.erase(database_url, redis_url, "u", ErasureKind.AUTHOR, "a-17"))
-    append(redis, [payload(each) for each in CONVERSATIONS])  # later: it does not wait for them
+    append(valkey, [payload(each) for each in CONVERSATIONS])  # later: it does not wait for them
     newest = dict(each.split("@")[::-1] for each in (waiting.until_entry or "").split())
-    for each in current_layout(redis, STREAM).streams():
-        decide(redis, each.key, until=newest[each.shard.mark[1:]])
+    for each in current_layout(valkey, STREAM).streams():
+        decide(valkey, each.key, until=newest[each.shard.mark[1:]])
     asyncio.run(erasing.advance(database_url, redis_url))
     ended = asyncio.run(erasing.load(database_url, waiting.id))
 

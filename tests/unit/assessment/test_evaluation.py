@@ -1,7 +1,8 @@
-"""Figures of a report, against values worked out by hand or published."""
+"""Figures of a report, against values worked out by hand or published; stored assessments stay the same."""
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
@@ -16,6 +17,7 @@ from cli.assess.figures import (
     risk_coverage,
     upper_bound,
 )
+from tests.support.golden_assessments import GOLDEN, POLICIES, golden_results
 
 
 def outcomes(*pairs: tuple[float, int], sent_from: float = 0.5) -> list[PolicyOutcome]:
@@ -106,3 +108,23 @@ def test_none_wrong_is_close_to_the_rule_of_three() -> None:
     """3 / n, and exactly 1 - 0.05 ** (1 / n)."""
     assert upper_bound(0, 1000) == pytest.approx(3 / 1000, rel=0.01)
     assert upper_bound(0, 1000) == pytest.approx(1 - math.pow(0.05, 1 / 1000), rel=1e-6)
+
+
+def test_assessments_are_those_stored() -> None:
+    """Every row under every policy that needs no judge; a change that is meant renews the file."""
+    stored = json.loads(GOLDEN.read_text("utf-8"))
+    found = golden_results()
+
+    assert found.keys() == stored.keys()
+    for key, expected in stored.items():
+        assert found[key] == expected | {"confidence": pytest.approx(expected["confidence"], abs=1e-6)}, key
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_stored_rows_are_sent_and_refused(policy: str) -> None:
+    """At least sixty rows, with both results under each policy."""
+    stored = json.loads(GOLDEN.read_text("utf-8"))
+    actions = [value["action"] for key, value in stored.items() if key.endswith(f" {policy}")]
+
+    assert len(actions) >= 60
+    assert {"send", "fallback"} <= set(actions)

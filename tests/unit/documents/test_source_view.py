@@ -1,13 +1,15 @@
-"""The plain text of a source beside its passages."""
+"""The plain text and the notes of a source beside its passages."""
 
 from __future__ import annotations
 
 import pytest
 
+from review.accounts.reading_notes import shown_notes
 from tests.support.office_files import cell, docx, paragraph, run, table, xlsx
 from worker.adapters import document_process
 from worker.adapters.document_process import Names
-from worker.documents.model import DocumentFormat
+from worker.documents.model import WARNINGS, DocumentFormat, Note, NoteCode
+from worker.documents.notes import note_text, page_ranges
 
 
 async def shown(data: bytes, kind: DocumentFormat) -> list[str]:
@@ -95,3 +97,23 @@ async def test_each_passage_has_its_own_part_of_the_source() -> None:
         named = [line for line in chunk.text.splitlines() if line.startswith("Lamp ")]
         assert [line for line in beside.split("/") if line.startswith("## ")] == [f"## {n}" for n in named]
     assert "[" not in "".join(found)
+
+
+@pytest.mark.parametrize("code", NoteCode)
+def test_every_note_has_a_sentence_with_its_count(code: NoteCode) -> None:
+    """No code is shown as such."""
+    note = Note(code=code, count=7, of=9, pages=(1, 2, 4), examples=("an example",))
+    stored = {"code": code.value, "count": 7, "of": 9, "pages": [1, 2, 4], "examples": ["an example"]}
+    (shown,) = shown_notes([stored])
+
+    assert "7" in shown.text
+    assert "7" in note_text(note)
+    assert (shown.pages, shown.examples, shown.is_warning) == ("1-2, 4", ("an example",), code in WARNINGS)
+
+
+@pytest.mark.parametrize(
+    ("pages", "text"), [((), ""), ((3,), "3"), ((1, 2, 3), "1-3"), ((1, 3, 4, 9), "1, 3-4, 9")]
+)
+def test_pages_are_named_as_ranges(pages: tuple[int, ...], text: str) -> None:
+    """As people write them."""
+    assert page_ranges(pages) == text

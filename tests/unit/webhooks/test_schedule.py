@@ -1,11 +1,14 @@
-"""The schedule of attempts, and what answers mean."""
+"""The schedule of attempts, what answers mean, and why a delivery is not sent."""
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import sqlalchemy as sa
 
+from db.webhooks.tables import webhook_deliveries
 from worker.webhooks.schedule import (
     ATTEMPTS,
     DELAYS_S,
@@ -17,6 +20,7 @@ from worker.webhooks.schedule import (
     next_attempt,
     retry_after_s,
 )
+from worker.webhooks.types import CANCEL_REASONS
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 FAILED = AttemptResult(error=AttemptError.STATUS, status=500)
@@ -107,3 +111,11 @@ def test_an_attempt_without_an_answer_may_have_arrived() -> None:
     assert unclear == {AttemptError.TIMEOUT, AttemptError.BROKEN_OFF, AttemptError.INTERNAL}
     assert unclear == set(AttemptError) - NEVER_SENT - REFUSED_BY_RECEIVER
     assert not AttemptResult(error=None).may_have_arrived
+
+
+def test_every_stored_reason_has_words() -> None:
+    """The check of the table and the words name the same reasons."""
+    checks = [each for each in webhook_deliveries.constraints if isinstance(each, sa.CheckConstraint)]
+    (stored,) = [str(each.sqltext) for each in checks if "cancel_reason IN" in str(each.sqltext)]
+
+    assert set(re.findall(r"'(\w+)'", stored)) == set(CANCEL_REASONS)
