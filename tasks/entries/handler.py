@@ -79,7 +79,7 @@ class EntryHandler:
         live = await outlasting(lambda: self.rulebooks.get(event.user_id))
         book = live.for_event(event, known.conversation)
         budget = await outlasting(lambda: self.spending.budget(book.account))
-        case = book.case(edited_first(event, known), known.conversation, budget)
+        case = book.settings.case(edited_first(event, known), known.conversation, budget)
         decision = await outlasting(lambda: self.decider.decide(case))
         decision, recorded = await self._record(replace(decision, candidate_id=book.candidate_id))
         if recorded is Recorded.BURIED:  # by another run of this entry, so this run has no outcome

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from db.pool import Pool
-from trials.pure.replay.deciding import PinnedSettings, Replay, compiled_version, replayed
+from trials.pure.replay.deciding import Replay, replayed
 from trials.pure.replay.difference import Difference, DifferenceKind, difference, outcome_of
 from trials.pure.replay.groups import ReplayState
 from trials.pure.replay.shortcut import is_unchanged
@@ -22,6 +22,7 @@ from worker.model import Account
 from worker.ports import Ports
 from worker.recordings.recording import Recording, RecordingUnreadable
 from worker.recordings.stored import decoded
+from worker.steps.run import PinnedSettings, pinned_settings
 
 MOST_VERSIONS: Final = 50
 
@@ -115,7 +116,7 @@ class Replayer:
             account = candidate or await self.account_of(stored, recording.rules_version)
             if account and self.changes and not candidate:
                 account = self._changed(account)
-            compiled = asyncio.to_thread(compiled_version, account, defaults) if account else None
+            compiled = asyncio.to_thread(pinned_settings, account, defaults) if account else None
             self._versions[key] = await compiled if compiled else None
         return self._versions[key]
 

@@ -10,12 +10,12 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import Any, Final
 
-from trials.pure.replay.deciding import PinnedSettings
 from trials.pure.replay.difference import ReplayOutcome
 from worker import moderation
 from worker.assessment import Delivery, FallbackLevel, delivered_text
 from worker.model import OPENAI_MODERATION, Account, ModerationScores, Passage, Stage
 from worker.recordings.recording import Port, RecordedAnswer, RecordedOutcome, Recording
+from worker.steps.run import PinnedSettings
 
 RULES: Final = frozenset({"flagged_keywords", "flagged_phrases", "allowed"})
 THRESHOLDS: Final = frozenset({"moderation_thresholds"})
