@@ -31,10 +31,10 @@ from review.background import run_background
 from review.content_covers import with_organisation_covers
 from review.figures.reused import ReusedFigures
 from review.http import form_guards
+from review.http.answer_language import answer_in_language
 from review.http.error_handlers import error_page, refusal_json
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute
-from review.http.reading import answer_in_language
 from review.http.static_files import STATIC
 from review.http.templating import Templates
 from review.http.too_large import TooLargeProblem

@@ -1,4 +1,4 @@
-"""Changes of a person: password, name, preferences, roles, access."""
+"""Changes of a person: password, name, language, preferences, roles, access."""
 
 from __future__ import annotations
 
@@ -166,3 +166,13 @@ async def _store_password(
         "password_given_by": given_by,
     }
     await _set(connection, person.person_id, **values)
+
+
+async def set_language(
+    connection: Connection, person_id: UUID, *, language: str | None, time_zone: str | None
+) -> None:
+    """Store the chosen language and time zone; an empty text removes a choice, None leaves it unchanged."""
+    given = {"language": language, "time_zone": time_zone}
+    values = {name: value or None for name, value in given.items() if value is not None}
+    if values:
+        await connection.execute(sa.update(people).where(people.c.id == person_id).values(**values))

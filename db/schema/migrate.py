@@ -19,7 +19,6 @@ from psycopg.errors import LockNotAvailable
 from sqlalchemy.exc import OperationalError
 
 from db.schema import baseline
-from db.sessions.driver import driver_url
 from db.sessions.pooler import BACKEND
 from worker.errors import ConfigurationError
 
@@ -35,7 +34,7 @@ PAUSE_S: Final = 2.0
 def engine(url: str) -> sa.Engine:
     """A synchronous engine, because Alembic supports no other."""
     return sa.create_engine(
-        driver_url(url),
+        _driver_url(url),
         poolclass=sa.NullPool,
         isolation_level="READ COMMITTED",
         connect_args={"connect_timeout": 10},
@@ -160,3 +159,9 @@ def _config(connection: sa.Connection | None) -> Config:
     config.set_main_option("script_location", str(resources.files("db") / "migrations"))
     config.attributes["connection"] = connection
     return config
+
+
+def _driver_url(url: str) -> str:
+    """The URL with the name of our driver, as SQLAlchemy requires it."""
+    scheme, separator, rest = url.partition("://")
+    return f"postgresql+psycopg{separator}{rest}" if scheme in ("postgres", "postgresql") else url

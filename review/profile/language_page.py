@@ -7,7 +7,7 @@ from typing import Final
 
 from starlette.responses import RedirectResponse, Response
 
-from db.people import languages
+from db.people import changes
 from review.http.local_paths import local_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -25,7 +25,7 @@ async def choose(visit: Visit) -> Response:
     language, zone = _field(visit, "language", LANGUAGES), _field(visit, "time_zone", zone_names())
     if visit.someone is not None:
         async with visit.store.writing() as connection:
-            await languages.set_choice(connection, visit.someone.person_id, language=language, time_zone=zone)
+            await changes.set_language(connection, visit.someone.person_id, language=language, time_zone=zone)
     response = RedirectResponse(local_path(visit.field("next")), status_code=303)
     if language is not None:
         response.set_cookie(
