@@ -228,10 +228,8 @@ def pipeline_environment(stack: Stack, sandbox: SandboxHandle, in_flight: int = 
     return {
         "DATABASE_URL": stack.database_url,
         "REDIS_URL": stack.redis_url,
-        "OPENAI_API_KEY": "none",
-        "OPENAI_BASE_URL": sandbox.base_url,
-        "OPENROUTER_API_KEY": "none",
-        "OPENROUTER_BASE_URL": sandbox.base_url,
+        "HUSHGATE_MODEL_URL": sandbox.base_url,
+        "HUSHGATE_MODEL_KEY": "none",
         "HUSHGATE_IN_FLIGHT": str(in_flight),
         "HUSHGATE_MODERATION_REUSE_S": "0",  # all events have the same text
     }

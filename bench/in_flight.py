@@ -22,7 +22,7 @@ COMPLETION_S = 90.0
 def main() -> None:
     """Print the result as JSON."""
     OUT.parent.mkdir(exist_ok=True)
-    os.environ["HUSHGATE_LLM_TIMEOUT_S"] = "600"
+    os.environ["HUSHGATE_MODEL_TIMEOUT_S"] = "600"
     with Stack() as stack, Redis.from_url(stack.redis_url) as redis:
         found = pipeline(redis, stack, events=EVENTS, in_flight=EVENTS, completion_s=COMPLETION_S)
     print(json.dumps(asdict(found)))

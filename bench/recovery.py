@@ -170,10 +170,8 @@ def fleet(stack: Stack, sandbox: SandboxHandle, redis: Redis, ttl_s: int) -> Ite
     environment = {
         "DATABASE_URL": stack.database_url,
         "REDIS_URL": stack.redis_url,
-        "OPENAI_API_KEY": "none",
-        "OPENAI_BASE_URL": sandbox.base_url,
-        "OPENROUTER_API_KEY": "none",
-        "OPENROUTER_BASE_URL": sandbox.base_url,
+        "HUSHGATE_MODEL_URL": sandbox.base_url,
+        "HUSHGATE_MODEL_KEY": "none",
         "HUSHGATE_HEARTBEAT_TTL_S": str(ttl_s),
         "HUSHGATE_MODERATION_TIMEOUT_S": str(3 * CALL_S),
         "HUSHGATE_MAX_STARTS": "1000",

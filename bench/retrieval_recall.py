@@ -78,8 +78,8 @@ async def _measured(folder: Path, cases: Sequence[dict[str, Any]], url: str, nam
         known = DocumentSettings.model_validate(
             {
                 "DATABASE_URL": servers.database_url,
-                "HUSHGATE_EMBEDDING_MODEL": name if url else "off",
-                "HUSHGATE_EMBEDDING_BASE_URL": url or None,
+                "HUSHGATE_EMBEDDINGS": name if url else "off",
+                "HUSHGATE_EMBEDDINGS_URL": url or None,
             }
         )
         async with (

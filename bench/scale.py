@@ -174,10 +174,8 @@ def main() -> None:
         environment = {
             "DATABASE_URL": stack.database_url,
             "REDIS_URL": stack.redis_url,
-            "OPENAI_API_KEY": "none",
-            "OPENAI_BASE_URL": sandbox.base_url,
-            "OPENROUTER_API_KEY": "none",
-            "OPENROUTER_BASE_URL": sandbox.base_url,
+            "HUSHGATE_MODEL_URL": sandbox.base_url,
+            "HUSHGATE_MODEL_KEY": "none",
             "HUSHGATE_MODERATION_REUSE_S": "0",
         }
         for kind, shards, processes in product(WORKERS, SHARDS, PROCESSES):

@@ -37,14 +37,9 @@ SCORE_FROM: Final = 0.5
 """A text belongs to a category that flagged it, or in which it has at least this score."""
 
 
-def organisation_covers(settings: ReviewSettings) -> tuple[str, ...]:
-    """The categories of ``HUSHGATE_REVIEW_COVERS``."""
-    return tuple(each.strip() for each in settings.covers.split(",") if each.strip())
-
-
 def with_organisation_covers(person: Person, settings: ReviewSettings) -> Person:
     """The person with the categories to cover: their own, else the organisation's, or both."""
-    default = organisation_covers(settings)
+    default = settings.organisation_covers
     if person.own_covers and not settings.covers_required:
         return person
     added = tuple(each for each in default if each not in person.covered)

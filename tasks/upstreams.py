@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pydantic import SecretStr
-
 from db.documents.retrieval import QUERY_TIMEOUT_S, PostgresRetriever
 from db.history.conversations import PostgresConversations
 from db.pool import Pool
@@ -27,7 +25,7 @@ from worker.assessment.reading import facts
 from worker.injections import find_injection
 from worker.model import Json
 from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
-from worker.settings import Settings, embedding_endpoint
+from worker.settings import ModelServer, Settings, classifier_key
 from worker.settings.calls import UpstreamKind
 
 if TYPE_CHECKING:  # a worker without metrics does without their library
@@ -44,6 +42,7 @@ class Endpoints:
 
     moderation: ApiClient | None
     model: ApiClient
+    judge: ApiClient | None
     embedding: ApiClient | None
     classifiers: Mapping[str, ApiClient]
 
@@ -58,30 +57,34 @@ class Endpoints:
             await client.close()
 
     def _clients(self) -> tuple[ApiClient, ...]:
-        every = (self.moderation, self.model, self.embedding, *self.classifiers.values())
-        return tuple(client for client in every if client is not None)
+        every = (self.moderation, self.model, self.judge, self.embedding, *self.classifiers.values())
+        return tuple({id(client): client for client in every if client is not None}.values())
 
 
 def open_endpoints(settings: Settings, metrics: WorkerMetrics | None = None) -> Endpoints:
     """The clients of the configured servers."""
 
-    def client(upstream: str, url: str, key: SecretStr | str | None) -> ApiClient:
+    def client(upstream: str, url: str, key: str | None) -> ApiClient:
         def observe(outcome: str, duration_s: float) -> None:
             if metrics is not None:
                 metrics.requested(upstream, outcome, duration_s)
 
-        secret, most = key.get_secret_value() if isinstance(key, SecretStr) else key, connections(settings)
-        return openai_client.client(url, secret, connections=most + SPARE_CONNECTIONS, observe=observe)
+        most = connections(settings)
+        return openai_client.client(url, key, connections=most + SPARE_CONNECTIONS, observe=observe)
 
-    moderated, embedded = settings.openai_moderation_enabled, embedding_endpoint(settings)
+    def of(upstream: str, server: ModelServer | None) -> ApiClient | None:
+        return client(upstream, server.url, server.key) if server else None
+
+    servers = settings.servers
+    model = client("model", servers.model.url, servers.model.key)
+    own_judge = servers.judge is not None and servers.judge.place != servers.model.place
     return Endpoints(
-        moderation=client("moderation", settings.openai_base_url, settings.openai_api_key)
-        if moderated
-        else None,
-        model=client("model", settings.openrouter_base_url, settings.openrouter_api_key),
-        embedding=client("embedding", embedded.url, embedded.key) if embedded else None,
+        moderation=of("moderation", servers.moderation),
+        model=model,
+        judge=of("judge", servers.judge) if own_judge else model,
+        embedding=of("embedding", servers.embeddings),
         classifiers={
-            name: client(f"classifier {name}", each.base_url, settings.classifier_keys.get(name))
+            name: client(f"classifier {name}", each.base_url, classifier_key(settings, name))
             for name, each in settings.classifiers.items()
         },
     )
@@ -89,30 +92,34 @@ def open_endpoints(settings: Settings, metrics: WorkerMetrics | None = None) -> 
 
 def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clock, guards: Guards) -> Ports:
     """The configured adapters, each with its guard."""
-    moderator = embedder = None
-    guarded = guards.guard
-    if endpoints.moderation is not None:
+    moderator = embedder = judge = None
+    guarded, servers = guards.guard, settings.servers
+    if endpoints.moderation is not None and servers.moderation is not None:
         moderator = OpenAIModerator(
             endpoints.moderation,
-            model=settings.moderation_model,
+            model=servers.moderation.model,
             timeout_s=settings.moderation_timeout_s,
             watch=Watch("moderation", telemetry.report),
             most_texts=settings.moderation_batch,
             reuse_s=settings.moderation_reuse_s,
-            guard=guarded(UpstreamKind.MODERATION, "moderation", settings.moderation_model),
+            guard=guarded(UpstreamKind.MODERATION, "moderation", servers.moderation.model),
         )
-    if endpoints.embedding is not None:
+    if endpoints.embedding is not None and servers.embeddings is not None:
         watch = Watch("embedding", telemetry.report)
-        place = embedding_endpoint(settings)
-        model = place.model or place.default_model if place else ""
+        model = servers.embeddings.model or servers.embeddings.default_embedding_model
         guard = guarded(UpstreamKind.EMBEDDING, "embedding", model)
         embedder = OpenAIEmbedder(endpoints.embedding, timeout_s=QUERY_TIMEOUT_S, watch=watch, guard=guard)
 
-    def chat(name: str, model: str, max_tokens: int) -> OpenAIChat:
-        watch = Watch(name, telemetry.report)
-        kind = UpstreamKind.JUDGE if name == "judge" else UpstreamKind.MODEL
-        guard = guarded(kind, name, model)
-        return OpenAIChat(endpoints.model, model=model, max_tokens=max_tokens, watch=watch, guard=guard)
+    def chat(client: ApiClient, kind: UpstreamKind, name: str, model: str, max_tokens: int) -> OpenAIChat:
+        watch, guard = Watch(name, telemetry.report), guarded(kind, name, model)
+        return OpenAIChat(client, model=model, max_tokens=max_tokens, watch=watch, guard=guard)
+
+    def drafting(name: str, model: str) -> OpenAIChat:
+        return chat(endpoints.model, UpstreamKind.MODEL, name, model, settings.model_max_tokens)
+
+    if endpoints.judge is not None and servers.judge is not None:
+        reading = chat(endpoints.judge, UpstreamKind.JUDGE, "judge", servers.judge.model, JUDGE_TOKENS)
+        judge = ModelJudge(reading, timeout_s=settings.model_timeout_s)
 
     classifiers = {
         name: ChatClassifier(
@@ -124,27 +131,23 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
         )
         for name, client in endpoints.classifiers.items()
     }
-    judge = chat("judge", settings.reading_model, JUDGE_TOKENS) if settings.reading_model else None
     return Ports(
         clock=clock,
         moderator=moderator,
         classifiers=classifiers,
-        model=chat("model", settings.llm_model, settings.llm_max_tokens),
-        models={
-            name: chat(f"model {name}", model, settings.llm_max_tokens)
-            for name, model in settings.llm_models.items()
-        },
-        judge=ModelJudge(judge, timeout_s=settings.llm_timeout_s) if judge else None,
+        model=drafting("model", servers.model.model),
+        models={name: drafting(f"model {name}", model) for name, model in settings.further_models.items()},
+        judge=judge,
         retriever=PostgresRetriever(pool, embedder),
         conversations=PostgresConversations(pool),
         retry=RetryPolicy(
-            attempts=settings.llm_attempts,
-            first_wait_s=settings.llm_first_wait_s,
+            attempts=settings.model_attempts,
+            first_wait_s=settings.model_first_wait_s,
         ),
         limits=ModelLimits(
-            timeout_s=settings.llm_timeout_s,
-            context_tokens=settings.llm_context_tokens,
-            answer_tokens=settings.llm_max_tokens,
+            timeout_s=settings.model_timeout_s,
+            context_tokens=settings.model_context_tokens,
+            answer_tokens=settings.model_max_tokens,
         ),
     )
 

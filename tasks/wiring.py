@@ -60,7 +60,7 @@ from worker.payload import PAYLOAD_BYTES
 from worker.places import Places
 from worker.ports import Ports
 from worker.rules.build_id import build_id
-from worker.settings import Settings
+from worker.settings import Settings, require_models
 from worker.settings.prices import price_table
 from worker.settings.retention import key_bytes
 from worker.supervisor import Supervisor
@@ -339,6 +339,7 @@ async def build_worker(
     traces: Traces | None = None,
 ) -> WorkerParts:
     """Build one worker; only the pool connects yet."""
+    require_models(settings)
     await asyncio.to_thread(compile_patterns)
     parts = WorkerParts(settings=settings, worker=worker, work=work, metrics=metrics, traces=traces)
     await parts.pool.open()

@@ -16,9 +16,9 @@ from db.documents.embedding_models import NO_PGVECTOR, has_pgvector
 from db.documents.ingest import EmbeddingModel
 from db.pool import Pool
 from worker.ports import Embedder
-from worker.settings import EMBEDDINGS_OFF, DocumentSettings, embedding_endpoint
+from worker.settings import OFF, DocumentSettings
 
-OFF: Final = "HUSHGATE_EMBEDDING_MODEL is off"
+NOT_USED: Final = "HUSHGATE_EMBEDDINGS is off"
 Value = TypeVar("Value")
 UserIdOption = Annotated[
     str | None, typer.Option("--account", "-a", help="The account; optional if there is only one.")
@@ -53,12 +53,12 @@ async def without_vectors(source: Pool) -> str:
     if not await has_pgvector(source):
         return NO_PGVECTOR
     known = settings_of(DocumentSettings)
-    place = embedding_endpoint(known)
+    place = known.servers.embeddings
     if place is not None:
         return f"{place.url} gives no embeddings"
-    if known.embedding_model == EMBEDDINGS_OFF:
-        return OFF
-    return "no server of embeddings is set in this shell (OPENAI_API_KEY or HUSHGATE_EMBEDDING_BASE_URL)"
+    if known.embeddings_name == OFF:
+        return NOT_USED
+    return "no server of embeddings is set in this shell (HUSHGATE_MODEL_URL or HUSHGATE_EMBEDDINGS_URL)"
 
 
 def with_documents(account: str | None, work: Callable[[Pool, str], Awaitable[Value]]) -> Value:

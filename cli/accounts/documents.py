@@ -13,7 +13,7 @@ from rich.progress import TimeRemainingColumn
 
 from cli.accounts import document_files, flagged_parts
 from cli.accounts.document_access import (
-    OFF,
+    NOT_USED,
     UserIdOption,
     chosen_account,
     open_search,
@@ -217,7 +217,7 @@ def search(
 def reembed() -> None:
     """Embed every chunk of every account, then switch searches to the vectors.
 
-    The model is HUSHGATE_EMBEDDING_MODEL; when that is not set, the one in use, or one that the server has.
+    The model is HUSHGATE_EMBEDDINGS; when that is not set, the one in use, or one that the server has.
 
     Run it after changing the model, and after adding documents without one. It may be interrupted and run
     again; searches use the old vectors until the new ones are complete.
@@ -227,7 +227,7 @@ def reembed() -> None:
         async with open_writing() as (source, model):
             if model is None:
                 raise ConfigurationError(
-                    f"HUSHGATE_EMBEDDING_MODEL: expected a model: {await without_vectors(source)}"
+                    f"HUSHGATE_EMBEDDINGS: expected a model: {await without_vectors(source)}"
                 )
             with progress_bar(TimeRemainingColumn(), transient=True) as bar:
                 task = bar.add_task("embedding", total=None)
@@ -244,7 +244,7 @@ def reembed() -> None:
 async def _say_why_without_vectors(source: Pool) -> None:
     """Embeddings that are switched off are no surprise, unless documents have vectors already."""
     reason = await without_vectors(source)
-    if reason != OFF or await embedding_models.active_embedder(source):
+    if reason != NOT_USED or await embedding_models.active_embedder(source):
         print_message(f"no vectors until `hushgate documents reembed`: {reason}", style="yellow")
 
 

@@ -39,7 +39,7 @@ from worker.adapters.openai_chat import OpenAIChat
 from worker.assessment import Policy
 from worker.assessment.policies.designs import DEFAULT_DESIGN, DESIGNS, design_name
 from worker.model import Action
-from worker.settings import Settings
+from worker.settings import Settings, require_models
 
 JUDGE_TOKENS: Final = 2048
 """Longest reading, as in a worker."""
@@ -153,11 +153,11 @@ def chosen_judge(readings: Path | None, *, live: bool) -> JudgeOfRow:
 
 def _configured_judge() -> JudgeOfRow:
     settings = settings_of(Settings)
-    endpoint, key = str(settings.openrouter_base_url), settings.openrouter_api_key
-    secret = key.get_secret_value() if key else None
-    client = openai_client.client(endpoint, secret, connections=MOST_AT_ONCE)
-    model = OpenAIChat(client, model=settings.reading_model or settings.llm_model, max_tokens=JUDGE_TOKENS)
-    judge = ModelJudge(model, timeout_s=settings.llm_timeout_s)
+    require_models(settings)
+    server = settings.servers.judge or settings.servers.model
+    client = openai_client.client(server.url, server.key, connections=MOST_AT_ONCE)
+    model = OpenAIChat(client, model=server.model, max_tokens=JUDGE_TOKENS)
+    judge = ModelJudge(model, timeout_s=settings.model_timeout_s)
     return lambda _: judge
 
 

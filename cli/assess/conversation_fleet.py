@@ -92,14 +92,14 @@ def measuring_fleet(
     Args:
         folder: the set of conversations.
         embeddings: ``none``, or the URL of an embedding server on loopback.
-        embedding_model: HUSHGATE_EMBEDDING_MODEL of a fleet with embeddings.
+        embedding_model: HUSHGATE_EMBEDDINGS of a fleet with embeddings.
         workers: how many worker processes.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C: the servers are stopped
     options = ("--conversations", str(folder.resolve()), "--embeddings", embeddings)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     if embeddings != EMBEDDINGS_OFF:
-        environment["HUSHGATE_EMBEDDING_MODEL"] = embedding_model
+        environment["HUSHGATE_EMBEDDINGS"] = embedding_model
     with fleet(environment, sandbox_options=options) as running:
         names = tuple(f"worker-{number}" for number in range(1, workers + 1))
         for name in names:

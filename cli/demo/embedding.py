@@ -9,7 +9,7 @@ from db.documents import configured_embedder, embedding_models, ingest, model_ch
 from db.documents.stored_vectors import count_vectors
 from db.pool import Pool, create_pool
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
-from worker.settings import DocumentSettings, embedding_endpoint, load
+from worker.settings import DocumentSettings, load
 
 MOST_CHUNKS: Final = 2000
 """More chunks without a vector are left to ``hushgate documents reembed``, so that the fleet starts soon."""
@@ -20,7 +20,7 @@ WORDS_ONLY: Final = "searches use words only"
 async def prepare(environment: Mapping[str, str], database_url: str) -> str:
     """Choose a model where none is in use, and embed what has no vector; what was done, in one sentence."""
     known = load(DocumentSettings, environment)
-    if (place := embedding_endpoint(known)) is None:
+    if (place := known.servers.embeddings) is None:
         return f"embeddings are off: {WORDS_ONLY}"
     async with (
         create_pool(database_url, size=2, application="hushgate-up", role=None) as source,

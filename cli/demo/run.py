@@ -66,9 +66,10 @@ def demo(
     with every role. On a terminal the pages stay until Ctrl-C.
 
     Uses embedded Postgres and Valkey and the sandbox, which is not a model, unless DATABASE_URL, REDIS_URL
-    and the key or address of a server of models (OPENAI_..., OPENROUTER_...) are set. With those of
-    OpenRouter alone nothing is moderated. The demo adds no person to a database of your own, and ends before
-    it publishes when one of its accounts is used by anything else.
+    and the address or key of a server of models (HUSHGATE_MODEL_URL, HUSHGATE_MODEL_KEY) are set. Without a
+    moderation API (HUSHGATE_MODERATION_URL) nothing is moderated, unless that server is OpenAI's. The demo
+    adds no person to a database of your own, and ends before it publishes when one of its accounts is used
+    by anything else.
 
     Exit 0 only when every law held and the pages answered.
     """

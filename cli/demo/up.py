@@ -30,11 +30,11 @@ def up(
 ) -> None:
     """Run servers, workers, beat and review pages until Ctrl-C; a process that ends is restarted.
 
-    Models are those of OPENAI_BASE_URL and OPENROUTER_BASE_URL with their keys, and the sandbox, which is no
-    model, where neither is set. The names of variables to set in another shell are printed, then the exports
-    for commands there. Accounts that have settings, decisions or documents are not changed. The command ends
-    with a reason when the port of the review pages is in use, or when a process fails to start three times
-    in a row.
+    The model is HUSHGATE_MODEL of HUSHGATE_MODEL_URL with HUSHGATE_MODEL_KEY, and the sandbox, which is no
+    model, where no server is set. The names of variables to set in another shell are printed, then the
+    exports for commands there. Accounts that have settings, decisions or documents are not changed. The
+    command ends with a reason when the port of the review pages is in use, or when a process fails to start
+    three times in a row.
     """
     say(starting("the workers"))
     with fleet(sandbox_options=OPTIONS) as running:
@@ -59,9 +59,9 @@ def _models(running: Fleet) -> str:
     """Who answers, in one sentence."""
     if running.sandboxed:
         return "the sandbox answers: no model, it copies sentences by shared words, right or wrong"
-    known = load(Settings, running.environment)
-    moderation = known.openai_base_url if known.openai_moderation_enabled else "off"
-    return f"model: {known.llm_model} of {known.openrouter_base_url}; moderation: {moderation}"
+    servers = load(Settings, running.environment).servers
+    moderation = servers.moderation.url if servers.moderation else "off (HUSHGATE_MODERATION_URL names none)"
+    return f"model: {servers.model.model} of {servers.model.url}; moderation: {moderation}"
 
 
 def _exports(running: Fleet) -> Iterator[str]:

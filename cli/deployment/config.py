@@ -19,7 +19,7 @@ from tasks.sending.entry_types import ENTRY_TYPES
 from tasks.webhooks.bodies import webhook_schema
 from worker.errors import ConfigurationError
 from worker.reasons import reasons_table
-from worker.settings import FIELDS, REQUIRED, SECRETS, Settings, load
+from worker.settings import FIELDS, KNOWN_FIELDS, REQUIRED, SECRETS, Settings, load, require_models
 from worker.settings.secret_files import SUFFIX
 
 app = typer.Typer(
@@ -27,7 +27,7 @@ app = typer.Typer(
     help="The environment variables: `show` prints their values, `example` a complete .env file.",
 )
 MASK: Final = "********"
-FILES: Final = "OPENAI_API_KEY_FILE=/run/secrets/openai"
+FILES: Final = "HUSHGATE_MODEL_KEY_FILE=/run/secrets/model"
 REASONS_HEAD: Final = (
     "# Reason codes\n\nMade by `hushgate schema reasons` from [worker/reasons.py](../worker/reasons.py)."
     " `reason_code` in `ai_decisions` holds one of them; no code is ever renamed.\n\n"
@@ -51,7 +51,7 @@ def show() -> None:
     """
     emit(list(_values()), ["variable", "value", "origin", "meaning"])
     try:
-        load(Settings)
+        require_models(load(Settings))
     except ConfigurationError as error:
         raise fail(str(error), code=ExitCode.CONFIGURATION) from error
 
@@ -93,7 +93,7 @@ def schema(
 
 def _values() -> Iterator[dict[str, Any]]:
     in_file = dotenv_values(".env")
-    for name, field in FIELDS.items():
+    for name, field in KNOWN_FIELDS.items():
         variable = field.alias or name
         value, origin = _value(variable, field, in_file)
         yield {"variable": variable, "value": value, "origin": origin, "meaning": field.description}

@@ -12,7 +12,7 @@ import typer
 from cli.deployment.start import require_servers
 from db.pool import WORKER_ROLE
 from worker import extras
-from worker.settings import Settings, load
+from worker.settings import Settings, load, require_models
 
 
 def worker(context: typer.Context) -> None:
@@ -74,6 +74,8 @@ def sandbox(
 
 
 def _celery(*arguments: str, role: str | None) -> None:
-    require_servers(load(Settings), role=role)
+    settings = load(Settings)
+    require_models(settings)
+    require_servers(settings, role=role)
     command = [sys.executable, "-P", "-m", "tasks", *arguments]
     os.execv(sys.executable, command)  # noqa: S606  # signals reach Celery itself

@@ -40,8 +40,6 @@ NO_HOST: Final = "not-set.invalid"
 MISSING: Final = {
     "DATABASE_URL": f"postgresql://{NO_HOST}/hushgate",
     "REDIS_URL": f"redis://{NO_HOST}",
-    "OPENAI_API_KEY": "not-set",
-    "OPENROUTER_API_KEY": "not-set",
 }
 """In place of a required setting, so that the checks which do not need it run."""
 NOT_CHECKED: Final = "not checked, because a setting is missing or wrong"
@@ -110,6 +108,8 @@ def _checks(groups: Iterable[CheckGroup]) -> Iterator[DoctorCheck]:
         settings = _usable_part(error)
     else:
         yield passed("settings", f"hushgate {__version__}, all settings usable")
+    if (problem := settings.models_problem) is not None:
+        yield failed("models", problem, "set these variables for every process")
     for group in groups:
         yield from _guarded(group, settings)
 

@@ -16,11 +16,11 @@ from worker.adapters import openai_client
 from worker.adapters.embedding_probe import answering_model
 from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
-from worker.settings import EmbeddingEndpoint, Settings, embedding_endpoint
+from worker.settings import ModelServer, Settings
 
 REEMBED = "run: hushgate documents reembed"
 WORDS_ONLY = "searches use words only"
-ANOTHER = "set HUSHGATE_EMBEDDING_MODEL, and HUSHGATE_EMBEDDING_BASE_URL if another server has one"
+ANOTHER = "set HUSHGATE_EMBEDDINGS, and HUSHGATE_EMBEDDINGS_URL if another server has one"
 
 
 def stored_vectors(settings: Settings) -> Iterator[DoctorCheck]:
@@ -29,12 +29,12 @@ def stored_vectors(settings: Settings) -> Iterator[DoctorCheck]:
     if not usable:
         yield warned("embedder", f"no pgvector: {WORDS_ONLY}", embedding_models.NO_PGVECTOR)
         return
-    place = embedding_endpoint(settings)
+    place = settings.servers.embeddings
     if place is None:
         yield _unused(settings, active)
         return
-    named = place.model or (active.model if active else place.default_model)
-    why = "" if place.model else f", because no model is set and {place.variable} is {place.url}"
+    named = place.model or (active.model if active else place.default_embedding_model)
+    why = "" if place.model else f", because no model is set and {place.url_variable} is {place.url}"
     if active is None:
         if chunks and named:
             found = f"{named}{why}; no vector is stored: {WORDS_ONLY}"
@@ -55,7 +55,7 @@ def stored_vectors(settings: Settings) -> Iterator[DoctorCheck]:
 
 
 def _unused(settings: Settings, active: StoredEmbedder | None) -> DoctorCheck:
-    why = "HUSHGATE_EMBEDDING_MODEL is off" if settings.embedding_model else "no endpoint has a key"
+    why = "HUSHGATE_EMBEDDINGS is off" if settings.embeddings_name else "no endpoint has a key"
     if active is None:
         return passed("embedder", f"{why}: {WORDS_ONLY}")
     return warned("embedder", f"vectors of {active.model} are unused, because {why}: {WORDS_ONLY}", ANOTHER)
@@ -63,10 +63,10 @@ def _unused(settings: Settings, active: StoredEmbedder | None) -> DoctorCheck:
 
 def embedding_answer(settings: Settings) -> Iterator[DoctorCheck]:
     """Whether the model embeds one word, and with how many dimensions."""
-    place, name = embedding_endpoint(settings), "live embedding call"
+    place, name = settings.servers.embeddings, "live embedding call"
     if place is None:
         return
-    if not (model := place.model or place.default_model):
+    if not (model := place.model or place.default_embedding_model):
         offered = asyncio.run(_offered(settings, place))
         gives = "no embeddings" if offered is None else f"{offered[1]} dimensions with {offered[0]}"
         yield passed(name, f"{place.url} gives {gives}" + (f": {WORDS_ONLY}" if offered is None else ""))
@@ -75,16 +75,16 @@ def embedding_answer(settings: Settings) -> Iterator[DoctorCheck]:
     try:
         dimensions = asyncio.run(_dimensions(settings, place, model))
     except EmbeddingRejected as error:
-        fix = "check HUSHGATE_EMBEDDING_MODEL, _DIMENSIONS and _API_KEY: the server refuses such requests"
+        fix = "check HUSHGATE_EMBEDDINGS, _DIMENSIONS and _KEY: the server refuses such requests"
         yield _failure(place, name, f"{called}: HTTP {error.status}", fix)
     except RetrievalUnavailable as error:
-        fix = f"check HUSHGATE_EMBEDDING_BASE_URL and the network; until then {WORDS_ONLY}"
+        fix = f"check {place.url_variable} and the network; until then {WORDS_ONLY}"
         yield _failure(place, name, f"{called}: {error.kind}", fix)
     else:
         yield passed(name, f"{called} gives {dimensions} dimensions")
 
 
-def _failure(place: EmbeddingEndpoint, name: str, found: str, fix: str) -> DoctorCheck:
+def _failure(place: ModelServer, name: str, found: str, fix: str) -> DoctorCheck:
     """A failed check; a warning where no setting asks for vectors."""
     return (failed if place.model else warned)(name, found, fix)
 
@@ -96,21 +96,21 @@ async def _stored(source: Pool) -> tuple[bool, StoredEmbedder | None, int, int]:
     return usable, active, *await count_vectors(source, active)
 
 
-async def _offered(settings: Settings, place: EmbeddingEndpoint) -> tuple[str, int] | None:
+async def _offered(settings: Settings, place: ModelServer) -> tuple[str, int] | None:
     client = openai_client.client(place.url, place.key, connections=1)
     try:
         return await answering_model(
-            client, place, dimensions=settings.embedding_dimensions, timeout_s=QUERY_TIMEOUT_S
+            client, place, dimensions=settings.embeddings_dimensions, timeout_s=QUERY_TIMEOUT_S
         )
     finally:
         await client.close()
 
 
-async def _dimensions(settings: Settings, place: EmbeddingEndpoint, model: str) -> int:
+async def _dimensions(settings: Settings, place: ModelServer, model: str) -> int:
     client = openai_client.client(place.url, place.key, connections=1)
     embedder = OpenAIEmbedder(client, timeout_s=QUERY_TIMEOUT_S)
     try:
-        vectors = await embedder.embed(["hushgate"], model=model, dimensions=settings.embedding_dimensions)
+        vectors = await embedder.embed(["hushgate"], model=model, dimensions=settings.embeddings_dimensions)
     finally:
         await embedder.close()
     return len(vectors[0])

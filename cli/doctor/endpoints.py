@@ -14,7 +14,7 @@ from cli.doctor.check import CheckState, DoctorCheck
 from worker.adapters.api_errors import ApiConnectionError, ApiError, ApiStatusError
 from worker.adapters.openai_client import NO_KEY
 from worker.adapters.openai_http import ApiClient, model_names
-from worker.settings import Settings, classifier_key, embedding_endpoint
+from worker.settings import ModelServer, Settings, classifier_key
 
 REACH_S: Final = 10.0
 SHOWN_MODELS: Final = 3
@@ -49,52 +49,50 @@ class NoModelList(Exception):
 
 
 def model_endpoint(settings: Settings) -> Endpoint:
-    """The endpoint of the models that write drafts and judge them."""
-    models = [("HUSHGATE_LLM_MODEL", settings.llm_model)]
-    if (judge := settings.reading_model) not in {None, settings.llm_model}:
-        models.append(("HUSHGATE_JUDGE_MODEL", judge))
-    models += [(f"HUSHGATE_LLM_MODELS {name}", model) for name, model in settings.llm_models.items()]
-    key = settings.openrouter_api_key
-    return Endpoint(
-        check="model endpoint",
-        variable="OPENROUTER_BASE_URL",
-        url=settings.openrouter_base_url,
-        key_variable="OPENROUTER_API_KEY",
-        key=key.get_secret_value() if key else NO_KEY,
-        models=tuple(models),
-        meanwhile="events that need it get no reply (LLM_ERROR; LLM_REJECTED when it refuses the key)",
-    )
+    """The endpoint of the models that write drafts, and of the judge where it is the same server."""
+    servers = settings.servers
+    models = [(servers.model.named_by.variable, servers.model.model)]
+    if servers.judge is not None and servers.judge.place == servers.model.place:
+        models.append((servers.judge.named_by.variable, servers.judge.model))
+    models += [(f"HUSHGATE_MODELS {name}", model) for name, model in settings.further_models.items()]
+    meanwhile = "events that need it get no reply (LLM_ERROR; LLM_REJECTED when it refuses the key)"
+    return _endpoint("model endpoint", servers.model, dict(models), meanwhile)
+
+
+def judge_endpoint(settings: Settings) -> Endpoint | None:
+    """The endpoint of the judge; None when it is switched off."""
+    if (judge := settings.servers.judge) is None:
+        return None
+    meanwhile = "drafts that are not copied from a passage wait for people (HELD_UNREAD)"
+    return _endpoint("judge endpoint", judge, {judge.named_by.variable: judge.model}, meanwhile)
 
 
 def moderation_endpoint(settings: Settings) -> Endpoint | None:
     """The endpoint of the moderation API; None when moderation is switched off."""
-    if not settings.openai_moderation_enabled:
+    if (server := settings.servers.moderation) is None:
         return None
-    key = settings.openai_api_key
-    return Endpoint(
-        check="moderation endpoint",
-        variable="OPENAI_BASE_URL",
-        url=settings.openai_base_url,
-        key_variable="OPENAI_API_KEY",
-        key=key.get_secret_value() if key else NO_KEY,
-        models=(("HUSHGATE_MODERATION_MODEL", settings.moderation_model),),
-        meanwhile="events end as each account's moderation_failure says; with a refused key none passes",
-    )
+    meanwhile = "events end as each account's moderation_failure says; with a refused key none passes"
+    return _endpoint("moderation endpoint", server, {server.named_by.variable: server.model}, meanwhile)
 
 
 def embeddings_endpoint(settings: Settings) -> Endpoint | None:
     """The endpoint of the embedding model; None when no setting names one."""
-    place = embedding_endpoint(settings)
+    place = settings.servers.embeddings
     if place is None or not place.model:
         return None
+    models = {place.named_by.variable: place.model}
+    return _endpoint("embedding endpoint", place, models, "searches use words only")
+
+
+def _endpoint(check: str, server: ModelServer, models: Mapping[str, str], meanwhile: str) -> Endpoint:
     return Endpoint(
-        check="embedding endpoint",
-        variable=place.variable,
-        url=place.url,
-        key_variable=place.key_variable,
-        key=place.key or NO_KEY,
-        models=(("HUSHGATE_EMBEDDING_MODEL", place.model),),
-        meanwhile="searches use words only",
+        check=check,
+        variable=server.url_variable,
+        url=server.url,
+        key_variable=server.key_variable,
+        key=server.key or NO_KEY,
+        models=tuple(models.items()),
+        meanwhile=meanwhile,
     )
 
 
@@ -118,8 +116,10 @@ def classifier_endpoints(settings: Settings) -> Iterator[tuple[str, Endpoint]]:
 
 def listed_models(settings: Settings) -> Iterator[DoctorCheck]:
     """Whether each endpoint lists the models that the settings name."""
+    model, judge = model_endpoint(settings), judge_endpoint(settings)
     for endpoint in (
-        model_endpoint(settings),
+        model if model.url else None,
+        None if judge is None or (judge.url, judge.key) == (model.url, model.key) else judge,
         moderation_endpoint(settings),
         embeddings_endpoint(settings),
         *(endpoint for _, endpoint in classifier_endpoints(settings)),

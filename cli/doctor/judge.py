@@ -20,11 +20,10 @@ def judge_check(settings: Settings, now: Situation) -> DoctorCheck:
     drafts = sum(each.events for each in now.counts if each.recent and each.reason_code in READ_OR_HELD)
     held = sum(each.events for each in now.counts if each.recent and each.reason_code == Reason.HELD_UNREAD)
     lately = f"{held} drafts held unread in the last 15 minutes" if now.fleet.stored else "figures unknown"
-    if settings.reading_model is None:
+    if (judge := settings.servers.judge) is None:
         found = "off: drafts that are not copied from a passage wait for people"
-        return warned(CHECK, f"{found}; {lately}", "set another HUSHGATE_JUDGE_MODEL and restart the workers")
-    own = "HUSHGATE_JUDGE_MODEL" if settings.judge_model else "HUSHGATE_LLM_MODEL"
-    found = f"{settings.reading_model} ({own}) reads each draft once; {lately}"
+        return warned(CHECK, f"{found}; {lately}", "set another HUSHGATE_JUDGE and restart the workers")
+    found = f"{judge.model} ({judge.named_by.variable}) reads each draft once; {lately}"
     if held < FREQUENT * drafts or not held:
         return passed(CHECK, found)
     fix = (

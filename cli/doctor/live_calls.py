@@ -67,13 +67,14 @@ def live_calls(settings: Settings) -> Iterator[DoctorCheck]:
 
 
 def _moderation_call(endpoint: Endpoint, settings: Settings) -> Call:
+    ((_, model),) = endpoint.models
     return Call(
         check="live moderation call",
         endpoint=endpoint,
-        variable="HUSHGATE_MODERATION_MODEL",
-        model=settings.moderation_model,
+        variable="HUSHGATE_MODERATION",
+        model=model,
         path="/moderations",
-        body={"model": settings.moderation_model, "input": TEXT},
+        body={"model": model, "input": TEXT},
         timeout_s=settings.moderation_timeout_s,
         holding="results",
         read=_categories,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cli.doctor.check import DoctorCheck, failed, passed, warned
-from cli.doctor.endpoints import Endpoint, model_endpoint
+from cli.doctor.endpoints import Endpoint, judge_endpoint, model_endpoint
 from worker.adapters import openai_client
 from worker.adapters.openai_chat import OpenAIChat
 from worker.adapters.server_dialect import Lack
@@ -23,7 +23,7 @@ from worker.assessment.reading.request import reading_prompt
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.generation import SEARCH_TOOL, TOOLS
 from worker.model import Completion, Message, MessageRole, Prompt, Tokens, ToolCall, ToolResult, ToolRound
-from worker.settings import Settings
+from worker.settings import ModelRole, Settings
 
 LiveFix = Callable[[Endpoint, str, int | None, str], str]
 """What to correct, from the endpoint, the model's variable, the status and the kind of failure."""
@@ -71,14 +71,13 @@ MEANING: Final[Mapping[Lack, str]] = {
 def model_checks(settings: Settings, fix: LiveFix) -> Iterator[DoctorCheck]:
     """One line for each model that writes drafts and one for the judge."""
     endpoint = model_endpoint(settings)
-    for variable, model in endpoint.models:
-        if variable != "HUSHGATE_JUDGE_MODEL":
+    for variable, model in endpoint.models if endpoint.url else ():
+        if variable != ModelRole.JUDGE.variable:
             check = _Models(settings, endpoint, variable, model, fix)
             yield asyncio.run(check.drafts())
-    if (judge := settings.reading_model) is not None:
-        variable = "HUSHGATE_LLM_MODEL" if judge == settings.llm_model else "HUSHGATE_JUDGE_MODEL"
-        check = _Models(settings, endpoint, variable, judge, fix)
-        yield asyncio.run(check.reading())
+    if (judge := judge_endpoint(settings)) is not None:
+        ((variable, model),) = judge.models
+        yield asyncio.run(_Models(settings, judge, variable, model, fix).reading())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +107,7 @@ class _Models:
 
     async def drafts(self) -> DoctorCheck:
         """The calls for a reply."""
-        made = await self._made("live model call", DRAFTS, self._settings.llm_max_tokens)
+        made = await self._made("live model call", DRAFTS, self._settings.model_max_tokens)
         return made if isinstance(made, DoctorCheck) else made.check
 
     async def reading(self) -> DoctorCheck:
@@ -120,7 +119,7 @@ class _Models:
         if answer.reading is not None:
             return made.check
         found = f"{made.check.found}; its answer is no reading ({answer.outcome.value} {answer.detail})"
-        fix = f"set HUSHGATE_JUDGE_MODEL to a model that answers in JSON, instead of {self._model}"
+        fix = f"set {ModelRole.JUDGE.variable} to a model that answers in JSON, instead of {self._model}"
         return failed("live judge call", found, fix)
 
     async def _made(
@@ -133,7 +132,7 @@ class _Models:
             model = OpenAIChat(client, model=self._model, max_tokens=max_tokens)
             try:
                 for prompt in prompts:
-                    answer = await model.complete(prompt, self._settings.llm_timeout_s)
+                    answer = await model.complete(prompt, self._settings.model_timeout_s)
                     tokens += answer.tokens
             except (ModelUnavailable, ModelRejected) as error:
                 known = failure(error.__cause__) if isinstance(error.__cause__, Exception) else None

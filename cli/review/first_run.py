@@ -8,7 +8,7 @@ from cli.doctor.live_calls import live_calls
 from gateway.event_stream import RedisEventStream
 from review.services.first_run import FirstRunServices, ModelAnswer
 from worker.errors import ConfigurationError
-from worker.settings import GatewaySettings, ReviewSettings, Settings, load
+from worker.settings import GatewaySettings, ReviewSettings, Settings, load, require_models
 
 
 def services_of(known: ReviewSettings) -> FirstRunServices:
@@ -16,6 +16,7 @@ def services_of(known: ReviewSettings) -> FirstRunServices:
     events = RedisEventStream(known) if isinstance(known, GatewaySettings) else None
     try:
         models = load(Settings)
+        require_models(models)
     except ConfigurationError:
         return FirstRunServices(events=events)
     return FirstRunServices(call_models=lambda: model_answers(models), events=events)

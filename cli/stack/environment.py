@@ -6,11 +6,25 @@ import shlex
 from collections.abc import Mapping
 from typing import Final
 
-from worker.settings import EMBEDDINGS_OFF
+from worker.settings import OFF
+from worker.settings.secret_files import SUFFIX
 
-OPENAI: Final = "https://api.openai.com/v1"
-KEYS: Final = ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
-ENDPOINTS: Final = ("OPENAI_BASE_URL", "OPENROUTER_BASE_URL")
+OPENAI_HOST: Final = "https://api.openai.com/"
+MODELS: Final = (
+    "HUSHGATE_MODEL_URL",
+    "HUSHGATE_MODEL_KEY",
+    "OPENROUTER_BASE_URL",
+    "OPENROUTER_API_KEY",
+    "OPENAI_BASE_URL",
+    "OPENAI_API_KEY",
+)
+MODERATION: Final = (
+    "HUSHGATE_MODERATION",
+    "HUSHGATE_MODERATION_URL",
+    "HUSHGATE_MODERATION_KEY",
+    "OPENAI_API_KEY",
+    "OPENAI_MODERATION_ENABLED",
+)
 SANDBOX_KEY: Final = "no-key"
 """No word of the sandbox's messages: logs and the audit mask keys."""
 STAND_INS: Final = {
@@ -26,40 +40,32 @@ PREFIXES: Final = ("HUSHGATE_", "OPENAI_", "OPENROUTER_")
 
 def names_models(environment: Mapping[str, str]) -> bool:
     """Whether the caller names a server of models, by its key or its address; else the sandbox answers."""
-    return any(environment.get(name) for name in (*KEYS, *ENDPOINTS))
+    return _names(environment, MODELS)
 
 
 def completed(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment, completed when only one server is named.
-
-    OpenAI's variables are used for the model too; with only OpenRouter's there is no moderation API.
-    """
+    """The environment; moderation is off unless the caller names its server, or the model's is OpenAI's."""
     known = {name: value for name, value in environment.items() if value}
-    if "OPENROUTER_API_KEY" not in known and "OPENROUTER_BASE_URL" not in known:
-        known["OPENROUTER_BASE_URL"] = known.get("OPENAI_BASE_URL", OPENAI)
-        if "OPENAI_API_KEY" in known:
-            known["OPENROUTER_API_KEY"] = known["OPENAI_API_KEY"]
-        known.setdefault("HUSHGATE_LLM_MODEL", "gpt-4.1-mini")
-    if "OPENAI_API_KEY" not in known:
-        known.setdefault("OPENAI_MODERATION_ENABLED", "false")
+    has_moderation = known.get("HUSHGATE_MODEL_URL", "").startswith(OPENAI_HOST)
+    if not has_moderation and not _names(known, MODERATION):
+        known["HUSHGATE_MODERATION"] = OFF
     return known
 
 
 def with_sandbox(environment: Mapping[str, str], base_url: str) -> dict[str, str]:
     """The environment of a fleet whose models are the sandbox; its vectors know no more than its words."""
     known = {name: value for name, value in environment.items() if value}
-    own = dict.fromkeys(ENDPOINTS, base_url) | dict.fromkeys(KEYS, SANDBOX_KEY)
-    return {"HUSHGATE_EMBEDDING_MODEL": EMBEDDINGS_OFF, "HUSHGATE_LLM_MODEL": "sandbox"} | known | own
+    own = {"HUSHGATE_MODEL_URL": base_url, "HUSHGATE_MODEL_KEY": SANDBOX_KEY}
+    return {"HUSHGATE_EMBEDDINGS": OFF, "HUSHGATE_MODEL": "sandbox"} | known | own
 
 
 def exports(environment: Mapping[str, str], outside: Mapping[str, str]) -> dict[str, str]:
     """The variables of a fleet that another shell needs beside the caller's, as words of a shell.
 
-    A value that the caller has set is a reference to the caller's variable: keys are never printed.
+    Keys of the caller are never printed.
     """
-    given = {value: name for name, value in outside.items() if _is_ours(name)}
     return {name: shlex.quote(environment[name]) for name in SERVERS} | {
-        name: f'"${given[value]}"' if value in given else shlex.quote(value)
+        name: shlex.quote(value)
         for name, value in sorted(environment.items())
         if _is_ours(name) and outside.get(name) != value
     }
@@ -68,6 +74,10 @@ def exports(environment: Mapping[str, str], outside: Mapping[str, str]) -> dict[
 def inherited(environment: Mapping[str, str], outside: Mapping[str, str]) -> tuple[str, ...]:
     """Names of the caller's own variables that another shell needs too."""
     return tuple(name for name in sorted(outside) if _is_ours(name) and name in environment and outside[name])
+
+
+def _names(environment: Mapping[str, str], names: tuple[str, ...]) -> bool:
+    return any(environment.get(name) or environment.get(f"{name}{SUFFIX}") for name in names)
 
 
 def _is_ours(name: str) -> bool:

@@ -24,7 +24,7 @@ from db.schema.logins import Service
 from sandbox import server
 from sandbox.server import SandboxHandle
 from worker.errors import ConfigurationError
-from worker.settings import RetentionSettings, Settings, load
+from worker.settings import RetentionSettings, Settings, load, require_models
 
 STOP_S: Final = 40.0
 LAST_LINES: Final = 15
@@ -203,7 +203,10 @@ def fleet(
     outside = dict(os.environ if outside is None else outside)
     environment = dict(outside)
     named = variables.names_models(outside)
-    load(Settings, variables.STAND_INS | _with_models(outside, None if named else variables.STAND_IN_URL))
+    stand_ins = variables.STAND_INS
+    require_models(
+        load(Settings, stand_ins | _with_models(outside, None if named else variables.STAND_IN_URL))
+    )
     with ExitStack() as stack:
         servers = stack.enter_context(
             Stack(database_url=environment.get("DATABASE_URL"), redis_url=environment.get("REDIS_URL"))

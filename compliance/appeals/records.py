@@ -143,7 +143,7 @@ class Appeal:
         """Whether people must still decide it."""
         return AppealState.OPEN if self.outcome is None else AppealState.DECIDED
 
-    def overdue(self, now: datetime) -> bool:
+    def is_overdue(self, now: datetime) -> bool:
         """Whether it is open after its due date."""
         return self.outcome is None and self.due_at < now
 

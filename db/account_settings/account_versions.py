@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from db.account_settings.accounts import SETTABLE, account_from_row
-from db.pool import Pool, fetch_dicts
+from db.pool import Pool, fetch_as, fetch_dicts
 from worker.account_settings import RULES
 from worker.model import Account
 
@@ -140,4 +140,4 @@ async def list_accounts(
     """Accounts by name: the given ones, or with None all that have settings, decisions or documents."""
     values = {"search": search, "after": after, "limit": limit, "accounts": list(accounts or ())}
     statement = (KNOWN_ACCOUNTS if accounts is None else NAMED_ACCOUNTS) + LISTED
-    return tuple(AccountSummary(**row) for row in await fetch_dicts(source, statement, values))
+    return tuple(await fetch_as(source, AccountSummary, statement, values))

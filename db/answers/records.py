@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from db.connection import Connection
-from db.rows import all_rows
+from db.rows import all_rows, first_value
 
 EVENT_PREFIX: Final = "person:"
 """An answer's event id in the outbox is this and the answer's id."""
@@ -94,5 +94,5 @@ async def list_answers(connection: Connection, decision_id: UUID) -> tuple[Answe
 
 async def answered_decision(connection: Connection, answer_id: UUID) -> UUID | None:
     """The decision that an answer belongs to; None without such an answer."""
-    row = await (await connection.execute(ANSWERED, (answer_id,))).fetchone()
-    return row[0] if row else None
+    found: UUID | None = await first_value(connection, ANSWERED, (answer_id,))
+    return found

@@ -24,7 +24,6 @@ _ROW: Final = """
         CAST(:word AS text) = ANY(flagged_keywords || flagged_phrases) AS has_rule
     FROM ai_rules WHERE user_id = :user_id
 """
-INSTRUCTIONS: Final = sa.text("SELECT prompt FROM ai_rules WHERE user_id = :user_id AND version = :version")
 _BOTH: Final = sa.text(f"({_ROW} AND version = :version) UNION ALL ({_ROW} ORDER BY version DESC LIMIT 1)")
 
 
@@ -94,11 +93,3 @@ def _version(row: Row) -> SettingsVersion:
         "has_rule": bool(row["has_rule"]),
     }
     return SettingsVersion(**row | closed_sets(row) | typed)
-
-
-async def account_instructions(connection: Connection, user_id: str, version: int) -> str | None:
-    """The account's text in the prompt; None when that version is no longer stored."""
-    found: str | None = (
-        await connection.execute(INSTRUCTIONS, {"user_id": user_id, "version": version})
-    ).scalar()
-    return found

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.identifiers import uuid_at
-from db.rows import all_rows, first_row
+from db.rows import first_row, row_as, rows_as
 
 MOST_LISTED: Final = 50
 LOAD: Final = """
@@ -112,8 +112,7 @@ class OwnAssignment:
 
 async def load_assignment(connection: Connection, decision_id: UUID) -> Assignment | None:
     """The assignment of a decision; None when the decision was never assigned."""
-    row = await first_row(connection, ONE, {"decision": decision_id})
-    return Assignment(**row) if row else None
+    return await row_as(connection, Assignment, ONE, {"decision": decision_id})
 
 
 async def assign(
@@ -165,8 +164,8 @@ async def list_own(
     connection: Connection, person_id: UUID, accounts: Sequence[str] | None
 ) -> tuple[OwnAssignment, ...]:
     """What waits for the person, longest first; ``accounts`` are those the person may review."""
-    rows = await all_rows(connection, LISTED, _mine(person_id, accounts) | {"most": MOST_LISTED})
-    return tuple(OwnAssignment(**row) for row in rows)
+    values = _mine(person_id, accounts) | {"most": MOST_LISTED}
+    return await rows_as(connection, OwnAssignment, LISTED, values)
 
 
 async def count_own(connection: Connection, person_id: UUID, accounts: Sequence[str] | None) -> int:

@@ -19,8 +19,7 @@ from db.commits.known import Recorded, StoredEvent, seen_event
 from db.commits.rows import CommitRow, commit_row, rows_json
 from db.commits.values import commit_values
 from db.connection import Connection
-from db.escalations.closing import Closing, ClosingCause, close_escalation
-from db.escalations.deletion import EXPIRE_HELD
+from db.escalations.closing import EXPIRE_HELD, Closing, ClosingCause, close_escalation
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, checkout
 from db.schema.partitions import ENSURE_PARTITIONS

@@ -12,7 +12,7 @@ from db.documents.retrieval import QUERY_TIMEOUT_S
 from db.pool import Pool
 from worker.adapters.openai_http import ApiClient
 from worker.ports import Embedder
-from worker.settings import DocumentSettings, EmbeddingEndpoint, embedding_endpoint
+from worker.settings import DocumentSettings, ModelServer
 
 BATCH_TIMEOUT_S: Final = 60.0
 """Timeout of a request when documents are added; a search uses ``QUERY_TIMEOUT_S``."""
@@ -21,7 +21,7 @@ BATCH_TIMEOUT_S: Final = 60.0
 @asynccontextmanager
 async def open_embedder(known: DocumentSettings) -> AsyncIterator[Embedder | None]:
     """What embeds queries; None where embeddings are switched off. Nothing is asked yet."""
-    if (place := embedding_endpoint(known)) is None:
+    if (place := known.servers.embeddings) is None:
         yield None
         return
     async with _client(place) as client:
@@ -35,11 +35,11 @@ async def open_model(known: DocumentSettings, source: Pool) -> AsyncIterator[Emb
     None where embeddings are switched off, where the database has no pgvector, and where no model is set and
     the server gives none.
     """
-    if (place := embedding_endpoint(known)) is None or not await has_pgvector(source):
+    if (place := known.servers.embeddings) is None or not await has_pgvector(source):
         yield None
         return
     async with _client(place) as client:
-        name, dimensions = place.model, known.embedding_dimensions
+        name, dimensions = place.model, known.embeddings_dimensions
         if not name:
             name, dimensions = await _automatic(client, place, known, source)
         embedder = _embedder(client, BATCH_TIMEOUT_S)
@@ -48,20 +48,20 @@ async def open_model(known: DocumentSettings, source: Pool) -> AsyncIterator[Emb
 
 
 async def _automatic(
-    client: ApiClient, place: EmbeddingEndpoint, known: DocumentSettings, source: Pool
+    client: ApiClient, place: ModelServer, known: DocumentSettings, source: Pool
 ) -> tuple[str, int]:
     """Name and requested dimensions of the model where none is set; without a name there is none."""
     if (active := await active_embedder(source)) is not None:
         return active.model, active.asked_dimensions
     from worker.adapters.embedding_probe import answering_model  # noqa: PLC0415  # as in _client
 
-    dimensions = known.embedding_dimensions
+    dimensions = known.embeddings_dimensions
     found = await answering_model(client, place, dimensions=dimensions, timeout_s=QUERY_TIMEOUT_S)
     return (found[0], dimensions) if found else ("", 0)
 
 
 @asynccontextmanager
-async def _client(place: EmbeddingEndpoint) -> AsyncIterator[ApiClient]:
+async def _client(place: ModelServer) -> AsyncIterator[ApiClient]:
     from worker.adapters import openai_client  # noqa: PLC0415  # only with a model
 
     client = openai_client.client(place.url, place.key, connections=4)

@@ -113,7 +113,7 @@ def _require_indexable(model: str, dimensions: int) -> None:
     if dimensions > MOST_DIMENSIONS:
         raise ConfigurationError(
             f"{model} gives vectors of {dimensions} numbers, the index takes {MOST_DIMENSIONS}: "
-            "set HUSHGATE_EMBEDDING_DIMENSIONS"
+            "set HUSHGATE_EMBEDDINGS_DIMENSIONS"
         )
 
 

@@ -191,7 +191,7 @@ def embedder_mismatch(configured: str, active: embedding_models.StoredEmbedder) 
     return ConfigurationError(
         f"the settings name {configured}, the stored vectors are of {active.model} with {active.dimensions}:"
         " vectors of two models cannot be compared. To change the model, run `hushgate documents reembed`"
-        " (searches use the old vectors until it is done), or set HUSHGATE_EMBEDDING_MODEL back"
+        " (searches use the old vectors until it is done), or set HUSHGATE_EMBEDDINGS back"
     )
 
 

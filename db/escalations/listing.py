@@ -8,10 +8,9 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import class_row
-
 from db.connection import Connection
-from db.pool import Pool, checkout
+from db.pool import Pool, fetch_as
+from db.rows import row_as
 
 SELECT: Final = """
     SELECT decision_id, user_id, event_id, conversation_id, message_id, author_id, scope, reason_code, queue,
@@ -101,8 +100,7 @@ class EscalationRecord:
 
 async def load_escalation(connection: Connection, decision_id: UUID) -> EscalationRecord | None:
     """The escalation that a decision opened; None without an escalation."""
-    cursor = connection.cursor(row_factory=class_row(EscalationRecord))
-    return await (await cursor.execute(ONE, (decision_id,))).fetchone()
+    return await row_as(connection, EscalationRecord, ONE, (decision_id,))
 
 
 async def list_escalations(
@@ -110,7 +108,5 @@ async def list_escalations(
 ) -> tuple[EscalationRecord, ...]:
     """A page, oldest first; ``after`` is the decision of the last row of the page before."""
     values = filters.values() | {"after": after, "limit": limit}
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(EscalationRecord))
-        await cursor.execute(PAGE.format(state=STATES[filters.state]).encode(), values)
-        return tuple(await cursor.fetchall())
+    query = PAGE.format(state=STATES[filters.state])
+    return tuple(await fetch_as(source, EscalationRecord, query, values))

@@ -115,7 +115,7 @@ async def largest_parts(
     hours = [each for each in reach.whole.hours if each < open_hour]
     values: Row = {
         "users": filters.users,
-        "chosen": None if filters.users == [""] else filters.users,
+        "chosen": filters.chosen,
         "scope": filters.scope,
         "decision": DECISIONS.get(measure),
         "reasons": REASONS.get(measure),

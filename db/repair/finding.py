@@ -9,7 +9,7 @@ from typing import Any, Final
 from db.outbox import OVERTAKEN
 from db.outgoing.events import STREAM_TYPES
 from db.people.sample_data import SAMPLE_ACCOUNT
-from db.pool import Pool, fetch_dicts, fetch_value
+from db.pool import Pool, fetch_as, fetch_dicts, fetch_value
 from db.repair.model import Breach, FoundBreach
 from worker.webhooks.types import WebhookType
 
@@ -135,12 +135,12 @@ async def waiting_replies(source: Pool, window: Window) -> dict[str, str]:
 
 async def delivered_replies(source: Pool, window: Window) -> list[SentReply]:
     """Replies that the outbox counts as delivered, oldest first."""
-    return [SentReply(**row) for row in await fetch_dicts(source, DELIVERED, window.values())]
+    return await fetch_as(source, SentReply, DELIVERED, window.values())
 
 
 async def sent_events(source: Pool, window: Window) -> list[SentEvent]:
     """Outgoing events and retractions that count as sent on their streams, those of a stream oldest first."""
-    return [SentEvent(**row) for row in await fetch_dicts(source, SENT, window.values())]
+    return await fetch_as(source, SentEvent, SENT, window.values())
 
 
 async def unfinished_retries(source: Pool, window: Window, *, letter: str | None) -> dict[str, str]:

@@ -46,10 +46,10 @@ _LOCATION: Final = f"""
             WHERE decision_id = :id AND expires_at > :now) AS sealed_until,
            o.id IS NOT NULL AS has_reply, o.delivered_at AS reply_delivered_at,
            o.cancelled_at AS reply_cancelled_at, r.id IS NOT NULL AS retracted,
-           r.delivered_at AS retraction_sent_at, {MESSAGE_DELETED} AS message_deleted
+           {MESSAGE_DELETED} AS message_deleted
     FROM (SELECT 1) AS one
     LEFT JOIN outbox o ON o.user_id = :user_id AND o.event_id = :event_id AND o.decision_id = :id
-    LEFT JOIN LATERAL (SELECT id, delivered_at FROM retractions
+    LEFT JOIN LATERAL (SELECT id FROM retractions
                        WHERE decision_id = :id AND cancelled_at IS NULL ORDER BY id DESC LIMIT 1) r ON true
 """
 LOCATION: Final = sa.text(_LOCATION)
@@ -103,7 +103,6 @@ class Exchange:
         reply_delivered_at: when the reply was put on the reply stream.
         reply_cancelled_at: when the reply was cancelled before delivery.
         retracted: a reviewer asked the channel to remove the reply.
-        retraction_sent_at: when that request was sent.
         message_deleted: the author deleted the message.
     """
 
@@ -114,7 +113,6 @@ class Exchange:
     reply_delivered_at: datetime | None
     reply_cancelled_at: datetime | None
     retracted: bool
-    retraction_sent_at: datetime | None
     message_deleted: bool = False
 
     @property
@@ -155,7 +153,6 @@ def exchange_as_decided(subject: ReviewSubject, exchange: Exchange) -> Exchange:
         sealed_until=None,
         reply_cancelled_at=None,
         retracted=False,
-        retraction_sent_at=None,
     )
 
 

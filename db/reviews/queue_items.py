@@ -16,7 +16,7 @@ from db.collaboration import assignments
 from db.connection import Connection
 from db.reviews.queues import FOR_PERSON, account_parameters
 from db.reviews.rulings import ReviewSource
-from db.rows import Row, all_rows, first_row
+from db.rows import Row, all_rows, row_as
 
 ITEM: Final = """
     SELECT i.id AS item_id, i.queue_id, i.decision_id, i.user_id, i.golden, i.first_review, i.claimed_until,
@@ -144,14 +144,12 @@ class DecisionClaims:
 
 async def held_item(connection: Connection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
     """The item on a decision that a person holds; a blind or golden one before others."""
-    row = await first_row(connection, HELD, {"decision": decision_id, "person": person_id})
-    return HeldItem(**row) if row else None
+    return await row_as(connection, HeldItem, HELD, {"decision": decision_id, "person": person_id})
 
 
 async def locked_item(connection: Connection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
     """The same as ``held_item``, locked until the transaction ends."""
-    row = await first_row(connection, LOCKED, {"decision": decision_id, "person": person_id})
-    return HeldItem(**row) if row else None
+    return await row_as(connection, HeldItem, LOCKED, {"decision": decision_id, "person": person_id})
 
 
 async def load_claims(

@@ -33,7 +33,7 @@ class QueueKind(StrEnum):
 
 
 class Stratum(StrEnum):
-    """The strata of a sample, as ``db.figures.dimensions.SampleDimension``, or none."""
+    """The strata of a sample, as ``db.figures.figure_sql.SampleDimension``, or none."""
 
     NONE = ""
     REASON_CODE = "reason_code"

@@ -33,8 +33,10 @@ PAUSE_S: Final = 2.0
 
 def engine(url: str) -> sa.Engine:
     """A synchronous engine, because Alembic supports no other."""
+    scheme, separator, rest = url.partition("://")
+    with_driver = f"postgresql+psycopg{separator}{rest}" if scheme in ("postgres", "postgresql") else url
     return sa.create_engine(
-        _driver_url(url),
+        with_driver,
         poolclass=sa.NullPool,
         isolation_level="READ COMMITTED",
         connect_args={"connect_timeout": 10},
@@ -159,9 +161,3 @@ def _config(connection: sa.Connection | None) -> Config:
     config.set_main_option("script_location", str(resources.files("db") / "migrations"))
     config.attributes["connection"] = connection
     return config
-
-
-def _driver_url(url: str) -> str:
-    """The URL with the name of our driver, as SQLAlchemy requires it."""
-    scheme, separator, rest = url.partition("://")
-    return f"postgresql+psycopg{separator}{rest}" if scheme in ("postgres", "postgresql") else url

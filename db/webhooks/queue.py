@@ -8,11 +8,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import class_row
-
 from db.connection import Connection
 from db.outbox import CONVERSATION_LOCK, HOLD_S, OVERTAKEN
 from db.pool import Pool, checkout
+from db.rows import first_value, rows_as
 from worker.webhooks.types import WebhookType
 
 QUEUE: Final = "hashtextextended('hushgate webhook queue', 0)"
@@ -204,8 +203,7 @@ class Claims:
 async def fan_out(source: Pool, limit: int, now: datetime) -> int:
     """Make the deliveries of the oldest events without any; how many events were looked at."""
     async with checkout(source) as connection:
-        row = await (await connection.execute(HAS_EVENTS)).fetchone()
-        if not (row and row[0]):
+        if not await first_value(connection, HAS_EVENTS):
             return 0
         async with connection.transaction():
             await connection.execute(LOCK_QUEUE)
@@ -221,8 +219,7 @@ async def claim_due(
     the caller finds out that a claim is too old for that.
     """
     async with checkout(source) as connection:
-        row = await (await connection.execute(HAS_DUE, {"now": now})).fetchone()
-        if not (row and row[0]):
+        if not await first_value(connection, HAS_DUE, {"now": now}):
             return Claims()
         async with connection.transaction():
             await connection.execute(SHARE_QUEUE)
@@ -231,10 +228,9 @@ async def claim_due(
             chosen, cancelled = await _cancel_unwanted(connection, free, now, limits)
             if not chosen:
                 return Claims(cancelled=cancelled)
-            async with connection.cursor(row_factory=class_row(ClaimedDelivery)) as cursor:
-                values = {"ids": chosen, "now": now, "until": now + limits.lease}
-                rows = await (await cursor.execute(CLAIM, values)).fetchall()
-    return Claims(deliveries=tuple(rows), cancelled=cancelled, looked_s=looked_s)
+            values = {"ids": chosen, "now": now, "until": now + limits.lease}
+            rows = await rows_as(connection, ClaimedDelivery, CLAIM, values)
+    return Claims(deliveries=rows, cancelled=cancelled, looked_s=looked_s)
 
 
 async def reason_not_to_send(connection: Connection, delivery_id: int, now: datetime) -> str | None:

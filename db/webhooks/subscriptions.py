@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from db.connection import Connection
 from db.outgoing.events import INSERT_WITHOUT_STREAM
+from db.rows import first_value
 from db.webhooks.subscribed import EVERY_ACCOUNT
 from worker.webhooks.types import WebhookType
 
@@ -62,8 +63,7 @@ async def store_events(
 ) -> None:
     """Store events within a transaction; without a subscription one look at an index."""
     wanted = {"accounts": sorted({each.user_id for each in events}), "type": event_type.value}
-    row = await (await connection.execute(ANY_SUBSCRIBED, wanted)).fetchone()
-    if not (row and row[0]):
+    if not await first_value(connection, ANY_SUBSCRIBED, wanted):
         return
     for each in events:
         values = {

@@ -37,8 +37,8 @@ AWAY: Final = frozenset(
 )
 """Endings without a result of moderation; the others name a fault of the text."""
 NO_KEY: Final = mark(
-    "Moderation is not configured for the review pages, and nothing is sent unmoderated. Set OPENAI_API_KEY"
-    " for `hushgate review`, or OPENAI_MODERATION_ENABLED=false everywhere."
+    "Moderation is not configured for the review pages, and nothing is sent unmoderated. Set"
+    " HUSHGATE_MODERATION_KEY for `hushgate review`, or HUSHGATE_MODERATION=off everywhere."
 )
 
 
@@ -85,11 +85,9 @@ def _refusal(ending: Ending) -> AnswerBlocked | ModerationAway:
 
 
 def _lacks_key(settings: ReviewSettings, account: Account) -> bool:
-    """Whether the moderation API would be asked at its vendor without a key."""
+    """Whether the moderation API would be asked without a server or its key."""
     asked = any(each.endpoint == OPENAI_MODERATION for each in panel(account))
-    default = type(settings).model_fields["openai_base_url"].default
-    at_vendor = settings.openai_base_url == default
-    return asked and at_vendor and settings.openai_moderation_enabled and settings.openai_api_key is None
+    return asked and settings.moderation_problem is not None
 
 
 @asynccontextmanager
@@ -97,11 +95,10 @@ async def _moderation_ports(settings: ReviewSettings) -> AsyncIterator[AnswerPor
     """The moderators of the settings, for one check."""
     async with AsyncExitStack() as stack:
         moderator = None
-        if settings.openai_moderation_enabled:
-            key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+        if (server := settings.servers.moderation) is not None:
             moderator = OpenAIModerator(
-                await _client(stack, settings.openai_base_url, key),
-                model=settings.moderation_model,
+                await _client(stack, server.url, server.key),
+                model=server.model,
                 timeout_s=settings.moderation_timeout_s,
                 watch=openai_client.Watch("moderation"),
             )

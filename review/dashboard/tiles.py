@@ -224,7 +224,7 @@ def cost_tile(costs: Sequence[CostSum], chosen: Range) -> Tile:
     if total and judge:
         note += _("; the judge %(share)s") % {"share": percent(judge / total)}
         if {each.model for each in read} & {each.model for each in costs if each not in read}:
-            note += _(", less with HUSHGATE_JUDGE_MODEL=%(model)s") % {"model": CHEAP_JUDGE}
+            note += _(", less with HUSHGATE_JUDGE=%(model)s") % {"model": CHEAP_JUDGE}
     if unpriced:
         note = ngettext(
             "without %(tokens)s token that has no price",

@@ -93,7 +93,7 @@ def _unread(facts: ExplanationFacts) -> str:
         case None if not failed:
             return ""
         case ReadingOutcome.OFF:
-            return _("The judge was switched off (HUSHGATE_JUDGE_MODEL), so no draft was read.")
+            return _("The judge was switched off (HUSHGATE_JUDGE), so no draft was read.")
         case None | ReadingOutcome.UNAVAILABLE if failed:
             text = _("The judge of drafts did not answer (%(failure)s).")
             return text % {"failure": attempt_wording(failed[-1].outcome)}
@@ -102,7 +102,7 @@ def _unread(facts: ExplanationFacts) -> str:
         case unusable:
             text = _(
                 "The judge answered, but its answer was unusable: %(why)s. Where that is frequent, another"
-                " judge model is needed (HUSHGATE_JUDGE_MODEL)."
+                " judge model is needed (HUSHGATE_JUDGE)."
             )
             return text % {"why": _(DRAFT_PROBLEMS[unusable])}
 

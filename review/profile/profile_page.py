@@ -11,7 +11,7 @@ from db.access_log import LoggedAction
 from db.people import changes, sessions
 from review.auth.credentials import NAME_CHARS
 from review.auth.notices import load_notices
-from review.content_covers import CATEGORIES, organisation_covers
+from review.content_covers import CATEGORIES
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages.choice import zone_names
@@ -28,7 +28,7 @@ async def show_profile(visit: Visit) -> Response:
     return visit.render(
         "profile.html",
         categories=CATEGORIES,
-        organisation=organisation_covers(visit.site.settings),
+        organisation=visit.site.settings.organisation_covers,
         required=visit.site.settings.covers_required,
         zones=sorted(zone_names()),
         sessions=found,
@@ -44,7 +44,7 @@ async def save_profile(visit: Visit) -> Response:
     if not name or len(name) > NAME_CHARS or not name.isprintable():
         raise Refused(400, "Name", length_problem(NAME_CHARS))
     covered = [str(each) for each in visit.form.getlist("covered")]
-    nothing_chosen = not covered and not organisation_covers(visit.site.settings)
+    nothing_chosen = not covered and not visit.site.settings.organisation_covers
     as_organisation = nothing_chosen or visit.field("covers") == "organisation"
     if unknown := sorted(set(covered) - set(CATEGORIES)):
         raise Refused(
@@ -53,11 +53,12 @@ async def save_profile(visit: Visit) -> Response:
             _("Expected known categories, got “%(got)s”.") % {"got": unknown[0][:80]},
         )
     async with visit.store.writing() as connection:
-        await changes.set_preferences(
+        await changes.set_columns(
             connection,
             visit.person.person_id,
             name=name,
-            covered=None if as_organisation else [each for each in CATEGORIES if each in covered],
+            covered=[] if as_organisation else [each for each in CATEGORIES if each in covered],
+            own_covers=not as_organisation,
             keys_on="keys_on" in visit.form,
         )
         await visit.log(LoggedAction.PEOPLE, connection=connection, detail={"changed": "own profile"})
@@ -67,7 +68,7 @@ async def save_profile(visit: Visit) -> Response:
 async def switch_shortcuts(visit: Visit) -> Response:
     """Switch keyboard shortcuts on or off: speech input would trigger them."""
     async with visit.store.writing() as connection:
-        await changes.switch_keys(connection, visit.person.person_id, keys_on="keys" in visit.form)
+        await changes.set_columns(connection, visit.person.person_id, keys_on="keys" in visit.form)
     return visit.redirect("home")
 
 

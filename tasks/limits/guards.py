@@ -6,15 +6,13 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, assert_never
 
-from pydantic import SecretStr
-
 from tasks.limits.upstream_limits import UpstreamLimits
 from tasks.metrics import names
 from worker.adapters.call_guard import CallGuard, CallLimits, Upstream, key_id, log_state
 from worker.adapters.circuit_breaker import BreakerLimits, BreakerState, CircuitBreaker
 from worker.adapters.vendor_failures import kind_of
 from worker.places import Places
-from worker.settings import Settings, classifier_key, embedding_endpoint
+from worker.settings import ModelServer, Settings, classifier_key
 from worker.settings.calls import Resource, UpstreamKind
 
 if TYPE_CHECKING:  # a worker without metrics does without their library
@@ -38,12 +36,13 @@ def address(settings: Settings, kind: UpstreamKind, name: str) -> tuple[str, str
     """Base URL and key of an upstream."""
     match kind:
         case UpstreamKind.MODERATION:
-            return settings.openai_base_url, _secret(settings.openai_api_key)
-        case UpstreamKind.MODEL | UpstreamKind.JUDGE:
-            return settings.openrouter_base_url, _secret(settings.openrouter_api_key)
+            return _place(settings.servers.moderation)
+        case UpstreamKind.MODEL:
+            return settings.servers.model.place
+        case UpstreamKind.JUDGE:
+            return _place(settings.servers.judge)
         case UpstreamKind.EMBEDDING:
-            place = embedding_endpoint(settings)
-            return (place.url, place.key) if place else ("", None)
+            return _place(settings.servers.embeddings)
         case UpstreamKind.CLASSIFIER:
             declared = name.removeprefix("classifier ")
             return settings.classifiers[declared].base_url, classifier_key(settings, declared)
@@ -51,8 +50,8 @@ def address(settings: Settings, kind: UpstreamKind, name: str) -> tuple[str, str
             assert_never(kind)
 
 
-def _secret(key: SecretStr | None) -> str | None:
-    return key.get_secret_value() if key else None
+def _place(server: ModelServer | None) -> tuple[str, str | None]:
+    return server.place if server else ("", None)
 
 
 def most_calls(settings: Settings, kind: UpstreamKind) -> int:

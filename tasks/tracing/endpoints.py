@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from worker.model import CallPurpose
-from worker.settings import Settings, embedding_endpoint
+from worker.settings import Settings
 
 PROVIDERS: Final = {
     "api.deepseek.com": "deepseek",
@@ -32,16 +32,16 @@ class CallEndpoint:
 
 def call_endpoints(settings: Settings) -> Mapping[CallPurpose, CallEndpoint]:
     """By purpose; a purpose with several servers is missing."""
-    model, others = settings.openrouter_base_url, settings.llm_models
+    servers, others = settings.servers, settings.further_models
+    judge = servers.judge or servers.model
     found = {
-        CallPurpose.COMPLETION: _endpoint(model, "" if others else settings.llm_model),
-        CallPurpose.JUDGE: _endpoint(model, settings.reading_model or settings.llm_model),
+        CallPurpose.COMPLETION: _endpoint(servers.model.url, "" if others else servers.model.model),
+        CallPurpose.JUDGE: _endpoint(judge.url, judge.model),
     }
-    if (place := embedding_endpoint(settings)) is not None:
-        found[CallPurpose.EMBEDDING] = _endpoint(place.url, place.model or place.default_model)
-    if not settings.classifiers:
-        moderation = _endpoint(settings.openai_base_url, settings.moderation_model)
-        found[CallPurpose.MODERATION] = moderation
+    if (place := servers.embeddings) is not None:
+        found[CallPurpose.EMBEDDING] = _endpoint(place.url, place.model or place.default_embedding_model)
+    if not settings.classifiers and servers.moderation is not None:
+        found[CallPurpose.MODERATION] = _endpoint(servers.moderation.url, servers.moderation.model)
     return found
 
 

@@ -21,7 +21,7 @@ CASES: Final = 24
 def run(*words: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(  # noqa: PLW1510  # the code is looked at by the tests
         [HUSHGATE, "assess", "conversations", *words],
-        env={**os.environ, "HUSHGATE_LLM_MODEL": "ignored", "DATABASE_URL": "postgresql://nowhere.invalid/x"},
+        env={**os.environ, "HUSHGATE_MODEL": "ignored", "DATABASE_URL": "postgresql://nowhere.invalid/x"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=400,

@@ -35,8 +35,8 @@ def engine(
         HUSHGATE_METRICS_PORT="0",
         HUSHGATE_IN_FLIGHT="6",
         HUSHGATE_CONCURRENT_CALLS='{"judge": 1}',
-        HUSHGATE_LLM_ATTEMPTS="1",
-        HUSHGATE_LLM_TIMEOUT_S="3",
+        HUSHGATE_MODEL_ATTEMPTS="1",
+        HUSHGATE_MODEL_TIMEOUT_S="3",
     ) as found:
         yield found
 

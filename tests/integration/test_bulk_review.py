@@ -24,7 +24,7 @@ from db.jobs import (
 from db.people.records import Person, Role
 from db.review_store import Store
 from db.reviews import bulk as bulk_reviews
-from db.reviews import bulk_undo, submission
+from db.reviews import submission
 from db.reviews.rulings import Reviewer, Ruling
 from db.reviews.submission import Submission
 from review.access import Right
@@ -389,7 +389,7 @@ def test_an_undo_is_continued_after_a_crash_and_repeats_nothing(
     visitors: Any, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In batches; each review is withdrawn once."""
-    monkeypatch.setattr(bulk_undo, "BATCH", 2)
+    monkeypatch.setattr(bulk_jobs, "UNDO_BATCH", 2)
     some(database_url, "undone twice", 5)
     visitor, _ = lead(visitors, database_url)
     job_id = started(visitor, "undone twice")

@@ -40,7 +40,7 @@ def test_a_required_cover_stays(database_url: str) -> None:
     """Whatever the person chooses; the profile says so."""
     decided = flagged("flagged_keyword:refund")
     record(database_url, decided)
-    needs = {"HUSHGATE_REVIEW_COVERS": "flagged_rule", "HUSHGATE_REVIEW_COVERS_REQUIRED": "true"}
+    needs = {"HUSHGATE_REVIEW_COVERS": "flagged_rule,required"}
     with site(database_url, **needs) as visitors:
         guest = signed_in(visitors, add_person(database_url, Role.REVIEWER))
         guest.get("/profile")

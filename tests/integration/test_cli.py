@@ -34,7 +34,7 @@ from tests.support.fleet_signs import sign_fleet
 from tests.support.http_server import http_server
 from tests.support.pools import in_pool
 from tests.support.running import OPEN, running
-from tests.support.samples import event
+from tests.support.samples import body_of, event
 from tests.support.seeding import seed_document
 from tests.support.terminal import HUSHGATE, STYLE, Ended, Shell
 from worker.errors import PayloadRejected
@@ -56,17 +56,7 @@ MANY = """
 
 def line(number: int, **changes: Any) -> str:
     """One good event as a line."""
-    body = {
-        "event_id": f"cli-{number}",
-        "user_id": "acme",
-        "scope": "chat",
-        "conversation_id": f"c{number % 3}",
-        "message_id": f"m{number}",
-        "author_id": "a",
-        "text": "When are you open?",
-        "created_at": datetime.now(UTC).isoformat(),
-    }
-    return json.dumps(body | changes)
+    return json.dumps(body_of(f"cli-{number}", conversation_id=f"c{number % 3}", **changes))
 
 
 def decided(number: int, **changes: Any) -> Decision:
@@ -837,7 +827,7 @@ def test_servers_that_are_away_are_found(shell: Shell) -> None:
     assert (
         fixes["postgres"] == "check DATABASE_URL and that the server runs; its log says why it does not start"
     )
-    assert fixes["model endpoint"].startswith("check OPENROUTER_BASE_URL and the network")
+    assert fixes["model endpoint"].startswith("check HUSHGATE_MODEL_URL and the network")
     assert "LLM_ERROR" in fixes["model endpoint"]
     assert "hunter2" not in ended.out + ended.err
 
@@ -848,11 +838,11 @@ def test_a_key_that_is_refused_is_found(shell: Shell) -> None:
         url = f"{address}/v1"
         fixes = failures(shell.run("doctor", env={"OPENAI_BASE_URL": url, "OPENROUTER_BASE_URL": url}))
 
-    assert fixes["model endpoint"] == "set OPENROUTER_API_KEY to a key that the endpoint accepts"
-    assert fixes["moderation endpoint"] == "set OPENAI_API_KEY to a key that the endpoint accepts"
+    assert fixes["model endpoint"] == "set HUSHGATE_MODEL_KEY to a key that the endpoint accepts"
+    assert fixes["moderation endpoint"] == "set HUSHGATE_MODERATION_KEY to a key that the endpoint accepts"
 
 
-HASH = {"HUSHGATE_EMBEDDING_MODEL": "hash"}
+HASH = {"HUSHGATE_EMBEDDINGS": "hash"}
 
 
 def embeddings(shell: Shell, url: str, *words: str, **env: str) -> dict[str, tuple[str, str, str]]:
@@ -867,7 +857,7 @@ def embeddings(shell: Shell, url: str, *words: str, **env: str) -> dict[str, tup
 
 def test_embeddings_are_looked_at_where_a_model_is_set(shell: Shell, url: str) -> None:
     """Does it answer, with which length, and is every chunk's vector its own?"""
-    off = embeddings(shell, url, HUSHGATE_EMBEDDING_MODEL="off")
+    off = embeddings(shell, url, HUSHGATE_EMBEDDINGS="off")
     without = embeddings(shell, url)
     empty = embeddings(shell, url, **HASH)
     seed_document(url, "acme", "Hours", ["We are open from nine to six."])
@@ -876,7 +866,7 @@ def test_embeddings_are_looked_at_where_a_model_is_set(shell: Shell, url: str) -
     whole = embeddings(shell, url, **HASH)
 
     assert off == {
-        "embedder": ("ok", "HUSHGATE_EMBEDDING_MODEL is off: searches use words only", ""),
+        "embedder": ("ok", "HUSHGATE_EMBEDDINGS is off: searches use words only", ""),
     }
     assert list(without) == ["embedder"]
     assert without["embedder"][1].startswith("no model is set: what http://127.0.0.1:")
@@ -890,17 +880,17 @@ def test_vectors_that_no_search_uses_are_found(shell: Shell, url: str) -> None:
     """The settings name another model, embeddings are off, or a document came without one."""
     seed_document(url, "acme", "Hours", ["We are open from nine to six."])
     shell.run("documents", "reembed", env={"DATABASE_URL": url, **HASH})
-    other = embeddings(shell, url, "--offline", HUSHGATE_EMBEDDING_MODEL="other")
+    other = embeddings(shell, url, "--offline", HUSHGATE_EMBEDDINGS="other")
     unset = embeddings(shell, url, "--offline")
-    off = embeddings(shell, url, "--offline", HUSHGATE_EMBEDDING_MODEL="off")
+    off = embeddings(shell, url, "--offline", HUSHGATE_EMBEDDINGS="off")
     seed_document(url, "acme", "Returns", ["Keep the receipt."])
     partial = embeddings(shell, url, "--offline", **HASH)
 
     assert other["embedder"][0] == off["embedder"][0] == partial["embedder"][0] == "warn"
     assert unset["embedder"][0] == "ok"
-    assert "because no model is set and OPENAI_BASE_URL is" in unset["embedder"][1]
+    assert "because no model is set and HUSHGATE_EMBEDDINGS_URL is" in unset["embedder"][1]
     assert other["embedder"][2] == "run: hushgate documents reembed"
-    assert off["embedder"][2].startswith("set HUSHGATE_EMBEDDING_MODEL")
+    assert off["embedder"][2].startswith("set HUSHGATE_EMBEDDINGS")
     assert "1 of 2 chunks" in partial["embedder"][1]
     assert "embedding endpoint" not in partial
 
@@ -908,9 +898,9 @@ def test_vectors_that_no_search_uses_are_found(shell: Shell, url: str) -> None:
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [
-        ("500", ("server_error", "check HUSHGATE_EMBEDDING_BASE_URL")),
-        ("400", ("HTTP 400", "check HUSHGATE_EMBEDDING_MODEL")),
-        ("401", ("", "check HUSHGATE_EMBEDDING_")),
+        ("500", ("server_error", "check HUSHGATE_EMBEDDINGS_URL")),
+        ("400", ("HTTP 400", "check HUSHGATE_EMBEDDINGS")),
+        ("401", ("", "check HUSHGATE_EMBEDDINGS")),
     ],
 )
 def test_an_embedding_model_that_does_not_answer_is_found(

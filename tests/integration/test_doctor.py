@@ -91,15 +91,15 @@ def test_a_base_url_without_its_path_is_corrected(shell: Shell, sandbox: Sandbox
 
     assert ended.code == 1
     assert found["model endpoint"]["state"] == found["moderation endpoint"]["state"] == "fail"
-    assert found["model endpoint"]["fix"] == f"set OPENROUTER_BASE_URL={sandbox.base_url}"
-    assert found["moderation endpoint"]["fix"] == f"set OPENAI_BASE_URL={sandbox.base_url}"
+    assert found["model endpoint"]["fix"] == f"set HUSHGATE_MODEL_URL={sandbox.base_url}"
+    assert found["moderation endpoint"]["fix"] == f"set HUSHGATE_MODERATION_URL={sandbox.base_url}"
 
 
 def test_a_base_url_with_the_path_of_a_call_is_corrected(shell: Shell, sandbox: SandboxHandle) -> None:
     """Vendors' pages print the address of the call; the base URL is what stands before it."""
     found, _ = doctor(shell, f"{sandbox.base_url}/chat/completions")
 
-    assert found["model endpoint"]["fix"] == f"set OPENROUTER_BASE_URL={sandbox.base_url}"
+    assert found["model endpoint"]["fix"] == f"set HUSHGATE_MODEL_URL={sandbox.base_url}"
 
 
 @pytest.mark.parametrize("path", ["", "/v1", "/docs"])
@@ -125,7 +125,7 @@ def test_a_model_that_the_endpoint_does_not_list_is_found(shell: Shell) -> None:
         found, _ = doctor(shell, f"{url}/v1")
 
     assert (found["model endpoint"]["state"], found["moderation endpoint"]["state"]) == ("warn", "ok")
-    assert f"lists 3 models, without HUSHGATE_LLM_MODEL '{MODEL}'" in found["model endpoint"]["found"]
+    assert f"lists 3 models, without HUSHGATE_MODEL '{MODEL}'" in found["model endpoint"]["found"]
     assert "openai/gpt-4.1-nano" in found["model endpoint"]["fix"]
     assert MODERATION not in found["model endpoint"]["fix"]
     assert "hushgate doctor --live" in found["model endpoint"]["fix"]
@@ -136,17 +136,17 @@ def test_a_model_that_the_endpoint_does_not_list_is_found(shell: Shell) -> None:
 def test_a_model_that_the_endpoint_lists_is_fit(shell: Shell, listed: str) -> None:
     """By its name or by a pattern, as gateways list them; a variant after a colon is of the same model."""
     with api({"/v1/models": listing(listed)}) as (url, _):
-        found, _ = doctor(shell, f"{url}/v1", HUSHGATE_LLM_MODEL=f"{MODEL}:floor")
+        found, _ = doctor(shell, f"{url}/v1", HUSHGATE_MODEL=f"{MODEL}:floor")
 
     assert (found["model endpoint"]["state"], found["model endpoint"]["fix"]) == ("ok", "")
 
 
 def test_a_judge_that_the_endpoint_does_not_list_is_found(shell: Shell) -> None:
-    """HUSHGATE_JUDGE_MODEL is checked where it names another model."""
+    """HUSHGATE_JUDGE is checked where it names another model."""
     with api({"/v1/models": listing(MODEL)}) as (url, _):
-        found, _ = doctor(shell, f"{url}/v1", HUSHGATE_JUDGE_MODEL="judge-9")
+        found, _ = doctor(shell, f"{url}/v1", HUSHGATE_JUDGE="judge-9")
 
-    assert "HUSHGATE_JUDGE_MODEL 'judge-9'" in found["model endpoint"]["found"]
+    assert "HUSHGATE_JUDGE 'judge-9'" in found["model endpoint"]["found"]
 
 
 def test_an_endpoint_without_a_list_is_a_warning(shell: Shell) -> None:
@@ -160,7 +160,7 @@ def test_an_endpoint_without_a_list_is_a_warning(shell: Shell) -> None:
 
 def test_without_live_nothing_is_paid(shell: Shell, sandbox: SandboxHandle) -> None:
     """Not one call of the sandbox is counted."""
-    doctor(shell, sandbox.base_url, HUSHGATE_EMBEDDING_MODEL="hash")
+    doctor(shell, sandbox.base_url, HUSHGATE_EMBEDDINGS="hash")
 
     assert [sandbox.calls(route) for route in ("chat", "moderations", "embeddings")] == [0, 0, 0]
 
@@ -189,7 +189,7 @@ def test_live_makes_the_calls_of_a_worker(shell: Shell) -> None:
 
 def test_live_passes_with_the_sandbox(shell: Shell, sandbox: SandboxHandle) -> None:
     """Chat, moderation and embedding."""
-    found, _ = doctor(shell, sandbox.base_url, "--live", HUSHGATE_EMBEDDING_MODEL="hash")
+    found, _ = doctor(shell, sandbox.base_url, "--live", HUSHGATE_EMBEDDINGS="hash")
 
     assert {name: row["state"] for name, row in found.items() if name.startswith("live")} == {
         "live model call": "ok",
@@ -206,7 +206,7 @@ def test_live_fails_a_judge_whose_answer_is_no_reading(shell: Shell) -> None:
         found, _ = doctor(shell, f"{url}/v1", "--live")
 
     assert (found["live model call"]["state"], found["live judge call"]["state"]) == ("ok", "fail")
-    assert found["live judge call"]["fix"].startswith("set HUSHGATE_JUDGE_MODEL")
+    assert found["live judge call"]["fix"].startswith("set HUSHGATE_JUDGE")
 
 
 @pytest.mark.parametrize(
@@ -233,14 +233,14 @@ def test_live_names_what_a_server_does_not_take(
 @pytest.mark.parametrize(
     ("fault", "fix"),
     [
-        ("401", "set OPENROUTER_API_KEY to a key that the endpoint accepts"),
-        ("403", "set OPENROUTER_API_KEY to a key that the endpoint accepts"),
-        ("404", "check HUSHGATE_LLM_MODEL and OPENROUTER_BASE_URL"),
-        ("400", "check HUSHGATE_LLM_MODEL and OPENROUTER_BASE_URL"),
-        ("429", "check the quota and the rate limits of OPENROUTER_API_KEY"),
-        ("500", "check OPENROUTER_BASE_URL and the network, or ask the provider"),
-        ("reset", "check OPENROUTER_BASE_URL and the network, or ask the provider"),
-        ("malformed", "check HUSHGATE_LLM_MODEL and OPENROUTER_BASE_URL"),
+        ("401", "set HUSHGATE_MODEL_KEY to a key that the endpoint accepts"),
+        ("403", "set HUSHGATE_MODEL_KEY to a key that the endpoint accepts"),
+        ("404", "check HUSHGATE_MODEL and HUSHGATE_MODEL_URL"),
+        ("400", "check HUSHGATE_MODEL and HUSHGATE_MODEL_URL"),
+        ("429", "check the quota and the rate limits of HUSHGATE_MODEL_KEY"),
+        ("500", "check HUSHGATE_MODEL_URL and the network, or ask the provider"),
+        ("reset", "check HUSHGATE_MODEL_URL and the network, or ask the provider"),
+        ("malformed", "check HUSHGATE_MODEL and HUSHGATE_MODEL_URL"),
     ],
 )
 def test_a_live_call_that_fails_says_what_to_correct(
@@ -265,7 +265,7 @@ def test_a_moderation_call_that_fails_says_what_to_correct(shell: Shell, sandbox
 
     assert found["live moderation call"]["state"] == "fail"
     assert found["live moderation call"]["fix"].startswith(
-        "set OPENAI_API_KEY to a key that the endpoint accepts"
+        "set HUSHGATE_MODERATION_KEY to a key that the endpoint accepts"
     )
 
 

@@ -154,11 +154,11 @@ def test_the_judge_is_named_with_the_drafts_that_it_did_not_read(
     decide(url, now, "REPLIED", 19)
     decide(url, now, "HELD_UNREAD", held)
     (on,) = (row for row in shell.run("doctor", "--offline").rows if row["check"] == "judge")
-    switched = shell.run("doctor", "--offline", env={"HUSHGATE_JUDGE_MODEL": "off"})
+    switched = shell.run("doctor", "--offline", env={"HUSHGATE_JUDGE": "off"})
     (off,) = (row for row in switched.rows if row["check"] == "judge")
 
     assert (on["state"], off["state"]) == (state, "warn")
-    assert on["found"].startswith("openai/gpt-4.1-mini (HUSHGATE_LLM_MODEL) reads each draft once")
+    assert on["found"].startswith("openai/gpt-4.1-mini (HUSHGATE_MODEL) reads each draft once")
     assert f"{held} drafts held unread" in on["found"]
     assert "wait for people" in off["found"]
 

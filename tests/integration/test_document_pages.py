@@ -175,7 +175,7 @@ def test_documents_get_vectors_of_the_model_in_use(
     person = add_person(database_url, Role.ACCOUNT_ADMIN)
     answers = []
     for model in ("hash", "another"):
-        settings = {"HUSHGATE_EMBEDDING_MODEL": model, "HUSHGATE_EMBEDDING_BASE_URL": sandbox.base_url}
+        settings = {"HUSHGATE_EMBEDDINGS": model, "HUSHGATE_EMBEDDINGS_URL": sandbox.base_url}
         with site(database_url, **settings) as running:
             admin = signed_in(running, person)
             admin.get(f"/accounts/{account}/documents")

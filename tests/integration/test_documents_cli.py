@@ -37,8 +37,8 @@ def run(
     variables = {
         "DATABASE_URL": database_url,
         "REDIS_URL": redis_url,
-        "HUSHGATE_EMBEDDING_MODEL": "hash",
-        "HUSHGATE_EMBEDDING_BASE_URL": sandbox.base_url,
+        "HUSHGATE_EMBEDDINGS": "hash",
+        "HUSHGATE_EMBEDDINGS_URL": sandbox.base_url,
     }
 
     def command(*arguments: str, text: str | bytes | None = None, **more: str | None) -> Result:
@@ -138,14 +138,14 @@ def test_a_document_over_the_limit_is_refused(run: Run, account: str, tmp_path: 
         (("add", "a.md", "b.md", "--title", "T", "-a", "x"), "expected one file, got 2"),
         (("add", "-", "-a", "x", "-l", "team"), "expected KEY=VALUE, got 'team'"),
         (("search", "x", "--min-similarity", "2", "-a", "x"), "--min-similarity"),
-        (("reembed",), "HUSHGATE_EMBEDDING_MODEL: expected a model"),
+        (("reembed",), "HUSHGATE_EMBEDDINGS: expected a model"),
     ],
 )
 def test_a_command_that_cannot_be_meant_is_refused_clearly(
     run: Run, arguments: tuple[str, ...], message: str
 ) -> None:
     """Which argument, what was expected, what came."""
-    result = run(*arguments, text="x", HUSHGATE_EMBEDDING_MODEL="off")
+    result = run(*arguments, text="x", HUSHGATE_EMBEDDINGS="off")
 
     assert result.exit_code != 0
     assert message in f"{result.stdout}{result.stderr}{result.exception}"
@@ -219,7 +219,7 @@ def test_a_long_price_list_has_its_names_in_every_passage(run: Run, account: str
 
 def test_without_an_embedding_model_documents_are_found_by_words(run: Run, account: str) -> None:
     """No endpoint is asked for anything."""
-    words_alone = {"HUSHGATE_EMBEDDING_MODEL": "off", "HUSHGATE_EMBEDDING_BASE_URL": "http://127.0.0.1:1/v1"}
+    words_alone = {"HUSHGATE_EMBEDDINGS": "off", "HUSHGATE_EMBEDDINGS_URL": "http://127.0.0.1:1/v1"}
     added = run("add", "-", "-a", account, text="Parcels leave on Mondays.", **words_alone)
     (found,) = rows(run("search", "parcel", "-a", account, **words_alone))
 
@@ -229,9 +229,9 @@ def test_without_an_embedding_model_documents_are_found_by_words(run: Run, accou
 
 def test_a_shell_without_a_server_of_embeddings_says_so(run: Run, account: str) -> None:
     """The document is stored, and found by words."""
-    bare = dict.fromkeys(("HUSHGATE_EMBEDDING_MODEL", "HUSHGATE_EMBEDDING_BASE_URL"), None)
+    bare = dict.fromkeys(("HUSHGATE_EMBEDDINGS", "HUSHGATE_EMBEDDINGS_URL"), None)
     added = run("add", "-", "-a", account, text="Parcels leave on Mondays.", **bare)
-    off = run("add", "-", "-a", f"{account}-off", text="Six.", **(bare | {"HUSHGATE_EMBEDDING_MODEL": "off"}))
+    off = run("add", "-", "-a", f"{account}-off", text="Six.", **(bare | {"HUSHGATE_EMBEDDINGS": "off"}))
 
     assert (added.exit_code, outcomes(added)) == (0, {"-": "added"})
     assert "no server of embeddings is set in this shell" in added.stderr
@@ -253,7 +253,7 @@ def test_an_account_without_settings_is_named_and_the_nearest_known_one(run: Run
 def test_another_embedding_model_is_used_after_reembedding(run: Run, account: str) -> None:
     """Until then a document is refused, and the message names the command."""
     run("add", "-", "-a", account, text="One.")
-    other = {"HUSHGATE_EMBEDDING_MODEL": "other", "HUSHGATE_EMBEDDING_DIMENSIONS": "64"}
+    other = {"HUSHGATE_EMBEDDINGS": "other", "HUSHGATE_EMBEDDINGS_DIMENSIONS": "64"}
     refused = run("add", "-", "-a", account, text="Two.", **other)
     reembedded = run("reembed", **other)
     added = run("add", "-", "-a", account, text="Two.", **other)

@@ -65,7 +65,7 @@ def test_the_model_test_makes_real_calls_and_names_errors_without_keys(
     answers = [admin.post("/first-steps/models").status_code for _ in range(2)]
 
     assert "401" in refused
-    assert "set OPENROUTER_API_KEY to a key that the endpoint accepts" in refused
+    assert "set HUSHGATE_MODEL_KEY to a key that the endpoint accepts" in refused
     assert "Every model answered." in passed
     assert "answered in" in passed
     assert KEY not in refused + passed
@@ -126,7 +126,7 @@ def test_without_settings_the_pages_say_what_is_missing(database_url: str) -> No
     with site(database_url) as visitors:
         admin = admin_of(visitors, database_url)
 
-        assert "OPENROUTER_API_KEY" in admin.get("/first-steps/models").text
+        assert "HUSHGATE_MODEL_KEY" in admin.get("/first-steps/models").text
         assert "REDIS_URL" in admin.get("/accounts/shop/test-message").text
         assert admin.post("/first-steps/models").status_code == 409
         assert admin.post("/accounts/shop/test-message", text="x").status_code == 409

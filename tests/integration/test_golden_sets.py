@@ -28,12 +28,10 @@ def shell(engine: Running, tmp_path: Path) -> Shell:
     environment = {
         "DATABASE_URL": engine.url,
         "REDIS_URL": engine.redis_url,
-        "OPENAI_API_KEY": "sandbox",
-        "OPENAI_BASE_URL": engine.sandbox.base_url,
-        "OPENROUTER_API_KEY": "sandbox",
-        "OPENROUTER_BASE_URL": engine.sandbox.base_url,
-        "HUSHGATE_LLM_FIRST_WAIT_S": "0.01",
-        "HUSHGATE_LLM_TIMEOUT_S": "5",
+        "HUSHGATE_MODEL_URL": engine.sandbox.base_url,
+        "HUSHGATE_MODEL_KEY": "sandbox",
+        "HUSHGATE_MODEL_FIRST_WAIT_S": "0.01",
+        "HUSHGATE_MODEL_TIMEOUT_S": "5",
         "HUSHGATE_MODERATION_REUSE_S": "0",
         "HUSHGATE_PRICES": json.dumps(
             [{"model": each, "since": "2026-01-01", "prompt": 0.4, "completion": 1.6} for each in PRICED]
@@ -136,8 +134,9 @@ def test_what_cannot_be_measured_never_passes(engine: Running, shell: Shell) -> 
     empty = evaluated(shell, shop)
     rows = [{"text": f"{QUESTION} {number}", "expected": "silent"} for number in range(5)]
     imported(shell, shop, rows_of(*rows))
-    keyless = evaluated(shell, shop, env={"OPENROUTER_API_KEY": None, "OPENROUTER_BASE_URL": None})
-    refused = evaluated(shell, shop, env={"OPENROUTER_BASE_URL": "http://127.0.0.1:9/v1"})
+    keyless = evaluated(shell, shop, env={"HUSHGATE_MODEL_KEY": None, "HUSHGATE_MODEL_URL": None})
+    away = {"HUSHGATE_MODEL_URL": "http://127.0.0.1:9/v1", "HUSHGATE_MODERATION": "off"}
+    refused = evaluated(shell, shop, env={**away})
     spent = evaluated(shell, shop, "--budget", "0.000001", "--at-once", "1")
     unpriced = evaluated(shell, shop, "--budget", "9", "--at-once", "1", env={"HUSHGATE_PRICES": None})
     money = ("--budget", "0.000001", "--at-once", "5")
@@ -154,7 +153,7 @@ def test_what_cannot_be_measured_never_passes(engine: Running, shell: Shell) -> 
     assert [each.code for each in together] == [1, 1]
     assert all("--budget: ended after 5 of 5 items" in each.err for each in together)
     assert "expected one with items" in empty.err
-    assert "OPENROUTER_API_KEY" in keyless.err
+    assert "HUSHGATE_MODEL_KEY" in keyless.err
     assert arms_of(refused)[0]["failures"] == {"LLM_ERROR": 5}
     assert arms_of(refused)[0]["accuracy"] is None
     assert "decided: expected at least 1, got 0.0000" in refused.err

@@ -8,7 +8,6 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from tasks.lanes import stream
 from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes, WaitingEntry
 from tasks.shards.backlog import backlog
 from tasks.shards.clients import connect
+from tests.support.samples import body_of
 from worker.errors import PayloadRejected
 from worker.payload import Arrival, parse, received_at
 
@@ -49,17 +49,8 @@ async def newer(lanes: Lanes, entry_id: str, lane: str) -> tuple[WaitingEntry, .
 
 def event(conversation: str, number: int = 1, **more: Any) -> dict[str, Any]:
     """A valid event."""
-    return {
-        "event_id": f"{conversation}/{number}",
-        "user_id": "account",
-        "scope": "chat",
-        "conversation_id": conversation,
-        "message_id": f"m{number}",
-        "author_id": "author",
-        "text": "hello",
-        "created_at": datetime.now(UTC).isoformat(),
-        **more,
-    }
+    known = {"user_id": "account", "conversation_id": conversation, "message_id": f"m{number}"}
+    return body_of(f"{conversation}/{number}", **known | more)
 
 
 async def publish(redis: Redis, *events: dict[str, Any] | bytes) -> list[str]:

@@ -55,31 +55,29 @@ def test_the_exports_are_all_another_shell_needs(running: Fleet) -> None:
     found = {name: shlex.split(word)[0] for name, word in running.exports.items()}
     settings = Settings.model_validate(found)
 
-    assert (settings.openai_base_url, settings.openrouter_base_url) == (
-        running.environment["OPENAI_BASE_URL"],
-        running.environment["OPENROUTER_BASE_URL"],
-    )
-    assert (settings.llm_model, settings.reading_model) == ("sandbox", "sandbox")
+    servers, url = settings.servers, running.environment["HUSHGATE_MODEL_URL"]
+
+    assert servers.moderation is not None
+    assert servers.judge is not None
+    assert (servers.model.url, servers.moderation.url, servers.judge.url) == (url, url, url)
+    assert (servers.model.model, servers.judge.model) == ("sandbox", "sandbox")
     assert running.inherited == ()
 
 
 def test_the_caller_s_own_key_is_not_printed(outside: dict[str, str]) -> None:
-    """Another shell must set it too: its name is printed, and what follows from it refers to it."""
+    """Another shell must set it too: its name is printed."""
     known = outside | {"HUSHGATE_REVIEW_URL": "https://review.example", "HUSHGATE_LOG_LEVEL": "INFO"}
     with fleet(known | {"OPENAI_API_KEY": "secret"}) as made:
         assert made.exports == {
             "DATABASE_URL": shlex.quote(outside["DATABASE_URL"]),
             "REDIS_URL": shlex.quote(outside["REDIS_URL"]),
             "HUSHGATE_REVIEW_URL": "https://review.example",
-            "HUSHGATE_LLM_MODEL": "gpt-4.1-mini",
-            "OPENROUTER_API_KEY": '"$OPENAI_API_KEY"',
-            "OPENROUTER_BASE_URL": "https://api.openai.com/v1",
         }
         assert made.inherited == ("HUSHGATE_LOG_LEVEL", "OPENAI_API_KEY")
         assert made.sandbox is None
 
 
-@pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "OPENROUTER_BASE_URL"])
+@pytest.mark.parametrize("variable", ["HUSHGATE_MODEL_URL", "OPENAI_BASE_URL", "OPENROUTER_BASE_URL"])
 def test_a_server_of_models_that_needs_no_key_is_used(outside: dict[str, str], variable: str) -> None:
     """Its address is enough; without a key of OpenAI nothing is moderated."""
     place = "http://127.0.0.1:11434/v1"
@@ -87,7 +85,7 @@ def test_a_server_of_models_that_needs_no_key_is_used(outside: dict[str, str], v
         settings = Settings.model_validate(made.environment)
 
     assert made.sandbox is None
-    assert (settings.openrouter_base_url, settings.openai_moderation_enabled) == (place, False)
+    assert (settings.servers.model.url, settings.servers.moderation) == (place, None)
 
 
 def test_dead_review_pages_are_started_again_at_their_address(running: Fleet) -> None:
@@ -116,7 +114,7 @@ def test_no_person_is_added_to_a_database_of_the_caller(running: Fleet, database
 
 def test_every_unusable_variable_is_named_before_anything_starts() -> None:
     """All together, one line each."""
-    outside = {"DATABASE_URL": "nonsense", "REDIS_URL": "http://x", "HUSHGATE_LLM_ATTEMPTS": "zero"}
+    outside = {"DATABASE_URL": "nonsense", "REDIS_URL": "http://x", "HUSHGATE_MODEL_ATTEMPTS": "zero"}
     with pytest.raises(ConfigurationError) as caught, fleet(outside):
         pass  # pragma: no cover
 

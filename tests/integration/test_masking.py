@@ -39,8 +39,8 @@ JUDGED = {"name": "guardrail"}
 def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
     """An engine with embeddings and a judge."""
     environment = {
-        "HUSHGATE_EMBEDDING_MODEL": "hash",
-        "HUSHGATE_EMBEDDING_BASE_URL": sandbox.base_url,
+        "HUSHGATE_EMBEDDINGS": "hash",
+        "HUSHGATE_EMBEDDINGS_URL": sandbox.base_url,
     }
     with running(database_url, redis_url, sandbox, **environment) as each:
         yield each

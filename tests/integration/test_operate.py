@@ -110,7 +110,7 @@ def test_a_revoked_key_is_named(engine: Running, shell: Shell) -> None:
     assert set(first) == {"model calls"}
     assert "25 of 25 events failed at the model" in first["model calls"]
     assert "hushgate doctor --live" in first["model calls"]
-    assert "set OPENROUTER_API_KEY to a key that the endpoint accepts" in second["live model call"]
+    assert "set HUSHGATE_MODEL_KEY to a key that the endpoint accepts" in second["live model call"]
     assert fired(shell) >= {"HushgateModelErrors"}
 
 

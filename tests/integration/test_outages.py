@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -20,6 +19,7 @@ from sandbox.server import SandboxHandle
 from tasks.entries import persistence
 from tasks.publishing.publish import publish
 from tests.support.running import Running, eventually, running
+from tests.support.samples import body_of
 from worker.errors import StorageUnavailable
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
@@ -134,8 +134,7 @@ def test_an_entry_granted_too_often_is_poison_only_after_two_more_runs(
     url: str, redis_url: str, sandbox: SandboxHandle, runs: int, ends_as: str
 ) -> None:
     """Workers killed in one outage may never have run it; an entry that kills each worker must end."""
-    body = {"event_id": "e", "user_id": "u", "scope": "chat", "conversation_id": "c", "message_id": "m"}
-    body |= {"author_id": "a", "text": QUESTION, "created_at": datetime.now(UTC).isoformat()}
+    body = body_of("e", user_id="u", text=QUESTION)
     with Redis.from_url(redis_url) as redis:
         entry_id = publish(redis, body)
         redis.hset("{hushgate:events}:starts", mapping={entry_id: 100, f"{entry_id} begun": runs})

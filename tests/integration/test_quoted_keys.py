@@ -37,7 +37,7 @@ def variables_of(upstream: str, url: str) -> dict[str, str]:
     address, key = {
         "model": ("OPENROUTER_BASE_URL", "OPENROUTER_API_KEY"),
         "moderation": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
-        "embeddings": ("HUSHGATE_EMBEDDING_BASE_URL", "HUSHGATE_EMBEDDING_API_KEY"),
+        "embeddings": ("HUSHGATE_EMBEDDINGS_URL", "HUSHGATE_EMBEDDINGS_KEY"),
     }[upstream]
     return {address: url, key: KEY}
 
@@ -76,7 +76,7 @@ def test_a_quoted_key_reaches_neither_audit_nor_log(  # noqa: PLR0917  # fixture
     """Whole and in runs: reasons, attempts, snapshot and log lines of decisions that failed."""
     chosen = {"moderators": [OWN]} if upstream == "classifier" else {}
     with quoting(status, form) as url, capture_logs() as logs:
-        variables = variables_of(upstream, url) | {"HUSHGATE_LLM_FIRST_WAIT_S": "0"}
+        variables = variables_of(upstream, url) | {"HUSHGATE_MODEL_FIRST_WAIT_S": "0"}
         with running(database_url, redis_url, sandbox, **variables) as engine:
             user_id = engine.account(documents=HOURS, hold_max_s=0.2, moderation_failure="block", **chosen)
             engine.decide(user_id, QUESTION)

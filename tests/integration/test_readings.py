@@ -102,10 +102,10 @@ def test_a_draft_without_a_reading_waits_and_its_page_says_why(
 
 def test_a_switched_off_judge_is_named(database_url: str, redis_url: str, sandbox: SandboxHandle) -> None:
     """The draft waits, and no judge was called."""
-    with running(database_url, redis_url, sandbox, HUSHGATE_JUDGE_MODEL="off") as engine:
+    with running(database_url, redis_url, sandbox, HUSHGATE_JUDGE="off") as engine:
         row = engine.decide(engine.account(documents=HOURS), QUESTION)
         page = visited(engine.url, row)
 
     assert row["reason_code"] == "HELD_UNREAD"
     assert "the judge is switched off" in headline(page)
-    assert "HUSHGATE_JUDGE_MODEL" in read(page)
+    assert "HUSHGATE_JUDGE" in read(page)

@@ -246,7 +246,7 @@ def environment(scene: Scene, database_url: str, sandbox: SandboxHandle, sentry:
         "OPENROUTER_API_KEY": MODEL_KEY,
         "OPENROUTER_BASE_URL": sandbox.base_url,
         "SENTRY_DSN": f"http://publickey@{sentry[7:]}/1",
-        "HUSHGATE_LLM_FIRST_WAIT_S": "0",
+        "HUSHGATE_MODEL_FIRST_WAIT_S": "0",
         "HUSHGATE_LOG_LEVEL": "INFO",
         "PYTHONWARNINGS": "ignore",  # Celery's word about root, printed before any log exists
     }

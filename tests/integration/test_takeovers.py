@@ -18,7 +18,7 @@ from tasks.entries.rulebooks import Rulebooks
 from tasks.lanes.stream import WaitingEntry
 from tasks.lanes.takeovers import EarlyTakeovers
 from tasks.shards.layout import shard_number
-from tests.support.samples import NOW, account, event
+from tests.support.samples import NOW, account, body_of, event
 from worker.conversation_endings import FOR_EVER
 from worker.errors import StorageUnavailable
 from worker.model import Account, Owner
@@ -31,17 +31,8 @@ DOWN = StorageUnavailable("no answer", kind="ConnectionFailed")
 def message(**changes: Any) -> WaitingEntry:
     """A person's message in a conversation of its own."""
     number = next(NUMBERS)
-    body = {
-        "event_id": f"e{number}",
-        "user_id": "acme",
-        "scope": "chat",
-        "conversation_id": f"early-{number}",
-        "message_id": f"m{number}",
-        "author_id": "ann",
-        "text": "I will help you.",
-        "type": "agent_message",
-        "created_at": NOW.isoformat(),
-    } | changes
+    written = {"author_id": "ann", "text": "I will help you.", "type": "agent_message"}
+    body = body_of(f"early-{number}", **{"created_at": NOW.isoformat()} | written | changes)
     payload = json.dumps(body).encode()
     return WaitingEntry(entry_id=f"{number}-0", size_bytes=len(payload), payload=payload)
 

@@ -24,14 +24,14 @@ GUARDRAIL = {"name": "guardrail", "initial_similarity": 0.0, "recheck_similarity
 @pytest.fixture
 def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
     """A fresh engine that searches by words, whatever model another test left in use."""
-    with running(database_url, redis_url, sandbox, HUSHGATE_EMBEDDING_MODEL="off") as each:
+    with running(database_url, redis_url, sandbox, HUSHGATE_EMBEDDINGS="off") as each:
         yield each
 
 
 @pytest.fixture
 def embedding_engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
     """A fresh engine that searches by vectors too."""
-    environment = {"HUSHGATE_EMBEDDING_MODEL": "hash"}
+    environment = {"HUSHGATE_EMBEDDINGS": "hash"}
     with running(database_url, redis_url, sandbox, **environment) as each:
         yield each
 
@@ -123,7 +123,7 @@ def test_further_models_are_asked_and_what_each_cost_is_audited(
     database_url: str, redis_url: str, sandbox: SandboxHandle
 ) -> None:
     """A second draft by another model, then three models at once (policy ``consensus``)."""
-    models = {"HUSHGATE_LLM_MODELS": '{"strong": "vendor/strong", "small": "vendor/small"}'}
+    models = {"HUSHGATE_MODELS": '{"strong": "vendor/strong", "small": "vendor/small"}'}
     sandbox.add_rule("chat", "ungrounded", times=1)
     with running(database_url, redis_url, sandbox, **models) as engine:
         retry = {"retry_with": {"below": 0.6, "model": "strong"}}

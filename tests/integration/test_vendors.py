@@ -18,7 +18,7 @@ SENT = "We are open from nine to six on weekdays."
 @pytest.fixture
 def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
     """A fresh engine, whose attempts follow each other at once."""
-    with running(database_url, redis_url, sandbox, HUSHGATE_LLM_FIRST_WAIT_S="0") as each:
+    with running(database_url, redis_url, sandbox, HUSHGATE_MODEL_FIRST_WAIT_S="0") as each:
         yield each
 
 

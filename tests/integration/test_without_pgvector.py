@@ -43,8 +43,8 @@ def documents(url: str, sandbox: SandboxHandle, *arguments: str) -> tuple[list[d
     """The printed rows and messages of a command that has an embedding model."""
     variables = {
         "DATABASE_URL": url,
-        "HUSHGATE_EMBEDDING_MODEL": "hash",
-        "HUSHGATE_EMBEDDING_BASE_URL": sandbox.base_url,
+        "HUSHGATE_EMBEDDINGS": "hash",
+        "HUSHGATE_EMBEDDINGS_URL": sandbox.base_url,
     }
     result = CliRunner().invoke(app, [*arguments], env=variables, input="# Hours\n\nOpen from 9 to 18.")
     return [json.loads(line) for line in result.stdout.splitlines()], f"{result.stderr} {result.exception}"

@@ -25,7 +25,7 @@ FULL: Final[Mapping[str, Any]] = {
     "gateway": {"enabled": True},
     "keda": {"enabled": True, "redis": {"address": "redis:6379", "secret": "redis", "usernameKey": "user"}},
     "imagePullSecrets": ["registry"],
-    "settings": {"HUSHGATE_LLM_MODEL": "m", "HUSHGATE_IN_FLIGHT": "500"},
+    "settings": {"HUSHGATE_MODEL": "m", "HUSHGATE_IN_FLIGHT": "500"},
     "review": {"url": "https://review.example.org", "proxies": "10.0.0.0/24"},
     "networkPolicy": {"httpFrom": [{"namespaceSelector": {}}], "metricsFrom": [{"podSelector": {}}]},
     "podAnnotations": {"team": "moderation"},

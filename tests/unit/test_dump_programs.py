@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from cli.output_file import output_file, private_file
-from cli.stack.environment import completed
+from cli.stack.environment import completed, names_models
 from db.backup import dump
 from worker.errors import ConfigurationError
+from worker.settings import Settings
 
 URL = "postgresql://hushgate@127.0.0.1:1/none"
+MODEL_SERVERS = {"DATABASE_URL": URL, "REDIS_URL": "redis://h"}
 
 
 @pytest.fixture
@@ -70,24 +72,31 @@ def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:
         private_file(tmp_path / ".export.csv.part")
 
 
-def test_openais_key_alone_serves_the_model_too() -> None:
-    """One key is enough for moderation and model."""
-    found = completed({"OPENAI_API_KEY": "k"})
+@pytest.mark.parametrize(
+    ("given", "moderated_by"),
+    [
+        ({"OPENAI_API_KEY": "k"}, "https://api.openai.com/v1"),
+        (
+            {"HUSHGATE_MODEL_URL": "https://api.openai.com/v1", "HUSHGATE_MODEL_KEY": "k"},
+            "https://api.openai.com/v1",
+        ),
+        ({"OPENROUTER_API_KEY": "k", "OPENAI_API_KEY": ""}, None),
+        ({"HUSHGATE_MODEL_URL": "http://127.0.0.1:11434/v1"}, None),
+        ({"HUSHGATE_MODEL_URL": "http://h/v1", "HUSHGATE_MODERATION_URL": "http://m/v1"}, "http://m/v1"),
+        ({"OPENROUTER_API_KEY": "a", "OPENAI_API_KEY": "b"}, "https://api.openai.com/v1"),
+    ],
+)
+def test_a_key_or_an_address_is_a_complete_configuration(
+    given: dict[str, str], moderated_by: str | None
+) -> None:
+    """Moderation is off where neither the caller nor a known vendor has a moderation API."""
+    moderation = Settings.model_validate(MODEL_SERVERS | completed(given)).servers.moderation
 
-    assert found["OPENROUTER_API_KEY"] == "k"
-    assert found["OPENROUTER_BASE_URL"] == "https://api.openai.com/v1"
-    assert found["HUSHGATE_LLM_MODEL"] == "gpt-4.1-mini"
+    assert names_models(given)
+    assert (moderation.url if moderation else None) == moderated_by
 
 
-def test_openrouters_key_alone_switches_moderation_off() -> None:
-    """There is no moderation API behind it."""
-    found = completed({"OPENROUTER_API_KEY": "k", "OPENAI_API_KEY": ""})
-
-    assert found == {"OPENROUTER_API_KEY": "k", "OPENAI_MODERATION_ENABLED": "false"}
-
-
-def test_two_keys_change_nothing() -> None:
-    """Two keys are a complete configuration."""
-    both = {"OPENROUTER_API_KEY": "a", "OPENAI_API_KEY": "b"}
-
-    assert completed(both) == both
+def test_a_key_in_a_file_names_a_server() -> None:
+    """The sandbox answers only where the caller names no server in any form."""
+    assert names_models({"HUSHGATE_MODEL_KEY_FILE": "/run/secrets/model"})
+    assert not names_models({"DATABASE_URL": "postgresql://h/d"})

@@ -8,7 +8,7 @@ import pytest
 
 from worker.adapters.secret_mask import MASK, SecretMask
 from worker.errors import ConfigurationError
-from worker.settings import FIELDS, SECRETS, Settings, load
+from worker.settings import KNOWN_FIELDS, SECRETS, Settings, load
 from worker.settings.secret_files import SUFFIX, secrets_from_files
 
 PLAIN = {
@@ -23,7 +23,7 @@ PLAIN = {
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No variable of ours, no .env file."""
     monkeypatch.chdir(tmp_path)
-    for field in FIELDS.values():
+    for field in KNOWN_FIELDS.values():
         monkeypatch.delenv(str(field.alias), raising=False)
 
 
@@ -38,7 +38,7 @@ def in_files(folder: Path, values: dict[str, str]) -> dict[str, str]:
 def test_every_secret_can_be_in_a_file(name: str, tmp_path: Path) -> None:
     """Total over the declared settings; the newline at the end does not belong to it."""
     value = '{"local": "sk-hunter6"}' if name.endswith("_KEYS") else "hunter6"
-    found = secrets_from_files(FIELDS, in_files(tmp_path, {name: value}))
+    found = secrets_from_files(KNOWN_FIELDS, in_files(tmp_path, {name: value}))
 
     assert found == {name: {"local": "sk-hunter6"} if name.endswith("_KEYS") else "hunter6"}
 

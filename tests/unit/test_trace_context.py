@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.support.samples import NOW
+from tests.support.samples import NOW, body_of
 from worker.model import Event, TraceContext, trace_headers
 from worker.payload import Arrival, parse
 
@@ -72,16 +72,7 @@ def test_an_invalid_tracestate_is_dropped_alone(state: Any, kept: str) -> None:
 
 def read(envelope: dict[str, Any], **metadata: Any) -> Event:
     """The event of a CloudEvents envelope."""
-    body = {
-        "user_id": "acme",
-        "scope": "chat",
-        "conversation_id": "c1",
-        "message_id": "m1",
-        "author_id": "a1",
-        "text": "Hi",
-        "created_at": NOW.isoformat(),
-        **({"metadata": metadata} if metadata else {}),
-    }
+    body = body_of("e1", created_at=NOW.isoformat(), **({"metadata": metadata} if metadata else {}))
     cloud = {"specversion": "1.0", "id": "1", "source": "/shop", "type": "message", "data": body}
     arrival = Arrival(entry_id="1-0", size_bytes=1, received_at=NOW)
     return parse(orjson.dumps(cloud | envelope), arrival)

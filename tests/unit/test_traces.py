@@ -28,7 +28,7 @@ BASE = {
     "REDIS_URL": "redis://h",
     "OPENAI_API_KEY": "k",
     "OPENROUTER_API_KEY": "k",
-    "HUSHGATE_LLM_MODEL": "asked-model",
+    "HUSHGATE_MODEL": "asked-model",
 }
 TEXT = "When are you open?"
 IDS = ("acme", "c1-id", "e1-id", "a1-id", "m1-id")

@@ -30,12 +30,11 @@ from trials.commands.shared import (
     tried_settings,
 )
 from trials.jobs.live import Budget, cost_of, live_ports
-from trials.pure.replay.difference import outcome_of, unequal_fields
 from trials.pure.replay.groups import ReplayState
 from trials.store.recordings import StoredDecision, load_decisions
 from trials.store.replayed_answers import ReplayDelivery, SendResult, is_released
 from trials.store.replaying import ReplayedDecision, Replayer
-from worker.settings import Settings
+from worker.settings import Settings, require_models
 from worker.settings.prices import price_table
 
 CHUNK: Final = 200
@@ -129,6 +128,7 @@ async def _replay(
         delivery = ReplayDelivery(source=source, changes=changes)
         if live:
             settings = settings_of(Settings)
+            require_models(settings)
             if budget_usd is not None:
                 _require_price(settings)
             await _print_estimate(source, replayer, wanted, candidate, asked)
@@ -150,8 +150,8 @@ async def _replay(
                 if not stdout_is_terminal():
                     emit_json(rows.pop())
                 bar.advance(task)
-                if live and made.replay and made.replay.asked and made.replay.decision:
-                    budget.add(*cost_of(settings, made.replay.decision))
+                if live and made.asked and made.decision:
+                    budget.add(*cost_of(settings, made.decision))
                 if budget.is_spent:
                     print_message(f"--budget-usd: {budget.why}; the others were not made again")
                     break
@@ -163,9 +163,10 @@ async def _replay(
 
 
 def _require_price(settings: Settings) -> None:
-    if price_table(settings).price(settings.llm_model, datetime.now(UTC).date()) is None:
+    model = settings.servers.model.model
+    if price_table(settings).price(model, datetime.now(UTC).date()) is None:
         expected = "expected declared prices in HUSHGATE_PRICES"
-        raise fail(f"--budget-usd: {expected}, got none of {settings.llm_model}, so nothing was asked")
+        raise fail(f"--budget-usd: {expected}, got none of {model}, so nothing was asked")
 
 
 async def _deliver(delivery: ReplayDelivery, made: ReplayedDecision, candidate: str | None) -> SendResult:
@@ -229,26 +230,22 @@ async def _settle(
 
 
 def _result(made: ReplayedDecision, *, exact: bool) -> str:
-    if made.difference is None or made.replay is None or made.replay.decision is None:
-        return made.state
-    if not exact:
-        return made.difference.kind
-    unequal = unequal_fields(made.stored.outcome, outcome_of(made.replay.decision))
-    return "differs" if unequal else "same"
+    if made.difference is None or not exact:
+        return made.group
+    return "differs" if made.difference.unequal else "same"
 
 
 def _row(made: ReplayedDecision, result: str) -> dict[str, Any]:
-    after = made.difference.after if made.difference else None
-    why = made.why or (made.difference.why if made.difference else "")
-    if result == "differs" and made.replay and made.replay.decision:
-        why = ", ".join(unequal_fields(made.stored.outcome, outcome_of(made.replay.decision)))
+    found, why = made.difference, made.why
+    if found is not None:
+        why = ", ".join(found.unequal) if result == "differs" else found.why
     return {
         "id": made.stored.decision_id,
         "result": result,
         "before": made.stored.outcome.reason_code,
-        "after": after.reason_code if after else None,
+        "after": found.after.reason_code if found else None,
         "why": why,
-        "asked": list(made.replay.asked) if made.replay else [],
+        "asked": list(made.asked),
         "other_release": made.other_release,
     }
 

@@ -69,8 +69,8 @@ class EvaluatedArm:
 
 def model_settings(settings: Settings, model: str) -> Settings:
     """The settings of a deployment whose language model is another one; its judge stays."""
-    judge = settings.judge_model or settings.llm_model
-    return settings.model_copy(update={"llm_model": model, "judge_model": judge})
+    judge = settings.judge_name or settings.servers.model.model
+    return settings.model_copy(update={"model_name": model, "judge_name": judge})
 
 
 def estimated_usd(
@@ -102,7 +102,7 @@ async def evaluate_arm(
     """
     chosen = model_settings(settings, arm.model)
     version = await asyncio.to_thread(pinned_settings, arm.account, policy_defaults(chosen))
-    if arm.model != settings.llm_model and drafting_models(version.policy):
+    if arm.model != settings.servers.model.model and drafting_models(version.policy):
         raise GoldenRejected(
             "model: expected settings whose policy asks the deployment's model, got the policy"
             f" {design_name(version.policy)}"

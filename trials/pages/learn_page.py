@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from starlette.responses import Response
 
@@ -21,16 +20,6 @@ from trials.pure.trial import TrialKind
 from trials.store.candidates import list_candidates, withdraw_candidate
 from trials.store.shadows import MOST_RUNNING
 from trials.store.trials import list_trials
-
-PartLoader: TypeAlias = Callable[[Visit, str], Awaitable[Mapping[str, Any]]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearnPart:
-    """One part of the page: a template, and the values that it shows as ``part``."""
-
-    template: str
-    load: PartLoader
 
 
 async def load_trials(visit: Visit, account: str) -> Mapping[str, Any]:
@@ -59,12 +48,12 @@ async def load_trials(visit: Visit, account: str) -> Mapping[str, Any]:
     }
 
 
-PARTS: Final[tuple[LearnPart, ...]] = (
-    LearnPart(template="learn/_suggestions.html", load=load_suggested),
-    LearnPart(template="learn/_trials.html", load=load_trials),
-    LearnPart(template="learn/_golden_sets.html", load=load_golden),
-)
-"""In the order of the page."""
+PARTS: Final[Mapping[str, Callable[[Visit, str], Awaitable[Mapping[str, Any]]]]] = {
+    "learn/_suggestions.html": load_suggested,
+    "learn/_trials.html": load_trials,
+    "learn/_golden_sets.html": load_golden,
+}
+"""Templates in the order of the page, each with what loads its ``part``."""
 
 
 async def show_learn(visit: Visit) -> Response:
@@ -75,7 +64,7 @@ async def show_learn(visit: Visit) -> Response:
         "learn/overview.html",
         account=account,
         candidates=[(each, setting_titles(each.changes)) for each in found],
-        parts=[(each.template, await each.load(visit, account)) for each in PARTS],
+        parts=[(template, await load(visit, account)) for template, load in PARTS.items()],
         tab="learn",
         kind=visit.request.query_params.get("kind", ""),
     )

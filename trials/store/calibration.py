@@ -10,8 +10,7 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.figures.agreement import selection_values
-from db.figures.dimensions import EXPRESSIONS, SampleDimension
-from db.figures.figure_sql import assessed
+from db.figures.figure_sql import EXPRESSIONS, SampleDimension, assessed
 from db.rows import Row, all_rows
 from trials.pure.threshold_proposals import MEASURED, ReviewedMeasure
 from trials.store.error_rates import NEWEST, ErrorSelection

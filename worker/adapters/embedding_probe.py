@@ -9,7 +9,7 @@ from worker.adapters.api_errors import ApiError
 from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_http import ApiClient, model_names
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
-from worker.settings import EmbeddingEndpoint
+from worker.settings import ModelServer
 
 FALLBACK_MODEL: Final = "text-embedding-3-small"
 """Requested where the list of models has no embedding model; many servers map this name to their own."""
@@ -19,13 +19,13 @@ PROBE: Final = "Which model answers?"
 
 
 async def answering_model(
-    client: ApiClient, place: EmbeddingEndpoint, *, dimensions: int, timeout_s: float
+    client: ApiClient, place: ModelServer, *, dimensions: int, timeout_s: float
 ) -> tuple[str, int] | None:
     """The model's name and the length of its vectors; None when the server gives no embedding.
 
     At most two requests: the list of models, unless the server is well known, and one embedding.
     """
-    name = place.default_model or await _listed_model(client)
+    name = place.default_embedding_model or await _listed_model(client)
     embedder = OpenAIEmbedder(client, timeout_s=timeout_s)
     try:
         (vector,) = await embedder.embed([PROBE], model=name, dimensions=dimensions)

@@ -6,16 +6,19 @@ from typing import Final
 
 from worker.settings.alerts import AlertSettings
 from worker.settings.classifiers import ClassifierSettings
-from worker.settings.documents import (
-    EMBEDDINGS_OFF,
-    DocumentSettings,
-    EmbeddingEndpoint,
-    EmbeddingSettings,
-    embedding_endpoint,
-)
 from worker.settings.environment import Environment, load, secret_variables
 from worker.settings.gateway import GatewaySettings, IngestSettings
 from worker.settings.metrics import FleetSettings, MetricsSettings
+from worker.settings.model_servers import (
+    OFF,
+    SOURCE_NAMES,
+    DocumentSettings,
+    ModelRole,
+    ModelServer,
+    ModelServers,
+    ModelServerSettings,
+    require_models,
+)
 from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import BackupSettings, OutgoingStreamSettings
 from worker.settings.retention import ErasureSettings, RetentionSettings
@@ -28,16 +31,15 @@ from worker.settings.worker import Settings, classifier_key
 
 __all__ = [
     "ALIASES",
-    "EMBEDDINGS_OFF",
     "FIELDS",
+    "KNOWN_FIELDS",
+    "OFF",
     "SECRETS",
     "AlertSettings",
     "BackupSettings",
     "ClassifierSettings",
     "DatabaseSettings",
     "DocumentSettings",
-    "EmbeddingEndpoint",
-    "EmbeddingSettings",
     "Environment",
     "ErasureSettings",
     "FleetSettings",
@@ -45,6 +47,10 @@ __all__ = [
     "IngestSettings",
     "LoginSettings",
     "MetricsSettings",
+    "ModelRole",
+    "ModelServer",
+    "ModelServerSettings",
+    "ModelServers",
     "ModerationSettings",
     "OutgoingStreamSettings",
     "RedisPresence",
@@ -58,23 +64,25 @@ __all__ = [
     "TransparencySettings",
     "WebhookSettings",
     "classifier_key",
-    "embedding_endpoint",
     "load",
+    "require_models",
 ]
 
-REQUIRED: Final = ("DATABASE_URL", "REDIS_URL", "OPENAI_API_KEY", "OPENROUTER_API_KEY")
-"""What a worker needs with the default endpoints."""
+REQUIRED: Final = ("DATABASE_URL", "REDIS_URL", "HUSHGATE_MODEL_URL", "HUSHGATE_MODEL_KEY", "HUSHGATE_MODEL")
+"""What a worker needs."""
+KNOWN_FIELDS: Final = (
+    Settings.model_fields
+    | GatewaySettings.model_fields
+    | LoginSettings.model_fields
+    | TransparencySettings.model_fields
+)
+"""Every variable of any command, also the names of the source design."""
 FIELDS: Final = dict(
     sorted(
-        (
-            Settings.model_fields
-            | GatewaySettings.model_fields
-            | LoginSettings.model_fields
-            | TransparencySettings.model_fields
-        ).items(),
-        key=lambda item: item[1].alias not in REQUIRED,
+        ((name, field) for name, field in KNOWN_FIELDS.items() if field.alias not in SOURCE_NAMES),
+        key=lambda item: REQUIRED.index(item[1].alias) if item[1].alias in REQUIRED else len(REQUIRED),
     )
 )
-"""Every variable of any command, ``REQUIRED`` first."""
+"""``KNOWN_FIELDS``, ``REQUIRED`` first, without the names of the source design."""
 ALIASES: Final = {name: str(field.alias) for name, field in FIELDS.items()}
-SECRETS: Final = secret_variables(FIELDS.values())
+SECRETS: Final = secret_variables(KNOWN_FIELDS.values())

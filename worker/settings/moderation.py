@@ -9,18 +9,8 @@ from worker.settings.classifiers import ClassifierSettings
 
 
 class ModerationSettings(ClassifierSettings):
-    """What moderates texts; the key of the moderation API is OPENAI_API_KEY."""
+    """How the moderation API is called, and the keys of classifiers."""
 
-    openai_moderation_enabled: bool = Field(
-        default=True,
-        alias="OPENAI_MODERATION_ENABLED",
-        description="False: no text is moderated, for any account.",
-    )
-    moderation_model: str = Field(
-        default="omni-moderation-latest",
-        alias="HUSHGATE_MODERATION_MODEL",
-        description="Model of the moderation API.",
-    )
     moderation_timeout_s: float = Field(
         default=10.0,
         gt=0,

@@ -5,18 +5,21 @@ from __future__ import annotations
 from enum import StrEnum
 from ipaddress import ip_network
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from worker.moderation import CATEGORIES
 from worker.settings.breached_passwords import BreachedPasswords
-from worker.settings.documents import DocumentSettings
 from worker.settings.environment import Environment, HttpUrl
 from worker.settings.metrics import MetricsSettings
+from worker.settings.model_servers import DocumentSettings
 from worker.settings.moderation import ModerationSettings
 from worker.settings.retention import key_bytes
 from worker.settings.webhooks import WebhookSettings
+
+REQUIRED_COVERS: Final = "required"
 
 
 class SecondFactorDemand(StrEnum):
@@ -98,13 +101,23 @@ class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, Webhook
         default="",
         alias="HUSHGATE_REVIEW_COVERS",
         description="Categories whose texts are covered for everybody who chose none, such as"
-        " self-harm,sexual/minors,flagged_rule; flagged_rule: stopped by a rule of the account.",
+        " self-harm,sexual/minors,flagged_rule; flagged_rule: stopped by a rule of the account; required:"
+        " people may cover more categories than these, but not fewer.",
     )
-    covers_required: bool = Field(
-        default=False,
-        alias="HUSHGATE_REVIEW_COVERS_REQUIRED",
-        description="True: people may cover more categories than these, but not fewer.",
-    )
+
+    @property
+    def covers_required(self) -> bool:
+        """Whether people may not cover fewer categories."""
+        return REQUIRED_COVERS in self._covers
+
+    @property
+    def organisation_covers(self) -> tuple[str, ...]:
+        """The categories of HUSHGATE_REVIEW_COVERS."""
+        return tuple(each for each in self._covers if each != REQUIRED_COVERS)
+
+    @property
+    def _covers(self) -> tuple[str, ...]:
+        return tuple(each.strip() for each in self.covers.split(",") if each.strip())
 
     @property
     def oidc_name(self) -> str:
@@ -114,7 +127,7 @@ class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, Webhook
     @field_validator("covers")
     @classmethod
     def _covers_are_categories(cls, covers: str) -> str:
-        known = (*CATEGORIES, "flagged_rule")
+        known = (*CATEGORIES, "flagged_rule", REQUIRED_COVERS)
         for each in covers.split(",") if covers.strip() else ():
             if each.strip() not in known:
                 raise ValueError(f"expected categories out of {', '.join(known)}")

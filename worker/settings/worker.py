@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from worker.settings.alerts import AlertSettings
 from worker.settings.calls import CallSettings
-from worker.settings.documents import (
-    OPENAI,
-    OPENAI_KEY_DESCRIPTION,
-    OPENAI_URL_DESCRIPTION,
-    OPENROUTER,
-    OPENROUTER_KEY_DESCRIPTION,
-    OPENROUTER_URL_DESCRIPTION,
-    EmbeddingSettings,
-)
 from worker.settings.environment import HttpUrl
 from worker.settings.metrics import MetricsSettings
-from worker.settings.model_names import ModelNames
+from worker.settings.model_servers import ModelServerSettings
 from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
 from worker.settings.prices import PriceSettings
@@ -28,12 +19,10 @@ from worker.settings.shadows import ShadowSettings
 from worker.settings.tracing import TraceSettings
 from worker.settings.webhooks import WebhookSettings
 
-JUDGE_OFF: Final = "off"
-
 
 class Settings(
     OutgoingStreamSettings,
-    EmbeddingSettings,
+    ModelServerSettings,
     ErasureSettings,
     ModerationSettings,
     WebhookSettings,
@@ -64,29 +53,6 @@ class Settings(
         description="Redis of the Celery tasks; none: REDIS_URL. Required beside a cluster, which Celery"
         " cannot use.",
     )
-    openai_api_key: SecretStr | None = Field(
-        default=None,
-        validate_default=True,
-        alias="OPENAI_API_KEY",
-        description=OPENAI_KEY_DESCRIPTION,
-    )
-    openai_base_url: HttpUrl = Field(
-        default=OPENAI,
-        alias="OPENAI_BASE_URL",
-        description=OPENAI_URL_DESCRIPTION,
-    )
-    openrouter_base_url: HttpUrl = Field(
-        default=OPENROUTER,
-        alias="OPENROUTER_BASE_URL",
-        description=OPENROUTER_URL_DESCRIPTION,
-    )
-    openrouter_api_key: SecretStr | None = Field(
-        default=None,
-        validate_default=True,
-        alias="OPENROUTER_API_KEY",
-        description=OPENROUTER_KEY_DESCRIPTION,
-    )
-
     engine_enabled: bool = Field(
         default=True,
         alias="HUSHGATE_ENGINE_ENABLED",
@@ -124,58 +90,41 @@ class Settings(
         default=10, ge=2, le=200, alias="HUSHGATE_DB_POOL", description="Postgres connections per process."
     )
 
-    llm_model: str = Field(
-        default="openai/gpt-4.1-mini", min_length=1, alias="HUSHGATE_LLM_MODEL", description="Language model."
-    )
-    llm_models: ModelNames = Field(
-        default={},
-        alias="HUSHGATE_LLM_MODELS",
-        description="Further language models at the same endpoint as a JSON object, name -> model, for the"
-        " policy consensus and for retry_with; see docs/confidence.md.",
-    )
-    llm_attempts: int = Field(
+    model_attempts: int = Field(
         default=3,
         ge=1,
         le=10,
-        alias="HUSHGATE_LLM_ATTEMPTS",
+        alias="HUSHGATE_MODEL_ATTEMPTS",
         description="Attempts for one completion.",
     )
-    llm_first_wait_s: float = Field(
+    model_first_wait_s: float = Field(
         default=2.0,
         ge=0,
         le=60,
-        alias="HUSHGATE_LLM_FIRST_WAIT_S",
+        alias="HUSHGATE_MODEL_FIRST_WAIT_S",
         description="Seconds before the second attempt; doubled after each failure.",
     )
-    llm_timeout_s: float = Field(
+    model_timeout_s: float = Field(
         default=30.0,
         gt=0,
         le=600,
-        alias="HUSHGATE_LLM_TIMEOUT_S",
+        alias="HUSHGATE_MODEL_TIMEOUT_S",
         description="Time limit of one attempt, in seconds.",
     )
-    llm_max_tokens: int = Field(
+    model_max_tokens: int = Field(
         default=512,
         ge=16,
         le=32_768,
-        alias="HUSHGATE_LLM_MAX_TOKENS",
+        alias="HUSHGATE_MODEL_MAX_TOKENS",
         description="Most tokens of one completion.",
     )
-    llm_context_tokens: int = Field(
+    model_context_tokens: int = Field(
         default=16_000,
         ge=1024,
         le=2_000_000,
-        alias="HUSHGATE_LLM_CONTEXT_TOKENS",
+        alias="HUSHGATE_MODEL_CONTEXT_TOKENS",
         description="Context of the smallest language model, in tokens; the oldest lines of a conversation"
         " are left out of a longer prompt.",
-    )
-    judge_model: str = Field(
-        default="",
-        alias="HUSHGATE_JUDGE_MODEL",
-        description="Language model of the judge; empty: HUSHGATE_LLM_MODEL; off: no judge, and drafts that"
-        " are not copied from a passage wait for people (HELD_UNREAD). The judge reads each draft once, with"
-        " its passages, and answers in a few hundred tokens, so a small model of the same vendor is cheap:"
-        " openai/gpt-4.1-mini, or openai/gpt-4.1-nano at a quarter of its price.",
     )
     validators_enabled: bool = Field(
         default=True,
@@ -207,11 +156,6 @@ class Settings(
         " second one, touched while Redis and Postgres answer. Empty: none.",
     )
 
-    @property
-    def reading_model(self) -> str | None:
-        """The model of the judge; None: no judge reads drafts."""
-        return None if self.judge_model == JUDGE_OFF else self.judge_model or self.llm_model
-
     @field_validator("stream_key")
     @classmethod
     def _stream_key_is_usable(cls, key: SecretStr | None) -> SecretStr | None:
@@ -226,20 +170,6 @@ class Settings(
         if url is None and redis is not None and "+cluster://" in redis.get_secret_value():
             raise ValueError("expected a Redis that is no cluster: Celery cannot use REDIS_URL")
         return url
-
-    @field_validator("openai_api_key")
-    @classmethod
-    def _moderation_has_a_key(cls, key: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
-        if key is None and info.data.get("openai_moderation_enabled", True):
-            raise ValueError("expected a key, or OPENAI_MODERATION_ENABLED=false")
-        return key
-
-    @field_validator("openrouter_api_key")
-    @classmethod
-    def _openrouter_has_a_key(cls, key: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
-        if key is None and info.data.get("openrouter_base_url") == OPENROUTER:
-            raise ValueError("expected a key, or OPENROUTER_BASE_URL of a server that needs none")
-        return key
 
 
 def classifier_key(settings: Settings, name: str) -> str | None:

@@ -125,4 +125,4 @@ def test_validators_fall_back_on_the_published_faults() -> None:
 
 def test_the_first_wait_between_attempts_is_two_seconds() -> None:
     """Silent Guardrails: 2.0 s, then 4.0 s."""
-    assert Settings.model_fields["llm_first_wait_s"].default == 2.0
+    assert Settings.model_fields["model_first_wait_s"].default == 2.0
