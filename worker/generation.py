@@ -14,7 +14,7 @@ from worker.model import Account, Event, Message, Passage, Prompt, Tool, ToolCal
 from worker.stored_json import object_writer
 
 CHARS_A_TOKEN: Final = 4
-"""Of ASCII text."""
+"""Estimate for ASCII text."""
 BYTES_A_TOKEN: Final = 3
 """UTF-8 bytes of all other characters: one token for a Han character, less than one for a Cyrillic one."""
 TOOL_TOKENS: Final = 200

@@ -83,7 +83,7 @@ async def show_appeal(visit: Visit) -> Response:
 
 
 async def reveal_texts(visit: Visit) -> Response:
-    """The same with its texts, which the person has covered."""
+    """The page of an appeal with the covered texts shown."""
     return await _show(visit, revealed=True)
 
 

@@ -27,7 +27,7 @@ from worker.model import Tier
 RULES_VERSION: Final[sa.ColumnElement[int]] = sa.literal_column(
     "(ai_decisions.snapshot_json ->> 'rules_version')::integer", sa.Integer
 )
-"""The same expression as in its index."""
+"""The expression of the index."""
 COUNTED: Final = sa.literal_column(
     figure_sql.confidence_counts("(ai_decisions.snapshot_json -> 'assessment')"), sa.Boolean
 )

@@ -88,7 +88,7 @@ class Login:
 
     @property
     def name(self) -> str:
-        """Its name in Postgres."""
+        """The name of the login in Postgres."""
         return LOGINS[self.service]
 
 

@@ -61,7 +61,7 @@ class PolicyOption:
 
     @property
     def name(self) -> str:
-        """Its name in the policy."""
+        """The name of the option in the policy."""
         return self.path.rpartition(".")[2]
 
 

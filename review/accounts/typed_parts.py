@@ -51,7 +51,7 @@ def row_pairs(typed: Texts, report: ReportProblem) -> dict[str, str]:
 
 
 def share_of(text: str, part: str, report: ReportProblem) -> float:
-    """As ``typed_share``; a problem is reported."""
+    """The share of a part, like ``typed_share``; a problem is reported."""
     try:
         return typed_share(text)
     except ValueError as error:

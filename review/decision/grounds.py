@@ -17,7 +17,7 @@ from worker.assessment.text.words import STOP, content_units, sentence_spans
 from worker.snapshot import Snapshot, SnapshotPassage
 
 SMALLEST_SHARE: Final = 0.25
-"""Of a draft's sentence that a passage's sentence repeats, in words; less is no match to point at."""
+"""Least share of a sentence's words that a passage's sentence must repeat to be marked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

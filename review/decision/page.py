@@ -246,7 +246,7 @@ async def load_row(visit: Visit) -> DecisionRow:
 
 
 async def load_decision(visit: Visit) -> DecisionRead:
-    """The same, with what the person may know of it."""
+    """The decision of the path, with what the person may know of it; raises as ``show_decision`` refuses."""
     async with visit.store.single() as connection:
         return await read_decision_of_path(visit, connection)
 

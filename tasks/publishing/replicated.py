@@ -47,7 +47,7 @@ class Replication:
 
     @classmethod
     def of(cls, settings: StreamSettings) -> Replication:
-        """As HUSHGATE_PUBLISH_REPLICAS says."""
+        """The replication that HUSHGATE_PUBLISH_REPLICAS wants."""
         return cls(replicas=settings.publish_replicas, wait_s=WAIT_S)
 
 

@@ -43,7 +43,7 @@ class _Reporting(AbstractConnection):
 
 
 def _lost(error: AttributeError, awaited: str) -> Exception:
-    """Of a stream that is None, as another task has closed the connection; any other error is a bug."""
+    """The error for a stream that is None because another task closed the connection; others are bugs."""
     return error if error.obj is not None else ConnectionLost(f"connection closed before the {awaited}")
 
 

@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 LOOK_S: Final = 1.0
 """Pause between two looks at the layout, each one GET."""
 FIRST_LOOK_S: Final = 0.25
-"""The same until Redis has answered once."""
+"""Pause between two looks until Redis has answered once."""
 
 
 class ShardEngines:

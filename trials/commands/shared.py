@@ -85,7 +85,7 @@ SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of the set.")]
 
 
 def check_used(account: str | None, *, option: str = "account") -> None:
-    """The same, before a command reads lists; None is every account."""
+    """``require_used`` before a command reads lists; None is every account."""
     if account is not None:
         run(lambda source: require_used(source, account, option=option))
 
@@ -117,7 +117,7 @@ def run(work: Callable[[Pool], Awaitable[Value]], *, refused: ExitCode = ExitCod
 
 
 def run_step(work: Callable[[Pool], Awaitable[Value]]) -> Value:
-    """The same for a step of a trial: a refusal is an answer, not a wrong input."""
+    """Run a step of a trial: a refusal is an answer, not a wrong input."""
     return run(work, refused=ExitCode.NEGATIVE)
 
 

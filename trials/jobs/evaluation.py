@@ -23,11 +23,11 @@ from worker.settings.prices import price_table
 from worker.steps.run import PinnedSettings, pinned_settings
 
 CHARS_A_TOKEN: Final = 4
-"""Of an estimate: OpenAI's rule of thumb for English; other languages have fewer."""
+"""For the estimate: OpenAI's rule of thumb for English; other languages have fewer."""
 FIXED_CHARS: Final = 3000
-"""Of an estimate: the instructions that stand around every prompt."""
+"""For the estimate: the instructions around every prompt."""
 COMPLETION_TOKENS: Final = 150
-"""Of an estimate: a reply of some hundred words."""
+"""For the estimate: a reply of some hundred words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ SETTLED: Final = timedelta(seconds=5)
 """Decisions of this age are in Postgres: each is committed at once."""
 CHUNK: Final = 200
 ASKING_CHUNK: Final = 10
-"""Of a shadow that asks models, so that a batch ends in time."""
+"""Chunk of a shadow that asks models, so that a batch ends in time."""
 SKIPPED_AT_ONCE: Final = 20_000
 BATCH_S: Final = 120.0
 ALONE_S: Final = 20.0

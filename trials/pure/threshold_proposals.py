@@ -155,7 +155,7 @@ def category_proposals(
 def threshold_proposals(
     account: Account, readings: Iterable[ReviewedMeasure], wanted: float
 ) -> tuple[ThresholdProposal, ...]:
-    """Of confidence, where the policy has a single threshold, then of the categories."""
+    """Proposals for confidence, where the policy has a single threshold, then for the categories."""
     held = tuple(readings)
     confidence = confidence_proposal(account, held, wanted)
     return (*([confidence] if confidence else []), *category_proposals(account, held, wanted))

@@ -50,7 +50,7 @@ STORE: Final = """
     JOIN recordings r ON r.decision_id = f.decision_id AND r.user_id = %(user_id)s
     ON CONFLICT (decision_id, shadow_id) DO NOTHING
 """
-"""Of a decision whose recording was erased meanwhile, nothing is stored."""
+"""Stores nothing of a decision whose recording was erased meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from worker.rules import CompiledRules, compile_account_rules
 from worker.scope import closed_ending
 
 NAMESPACE: Final = UUID("6f2c5a6e-3c8f-5d0f-9a2e-5b1c0d7e4a11")
-"""Of the ids of answers that replays send: one for each decision."""
+"""Namespace of the ids of answers that replays send: one for each decision."""
 
 
 class SendResult(StrEnum):

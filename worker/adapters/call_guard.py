@@ -253,14 +253,14 @@ class Unguarded:
 
     @asynccontextmanager
     async def call(self, tokens: int = 0) -> AsyncIterator[None]:  # noqa: ARG002  # of the protocol
-        """Nothing around the call."""
+        """Make the call without a guard."""
         yield
 
     def learned(self, headers: Mapping[str, str]) -> None:
-        """Nothing to note."""
+        """Learn nothing."""
 
     def spent(self, estimated: int, tokens: int) -> None:
-        """Nothing to correct."""
+        """Correct nothing."""
 
 
 UNGUARDED: Final = Unguarded()

@@ -75,7 +75,7 @@ HARMONY_FINAL: Final = re.compile(
     r"<\|channel\|>\s*final\b[^<]{0,40}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
 )
 HARMONY_BARE: Final = re.compile(r"\s*analysis\S.*?assistant\s*final(?=\S|\s)", re.DOTALL)
-"""The same where the server dropped the marks and kept the names of the channels."""
+"""The Harmony channels where the server dropped the marks and kept the names of the channels."""
 ROLE: Final = re.compile(
     r"\s*(?:<\|im_start\|>\s*assistant\s*\n?|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>\s*"
     r"|<start_of_turn>\s*model\s*\n?|<\|assistant\|>|<｜Assistant｜>|<s>|<bos>|<\|begin_of_text\|>"

@@ -216,7 +216,7 @@ class CheckedResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing to close: the sender ends the threads."""
+        """Close nothing: the sender ends the threads."""
 
 
 def displayed(start: bytes) -> str:

@@ -43,7 +43,7 @@ def is_non_answer(text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _is_non_answer(text: str) -> bool:
-    """The same, cached: the gate and a policy ask about the same draft."""
+    """``is_non_answer``, cached: the gate and a policy ask about the same draft."""
     plain = without_idioms(text)
     return any(_says_nothing_else(plain, patterns) for patterns in _compiled().values())
 

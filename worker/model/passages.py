@@ -72,7 +72,7 @@ class Source:
     title: str
 
     def shape(self) -> dict[str, int | str]:
-        """As the reply stream has it."""
+        """The source in the form of the reply stream."""
         document_id = self.passage_id.partition("#")[0]
         return {
             "number": self.number,

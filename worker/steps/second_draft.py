@@ -23,7 +23,7 @@ def is_needed(run: Run, first: Candidate) -> bool:
 
 
 def other_run(run: Run) -> Run | None:
-    """The same run with the rule's model and prompt; None when the deployment does not declare the model."""
+    """The run with the rule's model and prompt; None when the deployment does not declare the model."""
     rule = run.case.delivery.retry_with
     model = named_model(run.ports, rule.model if rule else "")
     if rule is None or model is None:

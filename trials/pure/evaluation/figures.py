@@ -107,7 +107,7 @@ class EvaluationBound:
 
     @property
     def line(self) -> str:
-        """As it is written."""
+        """The bound as written."""
         return f"{self.name}>={self.least:g}"
 
     def problem(self, figures: EvaluationFigures) -> str | None:

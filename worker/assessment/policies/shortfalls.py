@@ -21,7 +21,7 @@ class Shortfall(StrEnum):
 
     @classmethod
     def of_readings(cls) -> tuple[Shortfall, ...]:
-        """Those that a reading looks for."""
+        """The shortfalls that a reading looks for."""
         return (cls.PROMISE, cls.UNGROUNDED, cls.UNQUOTED, cls.CONTESTED, cls.IRRELEVANT)
 
 

@@ -15,7 +15,7 @@ _PARAGRAPH_END: Final = "\n\n"
 LEAST_LETTERS: Final = 8
 """Letters and digits of a spaced script below which a quote could stand anywhere ("yes", "9 am")."""
 LEAST_SIGNS: Final = 4
-"""The same for a script that writes a word in one or two signs."""
+"""Least length in a script that writes a word in one or two signs."""
 
 
 def located(quote: str, passages: Sequence[tuple[str, str]]) -> Quote | None:
