@@ -36,8 +36,8 @@ from worker.model import (
     Combination,
     EscalationAction,
     FailurePolicy,
-    Level,
     ReplyMode,
+    RuleLevel,
     Shedding,
     StaleReply,
     Weekday,
@@ -174,7 +174,7 @@ class AccountSettings(BaseModel):
         ),
     ]
     rule_level: Annotated[
-        Level,
+        RuleLevel,
         Field(strict=False),
         Setting(
             title="Matching of rules",
@@ -182,8 +182,8 @@ class AccountSettings(BaseModel):
             help="How freely keywords and phrases match; see docs/rules.md.",
             choices=MappingProxyType(
                 {
-                    Level.DEFAULT: "whole words and phrases, in any disguise that a reader recognises",
-                    Level.STRICT: "also masked letters, split words and typos; some harmless words match",
+                    RuleLevel.DEFAULT: "whole words and phrases, in any disguise that a reader recognises",
+                    RuleLevel.STRICT: "also masked letters, split words and typos; some harmless words match",
                 }
             ),
         ),

@@ -22,9 +22,9 @@ from worker.model import (
     BudgetAction,
     Combination,
     FailurePolicy,
-    Level,
     ModeratorChoice,
     ReplyMode,
+    RuleLevel,
     Shedding,
     StaleReply,
 )
@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 STRICT_FAILURE: Final = FailurePolicy.HOLD
 FALLBACKS: Final[Mapping[str, StrEnum]] = {
-    "rule_level": Level.DEFAULT,
+    "rule_level": RuleLevel.DEFAULT,
     "stale_reply": StaleReply.DISCARD,
     "shedding": Shedding.OLDEST_FIRST,
     "reply_mode": ReplyMode.SUGGEST,

@@ -13,7 +13,7 @@ from worker.model.event import Json
 from worker.model.held import ReplyMode
 
 
-class Level(StrEnum):
+class RuleLevel(StrEnum):
     """The level of rule matching: ``strict`` adds masked letters, splits, glued phrases and one typo."""
 
     DEFAULT = "default"
@@ -143,7 +143,7 @@ class Account:
     flagged_keywords: tuple[str, ...] = ()
     flagged_phrases: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
-    rule_level: Level = Level.DEFAULT
+    rule_level: RuleLevel = RuleLevel.DEFAULT
     rules_on_reply: bool = True
     rules_on_passages: bool = False
     injection_check: bool = True

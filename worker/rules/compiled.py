@@ -16,7 +16,7 @@ import orjson
 
 from worker.displayed import ShownText, displayed, unbroken, without_flags
 from worker.errors import RuleRejected
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.rules.folding.fold import TABLES, Fold
 from worker.rules.folding.near_words import FuzzyAutomaton
 from worker.rules.folding.scan import Automaton, MatchCandidate, Matcher, find_candidates
@@ -86,7 +86,7 @@ class CompiledRules:
     __slots__ = ("_matcher", "_parts", "_regexes", "_strict", "level", "problems", "version")
 
     def __init__(
-        self, parts: CompiledParts, *, version: int, level: Level, problems: tuple[RuleProblem, ...] = ()
+        self, parts: CompiledParts, *, version: int, level: RuleLevel, problems: tuple[RuleProblem, ...] = ()
     ) -> None:
         self.version = version
         self.level = level
@@ -99,7 +99,7 @@ class CompiledRules:
         self._regexes = [(number, compile_regex(self._rule(number))) for number in parts.regexes]
 
         self._strict = None
-        if level is Level.STRICT:
+        if level is RuleLevel.STRICT:
             self._strict = StrictIndex((number, self._rule(number)) for number in range(len(self)))
 
     def __len__(self) -> int:
@@ -255,7 +255,7 @@ class CompiledRules:
             RuleProblem(**problem | {"level": ProblemLevel(problem["level"])}) for problem in head["problems"]
         )
         parts = CompiledParts(automaton=body[8 + size :], **tables)
-        return cls(parts, version=head["version"], level=Level(head["level"]), problems=problems)
+        return cls(parts, version=head["version"], level=RuleLevel(head["level"]), problems=problems)
 
 
 def _is_broken_word(hit: Hit, length: int) -> bool:

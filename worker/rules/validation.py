@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from worker.errors import RuleRejected
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.rules.compiler import MAX_FUZZY_RULES, as_allowed, compile_rules
 from worker.rules.folding.fold import Fold, base_letter, script_code
 from worker.rules.folding.forms import folded_words
@@ -43,7 +43,7 @@ def validate_rules(
     *,
     allow: Sequence[str] = (),
     recent_messages: Sequence[str] = (),
-    level: Level = Level.DEFAULT,
+    level: RuleLevel = RuleLevel.DEFAULT,
 ) -> tuple[RuleProblem, ...]:
     """All problems of the set, errors first, each with its rule."""
     problems: list[RuleProblem] = []
@@ -200,7 +200,11 @@ def _shadow(rule: Rule, wide: dict[str, Rule]) -> Rule | None:
 
 
 def _frequent(
-    keywords: Sequence[str], phrases: Sequence[str], allow: Sequence[str], recent: Sequence[str], level: Level
+    keywords: Sequence[str],
+    phrases: Sequence[str],
+    allow: Sequence[str],
+    recent: Sequence[str],
+    level: RuleLevel,
 ) -> Iterator[RuleProblem]:
     compiled = compile_rules(keywords, phrases, allow=allow, version=0, level=level)
     counts = Counter(rule for text in recent for rule in {hit.rule for hit in compiled.match(text)})
