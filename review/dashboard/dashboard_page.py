@@ -75,7 +75,7 @@ async def show_dashboard(visit: Visit) -> Response:
             lambda connection: dashboard.busiest_accounts(connection, figure_filter(visit, chosen))
         )
     text = urlencode(query.parameters)
-    if not visit.partial or visit.site.followed.due(visit.person.person_id, f"dashboard {text}", visit.now):
+    if not visit.partial or visit.note_reading(f"dashboard {text}"):
         await visit.log(LoggedAction.FIGURES, user_id=figures.account, detail=range_log_detail(chosen))
     return visit.render(
         "dashboard.html",
