@@ -130,8 +130,7 @@ async def current_version(source: Pool, user_id: str) -> AccountVersion:
 async def list_changes(source: Pool, user_id: str, *, before: int, limit: int) -> tuple[VersionChange, ...]:
     """The changes of the versions below ``before``, newest first."""
     values = {"user_id": user_id, "before": before, "limit": limit}
-    rows = await fetch_dicts(source, HISTORY, values)
-    return tuple(VersionChange(**row | {"settings": tuple(row["settings"])}) for row in rows)
+    return tuple(await fetch_as(source, VersionChange, HISTORY, values))
 
 
 async def list_accounts(

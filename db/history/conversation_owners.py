@@ -120,16 +120,7 @@ class Takeover:
 
     def values(self, now: datetime) -> dict[str, object]:
         """Parameters of ``TAKE``."""
-        return {
-            "user_id": self.user_id,
-            "conversation_id": self.conversation_id,
-            "people_until": self.people_until,
-            "changed_by": self.changed_by,
-            "cause": self.cause.value,
-            "agent_entry": self.agent_entry,
-            "now": now,
-            "keep": None,
-        }
+        return asdict(self) | {"now": now, "keep": None}
 
 
 def conversation_state(

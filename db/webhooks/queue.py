@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -247,15 +247,7 @@ async def promote_next(connection: Connection, ended: Sequence[int], now: dateti
 
 async def _lock_due(connection: Connection, limit: int, now: datetime, limits: QueueLimits) -> list[int]:
     """The due deliveries, without replies whose conversation is being taken over right now."""
-    values = {
-        "now": now,
-        "limit": limit,
-        "per_endpoint": limits.per_endpoint,
-        "when_failing": limits.when_failing,
-        "hangs_after": limits.hangs_after,
-        "hanging": limits.hanging,
-        "reply": WebhookType.REPLY_CREATED.value,
-    }
+    values = asdict(limits) | {"now": now, "limit": limit, "reply": WebhookType.REPLY_CREATED.value}
     due = await (await connection.execute(DUE, values)).fetchall()
     replies = [row for row in due if row[1]]
     others = [row[0] for row in due if not row[1]]

@@ -23,14 +23,12 @@ from db.access_log import append_entry
 from db.connection import Connection
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_as, fetch_dicts, fetch_one_as
-from db.rows import first_value
+from db.rows import first_value, from_row
 from trials.pure.evaluation.items import (
-    Expected,
     GoldenItem,
     GoldenLabel,
     GoldenRejected,
     GoldenSet,
-    GoldenSource,
     content_json,
     content_of,
 )
@@ -179,13 +177,8 @@ async def load_items(
 
 
 def _item(row: dict[str, Any]) -> GoldenItem:
-    label = GoldenLabel(
-        expected=Expected(row.pop("expected")),
-        reason=row.pop("expected_reason"),
-        labelled_by=row.pop("labelled_by"),
-    )
-    content = content_of(row.pop("content"))
-    return GoldenItem(**row | {"source": GoldenSource(row["source"])}, label=label, content=content)
+    label = from_row(GoldenLabel, row | {"reason": row["expected_reason"]})
+    return from_row(GoldenItem, row | {"label": label, "content": content_of(row["content"])})
 
 
 def _values(golden: GoldenSet, item: GoldenItem, step: Actor, number: int) -> dict[str, Any]:

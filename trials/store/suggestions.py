@@ -11,7 +11,8 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from db.pool import Pool, fetch_dicts, fetch_rows
-from trials.pure.suggestions.model import LearningSuggestion, SettingEdit, SuggestionKind
+from db.rows import from_row
+from trials.pure.suggestions.model import LearningSuggestion, SettingEdit
 
 DUE: Final = """
     SELECT known.user_id FROM (SELECT DISTINCT user_id FROM ai_rules) AS known
@@ -99,9 +100,5 @@ async def load_suggestions_of(source: Pool, user_id: str) -> AccountSuggestions:
 
 def _stored(row: Mapping[str, Any]) -> LearningSuggestion:
     times = {UUID(id_): datetime.fromisoformat(at) for id_, at in row["decisions"]}
-    edits = tuple(
-        SettingEdit(**each | {name: tuple(each[name]) for name in ("added", "removed")})
-        for each in row["edits"]
-    )
-    typed = {"kind": SuggestionKind(row["kind"]), "edits": edits, "decisions": times}
-    return LearningSuggestion(**dict(row) | typed)
+    edits = [from_row(SettingEdit, each) for each in row["edits"]]
+    return from_row(LearningSuggestion, dict(row) | {"edits": edits, "decisions": times})

@@ -23,7 +23,7 @@ from db.access_log import append_entry
 from db.connection import Connection
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_dicts
-from db.rows import first_row, first_value
+from db.rows import first_row, first_value, from_row
 from trials.pure.trial import STATES, StepKind, Trial, TrialKind, TrialStep
 from trials.store.candidates import Actor, TrialRefused, TriedSettings
 
@@ -205,10 +205,8 @@ async def fleet_figures(connection: Connection) -> Mapping[str, Any]:
 
 
 def _trial(row: dict[str, Any]) -> Trial:
-    return Trial(**row | {"steps": tuple(map(_step, row["steps"] or ()))})
+    return from_row(Trial, row | {"steps": map(_step, row["steps"] or ())})
 
 
 def _step(stored: dict[str, Any]) -> TrialStep:
-    names = ("kind", "share", "made_by", "automatic", "reason", "version", "figures")
-    made_at = datetime.fromisoformat(stored["made_at"])
-    return TrialStep(made_at=made_at, **{name: stored[name] for name in names})
+    return from_row(TrialStep, stored | {"made_at": datetime.fromisoformat(stored["made_at"])})
