@@ -195,7 +195,7 @@ def fleet(
     sandbox_options: tuple[str, ...] = (),
     data: Path | None = None,
 ) -> Iterator[Fleet]:
-    """Servers with the newest migration; embedded ones and the sandbox where ``outside`` names none.
+    """Servers with the newest migration; embedded servers and the sandbox where ``outside`` names no server.
 
     Args:
         outside: the environment of the caller: DATABASE_URL, REDIS_URL, and the addresses and keys of models.

@@ -131,12 +131,12 @@ class Stack:
 
     @property
     def postgres_pid(self) -> int | None:
-        """Process id of our Postgres, or None when it is not ours."""
+        """Process id of our Postgres, or None for a server that we did not start."""
         return self._postgres.get_pid() if self._postgres else None
 
     @property
     def redis_pid(self) -> int | None:
-        """Process id of our Valkey, or None when it is not ours."""
+        """Process id of our Valkey, or None for a server that we did not start."""
         process = self._valkey._process if self._valkey else None  # noqa: SLF001  # the library has no accessor
         return int(process.pid) if process else None
 
@@ -204,7 +204,7 @@ def _running_postgres(pgdata: Path) -> PostgresServer:
 
 
 def _server_of(pid_file: Path) -> str:
-    """The state of the server that wrote this file: starting, ready, or empty when it does not run."""
+    """The state of the server that wrote this file: starting, ready, or empty for a stopped server."""
     lines = pid_file.read_text().split() if pid_file.exists() else []
     if not lines or not _lives(int(lines[0])):
         return ""

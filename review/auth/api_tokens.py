@@ -42,7 +42,7 @@ async def token_person(visit: Visit, header: str) -> tuple[Person, UsedToken]:
 
 
 async def show_tokens(visit: Visit, new: str = "") -> Response:
-    """The API tokens; of all but a new one only the beginning is known."""
+    """The API tokens: a new token whole, of the others the beginning."""
     async with visit.store.reading() as connection:
         found = await api_tokens.list_tokens(connection, visit.person.person_id)
     return visit.render(
