@@ -52,8 +52,7 @@ from tasks.shards.lanes import ShardedLanes
 from tasks.tracing.start import Traces
 from tasks.upstreams import Endpoints, build_ports, compile_patterns, open_endpoints, policy_defaults
 from tasks.webhooks.poller import WebhookPoller
-from worker.adapters.boot_clock import seconds_since_boot
-from worker.adapters.system_clock import SystemClock, machine_now
+from worker.adapters.system_clock import SystemClock, machine_now, seconds_since_boot
 from worker.adapters.webhook_sender import WebhookSender
 from worker.moderation_holds import Holds
 from worker.payload import PAYLOAD_BYTES
