@@ -51,10 +51,10 @@ Ask: TypeAlias = "Callable[[Sequence[str]], Awaitable[Sequence[Result]]]"
 class RecentScores:
     """Results of the last ``reuse_s`` seconds; all are dropped when the server answers with another model."""
 
-    def __init__(self, reuse_s: float, *, most: int = MOST_RESULTS) -> None:
+    def __init__(self, reuse_s: float) -> None:
         self._reuse_s = reuse_s
         self._model = ""
-        self._results: Recent[bytes, tuple[float, ModerationScores]] = Recent(most)
+        self._results: Recent[bytes, tuple[float, ModerationScores]] = Recent(MOST_RESULTS)
 
     def get(self, key: bytes, now_s: float) -> ModerationScores | None:
         """The result for a text, or None."""
