@@ -36,8 +36,8 @@ from worker.model import (
     Combination,
     EscalationAction,
     FailurePolicy,
-    Level,
     ReplyMode,
+    RuleLevel,
     Shedding,
     StaleReply,
     Weekday,
@@ -168,7 +168,7 @@ class AccountSettings(BaseModel):
         ),
     ]
     rule_level: Annotated[
-        Level,
+        RuleLevel,
         Field(strict=False),
         Setting(
             title="Matching of rules",
@@ -176,8 +176,8 @@ class AccountSettings(BaseModel):
             help="How freely keywords and phrases match; see docs/rules.md.",
             choices=MappingProxyType(
                 {
-                    Level.DEFAULT: "whole words and phrases, in any disguise that a reader recognises",
-                    Level.STRICT: "also masked letters, split words and typos; some harmless words match",
+                    RuleLevel.DEFAULT: "whole words and phrases, in any disguise that a reader recognises",
+                    RuleLevel.STRICT: "also masked letters, split words and typos; some harmless words match",
                 }
             ),
         ),
@@ -430,7 +430,8 @@ class AccountSettings(BaseModel):
             title="Replies",
             section=Section.APPROVAL,
             sentence="Answers",
-            help="Start a new account with suggest, and switch to auto when few drafts need a change.",
+            help="Accounts that people create start with suggest. “Switch on automatic answers” shows how the"
+            " last drafts would have gone.",
             warnings=warns(RiskText.SENT_AT_ONCE, begins(ReplyMode.AUTO)),
             choices=MappingProxyType(
                 {
@@ -709,7 +710,7 @@ def kind_of(name: str) -> SettingKind:
 
 
 def changed(current: Account, changes: Mapping[str, Any]) -> Account:
-    """The account with these settings changed; its version stays that of ``current``.
+    """The account with these settings changed, at the version of ``current``.
 
     Raises:
         AccountRejected: unknown settings or invalid values, all of them.

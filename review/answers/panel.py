@@ -34,10 +34,11 @@ class AnswerPanel:
 
     Attributes:
         held: texts of the AI that were not sent; without the texts for people who may not read them.
-        answers: of people, oldest first.
+        answers: people's answers, oldest first.
         moved_on: what happened in the conversation since, as a sentence; empty: nothing.
         may_answer: the person may answer now.
         expired: the reply waited for approval longer than the message may be old.
+        answerable: the decision may be answered by a person, whatever others did; the person has the right.
         blind: the person holds the decision in a queue: texts of the AI, nothing of others.
         answer_id: of the form; the same form is stored once.
         seen: the newest answer, as the form sends it back.
@@ -50,6 +51,7 @@ class AnswerPanel:
     may_answer: bool
     may_read: bool
     expired: bool
+    answerable: bool
     blind: bool
     answer_id: UUID
     seen: str
@@ -69,7 +71,7 @@ class AnswerPanel:
 
     @property
     def texts(self) -> tuple[HeldText, ...]:
-        """The texts of the AI, without one that was sent as it is."""
+        """The texts of the AI, without a text that was sent unchanged."""
         sent = self.standing.text if self.standing else None
         return tuple(each for each in self.held.texts if each.text != sent)
 
@@ -93,6 +95,7 @@ def answer_panel(visit: Visit, row: DecisionRow, found: Answering, *, blind: boo
         may_answer=waits and may_review and not blind,
         may_read=may_review,
         expired=late and not blind,
+        answerable=is_answerable(row) and may_review,
         blind=blind,
         answer_id=uuid7(),
         seen=str(answers[-1].answer_id) if answers else "",

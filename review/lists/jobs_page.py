@@ -40,7 +40,7 @@ async def start_export(visit: Visit) -> Response:
     try:
         form = Form(str(visit.form.get("format", "")))
     except ValueError as error:
-        raise Refused(400, "Choose a format", "Format: expected csv or ndjson.") from error
+        raise Refused(400, "Choose a format", "Choose CSV or NDJSON.") from error
     site = str(visit.site.settings.review_url).rstrip("/")
     layout = Layout(form=form, bom=visit.form.get("bom") == "1", site=site)
     async with visit.store.writing() as connection:

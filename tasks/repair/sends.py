@@ -158,7 +158,7 @@ async def _is_sent(context: RepairContext, decision_id: str) -> bool:
 
 
 async def _marks(context: RepairContext, decisions: Sequence[str]) -> list[tuple[str, bool]]:
-    """Of each decision whether its reply was put on the stream."""
+    """Decisions, each with whether its reply was put on the stream."""
     start = marks_of(context.settings.reply_stream)
     found = await marks.existing(context.redis, [start + decision_id for decision_id in decisions])
     return list(zip(decisions, found, strict=True))

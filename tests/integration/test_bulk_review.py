@@ -230,12 +230,12 @@ def test_sealed_exchanges_are_restored_where_that_was_chosen(visitors: Any, data
     [
         ({"reason": ""}, 400, "Choose a reason: a bulk review needs one."),
         ({"ruling": "overturn", "reason": "CORRECT"}, 400, "Choose the reason that says what was wrong"),
-        ({"remedy": "restore"}, 400, "remedy: expected a restore only with overturn"),
+        ({"remedy": "restore"}, 400, "only when you overturn"),
         ({"ruling": "overturn", "remedy": "remove"}, 400, "replies are removed one by one"),
         ({"count": "99"}, 409, "The count has changed"),
         ({"asked_at": "2026-01-01T00:00:00+00:00"}, 409, "older than an hour"),
         ({"asked_at": "soon"}, 409, "older than an hour"),
-        ({"query": "ruling=x"}, 400, "expected one of since"),
+        ({"query": "ruling=x"}, 400, "Write one of since"),
     ],
 )
 def test_a_bulk_review_that_cannot_start_says_why(

@@ -149,10 +149,9 @@ async def test_a_worker_with_a_wrong_clock_sends_each_reply_until_its_latest_tim
     change = "UPDATE outbox SET send_before = now() + %s * interval '1 s' WHERE decision_id = %s"
     shop.rows(change, left_s, made.decision_id)
     monkeypatch.setattr(SystemClock, "now", lambda _: datetime.now(UTC) + by)
-    sent = await parts_of(shop.workers, shop.redis).relay.send_all()
+    await parts_of(shop.workers, shop.redis).relay.send_all()
     query = "SELECT delivered_at IS NULL AS kept, cancel_reason FROM outbox WHERE decision_id = %s"
 
-    assert sent == (0 if cancelled else 1)
     assert shop.rows(query, made.decision_id) == [{"kept": bool(cancelled), "cancel_reason": cancelled}]
 
 

@@ -29,22 +29,25 @@ async def load_trials(visit: Visit, account: str) -> Mapping[str, Any]:
     found = await list_trials(pool, account, *kinds)
     shadows = await list_trials(pool, account, TrialKind.SHADOW)
     running = {each.candidate_id for each in shadows if each.running}
+    startable = [
+        (each, setting_titles(each.changes))
+        for each in await list_candidates(pool, account)
+        if each.withdrawn_at is None and each.candidate_id not in running
+    ]
     return {
+        "filled": bool(found or startable or asked),
         "trials": [
             (each, setting_titles(each.changes), sum(each.counts.get(group, 0) for group in DIFFERENCES))
             for each in found
         ],
         "kinds": KINDS,
+        "shown_kinds": SHOWN,
         "states": STATES,
         "badges": STATE_BADGES,
         "steps": STEPS,
         "full": len(running) >= MOST_RUNNING,
         "most": MOST_RUNNING,
-        "startable": [
-            (each, setting_titles(each.changes))
-            for each in await list_candidates(pool, account)
-            if each.withdrawn_at is None and each.candidate_id not in running
-        ],
+        "startable": startable,
     }
 
 
@@ -60,11 +63,13 @@ async def show_learn(visit: Visit) -> Response:
     """The page: the candidates and every part."""
     account = account_of_path(visit)
     found = await list_candidates(visit.store.pool, account)
+    parts = [(template, await load(visit, account)) for template, load in PARTS.items()]
     return visit.render(
         "learn/overview.html",
         account=account,
         candidates=[(each, setting_titles(each.changes)) for each in found],
-        parts=[(template, await load(visit, account)) for template, load in PARTS.items()],
+        parts=parts,
+        empty_page=not found and not any(part["filled"] for _template, part in parts),
         tab="learn",
         kind=visit.request.query_params.get("kind", ""),
     )

@@ -48,7 +48,7 @@ class ShownSuggestion:
     Attributes:
         examples: some of its decisions, each with the categories that cover it, empty for none.
         covered: categories that cover its words too, because no example is uncovered.
-        gone: it rests on decisions, and all that it names were erased.
+        gone: the suggestion names decisions, and all of them were erased.
     """
 
     found: LearningSuggestion
@@ -61,7 +61,8 @@ async def load_suggested(visit: Visit, account: str) -> Mapping[str, Any]:
     """What the part of the page "Learn" shows: how many of each kind, without words or texts."""
     stored = await load_suggestions_of(visit.store.pool, account)
     counted = [sum(each.kind is kind for each in stored.found) for kind in KINDS]
-    return {"suggested": stored, "kinds": tuple(zip(KINDS.values(), counted, strict=True))}
+    kinds = tuple(zip(KINDS.values(), counted, strict=True))
+    return {"filled": bool(stored.found), "suggested": stored, "kinds": kinds}
 
 
 async def show_suggested(visit: Visit) -> Response:

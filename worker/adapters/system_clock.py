@@ -21,7 +21,7 @@ def seconds_since_boot() -> float:
 
 
 def machine_now() -> datetime:
-    """The wall clock of this machine, UTC; it may be wrong."""
+    """The wall clock of this machine, UTC; possibly wrong."""
     return datetime.now(UTC)
 
 
@@ -29,7 +29,7 @@ class SystemClock:
     """Real time and real identifiers.
 
     Args:
-        now: the wall clock; None: that of this machine. Workers have that of Postgres, which they share.
+        now: the wall clock; None: this machine's. Workers share the clock of Postgres.
     """
 
     def __init__(self, now: Callable[[], datetime] | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import daachorse
 
 from worker.errors import RuleRejected
-from worker.model import Account, Level
+from worker.model import Account, RuleLevel
 from worker.rules.compiled import CompiledParts, CompiledRules
 from worker.rules.folding.forms import rule_forms
 from worker.rules.model import ProblemLevel, Rule, RuleKind, RuleProblem, Switch
@@ -19,9 +19,7 @@ MAX_FUZZY_RULES = 1_000
 """Most fuzzy rules in one set; their index needs about 3 kB each."""
 MIN_REACH = 48
 """Least ``reach``: characters around a sign or a stretched letter that are read again with it."""
-
-
-RuleSettings: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], Level]
+RuleSettings: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], RuleLevel]
 """Keywords, phrases, allowed texts and the level; accounts with equal ones match alike."""
 
 
@@ -47,7 +45,7 @@ def compile_rules(
     *,
     allow: Sequence[str] = (),
     version: int,
-    level: Level = Level.DEFAULT,
+    level: RuleLevel = RuleLevel.DEFAULT,
 ) -> CompiledRules:
     """The rules of one account at one version, ready to match.
 
