@@ -254,7 +254,7 @@ class WorkerParts:
         """Reports upstreams to the fleet."""
         stream, ahead_s = self.settings.stream, self.ahead_s
         return UpstreamReporter(
-            self.redis, stream=stream, worker=self.worker, guards=self.guards, ahead_s=ahead_s
+            redis=self.redis, stream=stream, worker=self.worker, guards=self.guards, ahead_s=ahead_s
         )
 
     @cached_property
@@ -310,7 +310,7 @@ class WorkerParts:
     @cached_property
     def takeovers(self) -> EarlyTakeovers:
         """Takes conversations when people write."""
-        return EarlyTakeovers(self.pool, self.rulebooks, now=self.clock.now, work=self.work)
+        return EarlyTakeovers(pool=self.pool, rulebooks=self.rulebooks, now=self.clock.now, work=self.work)
 
     @cached_property
     def engine(self) -> ShardEngines:
