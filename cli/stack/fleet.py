@@ -47,6 +47,7 @@ class Fleet:
         outside: the environment of the caller.
         logs: folder with one file per process.
         sandbox_options: further words of the sandbox's command line.
+        data: the folder that keeps the data of the servers; None: the data end with the fleet.
         service_urls: DATABASE_URL of each service; empty where the caller's own DATABASE_URL serves all.
         workers: every process, by name.
         commands: the command of each process.
@@ -105,9 +106,9 @@ class Fleet:
         return variables.exports(self.environment, self.outside)
 
     @property
-    def inherited(self) -> tuple[str, ...]:
-        """Names of the caller's own variables that another shell needs too."""
-        return variables.inherited(self.environment, self.outside)
+    def inherited_keys(self) -> tuple[str, ...]:
+        """Names of the caller's keys that another shell needs too."""
+        return variables.inherited_keys(self.environment, self.outside)
 
     def start(self, name: str, *command: str) -> None:
         """Start a process of the fleet; its output goes to a file of its own."""
@@ -189,13 +190,17 @@ class Fleet:
 
 @contextmanager
 def fleet(
-    outside: Mapping[str, str] | None = None, *, sandbox_options: tuple[str, ...] = ()
+    outside: Mapping[str, str] | None = None,
+    *,
+    sandbox_options: tuple[str, ...] = (),
+    data: Path | None = None,
 ) -> Iterator[Fleet]:
-    """Servers with the newest migration; embedded ones and the sandbox where ``outside`` names none.
+    """Servers with the newest migration; embedded servers and the sandbox where ``outside`` names no server.
 
     Args:
         outside: the environment of the caller: DATABASE_URL, REDIS_URL, and the addresses and keys of models.
         sandbox_options: further words of the sandbox's command line.
+        data: the folder that keeps the data of the servers; None: the data end with the fleet.
 
     Raises:
         ConfigurationError: a variable is not usable; nothing was started.
@@ -209,7 +214,11 @@ def fleet(
     )
     with ExitStack() as stack:
         servers = stack.enter_context(
-            Stack(database_url=environment.get("DATABASE_URL"), redis_url=environment.get("REDIS_URL"))
+            Stack(
+                database_url=environment.get("DATABASE_URL"),
+                redis_url=environment.get("REDIS_URL"),
+                data=data,
+            )
         )
         migrate.upgrade(servers.database_url)
         if servers.postgres_pid is not None:  # a caller's database keeps the limits of its owner

@@ -13,7 +13,7 @@ from compliance.appeals import records
 from compliance.appeals.records import Appeal, AppealRefused, AppealSource, RefusalCode
 from db.connection import Connection
 from db.identifiers import uuid_at, uuid_time_bounds
-from db.rows import first_row
+from db.rows import first_row, from_row
 from db.tables import NOT_ERASED
 from worker.model import DecisionKind
 
@@ -52,7 +52,7 @@ class AppealableDecision:
 
     Attributes:
         enabled: the account takes appeals.
-        until: when it takes none against this decision any more.
+        until: from when the account takes no appeal against this decision.
     """
 
     decision_id: UUID
@@ -65,7 +65,7 @@ class AppealableDecision:
     due_after: timedelta
 
     def refusal(self, now: datetime) -> AppealRefused | None:
-        """Why no appeal is taken now; None when one is."""
+        """Why no appeal is taken now; None when an appeal is possible."""
         if not self.enabled:
             message = f"appeals: expected an account that takes them, got {self.user_id}"
             return AppealRefused(RefusalCode.APPEALS_OFF, message)
@@ -80,7 +80,7 @@ class AppealableDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenAppeal:
-    """A stored appeal; ``new``: it was stored now, else the same one was stored before."""
+    """A stored appeal; ``new`` is False when the same appeal was stored before."""
 
     appeal: Appeal
     new: bool
@@ -97,16 +97,9 @@ async def appealable_decision(connection: Connection, decision_id: UUID) -> Appe
         message = f"decision: expected the id of a stored one, got {decision_id}"
         raise AppealRefused(RefusalCode.UNKNOWN_DECISION, message)
     within = timedelta(days=row["appeal_within_days"] or 0)
-    return AppealableDecision(
-        decision_id=row["id"],
-        decided_at=row["created_at"],
-        user_id=row["user_id"],
-        decision=DecisionKind(row["decision"]),
-        message_text=row["message_text"],
-        enabled=bool(row["appeals_enabled"]),
-        until=row["created_at"] + within,
-        due_after=timedelta(days=row["appeal_due_days"] or 0),
-    )
+    named = {"decision_id": row["id"], "decided_at": row["created_at"]}
+    limits = {"until": row["created_at"] + within, "due_after": timedelta(days=row["appeal_due_days"] or 0)}
+    return from_row(AppealableDecision, row | named | limits | {"enabled": bool(row["appeals_enabled"])})
 
 
 async def take_appeal(connection: Connection, new: NewAppeal, now: datetime) -> TakenAppeal:

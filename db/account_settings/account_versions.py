@@ -122,7 +122,7 @@ async def get_version(source: Pool, user_id: str, version: int | None = None) ->
 
 
 async def current_version(source: Pool, user_id: str) -> AccountVersion:
-    """The version in force; version 0, with AI off, when the account has none."""
+    """The version in force; version 0, with AI off, for an account without versions."""
     unset = AccountVersion(account=Account(user_id=user_id, version=0), changed_by="", changed_at=None)
     return await get_version(source, user_id) or unset
 
@@ -130,8 +130,7 @@ async def current_version(source: Pool, user_id: str) -> AccountVersion:
 async def list_changes(source: Pool, user_id: str, *, before: int, limit: int) -> tuple[VersionChange, ...]:
     """The changes of the versions below ``before``, newest first."""
     values = {"user_id": user_id, "before": before, "limit": limit}
-    rows = await fetch_dicts(source, HISTORY, values)
-    return tuple(VersionChange(**row | {"settings": tuple(row["settings"])}) for row in rows)
+    return tuple(await fetch_as(source, VersionChange, HISTORY, values))
 
 
 async def list_accounts(

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from db.connection import Connection
-from db.rows import all_rows, first_value
+from db.rows import first_value, rows_as
 
 EVENT_PREFIX: Final = "person:"
 """An answer's event id in the outbox is this and the answer's id."""
@@ -31,8 +31,8 @@ class AnswerOutcome(StrEnum):
     """What became of the AI's text; stored.
 
     Attributes:
-        UNCHANGED: it was sent as it is.
-        EDITED: it was sent with changes.
+        UNCHANGED: the draft was sent unchanged.
+        EDITED: the draft was sent with changes.
         REPLACED: the person wrote another text.
         WRITTEN: there was no text of the AI; the person wrote one.
         DISMISSED: nothing was sent; the message needs no answer.
@@ -88,8 +88,7 @@ class Answer:
 
 async def list_answers(connection: Connection, decision_id: UUID) -> tuple[Answer, ...]:
     """The answers of people to a decision, oldest first."""
-    rows = await all_rows(connection, OF_DECISION, {"decision_id": decision_id})
-    return tuple(Answer(**row | {"outcome": AnswerOutcome(row["outcome"])}) for row in rows)
+    return await rows_as(connection, Answer, OF_DECISION, {"decision_id": decision_id})
 
 
 async def answered_decision(connection: Connection, answer_id: UUID) -> UUID | None:

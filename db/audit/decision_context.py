@@ -15,7 +15,7 @@ from db.answers.state import answered_decisions
 from db.audit.filters import ASSESSED
 from db.connection import Connection
 from db.identifiers import uuid_time_bounds
-from db.rows import all_rows, first_row, rows_as
+from db.rows import all_rows, first_row, from_row, rows_as
 from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, messages, outbox
 
 DecisionRow: TypeAlias = dict[str, Any]
@@ -104,7 +104,7 @@ class Sealed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredLines:
-    """The lines of one exchange: those in the stored history, and the sealed ones with their texts."""
+    """The lines of one exchange, in the stored history and sealed, with their texts."""
 
     history: tuple[ExchangeLine, ...]
     sealed: Sealed
@@ -112,7 +112,7 @@ class StoredLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetractionRecord:
-    """A reply that a reviewer withdrew: when the channel is asked to remove it, and whether it was asked."""
+    """The retraction of a reply by a reviewer: when the channel is asked, and whether it was asked."""
 
     created_at: datetime
     not_before: datetime
@@ -227,7 +227,7 @@ def passage_values(user_id: str, ids: Sequence[str]) -> dict[str, Any]:
 
 def passages_by_id(rows: Iterable[DecisionRow]) -> dict[str, StoredPassage]:
     """Rows of ``PASSAGES`` by the id of the passage."""
-    return {row["id"]: StoredPassage(**{name: row[name] for name in StoredPassage.__slots__}) for row in rows}
+    return {row["id"]: from_row(StoredPassage, row) for row in rows}
 
 
 def _neighbours(decision: DecisionRow) -> sa.Select[Any]:

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.identifiers import uuid_at
-from db.rows import first_row, row_as, rows_as
+from db.rows import account_parameters, first_row, row_as, rows_as
 
 MOST_LISTED: Final = 50
 LOAD: Final = """
@@ -65,7 +65,7 @@ class HeldByAnother(Exception):
 
 
 class ChangedSince(Exception):
-    """The assignment is not the one that was to be undone."""
+    """Another assignment is stored than the one to be undone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,14 +111,14 @@ class OwnAssignment:
 
 
 async def load_assignment(connection: Connection, decision_id: UUID) -> Assignment | None:
-    """The assignment of a decision; None when it never had one."""
+    """The assignment of a decision; None when the decision was never assigned."""
     return await row_as(connection, Assignment, ONE, {"decision": decision_id})
 
 
 async def assign(
     connection: Connection, made: AssignedDecision, person_id: UUID | None, now: datetime
 ) -> None:
-    """Assign a decision, with its open queue items, to a person or, with None, to no one.
+    """Assign a decision, with its open queue items, to a person; None ends the assignment.
 
     Raises:
         HeldByAnother: another person reads it in a queue now.
@@ -136,7 +136,7 @@ async def assign(
 async def undo_assignment(
     connection: Connection, made: AssignedDecision, change: UUID, now: datetime
 ) -> UUID | None:
-    """Give a decision back to who had it before a change; that person, None for no one.
+    """Give a decision back to the person who had it before a change; returns that person, or None.
 
     Raises:
         ChangedSince: it was assigned again, or reviewed, since.
@@ -164,14 +164,11 @@ async def list_own(
     connection: Connection, person_id: UUID, accounts: Sequence[str] | None
 ) -> tuple[OwnAssignment, ...]:
     """What waits for the person, longest first; ``accounts`` are those the person may review."""
-    values = _mine(person_id, accounts) | {"most": MOST_LISTED}
+    values = {"person": person_id, "most": MOST_LISTED, **account_parameters(accounts)}
     return await rows_as(connection, OwnAssignment, LISTED, values)
 
 
 async def count_own(connection: Connection, person_id: UUID, accounts: Sequence[str] | None) -> int:
     """How many decisions wait for the person."""
-    return int((await connection.execute(COUNTED, _mine(person_id, accounts))).scalar_one())
-
-
-def _mine(person_id: UUID, accounts: Sequence[str] | None) -> dict[str, object]:
-    return {"person": person_id, "every": accounts is None, "accounts": list(accounts or ())}
+    values = {"person": person_id, **account_parameters(accounts)}
+    return int((await connection.execute(COUNTED, values)).scalar_one())

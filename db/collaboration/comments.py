@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from db.collaboration.tables import comment_mentions, decision_comments
 from db.connection import Connection
 from db.identifiers import uuid_at
-from db.rows import changed_rows, rows_as
+from db.rows import account_parameters, changed_rows, rows_as
 
 COMMENT_CHARS: Final = 2000
 MOST_COMMENTS: Final = 200
@@ -114,7 +114,7 @@ async def add_comment(connection: Connection, new: NewComment, now: datetime) ->
 async def withdraw_comment(
     connection: Connection, comment_id: UUID, decision_id: UUID, person_id: UUID, now: datetime
 ) -> bool:
-    """Erase the text and the mentions of a person's own comment; False when there is none to withdraw."""
+    """Erase the text and the mentions of a person's own comment; False when no such comment stands."""
     values = {"comment": comment_id, "decision": decision_id, "person": person_id, "now": now}
     return bool((await connection.execute(WITHDRAW, values)).scalar_one())
 
@@ -123,7 +123,7 @@ async def list_mentions(
     connection: Connection, person_id: UUID, accounts: Sequence[str] | None
 ) -> tuple[Mention, ...]:
     """The newest mentions of a person, newest first; ``accounts`` are those the person may see."""
-    values = {"most": MOST_MENTIONS, **_mine(person_id, accounts)}
+    values = {"person": person_id, "most": MOST_MENTIONS, **account_parameters(accounts)}
     return await rows_as(connection, Mention, MENTIONS, values)
 
 
@@ -141,7 +141,3 @@ async def mark_seen(
     if decision_id is None:
         return await changed_rows(connection, SEEN_ALL, values)
     return await changed_rows(connection, SEEN, values | {"decision": decision_id})
-
-
-def _mine(person_id: UUID, accounts: Sequence[str] | None) -> dict[str, object]:
-    return {"person": person_id, "every": accounts is None, "accounts": list(accounts or ())}

@@ -22,11 +22,12 @@ from db.connection import Connection
 from db.escalations.closing import EXPIRE_HELD, Closing, ClosingCause, close_escalation
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, checkout
+from db.rows import first_value
+from db.schema.partitions import ENSURE_PARTITIONS
 from worker.batched_calls import BatchedCall, call_batched
 from worker.model import Decision, EventType, Owner
 from worker.reasons import Reason
 
-PARTITIONS: Final = "SELECT hushgate_ensure_partitions(%s, 3)"
 LOCK_READ_TABLES: Final = """
     LOCK TABLE ai_rules, messages, documents, chunks, embedders, chunk_embeddings, compiled_rules
     IN ACCESS SHARE MODE
@@ -84,12 +85,11 @@ async def _commit_together(source: Pool, rows: Sequence[CommitRow]) -> tuple[boo
     values = {"rows": rows_json(rows)}
     async with checkout(source) as connection:
         try:
-            found = await (await connection.execute(COMMIT_SEVERAL, values)).fetchone()
+            found = await first_value(connection, COMMIT_SEVERAL, values)
         except psycopg.errors.CheckViolation:  # no partition for this month yet
-            await connection.execute(PARTITIONS, (rows[0].at.date(),))
-            found = await (await connection.execute(COMMIT_SEVERAL, values)).fetchone()
-    new = frozenset(found[0] or ()) if found else frozenset()
-    return tuple(row.decision_id in new for row in rows)
+            await connection.execute(ENSURE_PARTITIONS, (rows[0].at.date(),))
+            found = await first_value(connection, COMMIT_SEVERAL, values)
+    return tuple(row.decision_id in (found or ()) for row in rows)
 
 
 COMMITS: Final = BatchedCall(together=_commit_together)
@@ -101,7 +101,7 @@ async def rehearse(connection: Connection, decision: Decision) -> None:
     The outer transaction commits, so the write-ahead log must reach the disk as well.
     """
     values = commit_values(decision)
-    await connection.execute(PARTITIONS, (decision.decided_at.date(),))
+    await connection.execute(ENSURE_PARTITIONS, (decision.decided_at.date(),))
     async with connection.transaction():
         await connection.execute(LOCK_READ_TABLES)
         async with connection.transaction() as commit:
@@ -115,7 +115,7 @@ async def _committed(source: Pool, decision: Decision, key: str, values: dict[st
         try:
             return await _commit(connection, decision, statement, values)
         except psycopg.errors.CheckViolation:  # no partition for this month yet
-            await connection.execute(PARTITIONS, (values["created_at"].date(),))
+            await connection.execute(ENSURE_PARTITIONS, (values["created_at"].date(),))
             return await _commit(connection, decision, statement, values)
 
 
@@ -123,17 +123,16 @@ async def _commit(connection: Connection, decision: Decision, statement: str, va
     """Commit, and say whether the event is new; a change of what a relay may send locks the conversation."""
     withdraws = decision.reason_code == Reason.MESSAGE_DELETED or is_flagged_edit(decision)
     if decision.people_until is None and decision.escalation is None and not withdraws:
-        row = await (await connection.execute(statement, values)).fetchone()
-        return bool(row and row[0])
+        return bool(await first_value(connection, statement, values))
     async with connection.transaction():
         await connection.execute(LOCK_CONVERSATION, values)
-        row = await (await connection.execute(statement, values)).fetchone()
-        if row and row[0] and decision.reason_code == Reason.MESSAGE_DELETED:
+        is_new = bool(await first_value(connection, statement, values))
+        if is_new and decision.reason_code == Reason.MESSAGE_DELETED:
             await connection.execute(EXPIRE_HELD, values)
-        if row and row[0] and decision.people_until is not None:
+        if is_new and decision.people_until is not None:
             await connection.execute(CANCEL_OF_CONVERSATION, values)
             await close_escalation(connection, _closing(decision))
-    return bool(row and row[0])
+    return is_new
 
 
 def _closing(decision: Decision) -> Closing:

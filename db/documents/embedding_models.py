@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from db.connection import Connection
 from db.pool import Pool, checkout, fetch_rows
+from db.rows import first_value
 from worker.errors import ConfigurationError
 
 MOST_DIMENSIONS: Final = 4000
@@ -71,7 +72,7 @@ async def active_embedder(source: Pool) -> StoredEmbedder | None:
 
 
 async def get_or_create_embedder(source: Pool, model: str, dimensions: int, requested: int) -> StoredEmbedder:
-    """The embedder of this name and length; it becomes active when none is.
+    """The embedder of this name and length; active from now on when no embedder was active.
 
     Raises:
         ConfigurationError: its vectors are too long to index.
@@ -85,7 +86,7 @@ async def get_or_create_embedder(source: Pool, model: str, dimensions: int, requ
 
 
 async def create_first_embedder(source: Pool, model: str, dimensions: int, requested: int) -> StoredEmbedder:
-    """The active embedder: this one when none was active, else possibly another model's.
+    """The active embedder: of this model when no embedder was active, else possibly of another model.
 
     Raises:
         ConfigurationError: its vectors are too long to index.
@@ -100,8 +101,8 @@ async def create_first_embedder(source: Pool, model: str, dimensions: int, reque
 
 async def locked_active_embedder(connection: Connection) -> int | None:
     """The active embedder's id, which cannot change before this transaction ends."""
-    row = await (await connection.execute(ACTIVE_FOR_SHARE)).fetchone()
-    return row[0] if row else None
+    found: int | None = await first_value(connection, ACTIVE_FOR_SHARE)
+    return found
 
 
 def vector_text(vector: Sequence[float]) -> str:

@@ -14,6 +14,7 @@ from db.connection import Connection
 from db.documents.embedding_models import StoredEmbedder, locked_active_embedder
 from db.documents.stored_vectors import insert_vectors
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows
+from db.rows import first_value
 from worker.documents.chunking import CHUNKING_VERSION
 from worker.documents.model import Chunk, DocumentFormat, Note
 from worker.documents.words import search_words
@@ -159,7 +160,7 @@ async def store_document(
     notes: Sequence[Note] = (),
     pages: int = 0,
 ) -> StoredDocument:
-    """Store a document in place of the one from the same source, in one transaction.
+    """Store a document, replacing an earlier document of the same source, in one transaction.
 
     ``flags`` are the checks that each chunk fails, in the order of the chunks; empty: none was made.
     ``notes`` are what its reader noticed.
@@ -176,10 +177,10 @@ async def store_document(
         if embedded and embedded.embedder.embedder_id != active:
             raise ConfigurationError("another embedder became active: run the command again")
         labels = upload.labels
-        cursor = await connection.execute(SAME_SOURCE, _values(upload))
+        cursor = await connection.execute(SAME_SOURCE, asdict(upload))
         if replaced := await cursor.fetchone():
             labels = replaced[1] if labels is None else labels
-        values = _values(upload) | {"title": title, "labels": Jsonb(dict(labels or {}))}
+        values = asdict(upload) | {"title": title, "labels": Jsonb(dict(labels or {}))}
         values |= {"notes": Jsonb([asdict(note) for note in notes]), "pages": pages}
         document_id = await _insert(connection, values, chunks, flags)
         file = {"document_id": document_id, "user_id": upload.user_id, "data": data}
@@ -203,13 +204,13 @@ async def list_documents(
 async def list_chunks(
     source: Pool, user_id: str, document_id: int, *, after: int = 0, limit: int
 ) -> list[dict[str, Any]]:
-    """Passages of a document in order, from the one behind the number ``after``."""
+    """Passages of a document in order, with numbers above ``after``."""
     values = {"user_id": user_id, "document_id": document_id, "after": after, "limit": limit}
     return await fetch_dicts(source, CHUNKS, values)
 
 
 async def list_page_chunks(source: Pool, user_id: str, document_id: int, page: int) -> list[dict[str, Any]]:
-    """Passages that start on a page, behind the one before them, which may end on it."""
+    """Passages that start on a page, after the passage before them, which may end on that page."""
     values = {"user_id": user_id, "document_id": document_id, "page": page}
     return await fetch_dicts(source, CHUNKS_OF_PAGE, values)
 
@@ -257,12 +258,12 @@ async def add_text_document(source: Pool, user_id: str, title: str, paragraphs: 
 
 
 async def _known_outcome(connection: Connection, upload: Upload) -> StoredDocument | None:
-    row = await (await connection.execute(SAME_CONTENT, _values(upload))).fetchone()
+    row = await (await connection.execute(SAME_CONTENT, asdict(upload))).fetchone()
     if row is None:
         return None
     document_id, known_source, known_labels = row
     if known_source != upload.source:
-        await connection.execute(SAME_SOURCE, _values(upload))
+        await connection.execute(SAME_SOURCE, asdict(upload))
         return StoredDocument(outcome=UploadOutcome.DUPLICATE, document_id=document_id)
     if upload.labels is None or known_labels == dict(upload.labels):
         return StoredDocument(outcome=UploadOutcome.UNCHANGED, document_id=document_id)
@@ -277,9 +278,7 @@ async def _insert(
     chunks: Sequence[Chunk],
     flags: Sequence[Sequence[str]],
 ) -> int:
-    row = await (await connection.execute(INSERT_DOCUMENT, values)).fetchone()
-    assert row is not None  # INSERT ... RETURNING gives a row or raises
-    document_id = int(row[0])
+    document_id = int(await first_value(connection, INSERT_DOCUMENT, values))
     columns = {
         "document_id": document_id,
         "user_id": values["user_id"],
@@ -294,13 +293,3 @@ async def _insert(
     }
     await connection.execute(INSERT_CHUNKS, columns)  # one statement: its trigger counts words once
     return document_id
-
-
-def _values(upload: Upload) -> dict[str, Any]:
-    return {
-        "user_id": upload.user_id,
-        "source": upload.source,
-        "content_hash": upload.content_hash,
-        "format": upload.format.value,
-        "size_bytes": upload.size_bytes,
-    }

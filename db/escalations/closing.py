@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from db.connection import Connection
@@ -30,7 +30,7 @@ CLOSED_COLUMNS: Final = """e.user_id, e.event_id, e.decision_id, e.conversation_
 CLOSE: Final = f"""
     WITH closed AS (
         UPDATE escalations e SET closed_at = greatest(%(now)s, e.opened_at), closed_by = %(closed_by)s,
-            cause = %(close_cause)s
+            cause = %(cause)s
         WHERE e.closed_at IS NULL AND e.user_id = %(user_id)s AND e.conversation_id = %(conversation_id)s
             AND e.decision_id IS DISTINCT FROM CAST(%(keep)s AS uuid)
             AND (CAST(%(only)s AS uuid) IS NULL OR e.decision_id = CAST(%(only)s AS uuid))
@@ -125,23 +125,10 @@ class Closing:
     only: UUID | None = None
     up_to: datetime | None = None
 
-    def values(self) -> dict[str, Any]:
-        """Parameters of ``CLOSE``."""
-        return {
-            "user_id": self.user_id,
-            "conversation_id": self.conversation_id,
-            "close_cause": self.cause.value,
-            "closed_by": self.closed_by,
-            "now": self.now,
-            "keep": self.keep,
-            "only": self.only,
-            "up_to": self.up_to,
-        }
-
 
 async def close_escalation(connection: Connection, closing: Closing) -> int:
     """Close what a closing names, in the caller's transaction; how many escalations."""
-    return int(await first_value(connection, CLOSE, closing.values()))
+    return int(await first_value(connection, CLOSE, asdict(closing)))
 
 
 async def close_due_escalations(source: Pool, now: datetime) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -22,8 +22,8 @@ PAGE: Final = f"""{SELECT}
     WHERE (%(after)s::uuid IS NULL OR decision_id > %(after)s::uuid)
         AND (%(accounts)s::text[] IS NULL OR user_id = ANY(%(accounts)s))
         AND (%(queue)s::text IS NULL OR queue = %(queue)s)
-        AND (%(reason)s::text IS NULL OR reason_code = %(reason)s)
-        AND (%(conversation)s::text IS NULL OR conversation_id = %(conversation)s)
+        AND (%(reason_code)s::text IS NULL OR reason_code = %(reason_code)s)
+        AND (%(conversation_id)s::text IS NULL OR conversation_id = %(conversation_id)s)
         {{state}}
     ORDER BY decision_id LIMIT %(limit)s
 """
@@ -59,12 +59,7 @@ class EscalationFilters:
 
     def values(self) -> dict[str, Any]:
         """Parameters of ``PAGE``."""
-        return {
-            "accounts": None if self.accounts is None else list(self.accounts),
-            "queue": self.queue,
-            "reason": self.reason_code,
-            "conversation": self.conversation_id,
-        }
+        return asdict(self) | {"accounts": None if self.accounts is None else list(self.accounts)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +94,7 @@ class EscalationRecord:
 
 
 async def load_escalation(connection: Connection, decision_id: UUID) -> EscalationRecord | None:
-    """The escalation of a decision; None when it opened none."""
+    """The escalation that a decision opened; None without an escalation."""
     return await row_as(connection, EscalationRecord, ONE, (decision_id,))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.figures.tables import figure_goals
-from db.rows import all_rows, changed_rows
+from db.rows import changed_rows, rows_as
 
 EVERY_ACCOUNT: Final = ""
 """The ``user_id`` of a goal or note for all accounts."""
@@ -39,7 +39,7 @@ class FigureGoal:
     Attributes:
         user_id: the account; empty: all accounts together.
         share: 0..1.
-        within_min: of ``answered_in_time``: minutes after which an answer is late.
+        within_min: for ``answered_in_time``: minutes after which an answer is late.
     """
 
     user_id: str
@@ -54,16 +54,14 @@ class FigureGoal:
 
 
 async def load_goals(connection: Connection, account: str | None) -> Mapping[GoalMeasure, FigureGoal]:
-    """The goals of an account, or where it has none, of all accounts together."""
+    """The goals of an account; of all accounts together for an account without goals."""
     kept = figure_goals.c
     query = (
         sa.select(kept.user_id, kept.measure, kept.share, kept.within_min, kept.set_by)
         .where(kept.user_id.in_({EVERY_ACCOUNT, account or EVERY_ACCOUNT}))
         .order_by(kept.user_id)
     )
-    rows = await all_rows(connection, query)
-    found = (FigureGoal(**row | {"measure": GoalMeasure(row["measure"])}) for row in rows)
-    return {goal.measure: goal for goal in found}
+    return {goal.measure: goal for goal in await rows_as(connection, FigureGoal, query)}
 
 
 async def set_goal(connection: Connection, goal: FigureGoal) -> None:
@@ -74,14 +72,7 @@ async def set_goal(connection: Connection, goal: FigureGoal) -> None:
         ON CONFLICT (user_id, measure) DO UPDATE SET share = excluded.share,
             within_min = excluded.within_min, set_by = excluded.set_by, set_at = now()
     """)
-    values = {
-        "user_id": goal.user_id,
-        "measure": goal.measure.value,
-        "share": goal.share,
-        "within_min": goal.within_min,
-        "set_by": goal.set_by,
-    }
-    await connection.execute(query, values)
+    await connection.execute(query, asdict(goal))
 
 
 async def remove_goal(connection: Connection, user_id: str, measure: GoalMeasure) -> bool:

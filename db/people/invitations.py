@@ -14,7 +14,7 @@ from db.connection import Connection
 from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Role, RoleGrant
 from db.people.sessions import token_hash
 from db.people.tables import invitations, people, person_roles
-from db.rows import Row, all_rows, changed_rows, first_row
+from db.rows import Row, all_rows, changed_rows, first_row, from_row
 
 VALID_FOR: Final = timedelta(days=7)
 _TABLE: Final = invitations.c
@@ -66,7 +66,7 @@ async def add_invitation(
 
 
 async def count_invitations(connection: Connection, invited_by: UUID, *, since: datetime) -> int:
-    """The number of invitations that a person has made since then; each call waits for the one before."""
+    """The number of invitations that a person has made since a time; each call waits for the call before."""
     lock = sa.text("SELECT pg_advisory_xact_lock(hashtextextended('hushgate invitations ' || :person, 0))")
     await connection.execute(lock, {"person": str(invited_by)})
     query = sa.select(sa.func.count()).where(_TABLE.invited_by == invited_by, _TABLE.created_at > since)
@@ -130,5 +130,4 @@ def _open(now: datetime) -> sa.ColumnElement[bool]:
 
 def _invitation(row: Row) -> Invitation:
     wanted = RoleGrant(user_id=row["user_id"], role=Role(row["role"]))
-    same = {name: row[name] for name in ("login", "invited_by", "inviter", "expires_at")}
-    return Invitation(invitation_id=row["id"], wanted=wanted, **same)
+    return from_row(Invitation, row | {"invitation_id": row["id"], "wanted": wanted})

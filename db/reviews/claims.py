@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from db.connection import Connection
 from db.identifiers import uuid_time_bounds
 from db.reviews.queue_items import lease_end
-from db.reviews.queues import DEALT_TO, Queue, QueueKind, account_parameters
+from db.reviews.queues import DEALT_TO, Queue, QueueKind
 from db.reviews.rulings import Reviewer, ReviewRejected
-from db.rows import changed_rows, first_row
+from db.rows import account_parameters, changed_rows, first_row
 from db.tables import NOT_ERASED
 from worker.model import DecisionKind
 
@@ -115,7 +115,7 @@ async def claim_next(
     draw: float,
     now: datetime,
 ) -> Claim | None:
-    """The person's next item: one they already hold, else a new one; None when nothing waits for them.
+    """The item that the person already holds, else a new item; None when no item waits for the person.
 
     ``accounts`` are those the person may review, None for all. When ``draw``, random in 0..1, is below the
     queue's golden share, a golden item is dealt.

@@ -15,8 +15,8 @@ from db.connection import Connection
 from db.history.conversation_owners import OwnerRecord
 from db.review_tables import golden_items, queue_items, review_states
 from db.reviews.exchanges import ReviewSubject
-from db.reviews.golden_answers import KnownAnswer, known_from_row
-from db.rows import Row, first_row
+from db.reviews.golden_answers import KnownAnswer
+from db.rows import Row, first_row, from_row
 from db.tables import ai_decisions, conversations
 from worker.model import DecisionKind
 from worker.snapshot import Snapshot
@@ -66,7 +66,7 @@ class DecisionRead:
         row: the decision with its reply, and the fields of ``PersonAnswer``, which are None while the
             reviews are hidden.
         newest_answer: the newest text that a person sent for it.
-        hidden_decisions: whose reviews the person must not see yet, see ``queue_items.hidden_decisions``.
+        hidden_decisions: decisions in queues that the person holds; their reviews are hidden.
         review_state: open without a standing review; also while the reviews are hidden.
         last_review: None without a review.
         owner: who may answer in the conversation; None when people never had it.
@@ -105,7 +105,7 @@ class DecisionRead:
 
 
 async def read_decision(connection: Connection, decision_id: UUID, person_id: UUID) -> DecisionRead | None:
-    """The decision; None also when it was erased."""
+    """A decision for one person; None also after its erasure."""
     query = decision_query(decision_id, *_JOINED).add_columns(*_MORE)
     row = await first_row(connection, query, {"person": person_id})
     return None if row is None else _decision_read(row)
@@ -123,10 +123,8 @@ def _decision_read(row: Row) -> DecisionRead:
         hidden_decisions=hidden,
         review_state="open" if state is None or row["id"] in hidden else state,
         last_review=row.pop("last_review"),
-        owner=OwnerRecord(user_id=row["user_id"], conversation_id=row["conversation_id"], **owner)
-        if owner["people_until"]
-        else None,
-        known=known_from_row(known) if known["ruling"] else None,
+        owner=from_row(OwnerRecord, row | owner) if owner["people_until"] else None,
+        known=from_row(KnownAnswer, known) if known["ruling"] else None,
         row=row,
         snapshot=Snapshot.from_json(row["snapshot_json"]),
     )

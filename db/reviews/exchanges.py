@@ -15,7 +15,7 @@ from db.connection import Connection
 from db.identifiers import uuid_time_bounds
 from db.outbox import CONVERSATION_LOCK
 from db.reviews.rulings import Remedy, Ruling
-from db.rows import Row, first_row
+from db.rows import from_row, row_as, rows_as
 from db.tables import NOT_ERASED
 from worker.model import DecisionKind
 
@@ -98,12 +98,12 @@ class Exchange:
     Attributes:
         history: roles of its lines in the stored history.
         sealed: roles of its lines in quarantine.
-        sealed_until: when they are deleted.
+        sealed_until: when the lines in quarantine are deleted.
         has_reply: a reply was approved.
-        reply_delivered_at: when it was put on the reply stream.
-        reply_cancelled_at: when it was cancelled before delivery.
-        retracted: a reviewer asked the channel to remove it.
-        message_deleted: its author deleted the message.
+        reply_delivered_at: when the reply was put on the reply stream.
+        reply_cancelled_at: when the reply was cancelled before delivery.
+        retracted: a reviewer asked the channel to remove the reply.
+        message_deleted: the author deleted the message.
     """
 
     history: tuple[str, ...]
@@ -159,8 +159,9 @@ def exchange_as_decided(subject: ReviewSubject, exchange: Exchange) -> Exchange:
 async def load_subject(connection: Connection, decision_id: UUID) -> ReviewSubject | None:
     """The decision under review, or None."""
     since, until = uuid_time_bounds(decision_id)
-    row = await first_row(connection, SUBJECT, {"id": decision_id, "since": since, "until": until})
-    return ReviewSubject(**{**row, "decision": DecisionKind(row["decision"])}) if row else None
+    return await row_as(
+        connection, ReviewSubject, SUBJECT, {"id": decision_id, "since": since, "until": until}
+    )
 
 
 async def answered_since(connection: Connection, subject: ReviewSubject, since: datetime) -> bool:
@@ -173,7 +174,8 @@ async def answered_since(connection: Connection, subject: ReviewSubject, since: 
 
 async def load_exchange(connection: Connection, subject: ReviewSubject, now: datetime) -> Exchange:
     """Where the exchange is now."""
-    return _exchange((await connection.execute(LOCATION, {**subject.keys(), "now": now})).dicts()[0])
+    (found,) = await rows_as(connection, Exchange, LOCATION, {**subject.keys(), "now": now})
+    return found
 
 
 async def load_exchange_lines(
@@ -183,11 +185,7 @@ async def load_exchange_lines(
     values = {**subject.keys(), "decision": subject.id, "now": now, "most": MOST_LINES}
     row = (await connection.execute(LOCATION_AND_LINES, values)).dicts()[0]
     lines = [each | {"expires_at": _time(each["expires_at"])} for each in row.pop("lines") or ()]
-    return _exchange(row), stored_lines(lines)
-
-
-def _exchange(row: Row) -> Exchange:
-    return Exchange(**{**row, "history": tuple(row["history"]), "sealed": tuple(row["sealed"])})
+    return from_row(Exchange, row), stored_lines(lines)
 
 
 def _time(text: str | None) -> datetime | None:
@@ -195,7 +193,7 @@ def _time(text: str | None) -> datetime | None:
 
 
 async def proposed_remedy(connection: Connection, decision_id: UUID, ruling: Ruling, now: datetime) -> Remedy:
-    """The remedy to propose with a ruling; it restores no draft that was never sent."""
+    """The remedy to propose with a ruling, which never restores a draft that was not sent."""
     subject = await load_subject(connection, decision_id)
     if subject is None:
         return Remedy.NONE

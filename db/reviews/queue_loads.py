@@ -11,8 +11,8 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.reviews.queues import FOR_PERSON, account_parameters
-from db.rows import all_rows
+from db.reviews.queues import FOR_PERSON
+from db.rows import account_parameters, all_rows
 
 LOADS: Final = sa.text(f"""
     SELECT i.queue_id,
@@ -68,7 +68,7 @@ class QueueLoad:
 
     Attributes:
         waiting: open and not held, for any reviewer.
-        for_you: of these, the items that this person can be dealt.
+        for_you: the waiting items that this person can be dealt.
         done_today: answered since midnight, UTC.
         skipped: open and skipped by this person, without blind items.
         oldest: creation time of the oldest open decision.

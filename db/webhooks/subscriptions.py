@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -66,14 +66,7 @@ async def store_events(
     if not await first_value(connection, ANY_SUBSCRIBED, wanted):
         return
     for each in events:
-        values = {
-            "user_id": each.user_id,
-            "conversation_id": each.conversation_id,
-            "type": event_type.value,
-            "key": each.key,
-            "body": Jsonb(dict(each.body)),
-            "created_at": each.created_at,
-        }
+        values = asdict(each) | {"type": event_type.value, "body": Jsonb(dict(each.body))}
         await connection.execute(ADD, values)
         if each.withdrawn is not None:
-            await connection.execute(WITHDRAW, values | {"withdrawn": each.withdrawn})
+            await connection.execute(WITHDRAW, values)

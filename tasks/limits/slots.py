@@ -20,7 +20,6 @@ log = structlog.get_logger(__name__)
 
 LEASE_S: Final = 15.0
 """Slots of a killed worker are free again after so long."""
-RENEW_S: Final = 4.0
 LOOK_S: Final = 0.25
 """Pause between two looks for a slot that another worker may have freed; one look for all that wait."""
 ANSWER_S: Final = 1.0
@@ -112,7 +111,7 @@ class Slots:
         left_s: float,
         waits: Callable[[Coroutine[Any, Any, None]], Awaitable[None]] = _in_place,
     ) -> AsyncIterator[Slot]:
-        """One of the account's slots; none after ``left_s`` seconds, when the event is too late anyway.
+        """A slot of the account; without one after ``left_s`` seconds, when the event is too late anyway.
 
         ``waits`` awaits it; it may end the wait with an error.
         """
@@ -136,12 +135,6 @@ class Slots:
                 self._accounts.pop(user_id, None)
             await self.release(slot)
 
-    async def renew_forever(self) -> None:
-        """Renew the leases of this process until cancelled."""
-        while True:
-            await asyncio.sleep(RENEW_S)
-            await self.renew()
-
     async def renew(self) -> None:
         """Renew all leases of this process in one round trip, however many they are."""
         held: dict[str, list[str]] = {}
@@ -156,7 +149,7 @@ class Slots:
             log.debug("slots_not_renewed", error=type(error).__name__)
 
     async def acquire(self, slot: Slot) -> None:
-        """Return when the event has its slot; waits as long as it takes."""
+        """Wait without limit until the event has its slot."""
         account = slot.account
         async with account.turn:
             self._asked.add(slot.member)

@@ -176,7 +176,7 @@ def _json_line(event: EventDict, *, default: Callable[[Any], Any]) -> str:
 
 
 def _masking(secrets: Collection[str]) -> Any:
-    """The last processor: it masks every secret in the finished line."""
+    """The last processor: masks every secret in the finished line."""
     written = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1])}
     pattern = re.compile("|".join(re.escape(form) for form in sorted(written, key=len, reverse=True)))
 

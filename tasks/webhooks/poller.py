@@ -13,7 +13,6 @@ from typing import Final
 import orjson
 import structlog
 
-from db.health.database_clock import DatabaseClock
 from db.pool import Pool
 from db.webhooks import endings, queue
 from db.webhooks.queue import ClaimedDelivery, QueueLimits
@@ -102,12 +101,6 @@ class WebhookPoller:
             finally:
                 await self._attempts.close()
 
-    async def drain(self) -> None:
-        """Send all that is due now and wait for the attempts; for tests and commands, within the sender."""
-        while await self.look() or self._attempts.running:
-            if self._attempts.running:
-                await asyncio.wait(set(self._attempts.running))
-
     async def look(self) -> int:
         """Make deliveries of new events and begin attempts; how many deliveries began or were cancelled."""
         if self._refresh is not None:
@@ -126,7 +119,7 @@ class WebhookPoller:
         return len(claimed.deliveries) + claimed.cancelled
 
     async def _pause(self, seconds: float) -> None:
-        """Until an attempt ended, which may make another one due, or the pause is over."""
+        """Wait until the pause is over, or an attempt has ended, which may make another attempt due."""
         if running := self._attempts.running:
             await asyncio.wait(running, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             await asyncio.sleep(GATHER_S)
@@ -155,7 +148,7 @@ class WebhookPoller:
         _log(claimed, result, ending)
 
     async def _attempt(self, claimed: ClaimedDelivery, begin_by: float) -> AttemptResult | None:
-        """The result of one attempt; None when it did not begin in time."""
+        """The result of one attempt; None for an attempt that did not begin in time."""
         body = request_body(claimed, self._pages)
         secrets = [claimed.secret, *([claimed.old_secret] if claimed.old_secret else [])]
         identifier = message_id(claimed.user_id, claimed.type, claimed.key)
@@ -166,29 +159,12 @@ class WebhookPoller:
         return await self._sender.send(claimed.url, body, headers)
 
     async def _give_back(self, claimed: ClaimedDelivery) -> None:
-        """A claim that is too old: the next look finds out anew whether it may be sent."""
+        """Give a claim back that is too old: the next look decides again whether the delivery may be sent."""
         log.warning("webhook_claim_too_old", delivery=claimed.row_id)
         try:
             await endings.return_claim(self._pool, claimed, self._now())
         except StorageUnavailable as error:  # claimed again after the lease
             log.warning("webhooks_postponed", error=error.kind)
-
-
-def fleet_poller(
-    pool: Pool,
-    *,
-    loopback: bool,
-    pages: str | None,
-    attempted: Callable[[str], None] | None = None,
-) -> WebhookPoller:
-    """The poller of a worker, on the clock of Postgres.
-
-    With the clock of its machine, a worker whose clock is ten minutes fast would let an endpoint that failed
-    once wait for ten minutes, with all its deliveries.
-    """
-    clock = DatabaseClock(pool, seconds=seconds_since_boot)
-    sender = WebhookSender(loopback=loopback, now=clock.now)
-    return WebhookPoller(pool, sender, now=clock.now, refresh=clock.refresh, pages=pages, attempted=attempted)
 
 
 def request_body(claimed: ClaimedDelivery, pages: str | None = None) -> bytes:

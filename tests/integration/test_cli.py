@@ -113,7 +113,7 @@ def buried(database_url: str) -> Iterator[None]:
     for entry_id, raw, size, code in (*letters, ("1-3", b"", 0, "missing_data")):
         why.code = code
         letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=size, why=why, at=LATEST)
-        in_pool(database_url, partial(dead_letters.store_letter, letter=letter))
+        in_pool(database_url, partial(dead_letters.bury, letter=letter))
     yield
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("DELETE FROM dead_letters")
@@ -941,12 +941,15 @@ def test_a_trimmed_stream_is_found(shell: Shell) -> None:
     assert "find out who trimmed the stream" in failures(ended)["conservation"]
 
 
-def test_settings_that_are_not_usable_end_the_look(shell: Shell) -> None:
-    """There is nothing to look at."""
+def test_settings_that_are_not_usable_are_found_and_the_rest_is_checked(shell: Shell) -> None:
+    """What needs the wrong setting fails too; the database is still looked at."""
     ended = shell.run("doctor", env={"REDIS_URL": "redis://127.0.0.1:nope/0"})
+    found = {row["check"]: row for row in ended.rows}
 
-    assert (ended.code, list(failures(ended))) == (1, ["settings"])
-    assert "REDIS_URL" in ended.rows[1]["found"]
+    assert ended.code == 1
+    assert {"settings", "redis"} <= set(failures(ended))
+    assert "REDIS_URL" in found["settings"]["found"]
+    assert found["postgres version"]["state"] == "ok"
 
 
 # --- servers away

@@ -115,17 +115,14 @@ def bury(url: str, entry_id: str, payload: bytes, event_id: str | None = None) -
     """Store a dead letter, with the key of its event when it has one."""
     why = PayloadRejected(code="poison", field="data", expected="an outcome", got="ten starts")
     letter = DeadLetter(
-        entry_id=entry_id, payload=payload, size_bytes=len(payload), why=why, at=datetime.now(UTC)
+        entry_id=entry_id,
+        payload=payload,
+        size_bytes=len(payload),
+        why=why,
+        at=datetime.now(UTC),
+        event=None if event_id is None else event(event_id=event_id, entry_id=entry_id),
     )
-
-    async def run() -> None:
-        async with create_pool(url, size=1, application="test") as source:
-            if event_id is None:
-                await dead_letters.store_letter(source, letter)
-            else:
-                await dead_letters.bury_event(source, letter, event(event_id=event_id, entry_id=entry_id))
-
-    asyncio.run(run())
+    in_pool(url, lambda source: dead_letters.bury(source, letter))
 
 
 def erase(url: str, decided: Decision) -> None:

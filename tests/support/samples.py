@@ -27,7 +27,7 @@ def event(**changes: Any) -> Event:
     return Event(**values | changes)
 
 
-def body_of(event_id: str, **changes: Any) -> dict[str, Any]:
+def body_of(event_id: str, /, **changes: Any) -> dict[str, Any]:
     """An event as publishers write it, of now; its message and its conversation have the same id."""
     return {
         "event_id": event_id,

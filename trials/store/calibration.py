@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from db.connection import Connection
 from db.figures.agreement import selection_values
 from db.figures.figure_sql import EXPRESSIONS, SampleDimension, assessed
-from db.rows import Row, all_rows
+from db.rows import Row, all_rows, from_row
 from trials.pure.threshold_proposals import MEASURED, ReviewedMeasure
 from trials.store.error_rates import NEWEST, ErrorSelection
 from worker.model import DecisionKind
@@ -66,13 +66,8 @@ async def calibration_sample(connection: Connection, selected: ErrorSelection) -
 
 
 def _reading(row: Row) -> ReviewedMeasure:
-    values = dict(row) | {
-        "weight": 1 / row["chance"],
-        "labels": _texts(row["labels"]),
-        "scores": _scores(row["scores"]),
-    }
-    del values["chance"]
-    return ReviewedMeasure(**values)
+    read = {"labels": _texts(row["labels"]), "scores": _scores(row["scores"])}
+    return from_row(ReviewedMeasure, row | read | {"weight": 1 / row["chance"]})
 
 
 def _texts(stored: object) -> Mapping[str, str]:

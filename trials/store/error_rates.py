@@ -15,7 +15,7 @@ from db.connection import Connection
 from db.figures.agreement import STANDING, Basis, ReviewSelection, selection_values
 from db.figures.figure_sql import EXPRESSIONS, SampleDimension
 from db.identifiers import uuid_at
-from db.rows import Row, all_rows, rows_as
+from db.rows import Row, all_rows, from_row, rows_as
 from worker.model import DecisionKind
 from worker.reasons import ReasonFamily, reasons_of
 from worker.statistics.shares import Share, weighted
@@ -40,7 +40,7 @@ KINDS: Final = {
 
 
 class ErrorDimension(StrEnum):
-    """What a line is about: all decisions of a kind, those with one value of a property, or a week's."""
+    """What a line is about: all decisions of a kind, those with one value of a property, or of one week."""
 
     ALL = "all"
     REASON = "reason_code"
@@ -183,9 +183,4 @@ def _rate(row: Row) -> ErrorRate:
         weight=row["weight"],
         squares=row["squares"],
     )
-    return ErrorRate(
-        kind=KINDS[DecisionKind(row["decision"])],
-        dimension=ErrorDimension(row["dimension"]),
-        share=share,
-        **{name: row[name] for name in ("value", "reviewed", "errors", "unsure", "without_chance")},
-    )
+    return from_row(ErrorRate, row | {"kind": KINDS[DecisionKind(row["decision"])], "share": share})

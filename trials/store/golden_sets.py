@@ -23,14 +23,12 @@ from db.access_log import append_entry
 from db.connection import Connection
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_as, fetch_dicts, fetch_one_as
-from db.rows import first_value
+from db.rows import first_value, from_row
 from trials.pure.evaluation.items import (
-    Expected,
     GoldenItem,
     GoldenLabel,
     GoldenRejected,
     GoldenSet,
-    GoldenSource,
     content_json,
     content_of,
 )
@@ -39,7 +37,7 @@ from trials.store.candidates import Actor
 NAME_CHARS: Final = 100
 PURPOSE_CHARS: Final = 1000
 MOST_ITEMS: Final = 100_000
-"""Of one set: what one evaluation reads into memory."""
+"""Items of one set, which an evaluation reads into memory."""
 COLUMNS: Final = (
     "s.id AS set_id, s.user_id, s.name, s.purpose, s.version, s.created_by, s.created_at, s.changed_at"
 )
@@ -66,7 +64,7 @@ ADD: Final = """
         SELECT FROM recordings r WHERE r.decision_id = %(decision_id)s::uuid)
     ON CONFLICT (set_id, row_id) DO NOTHING RETURNING id
 """
-"""Of a decision whose recording was erased since it was read, nothing is stored."""
+"""Stores nothing of a decision whose recording was erased after the read."""
 CHANGED: Final = "UPDATE golden_sets SET version = version + 1, changed_at = %s WHERE id = %s"
 REMOVE_ITEMS: Final = "DELETE FROM golden_set_items WHERE set_id = %s AND row_id = ANY(%s) RETURNING id"
 REMOVE: Final = "DELETE FROM golden_sets WHERE id = %s RETURNING id"
@@ -121,7 +119,7 @@ async def set_names(connection: Connection, user_id: str) -> dict[UUID, str]:
 
 
 async def add_items(source: Pool, golden: GoldenSet, items: Sequence[GoldenItem], step: Actor) -> int:
-    """Add items; those that the set has already stay as they are. How many are new.
+    """Add items, without changing items that the set has already; returns the number of new items.
 
     Raises:
         GoldenRejected: the set would be too large, or is gone.
@@ -179,13 +177,8 @@ async def load_items(
 
 
 def _item(row: dict[str, Any]) -> GoldenItem:
-    label = GoldenLabel(
-        expected=Expected(row.pop("expected")),
-        reason=row.pop("expected_reason"),
-        labelled_by=row.pop("labelled_by"),
-    )
-    content = content_of(row.pop("content"))
-    return GoldenItem(**row | {"source": GoldenSource(row["source"])}, label=label, content=content)
+    label = from_row(GoldenLabel, row | {"reason": row["expected_reason"]})
+    return from_row(GoldenItem, row | {"label": label, "content": content_of(row["content"])})
 
 
 def _values(golden: GoldenSet, item: GoldenItem, step: Actor, number: int) -> dict[str, Any]:

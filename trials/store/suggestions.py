@@ -11,7 +11,8 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from db.pool import Pool, fetch_dicts, fetch_rows
-from trials.pure.suggestions.model import LearningSuggestion, SettingEdit, SuggestionKind
+from db.rows import from_row
+from trials.pure.suggestions.model import LearningSuggestion, SettingEdit
 
 DUE: Final = """
     SELECT known.user_id FROM (SELECT DISTINCT user_id FROM ai_rules) AS known
@@ -91,7 +92,7 @@ async def store_suggestions(
 
 
 async def load_suggestions_of(source: Pool, user_id: str) -> AccountSuggestions:
-    """The suggestions of an account; none before they were computed."""
+    """The suggestions of an account; empty before the first computation."""
     for row in await fetch_dicts(source, GET, (user_id,)):
         return AccountSuggestions(**row | {"found": tuple(map(_stored, row["found"]))})
     return AccountSuggestions()
@@ -99,9 +100,5 @@ async def load_suggestions_of(source: Pool, user_id: str) -> AccountSuggestions:
 
 def _stored(row: Mapping[str, Any]) -> LearningSuggestion:
     times = {UUID(id_): datetime.fromisoformat(at) for id_, at in row["decisions"]}
-    edits = tuple(
-        SettingEdit(**each | {name: tuple(each[name]) for name in ("added", "removed")})
-        for each in row["edits"]
-    )
-    typed = {"kind": SuggestionKind(row["kind"]), "edits": edits, "decisions": times}
-    return LearningSuggestion(**dict(row) | typed)
+    edits = [from_row(SettingEdit, each) for each in row["edits"]]
+    return from_row(LearningSuggestion, dict(row) | {"edits": edits, "decisions": times})

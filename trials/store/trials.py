@@ -23,7 +23,7 @@ from db.access_log import append_entry
 from db.connection import Connection
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_dicts
-from db.rows import first_row, first_value
+from db.rows import first_row, first_value, from_row
 from trials.pure.trial import STATES, StepKind, Trial, TrialKind, TrialStep
 from trials.store.candidates import Actor, TrialRefused, TriedSettings
 
@@ -174,7 +174,7 @@ def not_running(kind: str, trial_id: UUID) -> TrialRefused:
 
 
 async def get_trial(source: Pool, trial_id: UUID, kind: TrialKind | None = None) -> Trial | None:
-    """A trial, None: there is none of this kind."""
+    """A trial; None for an unknown id or a trial of another kind."""
     rows = await fetch_dicts(source, GET, (trial_id,))
     return next((trial for trial in map(_trial, rows) if kind is None or trial.kind == kind), None)
 
@@ -193,7 +193,7 @@ async def newest_evaluations(source: Pool, user_id: str) -> tuple[Trial, ...]:
 
 
 async def running_trials(source: Pool, kind: TrialKind) -> tuple[Trial, ...]:
-    """The trials of a kind that run; the one that is most behind comes first."""
+    """The running trials of a kind; the trial that is most behind comes first."""
     return tuple(map(_trial, await fetch_dicts(source, RUNNING, (kind,))))
 
 
@@ -205,10 +205,8 @@ async def fleet_figures(connection: Connection) -> Mapping[str, Any]:
 
 
 def _trial(row: dict[str, Any]) -> Trial:
-    return Trial(**row | {"steps": tuple(map(_step, row["steps"] or ()))})
+    return from_row(Trial, row | {"steps": map(_step, row["steps"] or ())})
 
 
 def _step(stored: dict[str, Any]) -> TrialStep:
-    names = ("kind", "share", "made_by", "automatic", "reason", "version", "figures")
-    made_at = datetime.fromisoformat(stored["made_at"])
-    return TrialStep(made_at=made_at, **{name: stored[name] for name in names})
+    return from_row(TrialStep, stored | {"made_at": datetime.fromisoformat(stored["made_at"])})

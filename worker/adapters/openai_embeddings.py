@@ -13,7 +13,7 @@ from worker.adapters.api_errors import ApiError
 from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.openai_client import Watch, answer
 from worker.adapters.openai_http import ApiClient
-from worker.adapters.vendor_failures import failure
+from worker.adapters.vendor_failures import call_failure
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
 from worker.generation import estimated_tokens_of
 from worker.model import AttemptOutcome
@@ -52,7 +52,7 @@ class OpenAIEmbedder:
         self._batch_texts = BATCH_TEXTS
 
     async def embed(self, texts: Sequence[str], *, model: str, dimensions: int = 0) -> tuple[Vector, ...]:
-        """One vector of length 1 a text, in order, in as many requests as it takes, one after the other."""
+        """One vector of length 1 for each text, in order; in as many sequential requests as needed."""
         found: list[Vector] = []
         for batch in _batches(texts, self._batch_texts):
             found += await self._batch(batch, model, dimensions)
@@ -107,11 +107,7 @@ class OpenAIEmbedder:
         return vectors
 
     def _translated(self, error: Exception, what: str) -> RetrievalUnavailable | EmbeddingRejected:
-        known = failure(error)
-        if known is None:
-            return RetrievalUnavailable(
-                f"{what}: {type(error).__name__}: {error}"[:300], kind=AttemptOutcome.MALFORMED
-            )
+        known = call_failure(error)
         self._watch.failed(known)
         message = f"{what}: {known.message}"
         if known.may_succeed_later:
