@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import os
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,7 @@ from sandbox import server
 from sandbox.server import SandboxHandle
 from worker.errors import ConfigurationError
 from worker.settings import RetentionSettings, Settings, load, require_models
+from worker.settings.retention import KEY_BYTES
 
 STOP_S: Final = 40.0
 LAST_LINES: Final = 15
@@ -189,12 +192,16 @@ class Fleet:
 
 @contextmanager
 def fleet(
-    outside: Mapping[str, str] | None = None, *, sandbox_options: tuple[str, ...] = ()
+    outside: Mapping[str, str] | None = None,
+    *,
+    sandbox: bool = True,
+    sandbox_options: tuple[str, ...] = (),
 ) -> Iterator[Fleet]:
     """Servers with the newest migration; embedded ones and the sandbox where ``outside`` names none.
 
     Args:
         outside: the environment of the caller: DATABASE_URL, REDIS_URL, and the addresses and keys of models.
+        sandbox: False: where ``outside`` names no model, the workers wait until one is connected.
         sandbox_options: further words of the sandbox's command line.
 
     Raises:
@@ -203,10 +210,11 @@ def fleet(
     outside = dict(os.environ if outside is None else outside)
     environment = dict(outside)
     named = variables.names_models(outside)
-    stand_ins = variables.STAND_INS
-    require_models(
-        load(Settings, stand_ins | _with_models(outside, None if named else variables.STAND_IN_URL))
-    )
+    uses_sandbox = sandbox and not named
+    stand_in = variables.STAND_IN_URL if uses_sandbox else None
+    checked = load(Settings, variables.STAND_INS | _with_models(outside, stand_in))
+    if named:
+        require_models(checked)
     with ExitStack() as stack:
         servers = stack.enter_context(
             Stack(database_url=environment.get("DATABASE_URL"), redis_url=environment.get("REDIS_URL"))
@@ -220,15 +228,16 @@ def fleet(
             "DATABASE_URL": servers.database_url,
             "REDIS_URL": servers.redis_url,
             variables.BEAT_FILE: str(logs / "beat"),
+            variables.SECRETS_KEY: environment.get(variables.SECRETS_KEY) or _new_key(),
             "HUSHGATE_REVIEW_URL": environment.get("HUSHGATE_REVIEW_URL")
             or stack.enter_context(loopback.review_address()),
         }
-        sandbox = None if named else stack.enter_context(server.start(options=sandbox_options))
-        environment = _with_models(environment, sandbox.base_url if sandbox else None)
+        handle = stack.enter_context(server.start(options=sandbox_options)) if uses_sandbox else None
+        environment = _with_models(environment, handle.base_url if handle else None)
         running = Fleet(
             stack=servers,
             environment=environment,
-            sandbox=sandbox,
+            sandbox=handle,
             outside=outside,
             sandbox_options=sandbox_options,
             logs=logs,
@@ -245,8 +254,12 @@ def fleet(
 def _with_models(environment: Mapping[str, str], sandbox_url: str | None) -> dict[str, str]:
     """The environment with all variables of the models; None without the sandbox."""
     if sandbox_url is None:
-        return variables.completed(environment)
+        return variables.completed(environment) if variables.names_models(environment) else dict(environment)
     return variables.with_sandbox(environment, sandbox_url)
+
+
+def _new_key() -> str:
+    return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
 
 
 def _service_urls(servers: Stack) -> dict[Service, str]:

@@ -11,10 +11,10 @@ from tasks.entries.recording import recorder_of, with_recording
 from tasks.fairness.overload import Overload
 from tasks.limits.account_limits import AccountLimits
 from tasks.limits.spending import Spending
+from tasks.model_connections import ModelConnections
 from tasks.tracing.start import Traces
 from worker.model import Decision, Json
 from worker.pipeline import decide
-from worker.ports import Ports
 from worker.steps.run import EventCase
 
 if TYPE_CHECKING:  # a worker without metrics does without their library
@@ -26,6 +26,7 @@ class Decider:
     """Decides events; no model is called while decisions cannot be stored.
 
     Attributes:
+        models: what the pipeline calls.
         limits: of accounts.
         spending: prices decisions.
         overload: leaves messages out under overload.
@@ -35,7 +36,7 @@ class Decider:
     """
 
     gate: Gate
-    ports: Ports
+    models: ModelConnections
     limits: AccountLimits
     spending: Spending
     overload: Overload
@@ -47,7 +48,10 @@ class Decider:
         """The decision of one event."""
         await self.gate.opened()
         turn = await self.overload.turn(case)
-        async with self.limits.ports(case.event, case.account, self.ports) as ports:
+        async with (
+            self.models.in_use() as connected,
+            self.limits.ports(case.event, case.account, connected) as ports,
+        ):
             recorder = recorder_of(turn.case, ports, self.policy_defaults)
             made = await decide(turn.case, recorder.ports if recorder else ports)
         decision = with_recording(self.spending.priced(made), recorder, self.metrics)

@@ -121,6 +121,8 @@ def filled(database_url: str, request: pytest.FixtureRequest) -> Iterator[Filled
             "access_log", action="search", person=hostile("person"), user_id=world.account, detail=detail
         )
         world.add("api_tokens", **token(person, hostile("token name"), request.param))
+        server = {"url": hostile("address"), "model": hostile("model"), "changed_by": "admin"}
+        world.add("model_servers", role="judge", **server)
         yield world, visitor().client, person, hostile.given
 
 

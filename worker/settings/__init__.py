@@ -17,6 +17,7 @@ from worker.settings.model_servers import (
     ModelServer,
     ModelServers,
     ModelServerSettings,
+    StoredServer,
     require_models,
 )
 from worker.settings.moderation import ModerationSettings
@@ -58,6 +59,7 @@ __all__ = [
     "ReviewSettings",
     "Settings",
     "SiteSettings",
+    "StoredServer",
     "StreamSettings",
     "TraceContent",
     "TraceSettings",
