@@ -22,7 +22,6 @@ from trials.pure.statistics.sequential import (
     Arm,
     ClusterSums,
     compare,
-    counted_arm,
     share_of_clusters,
 )
 from worker.statistics.shares import Z
@@ -118,9 +117,16 @@ def _share(draws: random.Random, share: float) -> Callable[[int], Arm]:
     def more(units: int) -> Arm:
         nonlocal hits, total
         hits, total = hits + bisect(_binomial(units, share), draws.random()), total + units
-        return counted_arm(hits, total)
+        return share_of_clusters(_single_decisions(hits, total))
 
     return more
+
+
+def _single_decisions(hits: int, total: int) -> ClusterSums:
+    """Conversations of one decision each."""
+    return ClusterSums(
+        units=total, hits=hits, size=total, hits_squared=hits, crossed=hits, size_squared=total
+    )
 
 
 @lru_cache

@@ -56,7 +56,7 @@ class Mutation:
     options: tuple[str, ...] = FEW_FAULTS
 
 
-STORE: Final = "self.persistence.outlasting_outages(lambda: record_decision(self.pool, decision))"
+STORE: Final = "self.storage.outlasting_outages(lambda: record_decision(self.pool, decision))"
 RECORDED: Final = f"        recorded = await {STORE}\n"
 RECORD: Final = f"{RECORDED}        if recorded is Recorded.OVERTAKEN:"
 MUTATIONS: Final = (
@@ -157,8 +157,8 @@ MUTATIONS: Final = (
     Mutation(
         law=Law.ENDING,
         file="worker/endings.py",
-        right="ending = _replied(Reason.REPLIED, candidate",
-        wrong="ending = _replied(Reason.PARTIAL_REPLY, candidate",
+        right="ending = _replied(Reason.REPLIED, draft",
+        wrong="ending = _replied(Reason.PARTIAL_REPLY, draft",
     ),
     Mutation(
         law=Law.JOBS,

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from db.retention.kept import days, for_ever, other
 from features.feature import Feature
+from features.jobs import task
 
 FEATURE: Final = Feature(
     name="compliance",
     tables="compliance.tables",
     sql="compliance.feature:SQL",
-    retention="compliance.retention:RETENTION",
+    retention="compliance.feature:RETENTION",
     undone="compliance.appeals.outcomes:reopen_appeal",
     pages="compliance.routes:PAGES",
     templates="compliance.feature:TEMPLATES",
@@ -20,7 +22,7 @@ FEATURE: Final = Feature(
     menu="compliance.menu:MENU",
     panels="compliance.panels:PANELS",
     tasks="compliance.tasks",
-    jobs="compliance.jobs:JOBS",
+    jobs="compliance.feature:JOBS",
     commands="compliance.feature:COMMANDS",
     outgoing="compliance.appeals.settling:BODIES",
 )
@@ -32,3 +34,18 @@ COMMANDS: Final = {
     "statements": "compliance.statements.commands:statements",
     "audit-log": "compliance.audit_log.commands:app",
 }
+JOBS: Final = (
+    task("appeals", 30.0, "reports outcomes of appeals that can no longer be undone"),
+    task("erasures", 10.0, "counts what requested erasures are about, and runs the confirmed ones"),
+)
+RETENTION: Final = (
+    days("appeals", "appeals_days", "after the outcome; open ones stay"),
+    days("legal_holds", "access_log_days", "after its end"),
+    other("erasure_items", "the erasure, at its end"),
+    for_ever("erasures", "receipts, without the id that was erased"),
+    for_ever("audit_log_leaves", "hashes; the salts go with texts and rows"),
+    for_ever("audit_log_nodes", "hashes"),
+    for_ever("audit_log_checkpoints", "signed hashes"),
+    for_ever("audit_log_removals", "ids of rows that are gone; verification needs them"),
+)
+"""How long the tables are kept."""

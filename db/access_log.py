@@ -12,7 +12,9 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from db.connection import Connection
+from db.pool import Pool, checkout
 from db.review_tables import access_log
+from db.rows import Shape, Values, row_as
 
 
 class LoggedAction(StrEnum):
@@ -73,6 +75,17 @@ async def append_entry(connection: Connection, entry: LogEntry) -> None:
     await connection.execute(without_returning.values(**_columns(entry)))
 
 
+async def change_logged(
+    source: Pool, shape: type[Shape], statement: str, values: Values, logged: LogEntry | None
+) -> Shape | None:
+    """The changed row, with its line in the same transaction; None: nothing was changed."""
+    async with checkout(source) as connection, connection.transaction():
+        changed = await row_as(connection, shape, statement, values)
+        if changed is not None and logged is not None:
+            await append_entry(connection, logged)
+    return changed
+
+
 async def append_entries_for_accounts(
     connection: Connection, entry: LogEntry, accounts: Sequence[str]
 ) -> None:
@@ -90,7 +103,7 @@ def _columns(entry: LogEntry) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
-    """A stored line."""
+    """A line of the access log."""
 
     number: int
     at: datetime

@@ -31,32 +31,35 @@ KEY_OF_BURIED: Final = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
-    """A payload and why it is not an event; ``size_bytes`` counts the whole payload."""
+    """A payload and why it was not decided.
+
+    Attributes:
+        size_bytes: of the whole payload.
+        event: what the payload is; None when it cannot become an event.
+    """
 
     entry_id: str
     payload: bytes
     size_bytes: int
     why: PayloadRejected
     at: datetime
+    event: Event | None = None
 
 
-async def store_letter(source: Pool, letter: DeadLetter) -> None:
-    """Store the first 64 KiB of a payload that cannot become an event, with the reason; once per entry.
+async def bury(source: Pool, letter: DeadLetter) -> Recorded:
+    """Store the first 64 KiB of a payload with the reason, once per entry; a decided event stays decided.
 
-    Raises:
-        StorageUnavailable: safe to repeat.
-    """
-    async with checkout(source) as connection:
-        await connection.execute(BURY_ENTRY, _values(letter))
-
-
-async def bury_event(source: Pool, letter: DeadLetter, event: Event) -> Recorded:
-    """Store a valid event as a dead letter unless it was decided; the first of the two takes the event's key.
+    Of decision and dead letter, the first takes the event's key.
 
     Raises:
         StorageUnavailable: safe to repeat.
     """
-    values = _values(letter) | {"user_id": event.user_id, "event_id": event.event_id}
+    values = _values(letter)
+    if (event := letter.event) is None:
+        async with checkout(source) as connection:
+            await connection.execute(BURY_ENTRY, values)
+        return Recorded.BURIED
+    values |= {"user_id": event.user_id, "event_id": event.event_id}
     for key in (KEY, KEY_OF_BURIED):
         if await fetch_value(source, BURY_EVENT.format(key=key), values):
             return Recorded.BURIED

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.review_tables import job_parts, jobs
-from db.rows import Row, all_rows, changed_rows, first_row
+from db.rows import Row, all_rows, changed_rows, first_row, from_row
 
 STALE: Final = timedelta(seconds=20)
 """A server without a step for this long counts as dead; a step takes a second or two."""
@@ -100,13 +100,7 @@ async def add_job(
     total: int | None = None,
 ) -> None:
     """Add a queued job."""
-    values = {
-        "id": job_id,
-        "person_id": person_id,
-        "kind": kind.value,
-        "params": dict(params),
-        "total": total,
-    }
+    values = {"id": job_id, "person_id": person_id, "kind": kind, "params": dict(params), "total": total}
     await connection.execute(sa.insert(jobs).values(values))
 
 
@@ -237,5 +231,4 @@ async def _update_running(connection: Connection, job: Job, values: Row) -> Job:
 
 
 def _job(row: Row) -> Job:
-    same = {name: row[name] for name in Job.__slots__ if name not in {"job_id", "kind", "state"}}
-    return Job(job_id=row["id"], kind=JobKind(row["kind"]), state=JobState(row["state"]), **same)
+    return from_row(Job, row | {"job_id": row["id"]})

@@ -9,11 +9,10 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
-from psycopg.rows import class_row
-
 from db.connection import Connection
 from db.outgoing.locked_batch import LockedBatch, begun
 from db.pool import Pool, checkout
+from db.rows import rows_as
 from db.webhooks.subscribed import SUBSCRIBED
 from worker.webhooks.types import WebhookType
 
@@ -219,9 +218,7 @@ async def _replies(
 ) -> list[WaitingReply]:
     if not ids:
         return []
-    async with connection.cursor(row_factory=class_row(WaitingReply)) as cursor:
-        await cursor.execute(query, {"ids": ids, "now": now})
-        return await cursor.fetchall()
+    return list(await rows_as(connection, WaitingReply, query, {"ids": ids, "now": now}))
 
 
 async def _settle(

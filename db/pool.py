@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 import psycopg
 from psycopg import IsolationLevel
-from psycopg.rows import TupleRow, class_row, dict_row
+from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
 
 from db.connection import Connection
 from db.faults import Fault, fault_of
+from db.rows import Row, Shape, Values, all_rows, first_value, rows_as
 from db.sessions.pooler import through_pooler
 from db.sessions.prepared import SET_ALL
 from worker.errors import StorageUnavailable
@@ -41,8 +42,6 @@ STATEMENT_S: Final = 30
 """Longest statement of a worker."""
 
 Pool: TypeAlias = "AsyncConnectionPool[Connection]"
-Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
-Shape = TypeVar("Shape")
 
 
 def create_pool(
@@ -133,22 +132,27 @@ async def fetch_rows(source: Pool, statement: str, values: Values = ()) -> list[
         return await (await connection.execute(statement, values)).fetchall()
 
 
-async def fetch_dicts(source: Pool, statement: str, values: Values = ()) -> list[dict[str, Any]]:
+async def fetch_dicts(source: Pool, statement: str, values: Values = ()) -> list[Row]:
     """All rows of one statement by column name; raises what ``checkout`` raises."""
     async with checkout(source) as connection:
-        return await (await connection.cursor(row_factory=dict_row).execute(statement, values)).fetchall()
+        return list(await all_rows(connection, statement, values))
 
 
 async def fetch_as(source: Pool, shape: type[Shape], statement: str, values: Values = ()) -> list[Shape]:
     """All rows of one statement, each as a ``shape`` whose fields are the columns; raises as ``checkout``."""
-    async with checkout(source) as connection, connection.cursor(row_factory=class_row(shape)) as cursor:
-        return await (await cursor.execute(statement, values)).fetchall()
+    async with checkout(source) as connection:
+        return list(await rows_as(connection, shape, statement, values))
+
+
+async def fetch_one_as(source: Pool, shape: type[Shape], statement: str, values: Values = ()) -> Shape | None:
+    """The first row as a ``shape``; None without a row. Raises what ``checkout`` raises."""
+    return next(iter(await fetch_as(source, shape, statement, values)), None)
 
 
 async def fetch_value(source: Pool, statement: str, values: Values = ()) -> Any:
     """The first column of the first row; None without a row. Raises what ``checkout`` raises."""
-    rows = await fetch_rows(source, statement, values)
-    return rows[0][0] if rows else None
+    async with checkout(source) as connection:
+        return await first_value(connection, statement, values)
 
 
 def unavailable(error: psycopg.Error) -> StorageUnavailable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -36,7 +37,7 @@ class BackgroundJob:
     Attributes:
         name: in logs and in the metric ``hushgate_job_failures_total``.
         does: what for, in one sentence.
-        every_s: of a task: seconds between two runs.
+        every_s: seconds between two runs, of ``start`` the first at once; None of a job with its own pauses.
         start: of a job without end: ``module:function``, called with ``tasks.wiring.WorkerParts``,
             ``worker.settings.Settings`` (beat) or ``review.http.visit.Site``; or a method of these parts.
     """
@@ -49,6 +50,10 @@ class BackgroundJob:
 
     def of(self, owner: object) -> Callable[[], Awaitable[None]]:
         """What its process runs, given what ``start`` needs."""
+        work = self._work(owner)
+        return work if self.every_s is None else partial(_repeat, work, self.every_s)
+
+    def _work(self, owner: object) -> Callable[[], Awaitable[None]]:
         if callable(self.start):
             return partial(self.start, owner)
         module, colon, name = self.start.partition(":")
@@ -58,19 +63,28 @@ class BackgroundJob:
         return method
 
 
+async def _repeat(work: Callable[[], Awaitable[None]], every_s: float) -> None:
+    while True:
+        await work()
+        await asyncio.sleep(every_s)
+
+
 def task(name: str, every_s: float, does: str) -> BackgroundJob:
     """A task that beat sends."""
     return BackgroundJob(name=name, process=Process.TASK, every_s=every_s, does=does)
 
 
-def endless(process: Process, name: str, start: str, does: str) -> BackgroundJob:
+def endless(
+    process: Process, name: str, start: str, does: str, *, every_s: float | None = None
+) -> BackgroundJob:
     """A job that its process supervises: a bug in it is logged and reported, and the job starts again.
 
     Workers count it too.
     """
-    return BackgroundJob(name=name, process=process, start=start, does=does)
+    return BackgroundJob(name=name, process=process, start=start, does=does, every_s=every_s)
 
 
+GARBAGE: Final = "tasks.process.garbage:collect_garbage"
 JOBS: Final = (
     task("deliver", 10.0, "wakes the relay of replies, in case a nudge was lost"),
     task("escalations", 30.0, "closes escalations that are idle or overturned"),
@@ -82,12 +96,22 @@ JOBS: Final = (
     endless(Process.WORKER, "send_escalations", "escalation_relay.run", "puts escalations on their stream"),
     endless(Process.WORKER, "send_webhooks", "webhooks.run", "sends webhooks"),
     endless(Process.WORKER, "rulebooks", "rulebooks.refresh_forever", "loads changed settings of accounts"),
-    endless(Process.WORKER, "gate", "gate.watch", "probes Postgres while it is in doubt"),
-    endless(Process.WORKER, "upstream_reports", "upstream_reporter.run", "reports upstreams to the fleet"),
-    endless(Process.WORKER, "slots", "limits.renew_slots", "renews the slots of running calls"),
-    endless(Process.WORKER, "pauses", "limits.read_pauses_forever", "reads what upstreams asked others for"),
-    endless(Process.WORKER, "garbage", "collect_garbage", "frees objects in cycles"),
+    endless(Process.WORKER, "clock", "keep_clock", "reads the clock of Postgres", every_s=1.0),
+    endless(Process.WORKER, "storage", "storage.watch", "probes Postgres while it is in doubt"),
+    endless(
+        Process.WORKER,
+        "upstream_reports",
+        "upstream_reporter.report",
+        "reports upstreams to the fleet",
+        every_s=2.0,
+    ),
+    endless(Process.WORKER, "slots", "limits.slots.renew", "renews the slots of events", every_s=4.0),
+    endless(
+        Process.WORKER, "pauses", "limits.read_pauses", "reads what upstreams asked others for", every_s=1.0
+    ),
+    endless(Process.WORKER, "garbage", GARBAGE, "frees objects in cycles", every_s=60.0),
     endless(Process.WORKER, "heartbeat_files", "keep_heartbeat_files", "touches the files that probes read"),
+    endless(Process.BEAT, "beat_garbage", GARBAGE, "frees objects in cycles", every_s=60.0),
     endless(Process.BEAT, "alerts", "tasks.alerts.watch:watch_alerts", "judges alerts and posts changes"),
     endless(Process.REVIEW, "jobs", "review.job_runner:run_jobs", "runs exports, bulk reviews and undos"),
     endless(
@@ -96,17 +120,24 @@ JOBS: Final = (
         "review.job_runner:run_jobs",
         "a second job beside a large one",
     ),
-    endless(Process.REVIEW, "old_jobs", "review.job_runner:sweep_jobs", "deletes expired files of jobs"),
+    endless(
+        Process.REVIEW,
+        "old_jobs",
+        "review.job_runner:sweep_jobs",
+        "deletes expired files of jobs",
+        every_s=3600.0,
+    ),
     endless(Process.REVIEW, "figures", "review.dashboard.figure_counter:run_counter", "counts figures"),
     endless(
         Process.REVIEW,
         "old_sessions",
         "review.background:sweep_expired_access",
         "deletes expired sessions, links and invitations",
+        every_s=300.0,
     ),
     endless(Process.REVIEW, "queues", "review.queues.queue_filler:run", "fills queues"),
 )
-"""Of the core; features add theirs by ``Feature.jobs``. A loop's pauses are constants beside it."""
+"""Of the core; features add theirs by ``Feature.jobs``."""
 
 
 def jobs_of(process: Process) -> Sequence[BackgroundJob]:

@@ -27,7 +27,6 @@ log = structlog.get_logger(__name__)
 
 POLL_S: Final = 1.0
 KEEP_FOR: Final = timedelta(days=7)
-SWEEP_S: Final = 3600.0
 
 Stepper: TypeAlias = Callable[[Site, Connection, Job, Person], Awaitable[JobStep]]
 
@@ -109,13 +108,11 @@ async def run_jobs(site: Site) -> None:
 
 
 async def sweep_jobs(site: Site) -> None:
-    """Delete expired jobs until cancelled."""
-    while True:
-        try:
-            async with site.store.writing() as connection:
-                deleted = await jobs.delete_expired_jobs(connection, older_than=KEEP_FOR)
-            if deleted:
-                log.info("exports_swept", jobs=deleted)
-        except StorageUnavailable as error:
-            log.warning("review_storage_unavailable", kind=error.kind)
-        await asyncio.sleep(SWEEP_S)
+    """Delete expired jobs."""
+    try:
+        async with site.store.writing() as connection:
+            deleted = await jobs.delete_expired_jobs(connection, older_than=KEEP_FOR)
+        if deleted:
+            log.info("exports_swept", jobs=deleted)
+    except StorageUnavailable as error:
+        log.warning("review_storage_unavailable", kind=error.kind)

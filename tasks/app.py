@@ -14,7 +14,7 @@ from tasks.broker import use_losable_channels
 from tasks.fleet.beats import sign_beat
 from tasks.process import logs, telemetry
 from tasks.process.beat_jobs import start_beat_jobs
-from tasks.process.garbage import collect_garbage_on_a_thread
+from tasks.process.garbage import spare_the_collector
 from worker import __version__
 from worker.settings import Settings, load
 
@@ -63,7 +63,7 @@ def _configure_logging(**_signal: object) -> None:
 @beat_init.connect(weak=False)
 def _start_beat(**_signal: object) -> None:
     settings = app.hushgate_settings
-    collect_garbage_on_a_thread()
+    spare_the_collector()
     sign_beat(settings.redis_url.get_secret_value(), settings.stream)
     if settings.metrics_port is not None:
         from tasks.metrics.endpoint import serve_metrics  # noqa: PLC0415  # 1 MB

@@ -16,6 +16,7 @@ import uvloop
 from db.pool import Pool
 from db.schema.rights import session_login
 from features.jobs import Process, jobs_of
+from tasks.metrics import names
 from tasks.process import telemetry
 from tasks.process.garbage import spare_the_collector
 from tasks.shards.clients import close
@@ -137,12 +138,12 @@ class Runtime:
     def retention_deleted(self, table: str, rows: int) -> None:
         """Count rows that retention deleted."""
         if self._metrics is not None:
-            self._metrics.retention_deleted(table, rows)
+            self._metrics.count(names.RETENTION_DELETED, table, by=rows)
 
     def _job_failed(self, job: str, error: Exception) -> None:
         telemetry.report(error)
         if self._metrics is not None:
-            self._metrics.job_failed(job)
+            self._metrics.count(names.JOB_FAILURES, job)
 
     def _engine_ended(self, run: asyncio.Task[None]) -> None:
         if not run.cancelled() and (error := run.exception()) is not None:
@@ -158,8 +159,8 @@ class Runtime:
             log.info("engine_stopped")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_REPLIES_S):
-                await self.parts.relay.drain()
-                await self.parts.escalation_relay.drain()
+                await self.parts.relay.send_all()
+                await self.parts.escalation_relay.send_all()
         await self._jobs.close()
         await cancel_all(self._calls - {asyncio.current_task()})
         await self.parts.pool.close(timeout=5)

@@ -6,6 +6,7 @@ import asyncio
 import os
 import secrets
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,11 +25,10 @@ from db.pool import Pool, create_pool
 from db.reviews.retractions import Retraction
 from features.feature import hook_values
 from tasks.entries.deciding import Decider
-from tasks.entries.gate import Gate
 from tasks.entries.handler import EntryHandler
-from tasks.entries.outcomes import outcome_hooks
-from tasks.entries.persistence import Persistence
+from tasks.entries.outcomes import OutcomeHooks
 from tasks.entries.rulebooks import Rulebooks
+from tasks.entries.storage import Storage
 from tasks.fairness.admission import Admission
 from tasks.fairness.brake import Brake, busy_s
 from tasks.fairness.overload import Overload, load_backlog
@@ -44,10 +44,9 @@ from tasks.limits.upstream_reports import UpstreamReporter
 from tasks.metrics import names
 from tasks.model_connections import ModelConnection, ModelConnections
 from tasks.process import logs
-from tasks.process.garbage import collect_garbage
 from tasks.process.heartbeat_file import keep_files
 from tasks.sending.escalations import escalation_rows
-from tasks.sending.relay import Relay, fleet_relay
+from tasks.sending.relay import Relay, RelayedRows, Row
 from tasks.sending.replies import REPLY_ROWS
 from tasks.sending.retractions import RETRACTION_ROWS
 from tasks.shards.clients import connect, is_cluster
@@ -55,9 +54,10 @@ from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
 from tasks.tracing.start import Traces
 from tasks.upstreams import build_ports, compile_patterns, open_endpoints, policy_defaults
-from tasks.webhooks.poller import WebhookPoller, fleet_poller
+from tasks.webhooks.poller import WebhookPoller
 from worker.adapters.boot_clock import seconds_since_boot
 from worker.adapters.system_clock import SystemClock, machine_now
+from worker.adapters.webhook_sender import WebhookSender
 from worker.moderation_holds import Holds
 from worker.payload import PAYLOAD_BYTES
 from worker.places import Places
@@ -103,7 +103,7 @@ class WorkerParts:
             self.settings.database_url.get_secret_value(),
             size=self.settings.db_pool,
             application=self.worker,
-            lost=lambda: self.gate.doubt("ConnectionFailed"),
+            lost=lambda: self.storage.doubt("ConnectionFailed"),
         )
 
     @cached_property
@@ -122,10 +122,14 @@ class WorkerParts:
         return SystemClock(self.fleet_clock.now)
 
     @cached_property
-    def gate(self) -> Gate:
+    def storage(self) -> Storage:
         """Whether decisions can be stored."""
         url = self.settings.database_url.get_secret_value()
-        return Gate(probe=lambda: probe(url, self.clock.now()), reopened=self.pool.check)
+        return Storage(probe=lambda: probe(url, self.clock.now()), reopened=self.pool.check, clock=self.clock)
+
+    async def keep_clock(self) -> None:
+        """Read the clock of Postgres when its last reading is old."""
+        await self.storage.outlasting_outages(self.fleet_clock.refresh)
 
     @cached_property
     def limits(self) -> FleetLimits:
@@ -147,6 +151,7 @@ class WorkerParts:
             worker=self.worker,
             keep_bytes=PAYLOAD_BYTES,
             another=(lambda: connect(url)) if is_cluster(url) else None,
+            now=self.clock.now,
         )
 
     @cached_property
@@ -166,11 +171,6 @@ class WorkerParts:
         )
 
     @cached_property
-    def arrivals(self) -> LaneArrivals:
-        """Messages that arrive while an event is decided."""
-        return LaneArrivals(self.lanes, self.pool, now=self.clock.now)
-
-    @cached_property
     def models(self) -> ModelConnections:
         """What the pipeline calls, over the model servers in force."""
         key = self.settings.secrets_key
@@ -185,7 +185,7 @@ class WorkerParts:
         endpoints = open_endpoints(settings, self.metrics)
         endpoints.prepare()
         ports = build_ports(settings, endpoints, self.pool, self.clock, self.guards)
-        ports = replace(ports, arrivals=self.arrivals, holds=self.holds)
+        ports = replace(ports, arrivals=LaneArrivals(self.lanes, self.pool), holds=self.holds)
         return ModelConnection(endpoints=endpoints, ports=ports)
 
     @cached_property
@@ -207,39 +207,57 @@ class WorkerParts:
         key = self.settings.stream_key
         return None if key is None else key_bytes(key.get_secret_value())
 
-    @cached_property
-    def relay(self) -> Relay[WaitingReply]:
-        """Sends replies."""
-        delivered = None if self.metrics is None else self.metrics.delivered
-        return fleet_relay(
-            REPLY_ROWS,
+    def _relay(
+        self, rows: RelayedRows[Row], stream: str, delivered: Callable[[int], None] | None = None
+    ) -> Relay[Row]:
+        """A relay on the clock of Postgres: a machine's wrong clock would send too early or too late."""
+        return Relay(
+            rows,
             self.pool,
             self.redis,
-            stream=self.settings.reply_stream,
+            stream=stream,
+            now=self.fleet_clock.now,
+            refresh=self.fleet_clock.refresh,
             delivered=delivered,
             signing_key=self.stream_key,
         )
 
     @cached_property
+    def relay(self) -> Relay[WaitingReply]:
+        """Sends replies."""
+
+        def delivered(replies: int) -> None:
+            if self.metrics is not None:
+                self.metrics.count(names.REPLIES_DELIVERED, by=replies)
+
+        return self._relay(REPLY_ROWS, self.settings.reply_stream, delivered)
+
+    @cached_property
     def retractor(self) -> Relay[Retraction]:
         """Takes replies back."""
-        stream, key = self.settings.retraction_stream, self.stream_key
-        return fleet_relay(RETRACTION_ROWS, self.pool, self.redis, stream=stream, signing_key=key)
+        return self._relay(RETRACTION_ROWS, self.settings.retraction_stream)
 
     @cached_property
     def escalation_relay(self) -> Relay[OutgoingEvent]:
         """Sends escalations."""
-        rows, stream = escalation_rows(self.settings.review_url), self.settings.escalation_stream
-        return fleet_relay(rows, self.pool, self.redis, stream=stream, signing_key=self.stream_key)
+        return self._relay(escalation_rows(self.settings.review_url), self.settings.escalation_stream)
 
     @cached_property
     def webhooks(self) -> WebhookPoller:
-        """Sends webhooks."""
-        return fleet_poller(
+        """Sends webhooks on the clock of Postgres: by a fast clock a failed endpoint would wait too long."""
+
+        def attempted(state: str) -> None:
+            if self.metrics is not None:
+                self.metrics.count(names.WEBHOOK_ATTEMPTS, state)
+
+        now = self.fleet_clock.now
+        return WebhookPoller(
             self.pool,
-            loopback=self.settings.webhook_loopback,
+            WebhookSender(loopback=self.settings.webhook_loopback, now=now),
+            now=now,
+            refresh=self.fleet_clock.refresh,
             pages=self.settings.review_url,
-            attempted=None if self.metrics is None else self.metrics.webhook_attempted,
+            attempted=attempted,
         )
 
     @cached_property
@@ -259,7 +277,7 @@ class WorkerParts:
     def decider(self) -> Decider:
         """Decides events."""
         return Decider(
-            gate=self.gate,
+            storage=self.storage,
             models=self.models,
             limits=self.limits.accounts,
             spending=self.spending,
@@ -274,16 +292,19 @@ class WorkerParts:
     @cached_property
     def handler(self) -> EntryHandler:
         """Runs entries."""
-        replied, escalated = self.relay.nudge, self.escalation_relay.nudge
         return EntryHandler(
             pool=self.pool,
             rulebooks=self.rulebooks,
             spending=self.spending,
             decider=self.decider,
-            persistence=Persistence(gate=self.gate, clock=self.clock),
-            hooks=outcome_hooks(self.metrics, self.traces, replied=replied, escalated=escalated),
+            storage=self.storage,
+            hooks=OutcomeHooks(
+                metrics=self.metrics,
+                traces=self.traces,
+                replied=self.relay.nudge,
+                escalated=self.escalation_relay.nudge,
+            ),
             now=self.clock.now,
-            refresh_clock=self.fleet_clock.refresh,
             max_starts=self.settings.max_starts,
             begin_run=self.lanes.begin_run,
         )
@@ -300,13 +321,7 @@ class WorkerParts:
     @cached_property
     def takeovers(self) -> EarlyTakeovers:
         """Takes conversations when people write."""
-        return EarlyTakeovers(
-            self.pool,
-            self.rulebooks,
-            now=self.clock.now,
-            refresh_clock=self.fleet_clock.refresh,
-            work=self.work,
-        )
+        return EarlyTakeovers(self.pool, self.rulebooks, now=self.clock.now, work=self.work)
 
     @cached_property
     def engine(self) -> ShardEngines:
@@ -322,13 +337,11 @@ class WorkerParts:
             of_shard,
             self.handler,
             limits,
-            lambda: self.gate.is_open and self.models.connected,
+            lambda: self.storage.is_open and self.fleet_clock.is_read and self.models.connected,
             agent_wrote=self.takeovers.start,
             places=self.places,
             admission=self.admission,
         )
-
-    collect_garbage = staticmethod(collect_garbage)
 
     async def keep_heartbeat_files(self) -> None:
         """Touch the files that probes read, until cancelled; without such a setting do nothing."""
@@ -338,7 +351,7 @@ class WorkerParts:
 
     async def _is_ready(self) -> bool:
         """Whether decisions can be stored and Redis answers."""
-        return self.gate.is_open and bool(await self.redis.ping())
+        return self.storage.is_open and bool(await self.redis.ping())
 
     def ahead_s(self) -> float:
         """Seconds by which the clock of the machine is ahead of Postgres."""
@@ -364,6 +377,6 @@ async def build_worker(
         metrics.show(names.IN_FLIGHT, lambda: parts.engine.in_flight - parts.holds.events)
         metrics.show(names.IN_FLIGHT_LIMIT, lambda: settings.in_flight)
         metrics.show(names.HELD, lambda: parts.holds.count)
-        metrics.show(names.STORAGE_OPEN, lambda: parts.gate.is_open)
+        metrics.show(names.STORAGE_OPEN, lambda: parts.storage.is_open)
         metrics.show(names.CLOCK_AHEAD, parts.ahead_s)
     return parts

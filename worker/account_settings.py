@@ -47,21 +47,15 @@ from worker.payload import is_account_name
 from worker.rules import RuleProblem, validate_rules
 from worker.setting import (
     UNIT,
+    RiskText,
     Section,
     Setting,
     SettingKind,
-    warn_combined_weaker,
+    begins,
     warn_moderators_changed,
-    warn_passages_unchecked,
-    warn_reply_untested,
-    warn_sent_at_once,
     warn_silenced,
-    warn_switched_on,
     warn_thresholds_changed,
-    warn_unassessed,
-    warn_unlimited,
-    warn_unmasked,
-    warn_unmoderated,
+    warns,
 )
 from worker.statement_grounds import checked_country, checked_grounds
 
@@ -127,7 +121,7 @@ class AccountSettings(BaseModel):
             section=Section.REPLIES,
             sentence="Let the AI answer",
             help="The main switch: while it is off, nothing is answered.",
-            warnings=warn_switched_on,
+            warnings=warns(RiskText.SWITCHED_ON, begins(True)),
         ),
     ]
     ai_enabled_for_chats: Annotated[
@@ -137,7 +131,7 @@ class AccountSettings(BaseModel):
             section=Section.REPLIES,
             sentence="Answer chats",
             help="Answer chat messages.",
-            warnings=warn_switched_on,
+            warnings=warns(RiskText.SWITCHED_ON, begins(True)),
         ),
     ]
     ai_enabled_for_comments: Annotated[
@@ -147,7 +141,7 @@ class AccountSettings(BaseModel):
             section=Section.REPLIES,
             sentence="Answer comments",
             help="Answer comments.",
-            warnings=warn_switched_on,
+            warnings=warns(RiskText.SWITCHED_ON, begins(True)),
         ),
     ]
     flagged_keywords: Annotated[
@@ -194,7 +188,7 @@ class AccountSettings(BaseModel):
             title="Rules also test the reply",
             section=Section.MODERATION,
             help="Keywords and phrases stop a draft as they stop a message.",
-            warnings=warn_reply_untested,
+            warnings=warns(RiskText.REPLY_UNTESTED, begins(False)),
         ),
     ]
     rules_on_passages: Annotated[
@@ -211,7 +205,7 @@ class AccountSettings(BaseModel):
             title="Leave out passages with instructions",
             section=Section.MODERATION,
             help="Passages that give instructions to the model are not shown to it; see docs/screening.md.",
-            warnings=warn_passages_unchecked,
+            warnings=warns(RiskText.PASSAGES_UNCHECKED, begins(False)),
         ),
     ]
     moderation_thresholds: Annotated[
@@ -231,7 +225,7 @@ class AccountSettings(BaseModel):
             section=Section.MODERATION,
             help="What happens to a message while a moderator does not answer. When it refuses the key, the"
             " model or the address, no message passes.",
-            warnings=warn_unmoderated,
+            warnings=warns(RiskText.UNMODERATED, begins(FailurePolicy.ALLOW)),
             choices=MappingProxyType(
                 {
                     FailurePolicy.HOLD: "wait for it up to the longest hold, then send no reply",
@@ -268,7 +262,9 @@ class AccountSettings(BaseModel):
             title="Several moderators",
             section=Section.MODERATION,
             help="How their results decide about one text.",
-            warnings=warn_combined_weaker,
+            warnings=warns(
+                RiskText.COMBINED_WEAKER, lambda before, after: before is Combination.ANY != after
+            ),
             choices=MappingProxyType(
                 {
                     Combination.ANY: "all are asked at once, one hit blocks",
@@ -330,7 +326,7 @@ class AccountSettings(BaseModel):
             section=Section.PRIVACY,
             help="Vendors get placeholders for e-mail addresses and for phone, card and bank account numbers;"
             " see docs/personal-data.md.",
-            warnings=warn_unmasked,
+            warnings=warns(RiskText.UNMASKED, begins(False)),
         ),
     ]
     phone_countries: Annotated[
@@ -350,7 +346,10 @@ class AccountSettings(BaseModel):
             section=Section.REPLY,
             sentence="How an answer is checked",
             help="Name and settings of the policy that assesses a draft; see docs/confidence.md.",
-            warnings=warn_unassessed,
+            warnings=warns(
+                RiskText.UNASSESSED,
+                lambda before, after: before.get("enabled", True) and after.get("enabled") is False,
+            ),
         ),
     ]
     fallback_texts: Annotated[
@@ -431,8 +430,9 @@ class AccountSettings(BaseModel):
             title="Replies",
             section=Section.APPROVAL,
             sentence="Answers",
-            help="Start a new account with suggest, and switch to auto when few drafts need a change.",
-            warnings=warn_sent_at_once,
+            help="Accounts that people create start with suggest. “Switch on automatic answers” shows how the"
+            " last drafts would have gone.",
+            warnings=warns(RiskText.SENT_AT_ONCE, begins(ReplyMode.AUTO)),
             choices=MappingProxyType(
                 {
                     ReplyMode.AUTO: "are sent at once when they are trusted",
@@ -505,7 +505,7 @@ class AccountSettings(BaseModel):
             section=Section.SPENDING,
             help="Until the next day or month, or until the budget is raised. Decisions in progress end as"
             " usual.",
-            warnings=warn_unlimited,
+            warnings=warns(RiskText.UNLIMITED, begins(BudgetAction.ALERT)),
             choices=MappingProxyType(
                 {
                     BudgetAction.ALERT: "an alert is raised, replies are sent as before",

@@ -59,19 +59,19 @@ def _concluded(trace: EventTrace, ending: Ending) -> Decision:
 
 
 def _with_draft(decision: Decision, ending: Ending) -> Decision:
-    """The decision with the candidate that it rests on."""
-    candidate = ending.candidate
+    """The decision with the draft that it rests on."""
+    draft = ending.draft
     is_sent = ending.reason_code in held_texts.SENDS_DRAFT
     return replace(
         decision,
-        draft=candidate.text if is_sent else None,
-        sources=cited_sources(candidate.text, candidate.passages) if is_sent else (),
-        rejected_draft=(candidate.reply or None) if ending.quarantine else None,
-        passages=candidate.passages,
-        assessment=candidate.assessment,
-        rechecked=candidate.rechecked,
-        models={"completion": candidate.model} if candidate.model else {},
-        prompt_hash=candidate.prompt_hash,
+        draft=draft.text if is_sent else None,
+        sources=cited_sources(draft.text, draft.passages) if is_sent else (),
+        rejected_draft=(draft.reply or None) if ending.quarantine else None,
+        passages=draft.passages,
+        assessment=draft.assessment,
+        rechecked=draft.rechecked,
+        models={"completion": draft.model} if draft.model else {},
+        prompt_hash=draft.prompt_hash,
     )
 
 

@@ -57,22 +57,22 @@ REPLY: Final = GuardedText(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Draft:
     """A reply in the making and all it rests on; each step returns the next version.
 
     Attributes:
-        text: the draft as the model wrote it, with its citation marks; empty before there is one.
+        text: as the model wrote it, with its citation marks; empty before there is one.
         passages: in the order that the citation marks count.
         search_failure: kind of the error that left a search without passages, or empty.
         prompt_hash: of the newest prompt.
-        assessment: None before the draft, or the lack of evidence, was assessed.
+        assessment: None before the text, or the lack of evidence, was assessed.
         nothing_stored: whether the account has no document at all.
-        reading: what a judge read in the draft, or None.
-        part: the supported part of a draft that is not trusted, if it may be sent.
+        reading: what a judge read in the text, or None.
+        part: the supported part of a text that is not trusted, if it may be sent.
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
-        model: the model that wrote the draft, as it names itself.
+        model: the model that wrote the text, as it names itself.
         tokens: what this draft cost.
-        others: the drafts of the other models, where several were asked.
+        others: the texts of the other models, where several were asked.
         asked: one entry for each of several models: what it was asked for and what came of it.
         loser: the less trusted one of two drafts.
     """
@@ -90,11 +90,11 @@ class Candidate:
     tokens: Tokens = field(default_factory=Tokens)
     others: tuple[str, ...] = ()
     asked: tuple[Mapping[str, Json], ...] = ()
-    loser: Candidate | None = None
+    loser: Draft | None = None
 
     @property
     def reply(self) -> str:
-        """The draft as it would be sent."""
+        """The text as it would be sent."""
         return delivered_text(self.text, self.passages)
 
     @property
@@ -102,10 +102,10 @@ class Candidate:
         """The assessment.
 
         Raises:
-            ValueError: the candidate is not assessed yet, which is a bug of the pipeline.
+            ValueError: the draft is not assessed yet, which is a bug of the pipeline.
         """
         if self.assessment is None:
-            raise ValueError("the candidate is not assessed yet")
+            raise ValueError("the draft is not assessed yet")
         return self.assessment
 
 
@@ -116,7 +116,7 @@ class Ending:
     Attributes:
         confidence: 1.0 for a fact, 0.95 for a rule (Guardrails), the score for moderation, the assessment's
             confidence for a reply, 0.0 when moderation or the model failed.
-        reply: the text to send, without citation marks: the candidate's or a fallback.
+        reply: the text to send, without citation marks: the draft's or a fallback.
         disclosure: the account's text on AI in the author's language, or None.
         quarantine: True when the exchange leaves the stored history and is sealed.
         answered_event: the event that is answered instead of this one, if there is one.
@@ -131,7 +131,7 @@ class Ending:
     disclosure: str | None = None
     degraded: bool = False
     quarantine: bool = False
-    candidate: Candidate = Candidate()
+    draft: Draft = Draft()
     answered_event: str | None = None
     withheld: Ending | None = None
 
@@ -189,58 +189,58 @@ DEFAULT_DELIVERY: Final = Delivery()
 
 
 def assessed_ending(
-    candidate: Candidate, texts: AccountTexts = NO_TEXTS, delivery: Delivery = DEFAULT_DELIVERY
+    draft: Draft, texts: AccountTexts = NO_TEXTS, delivery: Delivery = DEFAULT_DELIVERY
 ) -> Ending:
-    """The ending that a candidate's assessment asks for; the first possible level if it is not trusted."""
-    assessment = candidate.assessed
+    """The ending that a draft's assessment asks for; the first possible level if it is not trusted."""
+    assessment = draft.assessed
     if assessment.action in (Action.SEND, Action.RECHECK):
-        ending = _replied(Reason.REPLIED, candidate, _with_text(candidate.reply, texts.confidence))
+        ending = _replied(Reason.REPLIED, draft, _with_text(draft.reply, texts.confidence))
         return replace(ending, disclosure=texts.disclosure)
     if ReplyKind.PROMISE in assessment.failed_checks:
-        return _silent(Reason.PROMISED_ACTION, candidate)
-    endings = (_level_ending(level, candidate, texts) for level in delivery.fallback_levels)
-    ending = next(filter(None, endings), None) or _silent(_silent_reason(candidate), candidate)
+        return _silent(Reason.PROMISED_ACTION, draft)
+    endings = (_level_ending(level, draft, texts) for level in delivery.fallback_levels)
+    ending = next(filter(None, endings), None) or _silent(_silent_reason(draft), draft)
     return replace(ending, disclosure=texts.disclosure if ending.reply is not None else None)
 
 
-def _level_ending(level: FallbackLevel, candidate: Candidate, texts: AccountTexts) -> Ending | None:
+def _level_ending(level: FallbackLevel, draft: Draft, texts: AccountTexts) -> Ending | None:
     """The ending of one level; None when it is not possible for this draft."""
     match level:
-        case FallbackLevel.POLICY if candidate.assessed.action is Action.HOLD:
-            return _held(candidate, texts)
+        case FallbackLevel.POLICY if draft.assessed.action is Action.HOLD:
+            return _held(draft, texts)
         case FallbackLevel.POLICY:
-            own = _LEVEL_OF_ACTION[candidate.assessed.action]
-            return _level_ending(own, candidate, texts)
+            own = _LEVEL_OF_ACTION[draft.assessed.action]
+            return _level_ending(own, draft, texts)
         case FallbackLevel.PARTIAL:
-            return _partial_ending(candidate, texts)
+            return _partial_ending(draft, texts)
         case FallbackLevel.TEXT:
-            text = texts.fallback or candidate.assessed.fallback_text
-            usable = candidate.assessed.category not in frozenset(UnusableReason)
-            return _replied(Reason.FALLBACK_SENT, candidate, text) if text and usable else None
+            text = texts.fallback or draft.assessed.fallback_text
+            usable = draft.assessed.category not in frozenset(UnusableReason)
+            return _replied(Reason.FALLBACK_SENT, draft, text) if text and usable else None
         case FallbackLevel.HANDOFF:
-            return _silent(Reason.LOW_CONFIDENCE_ESCALATED, candidate)
+            return _silent(Reason.LOW_CONFIDENCE_ESCALATED, draft)
         case FallbackLevel.SILENCE:
-            return _silent(_silent_reason(candidate), candidate)
+            return _silent(_silent_reason(draft), draft)
         case _:
             assert_never(level)
 
 
-def _held(candidate: Candidate, texts: AccountTexts) -> Ending:
+def _held(draft: Draft, texts: AccountTexts) -> Ending:
     """The ending of a draft that no judge has read: it waits until a person approves it."""
-    reply = _replied(Reason.REPLIED, candidate, candidate.reply)
+    reply = _replied(Reason.REPLIED, draft, draft.reply)
     withheld = replace(reply, disclosure=texts.disclosure)
-    return replace(_silent(Reason.HELD_UNREAD, candidate), withheld=withheld)
+    return replace(_silent(Reason.HELD_UNREAD, draft), withheld=withheld)
 
 
-def _partial_ending(candidate: Candidate, texts: AccountTexts) -> Ending | None:
+def _partial_ending(draft: Draft, texts: AccountTexts) -> Ending | None:
     """The supported sentences as the reply; the audit has those that were left out."""
-    part, assessment = candidate.part, candidate.assessed
+    part, assessment = draft.part, draft.assessed
     if part is None:
         return None
     record: dict[str, Json] = {**assessment.diagnostics, "removed_sentences": list(part.removed)}
-    read = sentences_within(part.text, candidate.text, assessment.sentences)
+    read = sentences_within(part.text, draft.text, assessment.sentences)
     looked = replace(assessment, diagnostics=record, sentences=read)
-    sent = replace(candidate, text=part.text, assessment=looked)
+    sent = replace(draft, text=part.text, assessment=looked)
     text = _with_text(_with_text(sent.reply, texts.missing), texts.confidence)
     return _replied(Reason.PARTIAL_REPLY, sent, text)
 
@@ -249,26 +249,26 @@ def _with_text(reply: str, more: str | None) -> str:
     return f"{reply}\n\n{more}" if more else reply
 
 
-def _silent(code: Reason, candidate: Candidate) -> Ending:
-    assessment = candidate.assessed
+def _silent(code: Reason, draft: Draft) -> Ending:
+    assessment = draft.assessed
     ending = silent_ending(code, assessment.explanation, confidence=assessment.confidence)
-    return replace(ending, candidate=candidate)
+    return replace(ending, draft=draft)
 
 
-def _replied(code: Reason, candidate: Candidate, text: str) -> Ending:
+def _replied(code: Reason, draft: Draft, text: str) -> Ending:
     return Ending(
         reason_code=code,
-        reason=candidate.assessed.explanation,
-        confidence=candidate.assessed.confidence,
+        reason=draft.assessed.explanation,
+        confidence=draft.assessed.confidence,
         reply=text,
-        candidate=candidate,
+        draft=draft,
     )
 
 
-def _silent_reason(candidate: Candidate) -> Reason:
-    if not candidate.text:  # there was nothing to answer from, so nothing was drafted
+def _silent_reason(draft: Draft) -> Reason:
+    if not draft.text:  # there was nothing to answer from, so nothing was drafted
         return Reason.NO_EVIDENCE
-    named = (candidate.assessed.category, *candidate.assessed.failed_checks)
+    named = (draft.assessed.category, *draft.assessed.failed_checks)
     return Reason.NO_ANSWER if ReplyKind.REFUSAL in named else Reason.LOW_CONFIDENCE
 
 

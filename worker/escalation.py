@@ -120,7 +120,7 @@ def escalation_of(event: Event, account: Account, ending: Ending, now: datetime)
         queue=_queue(event, account, ending),
         in_hours=in_hours,
         handoff_text=_handoff_text(event, account, in_hours=in_hours) if tells else None,
-        draft=None if ending.quarantine else ending.candidate.reply or None,
+        draft=None if ending.quarantine else ending.draft.reply or None,
     )
 
 

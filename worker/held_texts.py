@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from worker.assessment import cited_sources
-from worker.endings import Candidate, Ending, silent_ending
+from worker.endings import Draft, Ending, silent_ending
 from worker.model import Account, BudgetAction, BudgetReached, Decision, HeldDraft, HeldKind, ReplyMode
 from worker.reasons import Reason
 
@@ -28,7 +28,7 @@ def for_approval(ending: Ending, account: Account, budget: BudgetReached | None 
         return _over_budget(ending, budget)
     sentence = f"the account wants replies approved; without that: {ending.reason_code}"
     waiting = silent_ending(Reason.HELD_FOR_APPROVAL, sentence, confidence=ending.confidence)
-    return replace(waiting, degraded=ending.degraded, candidate=ending.candidate, withheld=ending)
+    return replace(waiting, degraded=ending.degraded, draft=ending.draft, withheld=ending)
 
 
 def _over_budget(ending: Ending, budget: BudgetReached | None) -> Ending:
@@ -37,14 +37,14 @@ def _over_budget(ending: Ending, budget: BudgetReached | None) -> Ending:
         return ending
     sentence = f"{budget.sentence}; without that: {ending.reason_code}"
     waiting = silent_ending(Reason.HELD_FOR_BUDGET, sentence, confidence=ending.confidence)
-    return replace(waiting, degraded=ending.degraded, candidate=ending.candidate, withheld=ending)
+    return replace(waiting, degraded=ending.degraded, draft=ending.draft, withheld=ending)
 
 
 def _is_automatic(ending: Ending, account: Account) -> bool:
     """Whether the account lets this reply pass without approval."""
     if ending.reason_code in account.auto_reasons:
         return True
-    assessment, least = ending.candidate.assessment, account.auto_from_confidence
+    assessment, least = ending.draft.assessment, account.auto_from_confidence
     measured = ending.reason_code in SENDS_DRAFT and assessment is not None and assessment.measured
     return measured and least is not None and ending.confidence >= least
 
@@ -59,11 +59,11 @@ def held_drafts(ending: Ending) -> tuple[HeldDraft, ...]:
     last, found = ending.withheld or ending, []
     is_reply = last.reply is not None and last.reason_code in SENDS_DRAFT
     if ending.withheld is not None and last.reply is not None:
-        draft = last.candidate if is_reply else None
-        found.append(_held(HeldKind.REPLY, last.reply, draft, last.candidate))
-    if not is_reply and last.candidate.reply:
-        found.append(_held(HeldKind.DRAFT, last.candidate.reply, last.candidate, last.candidate))
-    loser = last.candidate.loser
+        draft = last.draft if is_reply else None
+        found.append(_held(HeldKind.REPLY, last.reply, draft, last.draft))
+    if not is_reply and last.draft.reply:
+        found.append(_held(HeldKind.DRAFT, last.draft.reply, last.draft, last.draft))
+    loser = last.draft.loser
     if loser is not None and loser.reply:
         found.append(_held(HeldKind.RECHECK, loser.reply, loser, loser))
     return tuple(found)
@@ -94,7 +94,7 @@ def sealed_until(account: Account, now: datetime) -> datetime:
     return now + timedelta(days=account.keep_quarantine_days)
 
 
-def _held(kind: HeldKind, text: str, draft: Candidate | None, rests_on: Candidate) -> HeldDraft:
+def _held(kind: HeldKind, text: str, draft: Draft | None, rests_on: Draft) -> HeldDraft:
     return HeldDraft(
         kind=kind,
         text=text,

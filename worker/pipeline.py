@@ -9,7 +9,7 @@ from worker import conversation_endings, held_texts
 from worker.assessment import initial_search, recheck_search, texts_read_once
 from worker.cancellation import all_of
 from worker.concluding import decision_of
-from worker.endings import MESSAGE, REPLY, Candidate, Ending, silent_ending
+from worker.endings import MESSAGE, REPLY, Draft, Ending, silent_ending
 from worker.escalation import decision_kind
 from worker.masking import account_masker
 from worker.model import Action, Decision, DecisionKind, EventType, Message
@@ -89,22 +89,22 @@ async def _answer(run: Run) -> Ending:
         return ended
     if (looped := guards.looped_ending(run, history)) is not None:
         return await _unless_overtaken(run, looped)
-    candidate = await context.retrieve_first(run, Candidate(), history)
-    if (refused := assessing.refused_early(run, candidate, history)) is not None:
+    found = await context.retrieve_first(run, Draft(), history)
+    if (refused := assessing.refused_early(run, found, history)) is not None:
         return await _unless_overtaken(run, refused)
-    draft = await _drafted(run, context.with_right_labels(run, candidate), history)
-    if isinstance(draft, Ending):
-        return await _unless_overtaken(run, draft)
-    candidate = await assessing.assessed(run, draft, history)
-    if candidate.assessed.action is Action.RECHECK:
-        candidate = await _rechecked(run, candidate, history)
-    if second_draft.is_needed(run, candidate):
-        candidate = await _drafted_again(run, candidate, history)
-    ending = assessing.ending(run, candidate)
+    drafted = await _drafted(run, context.with_right_labels(run, found), history)
+    if isinstance(drafted, Ending):
+        return await _unless_overtaken(run, drafted)
+    draft = await assessing.assessed(run, drafted, history)
+    if draft.assessed.action is Action.RECHECK:
+        draft = await _rechecked(run, draft, history)
+    if second_draft.is_needed(run, draft):
+        draft = await _drafted_again(run, draft, history)
+    ending = assessing.ending(run, draft)
     if (blocked := await _part_blocked(run, ending)) is not None:
-        return await _unless_overtaken(run, replace(blocked, candidate=candidate))
+        return await _unless_overtaken(run, replace(blocked, draft=draft))
     late = guards.too_late_ending(run) or await guards.overtaken_ending(run)
-    return replace(late, candidate=candidate) if late else ending
+    return replace(late, draft=draft) if late else ending
 
 
 async def _part_blocked(run: Run, ending: Ending) -> Ending | None:
@@ -126,44 +126,43 @@ async def _unless_overtaken(run: Run, ending: Ending) -> Ending:
     if ending.quarantine or not (ending.reply is not None or hands_over):
         return ending
     late = await guards.overtaken_ending(run)
-    return replace(late, candidate=ending.candidate) if late else ending
+    return replace(late, draft=ending.draft) if late else ending
 
 
-async def _drafted(run: Run, candidate: Candidate, history: tuple[Message, ...]) -> Candidate | Ending:
+async def _drafted(run: Run, found: Draft, history: tuple[Message, ...]) -> Draft | Ending:
     """A clean draft; of several models the most central one."""
     if not (names := several.model_names(run)):
-        return await _clean_draft(run, candidate, history)
+        return await _clean_draft(run, found, history)
     runs = [several.run_with(run, name) for name in names]
-    made = iter(await all_of(_clean_draft(each, candidate, history) for each in runs if each))
+    made = iter(await all_of(_clean_draft(each, found, history) for each in runs if each))
     return several.chosen(run, names, [next(made) if each else None for each in runs])
 
 
-async def _clean_draft(run: Run, candidate: Candidate, history: tuple[Message, ...]) -> Candidate | Ending:
+async def _clean_draft(run: Run, found: Draft, history: tuple[Message, ...]) -> Draft | Ending:
     """A draft whose text, as it would be sent, passed the same guards as the message."""
-    draft = await drafting.draft(run, candidate, history)
+    draft = await drafting.drafted(run, found, history)
     if isinstance(draft, Ending):
         return draft
     if not (text := draft.reply):
         empty = silent_ending(Reason.NO_ANSWER, "the draft holds only citation marks")
-        return replace(empty, candidate=draft)
+        return replace(empty, draft=draft)
     blocked = await _reply_blocked(run, text)
-    return replace(blocked, candidate=draft) if blocked else draft
+    return replace(blocked, draft=draft) if blocked else draft
 
 
-async def _rechecked(run: Run, before: Candidate, history: tuple[Message, ...]) -> Candidate:
-    """Search wider, draft and assess once more; the more trusted candidate wins (Confidence Guardrail)."""
+async def _rechecked(run: Run, before: Draft, history: tuple[Message, ...]) -> Draft:
+    """Search wider, draft and assess once more; the more trusted draft wins (Confidence Guardrail)."""
     wider = recheck_search(run.case.policy)
     if wider is None:
         return before
     run = replace(run, search=wider)
-    candidate = Candidate(search_failure=before.search_failure)
-    candidate = await context.retrieve(run, run.case.event.text, candidate)
-    draft = await _clean_draft(run, candidate, history)
+    found = await context.retrieve(run, run.case.event.text, Draft(search_failure=before.search_failure))
+    draft = await _clean_draft(run, found, history)
     after = None if isinstance(draft, Ending) else await assessing.assessed(run, draft, history, rechecks=1)
     return assessing.better(before, after)
 
 
-async def _drafted_again(run: Run, first: Candidate, history: tuple[Message, ...]) -> Candidate:
+async def _drafted_again(run: Run, first: Draft, history: tuple[Message, ...]) -> Draft:
     """One more draft by the account's other model or prompt; the better assessed one counts."""
     if (other := second_draft.other_run(run)) is None:
         return second_draft.better(run, first, None)

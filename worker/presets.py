@@ -11,6 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final
 
+from worker.account_settings import changed
 from worker.assessment.policies.guardrail import FALLBACK_MESSAGE
 from worker.model import Account, FailurePolicy, ReplyMode
 
@@ -184,3 +185,16 @@ def preset_of(account: Account, kind: PresetKind) -> PresetName | None:
         if own == changes:
             return name
     return None
+
+
+def new_account(user_id: str) -> Account:
+    """The settings of an account that a person creates: the AI drafts answers, and people approve each.
+
+    An account without settings, which only events or programs name, has the defaults: the AI is off.
+
+    Raises:
+        AccountRejected: the name cannot be one of an account.
+    """
+    switches = ("ai_control_enabled", "ai_enabled_for_chats", "ai_enabled_for_comments")
+    unset = Account(user_id=user_id, version=0)
+    return changed(unset, {**dict.fromkeys(switches, True), **preset_changes(PresetName.CAREFUL, unset)})

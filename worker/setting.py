@@ -9,12 +9,9 @@ from typing import Any, Final
 
 from worker.model import (
     OPENAI_MODERATION,
-    BudgetAction,
-    Combination,
     EscalationAction,
     FailurePolicy,
     ModeratorChoice,
-    ReplyMode,
 )
 
 UNIT: Final = ", seconds"
@@ -90,9 +87,8 @@ def risk(text: RiskText, **values: str) -> Risk:
     return Risk(text=text, values=values)
 
 
-def _no_warning(before: Any, after: Any) -> Iterator[Risk]:
-    del before, after
-    return iter(())
+Warnings = Callable[[Any, Any], Iterator[Risk]]
+"""The risks of changing the value before into the value after, as sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +97,6 @@ class Setting:
 
     Attributes:
         help: the sentence under the form's field, in the CLI's listing and in ``docs/settings.md``.
-        warnings: the risks of changing the value before into the value after, as sentences.
         choices: value -> meaning, for a setting with a closed set of values.
         sentence: the label on the first level of the settings page; empty: the setting is on the second one.
     """
@@ -109,7 +104,7 @@ class Setting:
     title: str
     section: Section
     help: str
-    warnings: Callable[[Any, Any], Iterator[Risk]] = _no_warning
+    warnings: Warnings = lambda _before, _after: iter(())
     choices: Mapping[str, str] = field(default_factory=dict)
     sentence: str = ""
 
@@ -119,28 +114,14 @@ class Setting:
         return self.title.removesuffix(UNIT)
 
 
-def warn_switched_on(before: bool, after: bool) -> Iterator[Risk]:
-    """AI replies where it did not."""
-    if after and not before:
-        yield risk(RiskText.SWITCHED_ON)
+def warns(text: RiskText, when: Callable[[Any, Any], bool]) -> Warnings:
+    """A risk of a change whose values before and after are so."""
+    return lambda before, after: iter((risk(text),) if when(before, after) else ())
 
 
-def warn_reply_untested(before: bool, after: bool) -> Iterator[Risk]:
-    """Drafts pass that a rule would have stopped."""
-    if before and not after:
-        yield risk(RiskText.REPLY_UNTESTED)
-
-
-def warn_passages_unchecked(before: bool, after: bool) -> Iterator[Risk]:
-    """Passages with instructions reach the model."""
-    if before and not after:
-        yield risk(RiskText.PASSAGES_UNCHECKED)
-
-
-def warn_unmasked(before: bool, after: bool) -> Iterator[Risk]:
-    """Personal data leaves for vendors."""
-    if before and not after:
-        yield risk(RiskText.UNMASKED)
+def begins(value: Any) -> Callable[[Any, Any], bool]:
+    """Whether the value is this after a change, and was another before."""
+    return lambda before, after: after == value != before
 
 
 def warn_thresholds_changed(before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[Risk]:
@@ -153,12 +134,6 @@ def warn_thresholds_changed(before: Mapping[str, float], after: Mapping[str, flo
             yield risk(RiskText.LESS_STRICT, category=category, new=f"{new:g}")
         elif new < old:
             yield risk(RiskText.STRICTER, category=category, new=f"{new:g}")
-
-
-def warn_unmoderated(before: FailurePolicy, after: FailurePolicy) -> Iterator[Risk]:
-    """Messages are answered unmoderated."""
-    if after is FailurePolicy.ALLOW != before:
-        yield risk(RiskText.UNMODERATED)
 
 
 def warn_moderators_changed(
@@ -175,32 +150,8 @@ def warn_moderators_changed(
             yield risk(RiskText.MODERATOR_OPTIONAL, moderator=each.name)
 
 
-def warn_combined_weaker(before: Combination, after: Combination) -> Iterator[Risk]:
-    """One hit no longer blocks."""
-    if before is Combination.ANY != after:
-        yield risk(RiskText.COMBINED_WEAKER)
-
-
 def warn_silenced(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Risk]:
     """People no longer see what was handed to them."""
     for key, action in after.items():
         if action == EscalationAction.SILENCE != before.get(key):
             yield risk(RiskText.SILENCED, reason=key)
-
-
-def warn_unassessed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Risk]:
-    """Drafts are sent unassessed."""
-    if before.get("enabled", True) and after.get("enabled") is False:
-        yield risk(RiskText.UNASSESSED)
-
-
-def warn_sent_at_once(before: ReplyMode, after: ReplyMode) -> Iterator[Risk]:
-    """Replies are no longer approved."""
-    if after is ReplyMode.AUTO != before:
-        yield risk(RiskText.SENT_AT_ONCE)
-
-
-def warn_unlimited(before: BudgetAction, after: BudgetAction) -> Iterator[Risk]:
-    """A spent budget no longer stops anything."""
-    if after is BudgetAction.ALERT != before:
-        yield risk(RiskText.UNLIMITED)

@@ -19,8 +19,8 @@ from worker.payload import no_json
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Settings of accounts: `settings` lists them, `show` and `set` them for one account;"
-    " `preset` shows and stores named sets of settings; every change is a new version.",
+    help="Settings of accounts: `create` makes an account, `show` and `set` are for one, `settings` lists all"
+    " settings, and `preset` shows and stores sets of them; every change is a new version.",
 )
 app.command()(preset)
 
@@ -32,11 +32,24 @@ def set_(
 ) -> None:
     """Store a new version: the settings in force with those of the file.
 
-    Workers use it within a second; `hushgate accounts settings` lists the settings. Example, from a pipe:
+    Workers use it within a second; `hushgate accounts settings` lists the settings. A new account gets their
+    defaults, in which the AI is off. Example, from a pipe:
 
         echo '{"flagged_keywords": ["spam"]}' | hushgate accounts set acme --file -
     """
     version = asyncio.run(store_account.save(user_id, _changes(source)))
+    emit([{"user_id": user_id, "version": version}], ["user_id", "version"])
+
+
+@app.command()
+def create(user_id: Annotated[str, typer.Argument(help="The account (user_id).")]) -> None:
+    """Create an account: the AI drafts answers, and people approve each before it is sent.
+
+    `hushgate accounts preset open --account acme --save` sends them at once. For example:
+
+        hushgate accounts create acme
+    """
+    version = asyncio.run(store_account.create(user_id))
     emit([{"user_id": user_id, "version": version}], ["user_id", "version"])
 
 

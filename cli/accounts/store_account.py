@@ -16,6 +16,7 @@ from db.documents import storage
 from db.pool import Pool
 from worker.account_settings import RULES, AccountRejected, changed, rule_problems
 from worker.model import Account
+from worker.presets import new_account
 from worker.rules import ProblemLevel, RuleProblem
 from worker.rules.formats import RuleList
 
@@ -27,6 +28,21 @@ async def load(user_id: str) -> Account:
     async with own_connections(database_url()) as source:
         await warn_without_settings(source, user_id)
         return await accounts.current_account(source, user_id)
+
+
+async def create(user_id: str) -> int:
+    """Store the first version of an account; its number.
+
+    Raises:
+        AccountRejected: the name cannot be used, or the account has settings already; nothing was stored.
+    """
+    account = new_account(user_id)
+    async with own_connections(database_url()) as source:
+        try:
+            return await accounts.store_account(source, account, changed_by=login(), expected=0)
+        except accounts.VersionMoved as moved:
+            expected = f"expected a new account, but {user_id} has version {moved.in_force}"
+            raise AccountRejected([("user_id", expected)]) from moved
 
 
 async def save(user_id: str, changes: Mapping[str, Any]) -> int:

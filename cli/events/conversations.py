@@ -17,7 +17,7 @@ from db.account_settings import accounts
 from db.answers.records import AnswerOutcome
 from db.audit.conversation_confidence import MOST_CONVERSATIONS, conversation_confidence
 from db.audit.filters import Filters
-from db.figures.answers import AnswerRange, answer_figures
+from db.figures.answers import answer_figures
 from db.history import conversation_owners
 from db.history.conversation_owners import ConversationIds, OwnerCause, OwnerRecord, Takeover
 from db.pool import Pool
@@ -99,10 +99,8 @@ def answers(
         hushgate conversations answers --account corner-shop --days 30
     """
     until = datetime.now(UTC)
-    chosen = AnswerRange(
-        users=[account] if account else [""], scope=None, since=until - timedelta(days=days), until=until
-    )
-    rows = read_audit(lambda connection: answer_figures(connection, chosen))
+    users, since = [account] if account else None, until - timedelta(days=days)
+    rows = read_audit(lambda connection: answer_figures(connection, users=users, since=since, until=until))
     emit([each.row() for each in rows], ANSWER_COLUMNS)
 
 

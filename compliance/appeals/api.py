@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -48,31 +47,11 @@ class NewOutcomeBody:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AppealBody:
+class AppealBody(Appeal):
     """An appeal. Until ``settled_at`` its outcome can be undone and was not reported."""
 
-    id: UUID
-    decision_id: UUID
-    user_id: str
-    event_id: str
-    conversation_id: str
-    message_id: str
-    author_id: str
-    scope: str
-    state: AppealState
-    source: str
-    text: str
-    entered_by: str
-    created_at: datetime
-    due_at: datetime
+    state: AppealState = field()
     overdue: bool
-    outcome: str | None
-    statement: str | None
-    decided_by: str | None
-    decided_at: datetime | None
-    review_id: UUID | None
-    effect: str | None
-    settled_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +149,4 @@ def _refusal(refused: AppealRefused) -> Refused:
 
 
 def _shape(visit: Visit, appeal: Appeal) -> dict[str, Any]:
-    names = (name for name in AppealBody.__slots__ if name not in {"state", "overdue"})
-    shown = {name: getattr(appeal, name) for name in names}
-    return shown | {"state": appeal.state, "overdue": appeal.overdue(visit.now)}
+    return asdict(appeal) | {"state": appeal.state, "overdue": appeal.is_overdue(visit.now)}

@@ -13,7 +13,7 @@ from compliance.appeals import records
 from compliance.appeals.records import Appeal, AppealRefused, AppealSource, RefusalCode
 from db.connection import Connection
 from db.identifiers import uuid_at, uuid_time_bounds
-from db.rows import first_row
+from db.rows import first_row, from_row
 from db.tables import NOT_ERASED
 from worker.model import DecisionKind
 
@@ -97,16 +97,9 @@ async def appealable_decision(connection: Connection, decision_id: UUID) -> Appe
         message = f"decision: expected the id of a stored one, got {decision_id}"
         raise AppealRefused(RefusalCode.UNKNOWN_DECISION, message)
     within = timedelta(days=row["appeal_within_days"] or 0)
-    return AppealableDecision(
-        decision_id=row["id"],
-        decided_at=row["created_at"],
-        user_id=row["user_id"],
-        decision=DecisionKind(row["decision"]),
-        message_text=row["message_text"],
-        enabled=bool(row["appeals_enabled"]),
-        until=row["created_at"] + within,
-        due_after=timedelta(days=row["appeal_due_days"] or 0),
-    )
+    named = {"decision_id": row["id"], "decided_at": row["created_at"]}
+    limits = {"until": row["created_at"] + within, "due_after": timedelta(days=row["appeal_due_days"] or 0)}
+    return from_row(AppealableDecision, row | named | limits | {"enabled": bool(row["appeals_enabled"])})
 
 
 async def take_appeal(connection: Connection, new: NewAppeal, now: datetime) -> TakenAppeal:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from db.connection import Connection
 from db.reviews.rulings import UNDO_WINDOW, Effect
-from db.rows import all_rows, first_row
+from db.rows import row_as, rows_as
 from worker.errors import RejectedError
 
 TEXT_CHARS: Final = 4000
@@ -143,7 +143,7 @@ class Appeal:
         """Whether people must still decide it."""
         return AppealState.OPEN if self.outcome is None else AppealState.DECIDED
 
-    def overdue(self, now: datetime) -> bool:
+    def is_overdue(self, now: datetime) -> bool:
         """Whether it is open after its due date."""
         return self.outcome is None and self.due_at < now
 
@@ -169,14 +169,12 @@ class AppealFigures:
 
 async def get_appeal(connection: Connection, appeal_id: UUID) -> Appeal | None:
     """An appeal, or None."""
-    row = await first_row(connection, ONE, {"id": appeal_id})
-    return appeal_from_row(row) if row else None
+    return await row_as(connection, Appeal, ONE, {"id": appeal_id})
 
 
 async def appeal_of_decision(connection: Connection, decision_id: UUID) -> Appeal | None:
     """The appeal against a decision, or None."""
-    row = await first_row(connection, OF_DECISION, {"decision": decision_id})
-    return appeal_from_row(row) if row else None
+    return await row_as(connection, Appeal, OF_DECISION, {"decision": decision_id})
 
 
 async def list_appeals(
@@ -189,8 +187,7 @@ async def list_appeals(
 ) -> tuple[Appeal, ...]:
     """Open appeals, the first due first, or decided ones, newest first; ``after`` is the last of a page."""
     values = {"accounts": _listed(accounts), "place": after, "limit": limit}
-    rows = await all_rows(connection, OPEN if state is AppealState.OPEN else DECIDED, values)
-    return tuple(appeal_from_row(row) for row in rows)
+    return await rows_as(connection, Appeal, OPEN if state is AppealState.OPEN else DECIDED, values)
 
 
 async def load_figures(
@@ -198,25 +195,14 @@ async def load_figures(
 ) -> AppealFigures:
     """Numbers of open appeals of these accounts, or of all."""
     values = {"accounts": _listed(accounts), "now": now, "soon": now + SOON}
-    row = await first_row(connection, FIGURES, values)
-    assert row is not None  # an aggregate
-    return AppealFigures(**row)
+    (found,) = await rows_as(connection, AppealFigures, FIGURES, values)
+    return found
 
 
 async def taken_somewhere(connection: Connection, accounts: tuple[str, ...] | None) -> bool:
     """Whether one of these accounts, or any, takes appeals."""
     found = await connection.execute(ON_SOMEWHERE, {"accounts": _listed(accounts)})
     return bool(found.scalar_one())
-
-
-def appeal_from_row(row: dict[str, Any]) -> Appeal:
-    """A row of ``COLUMNS`` as an appeal."""
-    words = {
-        "source": AppealSource(row["source"]),
-        "outcome": AppealOutcome(row["outcome"]) if row["outcome"] else None,
-        "effect": Effect(row["effect"]) if row["effect"] else None,
-    }
-    return Appeal(**row | words)
 
 
 def checked_text(name: str, text: str) -> str:

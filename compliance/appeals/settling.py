@@ -9,7 +9,7 @@ from pydantic import Field
 
 from compliance.appeals.records import AppealOutcome, AppealSource
 from db.outgoing.events import INSERT_WITHOUT_STREAM
-from db.pool import Pool, checkout
+from db.pool import Pool, fetch_value
 from db.reviews.rulings import UNDO_WINDOW, Effect
 from tasks.sending.entry_types import Body, Time, Uuid
 from worker.webhooks.types import WebhookType
@@ -60,7 +60,4 @@ async def settle_outcomes(source: Pool, now: datetime) -> int:
     Raises:
         StorageUnavailable: the outcome is unknown; safe to repeat.
     """
-    async with checkout(source) as connection:
-        values = {"now": now, "decided_by": now - UNDO_WINDOW}
-        row = await (await connection.execute(SETTLE, values)).fetchone()
-    return int(row[0]) if row else 0
+    return int(await fetch_value(source, SETTLE, {"now": now, "decided_by": now - UNDO_WINDOW}))

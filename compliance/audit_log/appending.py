@@ -9,8 +9,6 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from psycopg.rows import dict_row
-
 from compliance.audit_log.checkpoints import Checkpoint, CheckpointRejected, Signer, read_checkpoint
 from compliance.audit_log.entries import (
     DELETED,
@@ -25,17 +23,17 @@ from compliance.audit_log.merkle import Subtree, completed, root_hash, root_of, 
 from compliance.audit_log.stored import (
     BATCH,
     LEAF_COLUMNS,
+    SIZE,
     Leaf,
     StoredCheckpoint,
     load_hashes,
     load_last_checkpoint,
-    load_size,
     missing_hashes,
 )
 from db.connection import Connection
 from db.identifiers import EPOCH
 from db.pool import Pool, checkout
-from db.rows import Row
+from db.rows import Row, all_rows, first_value
 from worker.errors import HushgateError
 
 LATE: Final = timedelta(minutes=3)
@@ -117,10 +115,9 @@ async def append_new(
         StorageUnavailable: Postgres is unreachable; the next run appends the rest.
     """
     async with checkout(source) as connection, connection.transaction():
-        locked = await (await connection.execute(LOCK)).fetchone()
-        if locked is None or not locked[0]:
+        if not await first_value(connection, LOCK):
             return None
-        size, last = await load_size(connection), await load_last_checkpoint(connection)
+        size, last = await first_value(connection, SIZE), await load_last_checkpoint(connection)
         hashes = await load_hashes(connection, stored_parts(0, size))
         _check_unchanged(size, last, hashes, former_keys | {signer.verifier_key()})
         await connection.execute(FORGET_DROPPED, (BATCH,))
@@ -176,8 +173,7 @@ async def _new_rows(
 async def _all_new(connection: Connection, kind: LeafKind) -> list[tuple[LeafKind, Row]]:
     logged = LOGGED[kind]
     query = ALL_NEW.format(columns=logged.columns, table=logged.table, where=logged.where)
-    cursor = await connection.cursor(row_factory=dict_row).execute(query, (kind, BATCH))
-    return [(kind, row) for row in await cursor.fetchall()]
+    return [(kind, row) for row in await all_rows(connection, query, (kind, BATCH))]
 
 
 async def _unlogged(
@@ -197,12 +193,14 @@ async def _unlogged(
     return found, at
 
 
-async def _rows(connection: Connection, kind: LeafKind, found: Sequence[tuple[UUID, datetime]]) -> list[Row]:
+async def _rows(
+    connection: Connection, kind: LeafKind, found: Sequence[tuple[UUID, datetime]]
+) -> Sequence[Row]:
     if not found:
-        return []
+        return ()
     query = ROWS_OF.format(columns=LOGGED[kind].columns, table=LOGGED[kind].table)
     values = (found[0][1], found[-1][1], [subject for subject, _ in found])
-    return await (await connection.cursor(row_factory=dict_row).execute(query, values)).fetchall()
+    return await all_rows(connection, query, values)
 
 
 def _leaf(position: int, kind: LeafKind, row: Row) -> Leaf:

@@ -7,8 +7,6 @@ from datetime import UTC
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import class_row
-
 from compliance.audit_log.entries import LOGGED, canonical
 from compliance.audit_log.merkle import proof, siblings, stored_parts
 from compliance.audit_log.stored import (
@@ -24,6 +22,7 @@ from compliance.audit_log.stored import (
 )
 from db.connection import Connection
 from db.pool import Pool
+from db.rows import row_as
 
 LEAF_OF: Final = f"SELECT {LEAF_COLUMNS} FROM audit_log_leaves WHERE subject_id = %s"
 
@@ -51,8 +50,7 @@ async def inclusion_proof(source: Pool, subject: UUID) -> dict[str, Any] | None:
     """
     async with snapshot(source) as connection:
         last = await load_last_checkpoint(connection)
-        cursor = connection.cursor(row_factory=class_row(Leaf))
-        leaf = await (await cursor.execute(LEAF_OF, (subject,))).fetchone()
+        leaf = await row_as(connection, Leaf, LEAF_OF, (subject,))
         if last is None or leaf is None or leaf.position >= last.size:
             return None
         rows = await load_subjects(connection, leaf.kind, [leaf])

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-HASH_BYTES: Final = 32
 STORED_STEP: Final = 8
 """Heights whose complete subtrees are stored: every eighth, as C2SP tlog-tiles does."""
 EMPTY_ROOT: Final = hashlib.sha256(b"").digest()

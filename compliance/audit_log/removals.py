@@ -9,12 +9,11 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import class_row, dict_row
-
 from compliance.audit_log.entries import LOGGED, LeafKind
 from compliance.audit_log.stored import Leaf
 from compliance.erasure.receipts import is_signed_by
 from db.connection import Connection
+from db.rows import all_rows, rows_as
 
 UNDER_WAY: Final = timedelta(days=1)
 """An erasure may run so long, and its receipt may wait so long for its signature."""
@@ -105,15 +104,15 @@ class Removals:
 
 async def load_removals(connection: Connection, receipt_keys: Iterable[bytes], now: datetime) -> Removals:
     """All removals, judged by limits, erasures and the public keys of receipts."""
-    rows = await (await connection.cursor(row_factory=class_row(Removal)).execute(REMOVALS)).fetchall()
-    cursor = connection.cursor(row_factory=class_row(RetentionLimit))
-    limits = await (await cursor.execute(LIMITS)).fetchall()
-    found = await (await connection.cursor(row_factory=dict_row).execute(ERASURES)).fetchall()
+    rows = await rows_as(connection, Removal, REMOVALS)
     judge = _Judge(
-        limits=tuple(limits), erasures={row["id"]: row for row in found}, keys=tuple(receipt_keys), now=now,
+        limits=await rows_as(connection, RetentionLimit, LIMITS),
+        erasures={row["id"]: row for row in await all_rows(connection, ERASURES)},
+        keys=tuple(receipt_keys),
+        now=now,
         emptied=_emptied_rows(rows),
-    )  # fmt: skip
-    return judge.judged(tuple(rows))
+    )
+    return judge.judged(rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

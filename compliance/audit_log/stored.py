@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,12 +10,12 @@ from typing import Any, Final
 from uuid import UUID
 
 from psycopg import IsolationLevel
-from psycopg.rows import class_row, dict_row
 
 from compliance.audit_log.entries import LOGGED, LeafKind, hash_of_leaf
 from compliance.audit_log.merkle import Hashes, Subtree
 from db.connection import Connection
 from db.pool import Pool, checkout
+from db.rows import all_rows, row_as, rows_as
 
 LEAF_COLUMNS: Final = (
     "position, kind, subject_id, subject_at, due_from, salt, kept_salt, kept_hash, erasable_hash, hash"
@@ -29,6 +29,7 @@ BATCH: Final = 2000
 HASHES: Final = "SELECT position, hash FROM audit_log_leaves WHERE position = ANY(%s)"
 NODES: Final = "SELECT position, hash FROM audit_log_nodes WHERE height = %s AND position = ANY(%s)"
 SIZE: Final = "SELECT coalesce(max(position) + 1, 0) FROM audit_log_leaves"
+"""How many leaves the log has."""
 LAST: Final = """
     SELECT size, signed, verifier_key, through FROM audit_log_checkpoints ORDER BY size DESC LIMIT 1
 """
@@ -88,16 +89,9 @@ async def snapshot(source: Pool) -> AsyncIterator[Connection]:
             await connection.set_read_only(None)
 
 
-async def load_size(connection: Connection) -> int:
-    """How many leaves the log has."""
-    row = await (await connection.execute(SIZE)).fetchone()
-    assert row is not None  # an aggregate always has a row
-    return int(row[0])
-
-
 async def load_last_checkpoint(connection: Connection) -> StoredCheckpoint | None:
     """The newest signed root; None in a new log."""
-    return await (await connection.cursor(row_factory=class_row(StoredCheckpoint)).execute(LAST)).fetchone()
+    return await row_as(connection, StoredCheckpoint, LAST)
 
 
 async def load_hashes(connection: Connection, parts: Iterable[Subtree]) -> dict[Subtree, bytes]:
@@ -113,12 +107,10 @@ async def load_hashes(connection: Connection, parts: Iterable[Subtree]) -> dict[
     return found
 
 
-async def leaf_batches(connection: Connection, end: int | None = None) -> AsyncIterator[list[Leaf]]:
-    """The leaves in order, up to the position before ``end``, in lists of at most ``BATCH``."""
+async def leaf_batches(connection: Connection, end: int | None = None) -> AsyncIterator[Sequence[Leaf]]:
+    """The leaves in order, up to the position before ``end``, at most ``BATCH`` at a time."""
     start = 0
-    while leaves := await (
-        await connection.cursor(row_factory=class_row(Leaf)).execute(LEAVES, (start, end, end, BATCH))
-    ).fetchall():
+    while leaves := await rows_as(connection, Leaf, LEAVES, (start, end, end, BATCH)):
         yield leaves
         start = leaves[-1].position + 1
 
@@ -132,9 +124,8 @@ async def load_subjects(
         return {}
     times, logged = [leaf.subject_at for leaf in chosen], LOGGED[kind]
     query = f"SELECT {logged.columns} FROM {logged.table} WHERE created_at BETWEEN %s AND %s AND id = ANY(%s)"
-    cursor = connection.cursor(row_factory=dict_row)
-    ids = [leaf.subject_id for leaf in chosen]
-    return {row["id"]: row async for row in await cursor.execute(query, (min(times), max(times), ids))}
+    values = min(times), max(times), [leaf.subject_id for leaf in chosen]
+    return {row["id"]: row for row in await all_rows(connection, query, values)}
 
 
 async def load_all_subjects(

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
-from uuid import UUID
-
-from psycopg.rows import class_row
 
 from compliance.audit_log.checkpoints import Checkpoint, CheckpointRejected, read_checkpoint
 from compliance.audit_log.entries import LOGGED, canonical, is_tombstone, salted_hash
@@ -24,6 +21,7 @@ from compliance.audit_log.stored import (
 )
 from db.connection import Connection
 from db.pool import Pool
+from db.rows import all_rows, rows_as
 
 UNLOGGED_AFTER: Final = timedelta(days=1)
 """A row without a leaf after so long was never appended; younger ones may wait for a run."""
@@ -157,8 +155,7 @@ async def _signed_roots(
     connection: Connection, keys: frozenset[str], witness: str | None, result: Verification
 ) -> dict[int, list[bytes]]:
     """Roots by size from checkpoints with a valid signature."""
-    cursor = connection.cursor(row_factory=class_row(StoredCheckpoint))
-    stored = await (await cursor.execute(CHECKPOINTS)).fetchall()
+    stored = await rows_as(connection, StoredCheckpoint, CHECKPOINTS)
     roots: dict[int, list[bytes]] = {}
     for text in [*(each.signed for each in stored), *([witness] if witness is not None else [])]:
         try:
@@ -235,8 +232,6 @@ def _check_roots(
 async def _check_unlogged(connection: Connection, now: datetime, result: Verification) -> None:
     for kind, logged in LOGGED.items():
         values = (now - UNLOGGED_AFTER, kind, MOST_UNLOGGED)
-        ids: list[tuple[UUID]] = await (
-            await connection.execute(UNLOGGED.format(table=logged.table, where=logged.where), values)
-        ).fetchall()
-        for (subject,) in ids:
-            result.report(LogProblem.ROW_UNLOGGED, subject, f"{kind}, older than a day")
+        query = UNLOGGED.format(table=logged.table, where=logged.where)
+        for row in await all_rows(connection, query, values):
+            result.report(LogProblem.ROW_UNLOGGED, row["id"], f"{kind}, older than a day")

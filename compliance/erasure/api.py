@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
@@ -35,21 +35,12 @@ class NewHoldBody:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HoldBody:
+class HoldBody(LegalHold):
     """A hold; it is in force until ``until`` or its release, or for ever without either.
 
     ``decisions`` is only in the answer that places it: how many it covers then, 10000 at most.
     """
 
-    id: UUID
-    kind: str
-    subject: str
-    reason: str
-    placed_by: str
-    placed_at: datetime
-    until: datetime | None
-    released_at: datetime | None
-    released_by: str | None
     decisions: int | None
 
 
@@ -157,8 +148,7 @@ async def cancel_erasure(visit: Visit) -> Response:
 
 
 def _hold(hold: LegalHold, decisions: int | None = None) -> dict[str, Any]:
-    names = HoldBody.__slots__
-    return {name: getattr(hold, name) for name in names if name != "decisions"} | {"decisions": decisions}
+    return asdict(hold) | {"decisions": decisions}
 
 
 def _erasure(erasure: Erasure) -> dict[str, Any]:

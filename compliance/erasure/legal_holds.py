@@ -9,10 +9,9 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-from compliance.erasure.records import change_logged
-from db.access_log import LogEntry
+from db.access_log import LogEntry, change_logged
 from db.identifiers import uuid_at, uuid_time_bounds
-from db.pool import Pool, fetch_as, fetch_value
+from db.pool import Pool, fetch_as, fetch_one_as, fetch_value
 
 COLUMNS: Final = "id, user_id, kind, subject, reason, placed_by, placed_at, until, released_at, released_by"
 INSERT: Final = f"""
@@ -123,7 +122,7 @@ async def release_hold(
 
 async def get_hold(source: Pool, hold_id: UUID) -> LegalHold | None:
     """A hold, or None."""
-    return next(iter(await fetch_as(source, LegalHold, GET, (hold_id,))), None)
+    return await fetch_one_as(source, LegalHold, GET, (hold_id,))
 
 
 async def list_holds(

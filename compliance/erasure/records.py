@@ -10,12 +10,10 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import class_row
-
 from compliance.tables import ErasurePhase
-from db.access_log import LogEntry, append_entry
+from db.access_log import LogEntry, change_logged
 from db.identifiers import uuid_at
-from db.pool import Pool, Shape, Values, checkout, fetch_as, fetch_value
+from db.pool import Pool, fetch_as, fetch_one_as, fetch_value
 
 COLUMNS: Final = (
     "id, user_id, kind, subject, salt, subject_hash, reason, requested_by, requested_at, preview,"
@@ -138,7 +136,7 @@ async def cancel_erasure(source: Pool, erasure_id: UUID, *, logged: LogEntry) ->
 
 async def get_erasure(source: Pool, erasure_id: UUID) -> Erasure | None:
     """A request, or None."""
-    return next(iter(await fetch_as(source, Erasure, GET, {"id": erasure_id})), None)
+    return await fetch_one_as(source, Erasure, GET, {"id": erasure_id})
 
 
 async def list_erasures(
@@ -147,15 +145,3 @@ async def list_erasures(
     """Requests of these accounts, or of all, newest first."""
     values = {"accounts": None if accounts is None else list(accounts), "limit": limit}
     return await fetch_as(source, Erasure, LIST, values)
-
-
-async def change_logged(
-    source: Pool, shape: type[Shape], statement: str, values: Values, logged: LogEntry
-) -> Shape | None:
-    """The changed row, with its line of the access log in the same transaction; None: nothing was changed."""
-    async with checkout(source) as connection, connection.transaction():
-        cursor = connection.cursor(row_factory=class_row(shape))
-        changed = await (await cursor.execute(statement, values)).fetchone()
-        if changed is not None:
-            await append_entry(connection, logged)
-    return changed

@@ -10,7 +10,8 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from compliance.erasure.records import COLUMNS, Erasure, ErasureKind
-from db.pool import Pool, Values, checkout, fetch_as, fetch_dicts, fetch_rows, fetch_value
+from db.pool import Pool, checkout, fetch_as, fetch_dicts, fetch_one_as, fetch_rows, fetch_value
+from db.rows import Values
 
 STALE_S: Final = 30
 """A process without a step for this long counts as dead; a step takes a second or two."""
@@ -80,7 +81,7 @@ class ErasureTargets:
 
 async def claim_erasure(source: Pool, erasure_id: UUID | None = None) -> Erasure | None:
     """The request that has waited longest for a worker, or the one that is named; None: there is none."""
-    return next(iter(await fetch_as(source, Erasure, CLAIM, {"id": erasure_id})), None)
+    return await fetch_one_as(source, Erasure, CLAIM, {"id": erasure_id})
 
 
 async def store_preview(source: Pool, erasure_id: UUID, entries: Mapping[str, int]) -> None:
@@ -106,8 +107,7 @@ async def erase_some(source: Pool, part: str, erasure_id: UUID, most: int) -> bo
 
 async def next_phase(source: Pool, erasure: Erasure) -> Erasure | None:
     """The erasure in its next phase; None when another process has moved it."""
-    values = {"id": erasure.id, "before": erasure.phase}
-    return next(iter(await fetch_as(source, Erasure, PHASE, values)), None)
+    return await fetch_one_as(source, Erasure, PHASE, {"id": erasure.id, "before": erasure.phase})
 
 
 async def release_erasure(source: Pool, erasure_id: UUID) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from db.account_settings.accounts import SETTABLE, account_from_row
-from db.pool import Pool, fetch_dicts
+from db.pool import Pool, fetch_as, fetch_dicts
 from worker.account_settings import RULES
 from worker.model import Account
 
@@ -130,8 +130,7 @@ async def current_version(source: Pool, user_id: str) -> AccountVersion:
 async def list_changes(source: Pool, user_id: str, *, before: int, limit: int) -> tuple[VersionChange, ...]:
     """The changes of the versions below ``before``, newest first."""
     values = {"user_id": user_id, "before": before, "limit": limit}
-    rows = await fetch_dicts(source, HISTORY, values)
-    return tuple(VersionChange(**row | {"settings": tuple(row["settings"])}) for row in rows)
+    return tuple(await fetch_as(source, VersionChange, HISTORY, values))
 
 
 async def list_accounts(
@@ -140,4 +139,4 @@ async def list_accounts(
     """Accounts by name: the given ones, or with None all that have settings, decisions or documents."""
     values = {"search": search, "after": after, "limit": limit, "accounts": list(accounts or ())}
     statement = (KNOWN_ACCOUNTS if accounts is None else NAMED_ACCOUNTS) + LISTED
-    return tuple(AccountSummary(**row) for row in await fetch_dicts(source, statement, values))
+    return tuple(await fetch_as(source, AccountSummary, statement, values))

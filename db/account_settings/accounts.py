@@ -14,6 +14,7 @@ from db import access_log
 from db.access_log import LogEntry
 from db.connection import Connection
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows, fetch_value
+from db.rows import first_value, from_row
 from db.tables import HIGH_SCORE_PATH
 from features.feature import hook_values
 from worker.errors import RejectedError
@@ -105,11 +106,8 @@ async def is_used(source: Pool, user_id: str) -> bool:
 
 def account_from_row(row: dict[str, Any]) -> Account:
     """The account of a row that holds its version and ``SETTABLE``."""
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
-    }
-    moderators = tuple(moderator_from_json(each) for each in row["moderators"])
-    return Account(**values | closed_sets(row) | {"moderators": moderators})
+    moderators = map(moderator_from_json, row["moderators"])
+    return from_row(Account, row | closed_sets(row) | {"moderators": moderators})
 
 
 def closed_sets(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,9 +157,9 @@ async def store_account(
     """
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(SERIALISE, (account.user_id,))
-        found = await (await connection.execute(IN_FORCE, (account.user_id,))).fetchone()
-        if found and expected is not None and found[0] != expected:
-            raise VersionMoved(account.user_id, expected=expected, in_force=found[0])
+        in_force = await first_value(connection, IN_FORCE, (account.user_id,))
+        if expected is not None and in_force != expected:
+            raise VersionMoved(account.user_id, expected=expected, in_force=in_force)
         version = await store_version(connection, account, changed_by=changed_by)
         if logged is not None:
             await access_log.append_entry(connection, logged(version))
@@ -174,9 +172,7 @@ async def store_version(connection: Connection, account: Account, *, changed_by:
     stored["moderators"] = Jsonb([asdict(each) for each in account.moderators])
     shown = [Jsonb(dict(value)) if isinstance(value, Mapping) else value for value in stored.values()]
     shown = [list(value) if isinstance(value, tuple) else value for value in shown]
-    row = await (await connection.execute(STORE, (*shown, changed_by))).fetchone()
-    assert row is not None  # INSERT ... RETURNING gives a row or raises
-    version = int(row[0])
+    version = int(await first_value(connection, STORE, (*shown, changed_by)))
     values = {"user_id": account.user_id, "made_by": changed_by, "version": version}
     for statement in hook_values("on_settings"):
         await connection.execute(statement, values)

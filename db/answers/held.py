@@ -12,7 +12,7 @@ from uuid import UUID
 import orjson
 
 from db.connection import Connection
-from db.rows import all_rows
+from db.rows import rows_as
 from worker.assessment.policies.reply_metadata import text_metadata
 from worker.model import Decision, HeldDraft, HeldKind
 from worker.reply_sentences import supported_sentences
@@ -88,8 +88,7 @@ def held_json(decision: Decision) -> str:
 
 async def load_held(connection: Connection, decision_id: UUID, now: datetime) -> HeldTexts:
     """The held texts of a decision, for reviewers; the caller logs the reading."""
-    rows = await all_rows(connection, OF_DECISION, {"id": decision_id, "now": now})
-    texts = tuple(HeldText(**row | {"kind": HeldKind(row["kind"])}) for row in rows)
+    texts = await rows_as(connection, HeldText, OF_DECISION, {"id": decision_id, "now": now})
     return HeldTexts(count=len(texts), expires_at=texts[0].expires_at if texts else None, texts=texts)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from db.connection import Connection
-from db.rows import all_rows
+from db.rows import first_value, rows_as
 
 EVENT_PREFIX: Final = "person:"
 """An answer's event id in the outbox is this and the answer's id."""
@@ -88,11 +88,10 @@ class Answer:
 
 async def list_answers(connection: Connection, decision_id: UUID) -> tuple[Answer, ...]:
     """The answers of people to a decision, oldest first."""
-    rows = await all_rows(connection, OF_DECISION, {"decision_id": decision_id})
-    return tuple(Answer(**row | {"outcome": AnswerOutcome(row["outcome"])}) for row in rows)
+    return await rows_as(connection, Answer, OF_DECISION, {"decision_id": decision_id})
 
 
 async def answered_decision(connection: Connection, answer_id: UUID) -> UUID | None:
     """The decision that an answer belongs to; None without such an answer."""
-    row = await (await connection.execute(ANSWERED, (answer_id,))).fetchone()
-    return row[0] if row else None
+    found: UUID | None = await first_value(connection, ANSWERED, (answer_id,))
+    return found

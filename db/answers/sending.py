@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -229,33 +229,24 @@ def _released(answer: NewAnswer, now: datetime) -> Closing:
 def _values(answer: NewAnswer, now: datetime) -> dict[str, Any]:
     message, held = answer.message, answer.held
     of_the_model = answer.outcome in OF_THE_MODEL and held is not None
-    return {
-        "answer_id": answer.answer_id,
-        "event_id": f"{EVENT_PREFIX}{answer.answer_id}",
-        "decision_id": message.decision_id,
-        "decided_at": message.decided_at,
-        "user_id": message.user_id,
-        "conversation_id": message.conversation_id,
-        "message_id": message.message_id,
-        "scope": message.scope,
-        "outcome": answer.outcome.value,
-        "text": answer.text,
-        "shown": held.text if held else None,
-        "held_id": held.held_id if held else None,
-        "draft": held.draft if held and of_the_model else None,
-        "sources": Jsonb(held.sources if held and of_the_model else []),
-        "metadata": Jsonb(_metadata(answer)),
-        "disclosure": answer.disclosure,
-        "send_before": now + LATEST_DELIVERY,
-        "person_id": answer.person_id,
-        "person": answer.person,
-        "changed_by": answer.person,
-        "release": answer.release,
-        "people_until": answer.people_until,
-        "rules_version": answer.rules_version,
-        "checks": Jsonb(dict(answer.checks)),
-        "now": now,
-    }
+    names = ("answer_id", "outcome", "text", "disclosure", "person_id", "person", "release", "people_until")
+    same = {name: getattr(answer, name) for name in (*names, "rules_version")}
+    return (
+        asdict(message)
+        | same
+        | {
+            "event_id": f"{EVENT_PREFIX}{answer.answer_id}",
+            "shown": held.text if held else None,
+            "held_id": held.held_id if held else None,
+            "draft": held.draft if held and of_the_model else None,
+            "sources": Jsonb(held.sources if held and of_the_model else []),
+            "metadata": Jsonb(_metadata(answer)),
+            "send_before": now + LATEST_DELIVERY,
+            "changed_by": answer.person,
+            "checks": Jsonb(dict(answer.checks)),
+            "now": now,
+        }
+    )
 
 
 def _metadata(answer: NewAnswer) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from db.columns import Timestamp
+from db.rows import from_row
 
 answered_decisions: Final = sa.table(
     "answered_decisions",
@@ -75,7 +76,4 @@ UNANSWERED: Final[Mapping[str, None]] = dict.fromkeys(FIELDS)
 
 def answer_of(row: Mapping[str, Any]) -> PersonAnswer | None:
     """The answer in a row with ``SELECTED``; None without one."""
-    if row["answered"] is None:
-        return None
-    values = {name: row[name] for name in FIELDS} | {"answered": AnswerState(row["answered"])}
-    return PersonAnswer(**values)
+    return None if row["answered"] is None else from_row(PersonAnswer, row)

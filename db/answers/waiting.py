@@ -10,13 +10,12 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from psycopg.rows import class_row
 
 from db.answers.state import AnswerState
 from db.answers.tables import held_drafts
 from db.connection import Connection
 from db.identifiers import uuid_time_bounds
-from db.rows import Row, all_rows
+from db.rows import Row, all_rows, first_value, rows_as
 from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions
 
 LISTED_FOR: Final = timedelta(days=30)
@@ -157,8 +156,7 @@ async def count_waiting(
 ) -> int:
     """How much waits on these accounts, or on all, counted up to ``most``."""
     values = _values(accounts, now=now, limit=most, after=None)
-    row = await (await connection.execute(NUMBER, values)).fetchone()
-    return int(row[0]) if row else 0
+    return int(await first_value(connection, NUMBER, values))
 
 
 async def list_waiting(
@@ -171,8 +169,7 @@ async def list_waiting(
 ) -> tuple[WaitingItem, ...]:
     """What waits on these accounts, or on all, the oldest first; ``after`` is the last one of a page."""
     values = _values(accounts, now=now, limit=limit, after=after)
-    cursor = connection.cursor(row_factory=class_row(WaitingItem))
-    return tuple(await (await cursor.execute(WAITING, values)).fetchall())
+    return await rows_as(connection, WaitingItem, WAITING, values)
 
 
 def _values(

@@ -15,7 +15,7 @@ from db.answers.state import answered_decisions
 from db.audit.filters import ASSESSED
 from db.connection import Connection
 from db.identifiers import uuid_time_bounds
-from db.rows import all_rows, first_row
+from db.rows import all_rows, first_row, from_row, rows_as
 from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, messages, outbox
 
 DecisionRow: TypeAlias = dict[str, Any]
@@ -40,6 +40,7 @@ _REPLY: Final = (
     outbox.c.metadata["sentences"].label("reply_sentences"),
     *state.SELECTED,
 )
+INSTRUCTIONS: Final = sa.text("SELECT prompt FROM ai_rules WHERE user_id = :user_id AND version = :version")
 _KEY: Final = (ai_decisions.c.created_at, ai_decisions.c.id)
 _WITH_REPLY: Final = ai_decisions.outerjoin(
     outbox,
@@ -206,8 +207,7 @@ def stored_lines(rows: Iterable[DecisionRow]) -> StoredLines:
 
 async def list_retractions(connection: Connection, decision_id: UUID) -> tuple[RetractionRecord, ...]:
     """The retractions of a decision's reply, oldest first."""
-    rows = await all_rows(connection, _RETRACTIONS, {"id": decision_id})
-    return tuple(RetractionRecord(**row) for row in rows)
+    return await rows_as(connection, RetractionRecord, _RETRACTIONS, {"id": decision_id})
 
 
 async def load_passages(connection: Connection, user_id: str, ids: Sequence[str]) -> dict[str, StoredPassage]:
@@ -227,7 +227,7 @@ def passage_values(user_id: str, ids: Sequence[str]) -> dict[str, Any]:
 
 def passages_by_id(rows: Iterable[DecisionRow]) -> dict[str, StoredPassage]:
     """Rows of ``PASSAGES`` by the id of the passage."""
-    return {row["id"]: StoredPassage(**{name: row[name] for name in StoredPassage.__slots__}) for row in rows}
+    return {row["id"]: from_row(StoredPassage, row) for row in rows}
 
 
 def _neighbours(decision: DecisionRow) -> sa.Select[Any]:
@@ -250,3 +250,9 @@ def _place(passage_id: str) -> tuple[int, int] | None:
     document, _, number = passage_id.partition("#")
     known = document.isdecimal() and number.isdecimal() and len(document) < 19 and len(number) < 10
     return (int(document), int(number)) if known else None
+
+
+async def account_instructions(connection: Connection, user_id: str, version: int) -> str | None:
+    """The account's text in the prompt of a version; None when that version is no longer stored."""
+    row = await first_row(connection, INSTRUCTIONS, {"user_id": user_id, "version": version})
+    return row["prompt"] if row else None

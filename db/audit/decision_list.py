@@ -33,7 +33,7 @@ BRIEF: Final = Patience(at_once_s=0.05, slices_s=0.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionPage:
-    """Some decisions, newest first, or oldest first by ``load_oldest_first``.
+    """Some decisions, newest first unless the oldest were asked for first.
 
     Attributes:
         newer: cursor of the page above; None at the top.
@@ -76,6 +76,7 @@ async def load_page(
     limit: int,
     cursor: str | None = None,
     patience: Patience = Patience(),  # noqa: B008  # frozen
+    oldest_first: bool = False,
 ) -> DecisionPage:
     """One page; its time does not depend on its depth.
 
@@ -84,38 +85,18 @@ async def load_page(
     Raises:
         CursorRejected: the cursor was not made by an earlier page.
     """
-    position = parse_cursor(cursor) if cursor is not None else None
-    found = await search.find_decisions(connection, filters, position, limit=limit + 1, patience=patience)
-    more, rows = len(found.rows) > limit, found.rows[:limit]
-    if position is not None and position.direction is Direction.NEWER:
-        if not more and found.searched_to is None:  # the top: load it again, with the newest decisions
-            return await load_page(connection, filters, limit=limit, patience=patience)
-        rows = rows[::-1]
-    return _page(rows, position, more=more, searched_to=found.searched_to)
-
-
-async def load_oldest_first(
-    connection: Connection,
-    filters: Filters,
-    *,
-    limit: int,
-    cursor: str | None = None,
-    patience: Patience = Patience(),  # noqa: B008  # frozen
-) -> DecisionPage:
-    """One page with the oldest decisions first; cursors and time as of ``load_page``.
-
-    Raises:
-        CursorRejected: the cursor was not made by an earlier page.
-    """
-    start = Position(direction=Direction.NEWER, at=EPOCH)
+    start = Position(direction=Direction.NEWER, at=EPOCH) if oldest_first else None
     position = start if cursor is None else parse_cursor(cursor)
     found = await search.find_decisions(connection, filters, position, limit=limit + 1, patience=patience)
     more, rows = len(found.rows) > limit, found.rows[:limit]
-    if position.direction is Direction.OLDER and not more and found.searched_to is None:
-        return await load_oldest_first(connection, filters, limit=limit, patience=patience)
-    rows = rows if position.direction is Direction.OLDER else rows[::-1]
+    direction = position.direction if position else Direction.OLDER
+    back = Direction.OLDER if oldest_first else Direction.NEWER
+    if direction is back and not more and found.searched_to is None:
+        # the first page: load it again, with its newest decisions
+        return await load_page(connection, filters, limit=limit, patience=patience, oldest_first=oldest_first)
+    rows = rows if direction is Direction.OLDER else rows[::-1]
     page = _page(rows, position, more=more, searched_to=found.searched_to)
-    return replace(page, rows=page.rows[::-1])
+    return replace(page, rows=page.rows[::-1]) if oldest_first else page
 
 
 async def count_decisions(connection: Connection, filters: Filters) -> DecisionCount:
@@ -155,19 +136,10 @@ async def get_decision(connection: Connection, decision_id: UUID) -> SearchRow |
     return decision_context.listed(row) if row else None
 
 
-async def newer_decision(connection: Connection, filters: Filters, row: SearchRow) -> UUID | None:
-    """The decision above this one in the list."""
-    return await _next_decision(connection, filters, row, Direction.NEWER)
-
-
-async def older_decision(connection: Connection, filters: Filters, row: SearchRow) -> UUID | None:
-    """The decision below this one in the list."""
-    return await _next_decision(connection, filters, row, Direction.OLDER)
-
-
-async def _next_decision(
+async def next_decision(
     connection: Connection, filters: Filters, row: SearchRow, direction: Direction
 ) -> UUID | None:
+    """The decision above or below this one in the list of the newest first."""
     position = Position(direction=direction, at=row["created_at"], decision_id=row["id"])
     found = await search.find_decisions(connection, filters, position, limit=1, patience=BRIEF)
     return next((each["id"] for each in found.rows), None)

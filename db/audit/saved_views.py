@@ -14,7 +14,7 @@ from db.connection import Connection
 from db.people.records import EVERY_ACCOUNT
 from db.people.tables import people, person_roles
 from db.review_tables import saved_views
-from db.rows import all_rows, changed_rows
+from db.rows import changed_rows, rows_as
 
 MOST: Final = 100
 """Views that one person may save."""
@@ -59,7 +59,7 @@ async def views_named(connection: Connection, text: str) -> tuple[NamedView, ...
         .where(sa.or_(saved_views.c.name == text, people.c.login + "/" + saved_views.c.name == text))
         .order_by(people.c.login, saved_views.c.id)
     )
-    return tuple(NamedView(**row) for row in await all_rows(connection, query))
+    return await rows_as(connection, NamedView, query)
 
 
 def views_query(person_id: UUID, accounts: Sequence[str] | None) -> sa.Select[Any]:
@@ -90,7 +90,7 @@ async def list_views(
     connection: Connection, person_id: UUID, accounts: Sequence[str] | None
 ) -> tuple[SavedView, ...]:
     """The views of ``views_query``."""
-    return tuple(SavedView(**row) for row in await all_rows(connection, views_query(person_id, accounts)))
+    return await rows_as(connection, SavedView, views_query(person_id, accounts))
 
 
 async def save_view(connection: Connection, view_id: UUID, person_id: UUID, *, name: str, query: str) -> None:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from db.account_settings.accounts import closed_sets, moderator_from_json
 from db.audit.decision_context import DecisionRow
 from db.connection import Connection
-from db.rows import Row, all_rows
+from db.rows import Row, all_rows, from_row
 from worker.model import Combination, FailurePolicy, ModeratorChoice
 from worker.snapshot import Snapshot
 
@@ -89,7 +89,6 @@ async def settings_of_decision(
 def _version(row: Row) -> SettingsVersion:
     typed = {
         "moderators": tuple(moderator_from_json(each) for each in row["moderators"]),
-        "languages": tuple(row["languages"]),
         "has_rule": bool(row["has_rule"]),
     }
-    return SettingsVersion(**row | closed_sets(row) | typed)
+    return from_row(SettingsVersion, row | closed_sets(row) | typed)

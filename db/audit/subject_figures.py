@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from db.audit.search import TooSlow, statement_limit
 from db.collaboration.subjects import Subject, SubjectKind
 from db.connection import Connection
-from db.rows import all_rows
+from db.rows import all_rows, rows_as
 
 MOST_COUNTED: Final = 1000
 COUNT_S: Final = 0.03
@@ -108,14 +108,12 @@ async def count_outcomes(connection: Connection, subject: Subject) -> SubjectCou
 
 async def list_escalations(connection: Connection, subject: Subject) -> tuple[ConversationEscalation, ...]:
     """The newest escalations of a conversation."""
-    rows = await all_rows(connection, ESCALATIONS, _listed(subject))
-    return tuple(ConversationEscalation(**row) for row in rows)
+    return await rows_as(connection, ConversationEscalation, ESCALATIONS, _listed(subject))
 
 
 async def list_answers(connection: Connection, subject: Subject) -> tuple[ConversationAnswer, ...]:
     """The newest answers of people in a conversation."""
-    rows = await all_rows(connection, ANSWERS, _listed(subject))
-    return tuple(ConversationAnswer(**row) for row in rows)
+    return await rows_as(connection, ConversationAnswer, ANSWERS, _listed(subject))
 
 
 async def list_standing_reviews(

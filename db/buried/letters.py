@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Final
 
 import orjson
-from psycopg.rows import class_row
 
 from db.access_log import LogEntry, append_entry
 from db.connection import Connection
-from db.pool import Pool, checkout
+from db.pool import Pool, checkout, fetch_as
+from db.rows import row_as
 
 PAGE: Final = 200
 """Letters read at a time: with their payloads at most 13 MB."""
@@ -128,9 +128,7 @@ async def _each(source: Pool, chosen: LetterFilter) -> AsyncIterator[StoredLette
         "after": None, "after_at": None,
     }  # fmt: skip
     while True:
-        async with checkout(source) as connection:
-            cursor = connection.cursor(row_factory=class_row(StoredLetter))
-            rows = await (await cursor.execute(READ, values)).fetchall()
+        rows = await fetch_as(source, StoredLetter, READ, values)
         for row in rows:
             yield row
         if len(rows) < PAGE:
@@ -142,9 +140,7 @@ async def _each(source: Pool, chosen: LetterFilter) -> AsyncIterator[StoredLette
 async def locked_letter(source: Pool, entry_id: str) -> AsyncIterator[tuple[Connection, StoredLetter | None]]:
     """A letter in a transaction that keeps others from publishing it; None when it was dropped meanwhile."""
     async with checkout(source) as connection, connection.transaction():
-        async with connection.cursor(row_factory=class_row(StoredLetter)) as cursor:
-            found = await (await cursor.execute(LOCK, (entry_id,))).fetchone()
-        yield connection, found
+        yield connection, await row_as(connection, StoredLetter, LOCK, (entry_id,))
 
 
 async def set_retried(

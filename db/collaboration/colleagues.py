@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from db.connection import Connection
 from db.people.records import EVERY_ACCOUNT, Role
 from db.people.tables import people, person_roles
-from db.rows import all_rows
+from db.rows import rows_as
 
 MOST_SUGGESTED: Final = 200
 
@@ -53,4 +53,4 @@ def _with_role(user_id: str, roles: Collection[Role]) -> sa.Select[Any]:
 
 
 async def _found(connection: Connection, query: sa.Select[Any]) -> tuple[Colleague, ...]:
-    return tuple(Colleague(**row) for row in await all_rows(connection, query))
+    return await rows_as(connection, Colleague, query)

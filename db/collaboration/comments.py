@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from db.collaboration.tables import comment_mentions, decision_comments
 from db.connection import Connection
 from db.identifiers import uuid_at
-from db.rows import all_rows, changed_rows
+from db.rows import account_parameters, changed_rows, rows_as
 
 COMMENT_CHARS: Final = 2000
 MOST_COMMENTS: Final = 200
@@ -93,8 +93,8 @@ class Mention:
 
 async def list_comments(connection: Connection, decision_id: UUID) -> tuple[Comment, ...]:
     """The newest comments of a decision, oldest first."""
-    rows = await all_rows(connection, LIST, {"decision": decision_id, "most": MOST_COMMENTS})
-    return tuple(Comment(**row) for row in reversed(rows))
+    values = {"decision": decision_id, "most": MOST_COMMENTS}
+    return (await rows_as(connection, Comment, LIST, values))[::-1]
 
 
 async def add_comment(connection: Connection, new: NewComment, now: datetime) -> None:
@@ -123,8 +123,8 @@ async def list_mentions(
     connection: Connection, person_id: UUID, accounts: Sequence[str] | None
 ) -> tuple[Mention, ...]:
     """The newest mentions of a person, newest first; ``accounts`` are those the person may see."""
-    values = {"most": MOST_MENTIONS, **_mine(person_id, accounts)}
-    return tuple(Mention(**row) for row in await all_rows(connection, MENTIONS, values))
+    values = {"person": person_id, "most": MOST_MENTIONS, **account_parameters(accounts)}
+    return await rows_as(connection, Mention, MENTIONS, values)
 
 
 async def has_unread(connection: Connection, person_id: UUID, decision_id: UUID) -> bool:
@@ -141,7 +141,3 @@ async def mark_seen(
     if decision_id is None:
         return await changed_rows(connection, SEEN_ALL, values)
     return await changed_rows(connection, SEEN, values | {"decision": decision_id})
-
-
-def _mine(person_id: UUID, accounts: Sequence[str] | None) -> dict[str, object]:
-    return {"person": person_id, "every": accounts is None, "accounts": list(accounts or ())}

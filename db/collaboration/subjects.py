@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import insert
 from db.collaboration.tables import subject_notes, subject_tags
 from db.connection import Connection
 from db.identifiers import uuid_at
-from db.rows import all_rows, changed_rows
+from db.rows import changed_rows, rows_as
 
 NOTE_CHARS: Final = 2000
 TAG_CHARS: Final = 40
@@ -68,8 +68,7 @@ async def list_notes(connection: Connection, subject: Subject) -> tuple[SubjectN
     query = sa.select(table.id, table.text, table.person, table.created_at).where(
         *_of(subject_notes, subject)
     )
-    rows = await all_rows(connection, query.order_by(table.id.desc()).limit(MOST_NOTES))
-    return tuple(SubjectNote(**row) for row in rows)
+    return await rows_as(connection, SubjectNote, query.order_by(table.id.desc()).limit(MOST_NOTES))
 
 
 async def add_note(
@@ -84,7 +83,7 @@ async def list_tags(connection: Connection, subject: Subject) -> tuple[SubjectTa
     """The tags by name."""
     table = subject_tags.c
     query = sa.select(table.tag, table.added_by, table.added_at).where(*_of(subject_tags, subject))
-    return tuple(SubjectTag(**row) for row in await all_rows(connection, query.order_by(table.tag)))
+    return await rows_as(connection, SubjectTag, query.order_by(table.tag))
 
 
 async def add_tag(connection: Connection, subject: Subject, tag: str, *, person: str, now: datetime) -> bool:

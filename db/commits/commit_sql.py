@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from db.answers.held import HELD
-from db.commits.recordings import RECORD
 from db.commits.rows import ROWS, over_rows
 from db.costs.ledger import LEDGER
-from db.escalations.deletion import CLOSE_WITH_MESSAGE
+from db.escalations.closing import CLOSE_WITH_MESSAGE
 from db.escalations.opening import FOLLOW_UP, OPEN
 from db.history.conversation_owners import TAKE
 from db.webhooks.changes import MADE, OWNER, TAKEN, withdrawn
@@ -38,6 +37,12 @@ KEY_OF_BURIED: Final = f"""
 REPLY_TO_MESSAGE: Final = """
     o.user_id = key.user_id AND o.conversation_id = %(conversation_id)s AND o.message_id = %(message_id)s
 """
+RECORD: Final = """
+    INSERT INTO recordings (decision_id, user_id, conversation_id, author_id, created_at, overtaken, data)
+    SELECT %(id)s, key.user_id, %(conversation_id)s, %(author_id)s, %(created_at)s, %(overtaken)s,
+        decode(%(recording)s::text, 'base64')
+    FROM key WHERE %(recording)s::text IS NOT NULL"""
+"""The recording of a decision; workers cannot read it again."""
 COMMIT: Final = f"""
 WITH key AS ({{key}}), decision AS (
     INSERT INTO ai_decisions (

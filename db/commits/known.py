@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from db.history.conversation_owners import conversation_state
-from db.pool import Pool, checkout
+from db.pool import Pool, checkout, fetch_rows
 from worker.batched_calls import BatchedCall, call_batched
 from worker.model import ConversationState, Event, NewerEvent
 
@@ -163,6 +163,4 @@ async def decided_events(
         "message_ids": [each.message_id for each in events],
         "types": [each.type.value for each in events],
     }
-    async with checkout(source) as connection:
-        cursor = await connection.execute(DECIDED, values)
-        return frozenset(row[0] for row in await cursor.fetchall())
+    return frozenset(row[0] for row in await fetch_rows(source, DECIDED, values))

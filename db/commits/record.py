@@ -19,10 +19,10 @@ from db.commits.known import Recorded, StoredEvent, seen_event
 from db.commits.rows import CommitRow, commit_row, rows_json
 from db.commits.values import commit_values
 from db.connection import Connection
-from db.escalations.closing import Closing, ClosingCause, close_escalation
-from db.escalations.deletion import EXPIRE_HELD
+from db.escalations.closing import EXPIRE_HELD, Closing, ClosingCause, close_escalation
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, checkout
+from db.rows import first_value
 from worker.batched_calls import BatchedCall, call_batched
 from worker.model import Decision, EventType, Owner
 from worker.reasons import Reason
@@ -85,12 +85,11 @@ async def _commit_together(source: Pool, rows: Sequence[CommitRow]) -> tuple[boo
     values = {"rows": rows_json(rows)}
     async with checkout(source) as connection:
         try:
-            found = await (await connection.execute(COMMIT_SEVERAL, values)).fetchone()
+            found = await first_value(connection, COMMIT_SEVERAL, values)
         except psycopg.errors.CheckViolation:  # no partition for this month yet
             await connection.execute(PARTITIONS, (rows[0].at.date(),))
-            found = await (await connection.execute(COMMIT_SEVERAL, values)).fetchone()
-    new = frozenset(found[0] or ()) if found else frozenset()
-    return tuple(row.decision_id in new for row in rows)
+            found = await first_value(connection, COMMIT_SEVERAL, values)
+    return tuple(row.decision_id in (found or ()) for row in rows)
 
 
 COMMITS: Final = BatchedCall(together=_commit_together)
@@ -124,17 +123,16 @@ async def _commit(connection: Connection, decision: Decision, statement: str, va
     """Commit, and say whether the event is new; a change of what a relay may send locks the conversation."""
     withdraws = decision.reason_code == Reason.MESSAGE_DELETED or is_flagged_edit(decision)
     if decision.people_until is None and decision.escalation is None and not withdraws:
-        row = await (await connection.execute(statement, values)).fetchone()
-        return bool(row and row[0])
+        return bool(await first_value(connection, statement, values))
     async with connection.transaction():
         await connection.execute(LOCK_CONVERSATION, values)
-        row = await (await connection.execute(statement, values)).fetchone()
-        if row and row[0] and decision.reason_code == Reason.MESSAGE_DELETED:
+        is_new = bool(await first_value(connection, statement, values))
+        if is_new and decision.reason_code == Reason.MESSAGE_DELETED:
             await connection.execute(EXPIRE_HELD, values)
-        if row and row[0] and decision.people_until is not None:
+        if is_new and decision.people_until is not None:
             await connection.execute(CANCEL_OF_CONVERSATION, values)
             await close_escalation(connection, _closing(decision))
-    return bool(row and row[0])
+    return is_new
 
 
 def _closing(decision: Decision) -> Closing:

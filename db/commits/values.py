@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from datetime import timedelta
 from typing import Any, Final
 
 import orjson
 
 from db.answers.held import held_json
-from db.commits.recordings import recording_text
 from db.costs.ledger import ledger_json
 from db.escalations.opening import opening_values
 from db.history.conversation_owners import OwnerCause
@@ -73,7 +73,7 @@ def commit_values(decision: Decision) -> dict[str, Any]:
         "held_until": decision.held_until,
         "keep": decision.decision_id,
         "costs": ledger_json(decision),
-        "recording": recording_text(decision),
+        "recording": b64encode(decision.recording).decode() if decision.recording is not None else None,
         "overtaken": decision.overtaken,
         **opening_values(decision),
     }

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from db.connection import Connection
 from db.pool import Pool, checkout, fetch_rows
+from db.rows import first_value
 from worker.errors import ConfigurationError
 
 MOST_DIMENSIONS: Final = 4000
@@ -100,8 +101,8 @@ async def create_first_embedder(source: Pool, model: str, dimensions: int, reque
 
 async def locked_active_embedder(connection: Connection) -> int | None:
     """The active embedder's id, which cannot change before this transaction ends."""
-    row = await (await connection.execute(ACTIVE_FOR_SHARE)).fetchone()
-    return row[0] if row else None
+    found: int | None = await first_value(connection, ACTIVE_FOR_SHARE)
+    return found
 
 
 def vector_text(vector: Sequence[float]) -> str:

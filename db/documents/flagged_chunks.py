@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from psycopg.rows import dict_row
-
 from db.documents.account_screening import AccountScreening
-from db.pool import Pool, checkout
+from db.pool import Pool, checkout, fetch_dicts, fetch_rows
 from worker.documents.model import Chunk
 
 FLAGGED: Final = """
@@ -50,8 +48,7 @@ async def list_flagged(
 ) -> list[dict[str, Any]]:
     """The flagged chunks of an account or of one of its documents, with their checks, in order."""
     values = {"user_id": user_id, "document_id": document_id, "limit": limit}
-    async with checkout(source) as connection:
-        return await (await connection.cursor(row_factory=dict_row).execute(FLAGGED, values)).fetchall()
+    return await fetch_dicts(source, FLAGGED, values)
 
 
 async def release_chunks(
@@ -78,9 +75,7 @@ async def screen_chunks(source: Pool, user_id: str) -> tuple[int, int]:
     texts, after, seen, changed = AccountScreening(source), (0, 0), 0, 0
     while True:
         place = {"user_id": user_id, "document_id": after[0], "number": after[1], "limit": BATCH}
-        async with checkout(source) as connection:
-            rows = await (await connection.execute(NEXT, place)).fetchall()
-        if not rows:
+        if not (rows := await fetch_rows(source, NEXT, place)):
             return seen, changed
         chunks = [Chunk(number=row[1], title=row[2], text=row[3], start=0, end=0) for row in rows]
         flags = await texts.flags(user_id, chunks)
@@ -96,6 +91,4 @@ def _array(parts: Sequence[int] | None) -> list[int] | None:
 
 
 async def _changed(source: Pool, statement: str, values: Mapping[str, Any]) -> tuple[int, ...]:
-    async with checkout(source) as connection:
-        rows = await (await connection.execute(statement, values)).fetchall()
-    return tuple(sorted(row[0] for row in rows))
+    return tuple(sorted(row[0] for row in await fetch_rows(source, statement, values)))

@@ -15,6 +15,7 @@ from db.documents.ingest import EmbeddingModel, embed_texts
 from db.documents.stored_vectors import has_chunks_without_vector
 from db.documents.vector_index import index_name
 from db.pool import Pool, checkout
+from db.rows import first_value
 from db.sessions.pooler import require_session
 from worker.errors import ConfigurationError
 
@@ -49,8 +50,7 @@ async def reembedding_lock(source: Pool) -> AsyncIterator[None]:
     """
     async with checkout(source) as connection:
         await require_session(connection, "re-embedding")
-        row = await (await connection.execute(LOCK)).fetchone()
-        if not row or not row[0]:
+        if not await first_value(connection, LOCK):
             raise ConfigurationError("a re-embedding is already running: wait until it ends")
         try:
             yield

@@ -13,7 +13,8 @@ from psycopg.types.json import Jsonb
 from db.documents.embedding_models import StoredEmbedder, stored_embedder, vector_text
 from db.documents.search_statement import raw_search
 from db.documents.vector_index import EXACT_NUMBERS
-from db.pool import Pool, Values, checkout, fetch_rows
+from db.pool import Pool, checkout, fetch_rows
+from db.rows import Values
 from worker.batched_calls import BatchedCall, call_batched
 from worker.documents.cleaning import clean_text
 from worker.documents.query import embedded_texts, weighted_words

@@ -14,6 +14,7 @@ from db.connection import Connection
 from db.documents.embedding_models import StoredEmbedder, locked_active_embedder
 from db.documents.stored_vectors import insert_vectors
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows
+from db.rows import first_value
 from worker.documents.chunking import CHUNKING_VERSION
 from worker.documents.model import Chunk, DocumentFormat, Note
 from worker.documents.words import search_words
@@ -176,10 +177,10 @@ async def store_document(
         if embedded and embedded.embedder.embedder_id != active:
             raise ConfigurationError("another embedder became active: run the command again")
         labels = upload.labels
-        cursor = await connection.execute(SAME_SOURCE, _values(upload))
+        cursor = await connection.execute(SAME_SOURCE, asdict(upload))
         if replaced := await cursor.fetchone():
             labels = replaced[1] if labels is None else labels
-        values = _values(upload) | {"title": title, "labels": Jsonb(dict(labels or {}))}
+        values = asdict(upload) | {"title": title, "labels": Jsonb(dict(labels or {}))}
         values |= {"notes": Jsonb([asdict(note) for note in notes]), "pages": pages}
         document_id = await _insert(connection, values, chunks, flags)
         file = {"document_id": document_id, "user_id": upload.user_id, "data": data}
@@ -257,12 +258,12 @@ async def add_text_document(source: Pool, user_id: str, title: str, paragraphs: 
 
 
 async def _known_outcome(connection: Connection, upload: Upload) -> StoredDocument | None:
-    row = await (await connection.execute(SAME_CONTENT, _values(upload))).fetchone()
+    row = await (await connection.execute(SAME_CONTENT, asdict(upload))).fetchone()
     if row is None:
         return None
     document_id, known_source, known_labels = row
     if known_source != upload.source:
-        await connection.execute(SAME_SOURCE, _values(upload))
+        await connection.execute(SAME_SOURCE, asdict(upload))
         return StoredDocument(outcome=UploadOutcome.DUPLICATE, document_id=document_id)
     if upload.labels is None or known_labels == dict(upload.labels):
         return StoredDocument(outcome=UploadOutcome.UNCHANGED, document_id=document_id)
@@ -277,9 +278,7 @@ async def _insert(
     chunks: Sequence[Chunk],
     flags: Sequence[Sequence[str]],
 ) -> int:
-    row = await (await connection.execute(INSERT_DOCUMENT, values)).fetchone()
-    assert row is not None  # INSERT ... RETURNING gives a row or raises
-    document_id = int(row[0])
+    document_id = int(await first_value(connection, INSERT_DOCUMENT, values))
     columns = {
         "document_id": document_id,
         "user_id": values["user_id"],
@@ -294,13 +293,3 @@ async def _insert(
     }
     await connection.execute(INSERT_CHUNKS, columns)  # one statement: its trigger counts words once
     return document_id
-
-
-def _values(upload: Upload) -> dict[str, Any]:
-    return {
-        "user_id": upload.user_id,
-        "source": upload.source,
-        "content_hash": upload.content_hash,
-        "format": upload.format.value,
-        "size_bytes": upload.size_bytes,
-    }

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from db.connection import Connection
 from db.outgoing import events
 from db.outgoing.events import OutgoingEventType
-from db.pool import Pool, checkout
+from db.pool import Pool, fetch_value
+from db.rows import first_value
 
 REPORT: Final = events.INSERT.format(
     source=f"""
@@ -29,7 +30,7 @@ CLOSED_COLUMNS: Final = """e.user_id, e.event_id, e.decision_id, e.conversation_
 CLOSE: Final = f"""
     WITH closed AS (
         UPDATE escalations e SET closed_at = greatest(%(now)s, e.opened_at), closed_by = %(closed_by)s,
-            cause = %(close_cause)s
+            cause = %(cause)s
         WHERE e.closed_at IS NULL AND e.user_id = %(user_id)s AND e.conversation_id = %(conversation_id)s
             AND e.decision_id IS DISTINCT FROM CAST(%(keep)s AS uuid)
             AND (CAST(%(only)s AS uuid) IS NULL OR e.decision_id = CAST(%(only)s AS uuid))
@@ -81,6 +82,29 @@ class ClosingCause(StrEnum):
     MESSAGE_DELETED = "message_deleted"
 
 
+OF_MESSAGE: Final = """
+    e.user_id = key.user_id AND e.conversation_id = %(conversation_id)s AND e.message_id = %(message_id)s
+"""
+CLOSE_WITH_MESSAGE: Final = f""", closed AS (
+    UPDATE escalations e SET closed_at = greatest(%(now)s, e.opened_at), closed_by = '',
+        cause = '{ClosingCause.MESSAGE_DELETED}'
+    FROM key WHERE {OF_MESSAGE} AND e.closed_at IS NULL
+    RETURNING {CLOSED_COLUMNS}
+), reported AS ({REPORT}
+), unannounced AS (
+    UPDATE outgoing_events o SET withdrawn = 'message_deleted',
+        streamed_at = coalesce(o.streamed_at, %(now)s)
+    FROM escalations e, key
+    WHERE {OF_MESSAGE} AND o.user_id = e.user_id AND o.type = '{OutgoingEventType.ESCALATION_OPENED}'
+        AND o.key = e.decision_id::text
+)"""
+"""Parts of the deletion's commit: its text leaves no more, neither on the stream nor by webhook."""
+EXPIRE_HELD: Final = """
+    SELECT hushgate_expire_held_drafts(%(user_id)s, %(conversation_id)s, %(message_id)s, %(now)s)
+"""
+"""The worker may not read held drafts."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
     """The end of a conversation's open escalation, or of those that the last two attributes name.
@@ -101,24 +125,10 @@ class Closing:
     only: UUID | None = None
     up_to: datetime | None = None
 
-    def values(self) -> dict[str, Any]:
-        """Parameters of ``CLOSE``."""
-        return {
-            "user_id": self.user_id,
-            "conversation_id": self.conversation_id,
-            "close_cause": self.cause.value,
-            "closed_by": self.closed_by,
-            "now": self.now,
-            "keep": self.keep,
-            "only": self.only,
-            "up_to": self.up_to,
-        }
-
 
 async def close_escalation(connection: Connection, closing: Closing) -> int:
     """Close what a closing names, in the caller's transaction; how many escalations."""
-    row = await (await connection.execute(CLOSE, closing.values())).fetchone()
-    return int(row[0]) if row else 0
+    return int(await first_value(connection, CLOSE, asdict(closing)))
 
 
 async def close_due_escalations(source: Pool, now: datetime) -> int:
@@ -127,8 +137,4 @@ async def close_due_escalations(source: Pool, now: datetime) -> int:
     Raises:
         StorageUnavailable: the outcome is unknown; safe to repeat.
     """
-    async with checkout(source) as connection:
-        row = await (
-            await connection.execute(CLOSE_DUE, {"now": now, "reviewed_by": now - UNDO_TIME})
-        ).fetchone()
-    return int(row[0]) if row else 0
+    return int(await fetch_value(source, CLOSE_DUE, {"now": now, "reviewed_by": now - UNDO_TIME}))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import class_row
-
 from db.connection import Connection
-from db.pool import Pool, checkout
+from db.pool import Pool, fetch_as
+from db.rows import row_as
 
 SELECT: Final = """
     SELECT decision_id, user_id, event_id, conversation_id, message_id, author_id, scope, reason_code, queue,
@@ -23,8 +22,8 @@ PAGE: Final = f"""{SELECT}
     WHERE (%(after)s::uuid IS NULL OR decision_id > %(after)s::uuid)
         AND (%(accounts)s::text[] IS NULL OR user_id = ANY(%(accounts)s))
         AND (%(queue)s::text IS NULL OR queue = %(queue)s)
-        AND (%(reason)s::text IS NULL OR reason_code = %(reason)s)
-        AND (%(conversation)s::text IS NULL OR conversation_id = %(conversation)s)
+        AND (%(reason_code)s::text IS NULL OR reason_code = %(reason_code)s)
+        AND (%(conversation_id)s::text IS NULL OR conversation_id = %(conversation_id)s)
         {{state}}
     ORDER BY decision_id LIMIT %(limit)s
 """
@@ -60,12 +59,7 @@ class EscalationFilters:
 
     def values(self) -> dict[str, Any]:
         """Parameters of ``PAGE``."""
-        return {
-            "accounts": None if self.accounts is None else list(self.accounts),
-            "queue": self.queue,
-            "reason": self.reason_code,
-            "conversation": self.conversation_id,
-        }
+        return asdict(self) | {"accounts": None if self.accounts is None else list(self.accounts)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +95,7 @@ class EscalationRecord:
 
 async def load_escalation(connection: Connection, decision_id: UUID) -> EscalationRecord | None:
     """The escalation of a decision; None when it opened none."""
-    cursor = connection.cursor(row_factory=class_row(EscalationRecord))
-    return await (await cursor.execute(ONE, (decision_id,))).fetchone()
+    return await row_as(connection, EscalationRecord, ONE, (decision_id,))
 
 
 async def list_escalations(
@@ -110,7 +103,5 @@ async def list_escalations(
 ) -> tuple[EscalationRecord, ...]:
     """A page, oldest first; ``after`` is the decision of the last row of the page before."""
     values = filters.values() | {"after": after, "limit": limit}
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(EscalationRecord))
-        await cursor.execute(PAGE.format(state=STATES[filters.state]).encode(), values)
-        return tuple(await cursor.fetchall())
+    query = PAGE.format(state=STATES[filters.state])
+    return tuple(await fetch_as(source, EscalationRecord, query, values))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -13,6 +13,7 @@ from db.answers.records import AnswerOutcome
 from db.answers.state import SENT
 from db.answers.tables import answers
 from db.connection import Connection
+from db.figures.reach import FigureFilter
 from db.rows import Row, all_rows
 
 ANSWERED: Final = sa.text("""
@@ -26,40 +27,6 @@ ANSWERED: Final = sa.text("""
 """)
 OF_A_DRAFT: Final = (AnswerOutcome.UNCHANGED, AnswerOutcome.EDITED, AnswerOutcome.REPLACED)
 """Outcomes of messages for which the AI had a text that people could send."""
-
-
-class AnswerFilter(Protocol):
-    """What is counted, as ``FigureFilter`` says it."""
-
-    @property
-    def users(self) -> Sequence[str]:
-        """The accounts; one empty name stands for all."""
-        ...
-
-    @property
-    def scope(self) -> str | None:
-        """``chat`` or ``comment``; None: both."""
-        ...
-
-    @property
-    def since(self) -> datetime:
-        """Answers from then on."""
-        ...
-
-    @property
-    def until(self) -> datetime:
-        """Answers before then."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerRange:
-    """A filter for answers alone; as ``AnswerFilter``."""
-
-    users: Sequence[str]
-    scope: str | None
-    since: datetime
-    until: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +62,7 @@ class AccountAnswers:
 
 
 async def answered_counts(
-    connection: Connection, filters: AnswerFilter, *, step: timedelta, back: timedelta, now: datetime
+    connection: Connection, filters: FigureFilter, *, back: timedelta, now: datetime
 ) -> tuple[Row, ...]:
     """Decisions of a range, moved back by ``back``, with a standing answer of a person.
 
@@ -104,11 +71,11 @@ async def answered_counts(
     open_hour = now.replace(minute=0, second=0, microsecond=0)
     until = min(filters.until, open_hour) if back else filters.until
     values = {
-        "step": step,
+        "step": filters.step,
         "since": filters.since - back,
         "until": until - back,
         "open": open_hour,
-        "users": None if list(filters.users) == [""] else list(filters.users),
+        "users": filters.chosen,
         "scope": filters.scope,
     }
     return await all_rows(connection, ANSWERED, values)
@@ -119,17 +86,22 @@ def answered_by_people(rows: Iterable[Row]) -> int:
     return sum(row["events"] for row in rows if row["state"] in SENT)
 
 
-async def answer_figures(connection: Connection, filters: AnswerFilter) -> tuple[AccountAnswers, ...]:
-    """The answers of a range by account, in the order of their names."""
+async def answer_figures(
+    connection: Connection,
+    *,
+    users: Sequence[str] | None,
+    since: datetime,
+    until: datetime,
+    scope: str | None = None,
+) -> tuple[AccountAnswers, ...]:
+    """The answers of a range by account, in the order of their names; ``users`` None: all accounts."""
     kept = answers.c
     counts = [sa.func.count().filter(kept.outcome == each.value).label(each.value) for each in AnswerOutcome]
-    query = sa.select(kept.user_id, *counts).where(
-        kept.created_at >= filters.since, kept.created_at < filters.until
-    )
-    if list(filters.users) != [""]:
-        query = query.where(kept.user_id.in_(filters.users))
-    if filters.scope is not None:
-        query = query.where(kept.scope == filters.scope)
+    query = sa.select(kept.user_id, *counts).where(kept.created_at >= since, kept.created_at < until)
+    if users is not None:
+        query = query.where(kept.user_id.in_(users))
+    if scope is not None:
+        query = query.where(kept.scope == scope)
     rows = await all_rows(connection, query.group_by(kept.user_id).order_by(kept.user_id))
     return tuple(
         AccountAnswers(user_id=row["user_id"], counts={each: row[each.value] for each in AnswerOutcome})

@@ -107,10 +107,8 @@ async def _totals(
         before=await counted_rows(connection, figure_sql.COUNTED, filters, reach.before, **in_one),
         missing=reach.steps.missing,
         missing_before=reach.before.missing,
-        answered=await answered_counts(connection, filters, step=filters.step, back=timedelta(), now=now),
-        answered_before=await answered_counts(
-            connection, filters, step=filters.step, back=filters.back, now=now
-        ),
+        answered=await answered_counts(connection, filters, back=timedelta(), now=now),
+        answered_before=await answered_counts(connection, filters, back=filters.back, now=now),
     )
 
 
@@ -120,9 +118,8 @@ async def busiest_accounts(
     """The busiest accounts of the range, by counted spans."""
     spans = await counted_spans(connection, filters.since, filters.until)
     covered = covering_spans(spans, filters.since, filters.until, Grain.DAY, None)
-    users = None if filters.users == [""] else filters.users
-    values = {"most": most, "blocked": list(BLOCKED), "failed": list(FAILED)}
-    return await counted_rows(connection, figure_sql.ACCOUNTS, filters, covered, users=users, **values)
+    values = {"users": filters.chosen, "most": most, "blocked": list(BLOCKED), "failed": list(FAILED)}
+    return await counted_rows(connection, figure_sql.ACCOUNTS, filters, covered, **values)
 
 
 async def _paces(
@@ -156,7 +153,7 @@ async def _live(
     since = max(covered.counted_to, hour_of(now) - HOUR)
     if filters.until < now or not filters.users or since >= filters.until:
         return ()
-    users = None if filters.users == [""] else filters.users
+    users = filters.chosen
     values = {"since": since, "until": filters.until, "accounts": users}
     scopes = (filters.scope or "chat", filters.scope or "comment")
     found = await all_rows(connection, statement, values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.figures.tables import figure_goals
-from db.rows import all_rows, changed_rows
+from db.rows import changed_rows, rows_as
 
 EVERY_ACCOUNT: Final = ""
 """The ``user_id`` of a goal or note for all accounts."""
@@ -61,9 +61,7 @@ async def load_goals(connection: Connection, account: str | None) -> Mapping[Goa
         .where(kept.user_id.in_({EVERY_ACCOUNT, account or EVERY_ACCOUNT}))
         .order_by(kept.user_id)
     )
-    rows = await all_rows(connection, query)
-    found = (FigureGoal(**row | {"measure": GoalMeasure(row["measure"])}) for row in rows)
-    return {goal.measure: goal for goal in found}
+    return {goal.measure: goal for goal in await rows_as(connection, FigureGoal, query)}
 
 
 async def set_goal(connection: Connection, goal: FigureGoal) -> None:
@@ -74,14 +72,7 @@ async def set_goal(connection: Connection, goal: FigureGoal) -> None:
         ON CONFLICT (user_id, measure) DO UPDATE SET share = excluded.share,
             within_min = excluded.within_min, set_by = excluded.set_by, set_at = now()
     """)
-    values = {
-        "user_id": goal.user_id,
-        "measure": goal.measure.value,
-        "share": goal.share,
-        "within_min": goal.within_min,
-        "set_by": goal.set_by,
-    }
-    await connection.execute(query, values)
+    await connection.execute(query, asdict(goal))
 
 
 async def remove_goal(connection: Connection, user_id: str, measure: GoalMeasure) -> bool:

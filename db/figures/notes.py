@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -53,16 +52,10 @@ class Happening:
 
 async def load_happenings(connection: Connection, filters: FigureFilter) -> tuple[Happening, ...]:
     """Notes and versions of a range, the newest first."""
-    users: Sequence[str] = filters.users
-    everyone = list(users) == [""]
-    values = {
-        "since": filters.since,
-        "until": filters.until,
-        "users": None if everyone else users,
-        "most": MOST_NOTES,
-    }
+    users = filters.chosen
+    values = {"since": filters.since, "until": filters.until, "users": users, "most": MOST_NOTES}
     rows = [*await all_rows(connection, _NOTES, values)]
-    if not everyone and len(users) <= MOST_ACCOUNTS:
+    if users is not None and len(users) <= MOST_ACCOUNTS:
         rows += await all_rows(connection, _VERSIONS, values)
     return tuple(sorted((Happening(**row) for row in rows), key=lambda each: each.at, reverse=True))
 

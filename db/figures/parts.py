@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.figures.reach import FigureFilter, load_reach
-from db.rows import Row, all_rows
+from db.rows import Row, rows_as
 from worker.model import DecisionKind
 from worker.reasons import BLOCKED, FAILED
 
@@ -115,7 +115,7 @@ async def largest_parts(
     hours = [each for each in reach.whole.hours if each < open_hour]
     values: Row = {
         "users": filters.users,
-        "chosen": None if filters.users == [""] else filters.users,
+        "chosen": filters.chosen,
         "scope": filters.scope,
         "decision": DECISIONS.get(measure),
         "reasons": REASONS.get(measure),
@@ -125,5 +125,4 @@ async def largest_parts(
         "days_before": reach.before.days,
         "most": most,
     }
-    rows = await all_rows(connection, _PARTS, values)
-    return tuple(PartCount(**row | {"dimension": Dimension(row["dimension"])}) for row in rows)
+    return await rows_as(connection, PartCount, _PARTS, values)

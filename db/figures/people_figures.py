@@ -92,5 +92,4 @@ async def load_waiting(connection: Connection, filters: FigureFilter) -> Waiting
 
 
 def _values(filters: FigureFilter) -> Row:
-    users = None if filters.users == [""] else filters.users
-    return {"users": users, "scope": filters.scope, "since": filters.since, "until": filters.until}
+    return {"users": filters.chosen, "scope": filters.scope, "since": filters.since, "until": filters.until}

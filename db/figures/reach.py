@@ -45,6 +45,11 @@ class FigureFilter:
         return [""] if self.accounts is None else list(self.accounts)
 
     @property
+    def chosen(self) -> list[str] | None:
+        """The accounts, None: all."""
+        return None if self.users == [""] else self.users
+
+    @property
     def grain(self) -> Grain:
         """The longest spans that its steps consist of."""
         midnight = self.since.astimezone(UTC) == hour_of(self.since.astimezone(UTC)).replace(hour=0)

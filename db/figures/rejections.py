@@ -38,8 +38,8 @@ async def rejection_counts(connection: Connection, filters: FigureFilter) -> tup
         .group_by(kept.rejection_reason)
         .order_by(number.desc(), kept.rejection_reason)
     )
-    if filters.users != [""]:
-        query = query.where(kept.user_id.in_(filters.users))
+    if filters.chosen is not None:
+        query = query.where(kept.user_id.in_(filters.chosen))
     if filters.scope is not None:
         query = query.where(kept.scope == filters.scope)
     rows = await all_rows(connection, query)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
 
+import psycopg
 import sqlalchemy as sa
 
+from db.audit.decision_list import read_connection
 from db.connection import Connection
 from db.costs.report import load_reached
 from db.rows import all_rows, first_row
 from features.feature import hook_values
+from worker.errors import StorageUnavailable
 
 WAITING: Final = sa.text("""
     SELECT
@@ -94,3 +99,17 @@ async def load_stored_figures(connection: Connection, today: date) -> StoredFigu
         **waiting,
         **further,
     )
+
+
+@asynccontextmanager
+async def figures_connection(url: str) -> AsyncIterator[Connection]:
+    """A read-only connection.
+
+    Raises:
+        StorageUnavailable: Postgres did not answer, or refused the read; ``kind`` says how.
+    """
+    try:
+        async with read_connection(url) as connection:
+            yield connection
+    except psycopg.Error as error:
+        raise StorageUnavailable("Postgres: the figures were not read", kind=type(error).__name__) from error

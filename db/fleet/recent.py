@@ -9,7 +9,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.rows import all_rows
+from db.rows import rows_as
 
 RECENT: Final = timedelta(minutes=15)
 """The minutes that are judged."""
@@ -56,4 +56,4 @@ class RecentCount:
 async def load_recent_counts(connection: Connection, now: datetime) -> tuple[RecentCount, ...]:
     """The counts now."""
     values = {"now": now, "recent": RECENT, "past": PAST_SPAN, "ahead": AHEAD, "days": PAST_DAYS}
-    return tuple(RecentCount(**row) for row in await all_rows(connection, COUNTS, values))
+    return await rows_as(connection, RecentCount, COUNTS, values)

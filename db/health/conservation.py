@@ -18,9 +18,6 @@ ENDED: Final = sa.text("""
            (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name = 'event_keys') AS purged_keys,
            (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name = 'ai_decisions')
                AS purged_audit,
-           (SELECT count(*) FROM outbox
-            WHERE delivered_at IS NULL AND NOT cancel_settled AND cancelled_at IS NULL)
-               AS replies_waiting,
            (SELECT count(*) FROM outbox) AS replies
 """)
 
@@ -40,7 +37,6 @@ class Balance:
         purged_keys: of those, decided events.
         purged_audit: rows of ``ai_decisions`` that retention dropped with their month.
         replies: rows of the outbox.
-        replies_waiting: of those, neither delivered nor cancelled.
     """
 
     accepted: int
@@ -53,7 +49,6 @@ class Balance:
     purged_keys: int
     purged_audit: int
     replies: int
-    replies_waiting: int
 
     @property
     def missing(self) -> int:

@@ -36,6 +36,11 @@ class DatabaseClock:
         self._read_at_s = 0.0
         self._fresh_until_s = 0.0
 
+    @property
+    def is_read(self) -> bool:
+        """Whether Postgres has said the time at least once."""
+        return self._read is not None
+
     async def refresh(self) -> None:
         """Read the clock of Postgres, unless the last reading is fresh; raises what ``checkout`` raises."""
         if self._read is not None and (self._refreshing or self._seconds() < self._fresh_until_s):

@@ -7,13 +7,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from psycopg.rows import class_row
-
 from db import access_log
 from db.access_log import LogEntry
 from db.escalations.closing import Closing, ClosingCause, close_escalation
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
-from db.pool import Pool, checkout
+from db.pool import Pool, checkout, fetch_as, fetch_one_as, fetch_value
+from db.rows import first_value
 from db.webhooks.changes import OWNER, RELEASED, TAKEN
 from worker.model import ConversationState, Owner
 
@@ -121,16 +120,7 @@ class Takeover:
 
     def values(self, now: datetime) -> dict[str, object]:
         """Parameters of ``TAKE``."""
-        return {
-            "user_id": self.user_id,
-            "conversation_id": self.conversation_id,
-            "people_until": self.people_until,
-            "changed_by": self.changed_by,
-            "cause": self.cause.value,
-            "agent_entry": self.agent_entry,
-            "now": now,
-            "keep": None,
-        }
+        return asdict(self) | {"now": now, "keep": None}
 
 
 def conversation_state(
@@ -169,8 +159,7 @@ async def release_conversation(
     """
     values = asdict(ids) | {"changed_by": released_by, "now": now}
     async with checkout(source) as connection, connection.transaction():
-        row = await (await connection.execute(RELEASE, values)).fetchone()
-        released = bool(row and row[0])
+        released = bool(await first_value(connection, RELEASE, values))
         if released:
             await close_escalation(connection, _released(ids, released_by, now))
         if released and logged is not None:
@@ -184,16 +173,12 @@ def _released(ids: ConversationIds, released_by: str, now: datetime) -> Closing:
 
 async def is_known(source: Pool, ids: ConversationIds) -> bool:
     """Whether any event of a conversation was stored."""
-    async with checkout(source) as connection:
-        row = await (await connection.execute(KNOWN, asdict(ids))).fetchone()
-    return bool(row and row[0])
+    return bool(await fetch_value(source, KNOWN, asdict(ids)))
 
 
 async def load_owner(source: Pool, ids: ConversationIds) -> OwnerRecord | None:
     """The stored owner of a conversation; None when people never had it."""
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(OwnerRecord))
-        return await (await cursor.execute(ONE, asdict(ids))).fetchone()
+    return await fetch_one_as(source, OwnerRecord, ONE, asdict(ids))
 
 
 async def list_with_people(
@@ -201,7 +186,4 @@ async def list_with_people(
 ) -> tuple[OwnerRecord, ...]:
     """The conversations that people own, of these accounts or of all, latest takeover first."""
     values = {"accounts": None if accounts is None else list(accounts), "now": now, "limit": limit}
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(OwnerRecord))
-        await cursor.execute(WITH_PEOPLE, values)
-        return tuple(await cursor.fetchall())
+    return tuple(await fetch_as(source, OwnerRecord, WITH_PEOPLE, values))

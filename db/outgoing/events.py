@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from psycopg.rows import class_row
-
 from db.outbox import HOLD_S
 from db.outgoing.locked_batch import LockedBatch, begun
 from db.pool import Pool, checkout
+from db.rows import first_value, rows_as
 
 COLUMNS: Final = "user_id, conversation_id, type, key, body, created_at"
 INSERT: Final = (
@@ -77,14 +76,11 @@ async def events_to_stream(source: Pool, limit: int) -> AsyncIterator[LockedBatc
     index lookup.
     """
     async with checkout(source) as connection:
-        row = await (await connection.execute(IS_WAITING)).fetchone()
-        if not (row and row[0]):
+        if not await first_value(connection, IS_WAITING):
             yield LockedBatch[OutgoingEvent](connection, (), SET_STREAMED)
             return
         if not await begun(connection, LOCK):  # the end of the checkout commits
             yield None
             return
-        rows: Sequence[OutgoingEvent]
-        async with connection.cursor(row_factory=class_row(OutgoingEvent)) as cursor:
-            rows = await (await cursor.execute(WAITING, (limit,))).fetchall()
+        rows = await rows_as(connection, OutgoingEvent, WAITING, (limit,))
         yield LockedBatch(connection, rows, SET_STREAMED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -51,33 +50,14 @@ async def rehash_password(connection: Connection, person_id: UUID, old: str, new
     await connection.execute(statement.values(password_hash=new))
 
 
-async def set_preferences(
-    connection: Connection,
-    person_id: UUID,
-    *,
-    name: str,
-    covered: Sequence[str] | None,
-    keys_on: bool,
-) -> None:
-    """Store a person's own preferences; ``covered`` None: the organisation's."""
-    await _set(
-        connection,
-        person_id,
-        name=name,
-        covered=list(covered or ()),
-        own_covers=covered is not None,
-        keys_on=keys_on,
-    )
-
-
-async def switch_keys(connection: Connection, person_id: UUID, *, keys_on: bool) -> None:
-    """Switch a person's keyboard shortcuts on or off."""
-    await _set(connection, person_id, keys_on=keys_on)
+async def set_columns(connection: Connection, person_id: UUID, **values: Any) -> None:
+    """Set columns of a person, such as preferences."""
+    await connection.execute(sa.update(people).where(people.c.id == person_id).values(**values))
 
 
 async def disable_person(connection: Connection, person_id: UUID, *, now: datetime) -> None:
     """Forbid a person to sign in; the caller also revokes access."""
-    await _set(connection, person_id, disabled_at=now)
+    await set_columns(connection, person_id, disabled_at=now)
 
 
 async def revoke_access(connection: Connection, person_id: UUID, *, now: datetime) -> dict[str, int]:
@@ -107,7 +87,7 @@ async def _end_tokens_and_links(connection: Connection, person_id: UUID, now: da
 
 async def enable_person(connection: Connection, person_id: UUID) -> None:
     """Allow a disabled person to sign in again."""
-    await _set(connection, person_id, disabled_at=None)
+    await set_columns(connection, person_id, disabled_at=None)
 
 
 async def link_identity(connection: Connection, person_id: UUID, issuer: str, subject: str) -> bool:
@@ -145,10 +125,6 @@ async def list_admins(connection: Connection) -> tuple[UUID, ...]:
     return tuple((await connection.execute(query)).scalars())
 
 
-async def _set(connection: Connection, person_id: UUID, **values: Any) -> None:
-    await connection.execute(sa.update(people).where(people.c.id == person_id).values(**values))
-
-
 async def _store_password(
     connection: Connection,
     person: Person,
@@ -165,4 +141,4 @@ async def _store_password(
         "must_change_password": must_change,
         "password_given_by": given_by,
     }
-    await _set(connection, person.person_id, **values)
+    await set_columns(connection, person.person_id, **values)

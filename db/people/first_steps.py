@@ -40,7 +40,9 @@ DONE: Final = sa.text("""
             SELECT FROM api_tokens t JOIN person_roles r ON r.person_id = t.person_id
             WHERE r.user_id IN (:account, :every) AND t.revoked_at IS NULL AND t.expires_at > now()
                 AND :publish = ANY (t.scopes)
-        ) AS channel
+        ) AS channel,
+        (SELECT reply_mode = 'auto' FROM ai_rules
+         WHERE user_id = :account ORDER BY version DESC LIMIT 1) AS automatic
 """)
 
 
@@ -56,6 +58,7 @@ class FirstSteps:
         message: a message of it was decided.
         person: two people or more have a role on it.
         channel: it has a webhook, or a program has a token to publish.
+        automatic: answers are sent without approval.
     """
 
     account: str | None
@@ -65,6 +68,7 @@ class FirstSteps:
     message: bool = False
     person: bool = False
     channel: bool = False
+    automatic: bool = False
 
 
 async def load_first_steps(connection: Connection) -> FirstSteps | None:

@@ -14,7 +14,7 @@ from db.connection import Connection
 from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Role, RoleGrant
 from db.people.sessions import token_hash
 from db.people.tables import invitations, people, person_roles
-from db.rows import Row, all_rows, changed_rows, first_row
+from db.rows import Row, all_rows, changed_rows, first_row, from_row
 
 VALID_FOR: Final = timedelta(days=7)
 _TABLE: Final = invitations.c
@@ -130,5 +130,4 @@ def _open(now: datetime) -> sa.ColumnElement[bool]:
 
 def _invitation(row: Row) -> Invitation:
     wanted = RoleGrant(user_id=row["user_id"], role=Role(row["role"]))
-    same = {name: row[name] for name in ("login", "invited_by", "inviter", "expires_at")}
-    return Invitation(invitation_id=row["id"], wanted=wanted, **same)
+    return from_row(Invitation, row | {"invitation_id": row["id"], "wanted": wanted})

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
-from uuid import UUID
 
-import sqlalchemy as sa
-
-from db.connection import Connection
-from db.people.tables import people
 from db.rows import Row
 
 
@@ -53,14 +47,3 @@ def layout_from_row(row: Row) -> ListLayout:
     names = row["list_columns"]
     columns = USUAL if names is None else tuple(each for each in ListColumn if each.value in names)
     return ListLayout(columns=columns, order=ListOrder(row["list_order"]))
-
-
-async def set_columns(connection: Connection, person_id: UUID, columns: Sequence[ListColumn]) -> None:
-    """Keep the optional columns of a person."""
-    statement = sa.update(people).where(people.c.id == person_id)
-    await connection.execute(statement.values(list_columns=[each.value for each in columns]))
-
-
-async def set_order(connection: Connection, person_id: UUID, order: ListOrder) -> None:
-    """Keep the order of a person."""
-    await connection.execute(sa.update(people).where(people.c.id == person_id).values(list_order=order.value))

@@ -14,17 +14,9 @@ from db.collaboration.tables import comment_mentions
 from db.connection import Connection
 from db.people.list_layout import ListLayout, layout_from_row
 from db.people.tables import people, person_roles, second_factors
-from db.rows import Row, all_rows, first_row
+from db.rows import Row, all_rows, first_row, from_row
 
 EVERY_ACCOUNT: Final = "*"
-_SAME: Final = (
-    "login",
-    "keys_on",
-    "must_change_password",
-    "password_given_by",
-    "language",
-    "time_zone",
-)
 _ROLE: Final = (person_roles.c.user_id, person_roles.c.role)
 _GRANTS: Final = (
     sa.select(sa.func.jsonb_agg(aggregate_order_by(sa.func.jsonb_build_array(*_ROLE), *_ROLE)))
@@ -58,15 +50,6 @@ WITH_GRANTS: Final = sa.select(
     people, _GRANTS.label("grants"), _HAS_FACTOR.label("second_factor"), _unread().label("unread")
 )
 """A person with roles, in one statement; ``person_from_row`` reads it."""
-_OWNED: Final = (
-    "login",
-    "name",
-    "must_change_password",
-    "has_password",
-    "second_factor",
-    "language",
-    "time_zone",
-)
 _TOKEN_OWNER: Final = sa.text("SELECT * FROM token_owners WHERE id = :person")
 
 
@@ -158,12 +141,8 @@ async def get_token_owner(connection: Connection, person_id: UUID) -> Person | N
     row = await first_row(connection, _TOKEN_OWNER, {"person": person_id})
     if row is None:
         return None
-    return Person(
-        person_id=row["id"],
-        grants=_grants(row),
-        disabled=row["disabled_at"] is not None,
-        **{name: row[name] for name in _OWNED},
-    )
+    disabled = row["disabled_at"] is not None
+    return from_row(Person, row | {"person_id": row["id"], "grants": _grants(row), "disabled": disabled})
 
 
 async def get_credentials(connection: Connection, login: str) -> Credentials | None:
@@ -230,21 +209,17 @@ def _grants(row: Row) -> tuple[RoleGrant, ...]:
 
 def person_from_row(row: Row) -> Person:
     """A row of ``WITH_GRANTS`` as a value."""
-    same = {name: row[name] for name in _SAME}
-    return Person(
-        person_id=row["id"],
-        name=row["name"] or row["login"],
-        grants=_grants(row),
-        covered=tuple(row["covered"]),
-        own_covers=row["own_covers"] or bool(row["covered"]),
-        disabled=row["disabled_at"] is not None,
-        has_password=row["password_hash"] is not None,
-        elsewhere=row["oidc_subject"] is not None,
-        second_factor=row["second_factor"],
-        list_layout=layout_from_row(row),
-        unread=row["unread"],
-        **same,
-    )
+    read = {
+        "person_id": row["id"],
+        "name": row["name"] or row["login"],
+        "grants": _grants(row),
+        "own_covers": row["own_covers"] or bool(row["covered"]),
+        "disabled": row["disabled_at"] is not None,
+        "has_password": row["password_hash"] is not None,
+        "elsewhere": row["oidc_subject"] is not None,
+        "list_layout": layout_from_row(row),
+    }
+    return from_row(Person, row | read)
 
 
 def _with_roles_on(accounts: tuple[str, ...] | None) -> sa.Select[Any]:

@@ -15,7 +15,7 @@ from db.people import records
 from db.people.records import Person
 from db.people.tables import people as people_table
 from db.people.tables import sessions
-from db.rows import all_rows, changed_rows, first_row
+from db.rows import changed_rows, first_row, rows_as
 
 IDLE: Final = timedelta(hours=8)
 """Without a page view for so long a session ends: a working day."""
@@ -143,8 +143,7 @@ async def list_sessions(connection: Connection, person_id: UUID, *, now: datetim
     """A person's sessions, last used first."""
     columns = [sessions.c[name] for name in Session.__slots__]
     query = sa.select(*columns).where(sessions.c.person_id == person_id, *_alive(now))
-    rows = await all_rows(connection, query.order_by(sessions.c.seen_at.desc()))
-    return tuple(Session(**row) for row in rows)
+    return await rows_as(connection, Session, query.order_by(sessions.c.seen_at.desc()))
 
 
 async def delete_expired_sessions(connection: Connection, *, now: datetime) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from db.outbox import OVERTAKEN
 from db.outgoing.events import STREAM_TYPES
 from db.people.sample_data import SAMPLE_ACCOUNT
-from db.pool import Pool, fetch_dicts, fetch_value
+from db.pool import Pool, fetch_as, fetch_dicts, fetch_value
 from db.repair.model import Breach, FoundBreach
 from worker.webhooks.types import WebhookType
 
@@ -111,14 +111,10 @@ class Window:
     until: datetime
     limit: int
 
-    def values(self) -> dict[str, Any]:
-        """The parameters of a query."""
-        return {"since": self.since, "until": self.until, "limit": self.limit}
-
 
 async def events_decided_twice(source: Pool, window: Window) -> list[FoundBreach]:
     """Decisions beside the ending of their event, oldest first."""
-    rows = await fetch_dicts(source, DECIDED_TWICE, window.values())
+    rows = await fetch_dicts(source, DECIDED_TWICE, asdict(window))
     return [FoundBreach(breach=Breach.EVENT_DECIDED_TWICE, **row) for row in rows]
 
 
@@ -129,18 +125,18 @@ async def count_ended(source: Pool) -> int:
 
 async def waiting_replies(source: Pool, window: Window) -> dict[str, str]:
     """Replies that the outbox does not count as delivered or cancelled: account by decision."""
-    rows = await fetch_dicts(source, WAITING, window.values())
+    rows = await fetch_dicts(source, WAITING, asdict(window))
     return {row["decision_id"]: row["user_id"] for row in rows}
 
 
 async def delivered_replies(source: Pool, window: Window) -> list[SentReply]:
     """Replies that the outbox counts as delivered, oldest first."""
-    return [SentReply(**row) for row in await fetch_dicts(source, DELIVERED, window.values())]
+    return await fetch_as(source, SentReply, DELIVERED, asdict(window))
 
 
 async def sent_events(source: Pool, window: Window) -> list[SentEvent]:
     """Outgoing events and retractions that count as sent on their streams, those of a stream oldest first."""
-    return [SentEvent(**row) for row in await fetch_dicts(source, SENT, window.values())]
+    return await fetch_as(source, SentEvent, SENT, asdict(window))
 
 
 async def unfinished_retries(source: Pool, window: Window, *, letter: str | None) -> dict[str, str]:
@@ -148,5 +144,5 @@ async def unfinished_retries(source: Pool, window: Window, *, letter: str | None
 
     With ``letter``, of this one only.
     """
-    rows = await fetch_dicts(source, RETRIED, window.values() | {"letter": letter})
+    rows = await fetch_dicts(source, RETRIED, asdict(window) | {"letter": letter})
     return {row["entry_id"]: row["retried_as"] for row in rows}

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from db.connection import Connection
 from db.identifiers import uuid_time_bounds
 from db.reviews.queue_items import lease_end
-from db.reviews.queues import DEALT_TO, Queue, QueueKind, account_parameters
+from db.reviews.queues import DEALT_TO, Queue, QueueKind
 from db.reviews.rulings import Reviewer, ReviewRejected
-from db.rows import changed_rows, first_row
+from db.rows import account_parameters, changed_rows, first_row
 from db.tables import NOT_ERASED
 from worker.model import DecisionKind
 

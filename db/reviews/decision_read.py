@@ -15,8 +15,8 @@ from db.connection import Connection
 from db.history.conversation_owners import OwnerRecord
 from db.review_tables import golden_items, queue_items, review_states
 from db.reviews.exchanges import ReviewSubject
-from db.reviews.golden_answers import KnownAnswer, known_from_row
-from db.rows import Row, first_row
+from db.reviews.golden_answers import KnownAnswer
+from db.rows import Row, first_row, from_row
 from db.tables import ai_decisions, conversations
 from worker.model import DecisionKind
 from worker.snapshot import Snapshot
@@ -123,10 +123,8 @@ def _decision_read(row: Row) -> DecisionRead:
         hidden_decisions=hidden,
         review_state="open" if state is None or row["id"] in hidden else state,
         last_review=row.pop("last_review"),
-        owner=OwnerRecord(user_id=row["user_id"], conversation_id=row["conversation_id"], **owner)
-        if owner["people_until"]
-        else None,
-        known=known_from_row(known) if known["ruling"] else None,
+        owner=from_row(OwnerRecord, row | owner) if owner["people_until"] else None,
+        known=from_row(KnownAnswer, known) if known["ruling"] else None,
         row=row,
         snapshot=Snapshot.from_json(row["snapshot_json"]),
     )

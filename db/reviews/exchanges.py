@@ -15,7 +15,7 @@ from db.connection import Connection
 from db.identifiers import uuid_time_bounds
 from db.outbox import CONVERSATION_LOCK
 from db.reviews.rulings import Remedy, Ruling
-from db.rows import Row, first_row
+from db.rows import from_row, row_as, rows_as
 from db.tables import NOT_ERASED
 from worker.model import DecisionKind
 
@@ -46,10 +46,10 @@ _LOCATION: Final = f"""
             WHERE decision_id = :id AND expires_at > :now) AS sealed_until,
            o.id IS NOT NULL AS has_reply, o.delivered_at AS reply_delivered_at,
            o.cancelled_at AS reply_cancelled_at, r.id IS NOT NULL AS retracted,
-           r.delivered_at AS retraction_sent_at, {MESSAGE_DELETED} AS message_deleted
+           {MESSAGE_DELETED} AS message_deleted
     FROM (SELECT 1) AS one
     LEFT JOIN outbox o ON o.user_id = :user_id AND o.event_id = :event_id AND o.decision_id = :id
-    LEFT JOIN LATERAL (SELECT id, delivered_at FROM retractions
+    LEFT JOIN LATERAL (SELECT id FROM retractions
                        WHERE decision_id = :id AND cancelled_at IS NULL ORDER BY id DESC LIMIT 1) r ON true
 """
 LOCATION: Final = sa.text(_LOCATION)
@@ -103,7 +103,6 @@ class Exchange:
         reply_delivered_at: when it was put on the reply stream.
         reply_cancelled_at: when it was cancelled before delivery.
         retracted: a reviewer asked the channel to remove it.
-        retraction_sent_at: when that request was sent.
         message_deleted: its author deleted the message.
     """
 
@@ -114,7 +113,6 @@ class Exchange:
     reply_delivered_at: datetime | None
     reply_cancelled_at: datetime | None
     retracted: bool
-    retraction_sent_at: datetime | None
     message_deleted: bool = False
 
     @property
@@ -155,15 +153,15 @@ def exchange_as_decided(subject: ReviewSubject, exchange: Exchange) -> Exchange:
         sealed_until=None,
         reply_cancelled_at=None,
         retracted=False,
-        retraction_sent_at=None,
     )
 
 
 async def load_subject(connection: Connection, decision_id: UUID) -> ReviewSubject | None:
     """The decision under review, or None."""
     since, until = uuid_time_bounds(decision_id)
-    row = await first_row(connection, SUBJECT, {"id": decision_id, "since": since, "until": until})
-    return ReviewSubject(**{**row, "decision": DecisionKind(row["decision"])}) if row else None
+    return await row_as(
+        connection, ReviewSubject, SUBJECT, {"id": decision_id, "since": since, "until": until}
+    )
 
 
 async def answered_since(connection: Connection, subject: ReviewSubject, since: datetime) -> bool:
@@ -176,7 +174,8 @@ async def answered_since(connection: Connection, subject: ReviewSubject, since: 
 
 async def load_exchange(connection: Connection, subject: ReviewSubject, now: datetime) -> Exchange:
     """Where the exchange is now."""
-    return _exchange((await connection.execute(LOCATION, {**subject.keys(), "now": now})).dicts()[0])
+    (found,) = await rows_as(connection, Exchange, LOCATION, {**subject.keys(), "now": now})
+    return found
 
 
 async def load_exchange_lines(
@@ -186,11 +185,7 @@ async def load_exchange_lines(
     values = {**subject.keys(), "decision": subject.id, "now": now, "most": MOST_LINES}
     row = (await connection.execute(LOCATION_AND_LINES, values)).dicts()[0]
     lines = [each | {"expires_at": _time(each["expires_at"])} for each in row.pop("lines") or ()]
-    return _exchange(row), stored_lines(lines)
-
-
-def _exchange(row: Row) -> Exchange:
-    return Exchange(**{**row, "history": tuple(row["history"]), "sealed": tuple(row["sealed"])})
+    return from_row(Exchange, row), stored_lines(lines)
 
 
 def _time(text: str | None) -> datetime | None:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from db.connection import Connection
 from db.reviews import exchanges
 from db.reviews.rulings import NOTE_CHARS, RULINGS, DecisionGone, Reviewer, ReviewRejected, Ruling
-from db.rows import Row, first_row
+from db.rows import row_as
 from worker.model import DecisionKind
 
 KNOWN: Final = sa.text("""
@@ -42,14 +42,7 @@ class KnownAnswer:
 
 async def known_answer(connection: Connection, decision_id: UUID) -> KnownAnswer | None:
     """The known answer of a decision, or None; show it only to leads and to people who have answered."""
-    row = await first_row(connection, KNOWN, {"decision": decision_id})
-    return None if row is None else known_from_row(row)
-
-
-def known_from_row(row: Row) -> KnownAnswer:
-    """A row with ``ruling``, ``corrected_decision``, ``note`` and ``created_by`` as a known answer."""
-    corrected = row["corrected_decision"] and DecisionKind(row["corrected_decision"])
-    return KnownAnswer(**row | {"ruling": Ruling(row["ruling"]), "corrected_decision": corrected})
+    return await row_as(connection, KnownAnswer, KNOWN, {"decision": decision_id})
 
 
 async def set_known_answer(

@@ -8,8 +8,9 @@ from typing import Final
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.figures.dimensions import EXPRESSIONS, SampleDimension
-from db.reviews.queues import Drawn, Queue, QueueKind, Sample, Stratum, account_parameters
+from db.figures.figure_sql import EXPRESSIONS, SampleDimension
+from db.reviews.queues import Drawn, Queue, QueueKind, Sample, Stratum
+from db.rows import account_parameters
 from worker.reasons import ReasonFamily, reasons_of
 
 LOOK_BACK: Final = timedelta(days=7)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -14,9 +14,9 @@ import sqlalchemy as sa
 from db.audit.filters import Filters
 from db.collaboration import assignments
 from db.connection import Connection
-from db.reviews.queues import FOR_PERSON, account_parameters
+from db.reviews.queues import FOR_PERSON
 from db.reviews.rulings import ReviewSource
-from db.rows import Row, all_rows, first_row
+from db.rows import Row, account_parameters, all_rows, from_row, row_as
 
 ITEM: Final = """
     SELECT i.id AS item_id, i.queue_id, i.decision_id, i.user_id, i.golden, i.first_review, i.claimed_until,
@@ -144,14 +144,12 @@ class DecisionClaims:
 
 async def held_item(connection: Connection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
     """The item on a decision that a person holds; a blind or golden one before others."""
-    row = await first_row(connection, HELD, {"decision": decision_id, "person": person_id})
-    return HeldItem(**row) if row else None
+    return await row_as(connection, HeldItem, HELD, {"decision": decision_id, "person": person_id})
 
 
 async def locked_item(connection: Connection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
     """The same as ``held_item``, locked until the transaction ends."""
-    row = await first_row(connection, LOCKED, {"decision": decision_id, "person": person_id})
-    return HeldItem(**row) if row else None
+    return await row_as(connection, HeldItem, LOCKED, {"decision": decision_id, "person": person_id})
 
 
 async def load_claims(
@@ -174,9 +172,8 @@ async def load_claims(
         and not row["golden"]
         and row["first_review"] is None
     ]
-    names = [each.name for each in fields(HeldItem)]
     return DecisionClaims(
-        held=HeldItem(**{name: own[name] for name in names}) if own else None,
+        held=from_row(HeldItem, own) if own else None,
         left=own["items_left"] if own else 0,
         holders=tuple(sorted(others, key=lambda row: row["claimed_until"], reverse=True)),
     )
@@ -186,7 +183,7 @@ async def items_held_by(
     connection: Connection, person_id: UUID, *, accounts: Sequence[str] | None, now: datetime
 ) -> tuple[dict[str, Any], ...]:
     """The items a person holds now, in all queues; ``accounts`` None: every account."""
-    values = {"person": person_id, "now": now, "every": accounts is None, "accounts": list(accounts or ())}
+    values = {"person": person_id, "now": now, **account_parameters(accounts)}
     return await all_rows(connection, HELD_BY, values)
 
 

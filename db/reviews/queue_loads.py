@@ -11,8 +11,8 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.reviews.queues import FOR_PERSON, account_parameters
-from db.rows import all_rows
+from db.reviews.queues import FOR_PERSON
+from db.rows import account_parameters, all_rows
 
 LOADS: Final = sa.text(f"""
     SELECT i.queue_id,

@@ -16,7 +16,7 @@ from db.connection import Connection
 from db.identifiers import uuid_at
 from db.review_tables import queues
 from db.reviews.rulings import ReviewRejected
-from db.rows import Row, all_rows, changed_rows, first_row
+from db.rows import Row, account_parameters, all_rows, changed_rows, first_row, from_row
 
 
 class QueueKind(StrEnum):
@@ -33,7 +33,7 @@ class QueueKind(StrEnum):
 
 
 class Stratum(StrEnum):
-    """The strata of a sample, as ``db.figures.dimensions.SampleDimension``, or none."""
+    """The strata of a sample, as ``db.figures.figure_sql.SampleDimension``, or none."""
 
     NONE = ""
     REASON_CODE = "reason_code"
@@ -248,11 +248,6 @@ async def add_decisions(
     return await changed_rows(connection, ADD, values)
 
 
-def account_parameters(accounts: Sequence[str] | None) -> dict[str, object]:
-    """Parameters of ``(:every OR user_id = ANY(:accounts))``."""
-    return {"every": accounts is None, "accounts": list(accounts or ())}
-
-
 def _definition(sample: Sample | None) -> dict[str, Any]:
     if sample is None:
         return {}
@@ -263,15 +258,10 @@ def _definition(sample: Sample | None) -> dict[str, Any]:
 
 def parse_sample(definition: Mapping[str, Any]) -> Sample:
     """How a queue of kind sample is drawn, from its stored definition without accounts."""
-    kinds = {"per": Stratum(definition["per"]), "drawn": Drawn(definition["drawn"])}
-    return Sample(**{**definition, **kinds})
+    return from_row(Sample, definition)
 
 
 def _queue(row: Row) -> Queue:
-    definition, kind = row.pop("definition"), QueueKind(row.pop("kind"))
-    accounts = definition.pop("accounts", None)
-    sample = None
-    if kind is QueueKind.SAMPLE:
-        sample = parse_sample(definition)
-    limits = None if accounts is None else tuple(accounts)
-    return Queue(**row, kind=kind, sample=sample, accounts=limits)
+    definition = row["definition"]
+    sample = parse_sample(definition) if row["kind"] == QueueKind.SAMPLE else None
+    return from_row(Queue, row | {"accounts": definition.get("accounts"), "sample": sample})

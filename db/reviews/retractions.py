@@ -9,11 +9,10 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from psycopg.rows import class_row
-
 from db.outbox import LOCK_WITH_TIMEOUT
 from db.outgoing.locked_batch import LockedBatch, begun
 from db.pool import Pool, checkout
+from db.rows import first_value, rows_as
 
 IS_DUE: Final = """
     SELECT EXISTS (
@@ -52,13 +51,11 @@ async def due_retractions(
     None while a relay or an undo holds the lock. Without due retractions it costs one index lookup.
     """
     async with checkout(source) as connection:
-        row = await (await connection.execute(IS_DUE, (now,))).fetchone()
-        if not (row and row[0]):
+        if not await first_value(connection, IS_DUE, (now,)):
             yield LockedBatch[Retraction](connection, (), SET_DELIVERED)
             return
         if not await begun(connection, LOCK_WITH_TIMEOUT):  # the end of the checkout commits
             yield None
             return
-        async with connection.cursor(row_factory=class_row(Retraction)) as cursor:
-            rows = await (await cursor.execute(DUE, (now, limit))).fetchall()
+        rows = await rows_as(connection, Retraction, DUE, (now, limit))
         yield LockedBatch(connection, rows, SET_DELIVERED)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import Final, Self
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.rows import all_rows, first_row
+from db.rows import all_rows, from_row, row_as, rows_as
 from worker.errors import RejectedError
 from worker.model import DecisionKind
 
@@ -185,14 +185,12 @@ LAST: Final = sa.text("SELECT last_review FROM review_states WHERE decision_id =
 
 async def list_reviews(connection: Connection, decision_id: UUID) -> tuple[Review, ...]:
     """All reviews of a decision, oldest first, including withdrawn ones."""
-    rows = await all_rows(connection, OF_DECISION, {"decision": decision_id})
-    return tuple(review_from_row(row) for row in rows)
+    return await rows_as(connection, Review, OF_DECISION, {"decision": decision_id})
 
 
 async def get_review(connection: Connection, review_id: UUID) -> Review | None:
     """A review by its id, or None."""
-    row = await first_row(connection, ONE, {"review": review_id})
-    return review_from_row(row) if row else None
+    return await row_as(connection, Review, ONE, {"review": review_id})
 
 
 async def reviews_of_job(
@@ -200,7 +198,7 @@ async def reviews_of_job(
 ) -> tuple[Review, ...]:
     """The reviews that a job stored, by decision, from the one after ``after`` on."""
     values = {"job": job_id, "after": after or NO_DECISION, "limit": limit}
-    return tuple(review_from_row(row) for row in await all_rows(connection, OF_JOB, values))
+    return await rows_as(connection, Review, OF_JOB, values)
 
 
 async def reviews_and_own(
@@ -208,7 +206,7 @@ async def reviews_and_own(
 ) -> tuple[tuple[Review, ...], Review | None]:
     """All reviews of a decision, as ``list_reviews``, and ``undoable_review`` of a person."""
     values = {"decision": decision_id, "person": person_id, "since": now - UNDO_WINDOW}
-    rows = [(row.pop("part"), review_from_row(row)) for row in await all_rows(connection, BOTH, values)]
+    rows = [(row["part"], from_row(Review, row)) for row in await all_rows(connection, BOTH, values)]
     reviews = tuple(review for part, review in rows if part == "decision")
     return reviews, next((review for part, review in rows if part == "own"), None)
 
@@ -216,8 +214,7 @@ async def reviews_and_own(
 async def undoable_review(connection: Connection, person_id: UUID, now: datetime) -> Review | None:
     """The newest review that a person may still withdraw, or None."""
     values = {"person": person_id, "since": now - UNDO_WINDOW}
-    row = await first_row(connection, RECENT, values)
-    return review_from_row(row) if row else None
+    return await row_as(connection, Review, RECENT, values)
 
 
 async def last_seen_review(connection: Connection, decision_id: UUID) -> UUID | None:
@@ -242,15 +239,3 @@ def review_state(reviews: Sequence[Review]) -> str:
 def standing_reviews(reviews: Sequence[Review]) -> tuple[Review, ...]:
     """The reviews that determine a decision's state."""
     return tuple(each for each in reviews if each.standing and each.source is not ReviewSource.GOLDEN)
-
-
-def review_from_row(row: Any) -> Review:
-    """A row of ``READ`` as a review."""
-    corrected = row["corrected_decision"]
-    words = {
-        "ruling": Ruling(row["ruling"]),
-        "corrected_decision": DecisionKind(corrected) if corrected else None,
-        "effect": Effect(row["effect"]),
-        "source": ReviewSource(row["source"]),
-    }
-    return Review(**{**row, **words})

@@ -99,7 +99,7 @@ async def submit_review(connection: Connection, submission: Submission, now: dat
     if submission.source is ReviewSource.PAGE and person is not None:
         held = await queue_items.locked_item(connection, submission.decision_id, person)
     if submission.of_item and held is None:
-        raise ReviewRejected("item: expected one that you hold, got one that is answered or another person's")
+        raise ReviewRejected("You no longer hold this item: it is answered, or another person holds it.")
     source = held.source if held else submission.source
     review_id = uuid_at(now)
     if source is ReviewSource.GOLDEN:

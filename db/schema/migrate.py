@@ -19,7 +19,6 @@ from psycopg.errors import LockNotAvailable
 from sqlalchemy.exc import OperationalError
 
 from db.schema import baseline
-from db.sessions.driver import driver_url
 from db.sessions.pooler import BACKEND
 from worker.errors import ConfigurationError
 
@@ -34,8 +33,10 @@ PAUSE_S: Final = 2.0
 
 def engine(url: str) -> sa.Engine:
     """A synchronous engine, because Alembic supports no other."""
+    scheme, separator, rest = url.partition("://")
+    with_driver = f"postgresql+psycopg{separator}{rest}" if scheme in ("postgres", "postgresql") else url
     return sa.create_engine(
-        driver_url(url),
+        with_driver,
         poolclass=sa.NullPool,
         isolation_level="READ COMMITTED",
         connect_args={"connect_timeout": 10},

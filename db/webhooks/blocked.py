@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from db.pool import Pool, checkout
+from db.rows import first_value
 from db.webhooks.queue import LOCK_QUEUE
 
 IS_BLOCKED: Final = """
@@ -23,8 +24,7 @@ UNBLOCK: Final = f"UPDATE webhook_deliveries n SET next_attempt_at = %(now)s WHE
 async def unblock_conversations(source: Pool, now: datetime) -> int:
     """Make the next deliveries due after retention or a person deleted the event before them; how many."""
     async with checkout(source) as connection:
-        row = await (await connection.execute(ANY_BLOCKED)).fetchone()
-        if not (row and row[0]):
+        if not await first_value(connection, ANY_BLOCKED):
             return 0
         async with connection.transaction():
             await connection.execute(LOCK_QUEUE)

@@ -1,4 +1,4 @@
-"""Deliveries of an endpoint as people see them, and sending one again."""
+"""Deliveries of an endpoint or a reply as people see them, and sending one again."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import class_row
-
 from db import access_log
 from db.access_log import LogEntry
-from db.pool import Pool, checkout
+from db.connection import Connection
+from db.pool import Pool, checkout, fetch_as, fetch_one_as
+from db.rows import rows_as
 from db.webhooks.queue import LOCK_QUEUE, reason_not_to_send
+from worker.webhooks.types import MOST_ENDPOINTS, WebhookType
 
 COLUMNS: Final = """
     d.id, d.endpoint_id, e.user_id, e.conversation_id, e.type, e.key, e.created_at AS happened_at, d.state,
@@ -46,6 +47,12 @@ HURRY: Final = """
     WHERE id = %(id)s AND state = 'waiting' AND next_attempt_at > %(now)s AND lease_until IS NULL
 """
 """A delivery that waits for its next attempt is sent now."""
+OF_REPLY: Final = f"""
+    SELECT d.state, d.cancel_reason, d.may_have_arrived
+    FROM outgoing_events e JOIN webhook_deliveries d ON d.event_row = e.id
+    WHERE e.user_id = %(user_id)s AND e.type = '{WebhookType.REPLY_CREATED}' AND e.key = %(key)s
+    ORDER BY d.id LIMIT {MOST_ENDPOINTS}
+"""
 UNDER_WAY: Final = "under_way"
 
 
@@ -88,23 +95,31 @@ class WholeWebhookDelivery(WebhookDelivery):
     answer: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyDelivery:
+    """A delivery of a reply to one endpoint.
+
+    Attributes:
+        cancel_reason: why it is not sent; None unless ``state`` is ``cancelled``.
+        may_have_arrived: an attempt had no answer.
+    """
+
+    state: str
+    cancel_reason: str | None
+    may_have_arrived: bool
+
+
 async def list_deliveries(
     source: Pool, endpoint_id: UUID, *, limit: int, state: str | None = None, before: int | None = None
 ) -> tuple[WebhookDelivery, ...]:
     """The newest deliveries of an endpoint, those with a number below ``before``."""
     values = {"endpoint": endpoint_id, "limit": limit, "state": state, "before": before}
-    async with (
-        checkout(source) as connection,
-        connection.cursor(row_factory=class_row(WebhookDelivery)) as cursor,
-    ):
-        return tuple(await (await cursor.execute(LIST, values)).fetchall())
+    return tuple(await fetch_as(source, WebhookDelivery, LIST, values))
 
 
 async def get_delivery(source: Pool, delivery_id: int) -> WholeWebhookDelivery | None:
     """One delivery; None without it."""
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(WholeWebhookDelivery))
-        return await (await cursor.execute(GET, {"id": delivery_id})).fetchone()
+    return await fetch_one_as(source, WholeWebhookDelivery, GET, {"id": delivery_id})
 
 
 async def replay_delivery(source: Pool, delivery_id: int, now: datetime, *, logged: LogEntry) -> str | None:
@@ -125,3 +140,11 @@ async def replay_delivery(source: Pool, delivery_id: int, now: datetime, *, logg
             return UNDER_WAY
         await access_log.append_entry(connection, logged)
     return None
+
+
+async def deliveries_of_reply(
+    connection: Connection, user_id: str, decision_id: UUID
+) -> tuple[ReplyDelivery, ...]:
+    """The deliveries of a decision's reply, the first first; endpoints that were removed have none."""
+    values = {"user_id": user_id, "key": str(decision_id)}
+    return await rows_as(connection, ReplyDelivery, OF_REPLY, values)

@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from db import access_log
 from db.access_log import LogEntry
 from db.identifiers import uuid_at
-from db.pool import Pool, checkout
+from db.pool import Pool, checkout, fetch_as, fetch_one_as
+from db.rows import first_value
 from db.webhooks.endings import DisabledReason
 from worker.webhooks.signing import encode_secret, secret_hint
 from worker.webhooks.types import MOST_ENDPOINTS, TEST_TYPE
@@ -126,21 +126,13 @@ async def add_endpoint(
 
 async def list_endpoints(source: Pool, accounts: Sequence[str] | None) -> tuple[WebhookEndpoint, ...]:
     """The endpoints of these accounts, or all; the account ``*`` has those of every account."""
-    async with (
-        checkout(source) as connection,
-        connection.cursor(row_factory=class_row(WebhookEndpoint)) as cursor,
-    ):
-        values = {"accounts": None if accounts is None else list(accounts)}
-        return tuple(await (await cursor.execute(LIST, values)).fetchall())
+    values = {"accounts": None if accounts is None else list(accounts)}
+    return tuple(await fetch_as(source, WebhookEndpoint, LIST, values))
 
 
 async def get_endpoint(source: Pool, endpoint_id: UUID) -> WebhookEndpoint | None:
     """One endpoint; None without it."""
-    async with (
-        checkout(source) as connection,
-        connection.cursor(row_factory=class_row(WebhookEndpoint)) as cursor,
-    ):
-        return await (await cursor.execute(GET, {"id": endpoint_id})).fetchone()
+    return await fetch_one_as(source, WebhookEndpoint, GET, {"id": endpoint_id})
 
 
 async def rotate_secret(
@@ -171,11 +163,10 @@ async def send_test(source: Pool, endpoint_id: UUID, now: datetime, *, logged: L
         "now": now,
     }
     async with checkout(source) as connection, connection.transaction():
-        row = await (await connection.execute(TEST, values)).fetchone()
-        if row is None:
-            return None
-        await access_log.append_entry(connection, logged)
-        return int(row[0])
+        number: int | None = await first_value(connection, TEST, values)
+        if number is not None:
+            await access_log.append_entry(connection, logged)
+    return number
 
 
 async def _changed(source: Pool, statement: str, values: dict[str, object], logged: LogEntry) -> bool:

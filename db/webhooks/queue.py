@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import class_row
-
 from db.connection import Connection
 from db.outbox import CONVERSATION_LOCK, HOLD_S, OVERTAKEN
 from db.pool import Pool, checkout
+from db.rows import first_value, rows_as
 from worker.webhooks.types import WebhookType
 
 QUEUE: Final = "hashtextextended('hushgate webhook queue', 0)"
@@ -204,8 +203,7 @@ class Claims:
 async def fan_out(source: Pool, limit: int, now: datetime) -> int:
     """Make the deliveries of the oldest events without any; how many events were looked at."""
     async with checkout(source) as connection:
-        row = await (await connection.execute(HAS_EVENTS)).fetchone()
-        if not (row and row[0]):
+        if not await first_value(connection, HAS_EVENTS):
             return 0
         async with connection.transaction():
             await connection.execute(LOCK_QUEUE)
@@ -221,8 +219,7 @@ async def claim_due(
     the caller finds out that a claim is too old for that.
     """
     async with checkout(source) as connection:
-        row = await (await connection.execute(HAS_DUE, {"now": now})).fetchone()
-        if not (row and row[0]):
+        if not await first_value(connection, HAS_DUE, {"now": now}):
             return Claims()
         async with connection.transaction():
             await connection.execute(SHARE_QUEUE)
@@ -231,10 +228,9 @@ async def claim_due(
             chosen, cancelled = await _cancel_unwanted(connection, free, now, limits)
             if not chosen:
                 return Claims(cancelled=cancelled)
-            async with connection.cursor(row_factory=class_row(ClaimedDelivery)) as cursor:
-                values = {"ids": chosen, "now": now, "until": now + limits.lease}
-                rows = await (await cursor.execute(CLAIM, values)).fetchall()
-    return Claims(deliveries=tuple(rows), cancelled=cancelled, looked_s=looked_s)
+            values = {"ids": chosen, "now": now, "until": now + limits.lease}
+            rows = await rows_as(connection, ClaimedDelivery, CLAIM, values)
+    return Claims(deliveries=rows, cancelled=cancelled, looked_s=looked_s)
 
 
 async def reason_not_to_send(connection: Connection, delivery_id: int, now: datetime) -> str | None:
@@ -251,15 +247,7 @@ async def promote_next(connection: Connection, ended: Sequence[int], now: dateti
 
 async def _lock_due(connection: Connection, limit: int, now: datetime, limits: QueueLimits) -> list[int]:
     """The due deliveries, without replies whose conversation is being taken over right now."""
-    values = {
-        "now": now,
-        "limit": limit,
-        "per_endpoint": limits.per_endpoint,
-        "when_failing": limits.when_failing,
-        "hangs_after": limits.hangs_after,
-        "hanging": limits.hanging,
-        "reply": WebhookType.REPLY_CREATED.value,
-    }
+    values = asdict(limits) | {"now": now, "limit": limit, "reply": WebhookType.REPLY_CREATED.value}
     due = await (await connection.execute(DUE, values)).fetchall()
     replies = [row for row in due if row[1]]
     others = [row[0] for row in due if not row[1]]

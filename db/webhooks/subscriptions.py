@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from db.connection import Connection
 from db.outgoing.events import INSERT_WITHOUT_STREAM
+from db.rows import first_value
 from db.webhooks.subscribed import EVERY_ACCOUNT
 from worker.webhooks.types import WebhookType
 
@@ -62,18 +63,10 @@ async def store_events(
 ) -> None:
     """Store events within a transaction; without a subscription one look at an index."""
     wanted = {"accounts": sorted({each.user_id for each in events}), "type": event_type.value}
-    row = await (await connection.execute(ANY_SUBSCRIBED, wanted)).fetchone()
-    if not (row and row[0]):
+    if not await first_value(connection, ANY_SUBSCRIBED, wanted):
         return
     for each in events:
-        values = {
-            "user_id": each.user_id,
-            "conversation_id": each.conversation_id,
-            "type": event_type.value,
-            "key": each.key,
-            "body": Jsonb(dict(each.body)),
-            "created_at": each.created_at,
-        }
+        values = asdict(each) | {"type": event_type.value, "body": Jsonb(dict(each.body))}
         await connection.execute(ADD, values)
         if each.withdrawn is not None:
-            await connection.execute(WITHDRAW, values | {"withdrawn": each.withdrawn})
+            await connection.execute(WITHDRAW, values)

@@ -13,8 +13,8 @@ from db.account_settings import accounts as stored_accounts
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from worker.model import Account
 from worker.payload import ID_CHARS, is_account_name
+from worker.presets import new_account
 
 PAGE_ACCOUNTS: Final = 50
 
@@ -38,7 +38,7 @@ async def list_accounts(visit: Visit) -> Response:
 
 
 async def add_account(visit: Visit) -> Response:
-    """Give an account its first version: all switches off."""
+    """Give an account its first version: the AI drafts answers, and people approve them."""
     user_id = visit.field("user_id").strip()
     if not is_account_name(user_id):
         text = _("Write 1 to %(most)s characters, not * or dots alone, instead of %(got)s.")
@@ -49,7 +49,7 @@ async def add_account(visit: Visit) -> Response:
     try:
         await stored_accounts.store_account(
             visit.store.pool,
-            Account(user_id=user_id, version=0),
+            new_account(user_id),
             changed_by=visit.person.login,
             expected=0,
             logged=lambda version: visit.entry(

@@ -104,7 +104,7 @@ async def _read(visit: Visit) -> RuleList:
     """
     file = visit.form.get("file")
     if not isinstance(file, UploadFile) or not file.size:
-        raise RuleRejected("*", _("file: expected a file with rules, got none"))
+        raise RuleRejected("*", _("Choose a file with rules."))
     text = decoded_rules(await file.read())
     return read_rules(text, _format(str(visit.form.get("format", RuleListFormat.LIST))))
 

@@ -105,15 +105,12 @@ def resolve(
         return _written(_checked_text(given.text), held)
     chosen = next((each for each in held if each.held_id == given.held_id), None)
     if chosen is None:
-        raise DraftTooOld(_("draft: expected one that is kept, got none: it was deleted; write an answer"))
+        raise DraftTooOld(_("The draft was deleted. Write an answer."))
     if given.action is AnswerAction.EDIT and (text := _checked_text(given.text)) != chosen.text:
         return ResolvedAnswer(outcome=AnswerOutcome.EDITED, text=text, held=chosen)
     if chosen not in approvable:
         raise DraftTooOld(
-            _(
-                "draft: expected a message younger than the account's reply_max_age_s, got an older one;"
-                " change the draft or write an answer"
-            )
+            _("The message is too old for the draft as it is. Change the draft, or write an answer.")
         )
     return ResolvedAnswer(outcome=AnswerOutcome.UNCHANGED, text=chosen.text, held=chosen)
 
@@ -130,10 +127,11 @@ def _written(text: str, held: Sequence[HeldText]) -> ResolvedAnswer:
 def _checked_text(text: str) -> str:
     text = text.replace("\r\n", "\n").strip()
     if not text:
-        raise AnswerRejected(_("text: expected what to send, got nothing"))
+        raise AnswerRejected(_("Write the text to send."))
     if len(text) > ANSWER_CHARS:
-        problem = _("text: expected at most %(most)s characters, got %(got)s")
+        problem = _("Write at most %(most)s characters, not %(got)s.")
         raise AnswerRejected(problem % {"most": ANSWER_CHARS, "got": len(text)})
     if any(each == "\0" or "\ud800" <= each <= "\udfff" for each in text):
-        raise AnswerRejected(_("text: expected characters that can be stored, got U+0000 or half of a pair"))
+        problem = _("The text has a character that cannot be stored (U+0000, or half of a pair). Remove it.")
+        raise AnswerRejected(problem)
     return text

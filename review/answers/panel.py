@@ -38,6 +38,7 @@ class AnswerPanel:
         moved_on: what happened in the conversation since, as a sentence; empty: nothing.
         may_answer: the person may answer now.
         expired: the reply waited for approval longer than the message may be old.
+        answerable: the decision may be answered by a person, whatever others did; the person has the right.
         blind: the person holds the decision in a queue: texts of the AI, nothing of others.
         answer_id: of the form; the same form is stored once.
         seen: the newest answer, as the form sends it back.
@@ -50,6 +51,7 @@ class AnswerPanel:
     may_answer: bool
     may_read: bool
     expired: bool
+    answerable: bool
     blind: bool
     answer_id: UUID
     seen: str
@@ -93,6 +95,7 @@ def answer_panel(visit: Visit, row: DecisionRow, found: Answering, *, blind: boo
         may_answer=waits and may_review and not blind,
         may_read=may_review,
         expired=late and not blind,
+        answerable=is_answerable(row) and may_review,
         blind=blind,
         answer_id=uuid7(),
         seen=str(answers[-1].answer_id) if answers else "",

@@ -50,7 +50,7 @@ async def send_answer(visit: Visit, row: DecisionRow, given: GivenAnswer) -> boo
     """
     visit.require(Right.REVIEW, row["user_id"])
     if not is_answerable(row):
-        text = _("decision: expected one without an answer of the AI, got %(got)s")
+        text = _("This decision needs no answer of a person: %(got)s.")
         raise AnswerRejected(text % {"got": row["reason_code"]})
     pool, user_id = visit.store.pool, row["user_id"]
     async with visit.store.single() as connection:

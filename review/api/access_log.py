@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import orjson
 from starlette.responses import Response
 
@@ -16,7 +14,7 @@ async def list_entries(visit: Visit) -> Response:
     """The newest lines, with the filters of the page."""
     lines, more = await load_lines(visit)
     body = {
-        "lines": [asdict(line) for line in lines],
+        "lines": lines,
         "older": filters.next_cursor(lines[-1]) if more else None,
     }
     return Response(orjson.dumps(body), media_type="application/json")

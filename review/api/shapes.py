@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from db.access_log import LogLine
+from db.escalations.listing import EscalationRecord, EscalationState
 from db.webhooks.deliveries import WebhookDelivery, WholeWebhookDelivery
 from db.webhooks.endpoints import WebhookEndpoint
 
@@ -145,27 +147,14 @@ class OwnedConversations:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EscalationLine:
+class EscalationLine(EscalationRecord):
     """A message that people must answer, or had to: ``state`` is ``open`` or ``closed``.
 
     ``queue`` is empty where the account's settings name none. ``cause`` is ``answered``, ``released``,
     ``idle``, ``reviewed`` or ``replaced``.
     """
 
-    decision_id: UUID
-    user_id: str
-    event_id: str
-    conversation_id: str
-    message_id: str
-    author_id: str
-    scope: str
-    reason_code: str
-    queue: str
-    opened_at: datetime
-    closed_at: datetime | None
-    closed_by: str | None
-    cause: str | None
-    state: str
+    state: EscalationState = field()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,24 +193,10 @@ class SuggestionsBody:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AccessLogLine:
-    """A line of the access log."""
-
-    number: int
-    at: datetime
-    person: str
-    action: str
-    user_id: str | None
-    decision_id: UUID | None
-    detail: Mapping[str, Any]
-    address: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AccessLog:
     """A page of the access log, newest first; ``older`` is a cursor, null at the end."""
 
-    lines: tuple[AccessLogLine, ...]
+    lines: tuple[LogLine, ...]
     older: str | None
 
 

@@ -145,7 +145,7 @@ def parse_page_query(visit: Visit, parameters: Mapping[str, str]) -> DashboardQu
 
 def _spending(figures: FigureFilter) -> tuple[str, ...] | None:
     """The accounts whose costs are shown; None for all."""
-    return None if figures.users == [""] else tuple(figures.users)
+    return None if figures.chosen is None else tuple(figures.chosen)
 
 
 def parse_dashboard_query(visit: Visit, parameters: Mapping[str, str]) -> tuple[Range, FigureFilter]:
@@ -202,7 +202,9 @@ async def load_outcomes(
         connection: Connection,
     ) -> tuple[tuple[RejectionCount, ...], tuple[OutcomeCount, ...]]:
         rejections = await rejection_counts(connection, figures)
-        return rejections, in_total(await answer_figures(connection, figures))
+        span = {"since": figures.since, "until": figures.until}
+        found = await answer_figures(connection, users=figures.chosen, scope=figures.scope, **span)
+        return rejections, in_total(found)
 
     return await visit.store.read_lists(load)
 

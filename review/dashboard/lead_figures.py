@@ -60,6 +60,6 @@ async def _load_costs(visit: Visit, figures: FigureFilter) -> tuple[CostSum, ...
     """Costs are counted by whole days, without scopes."""
     if figures.scope is not None:
         return None
-    users = None if figures.users == [""] else tuple(figures.users)
+    users = None if figures.chosen is None else tuple(figures.chosen)
     days = CostFilter(accounts=users, since=(figures.since - figures.back).date(), until=figures.until.date())
     return await load_costs(visit.store.pool, days, (CostKey.DAY, CostKey.MODEL, CostKey.PURPOSE))

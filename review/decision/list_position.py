@@ -7,7 +7,8 @@ from typing import Final
 from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
-from db.audit import decision_list
+from db.audit.cursor import Direction
+from db.audit.decision_list import next_decision
 from db.connection import Connection
 from db.reviews import queue_items
 from db.reviews.decision_read import DecisionRead, read_decision
@@ -63,8 +64,8 @@ async def load_position(visit: Visit, connection: Connection, read: DecisionRead
     filters = queue_items.hiding(query.filters, read.hidden_decisions)
     return replace(
         list_position(visit),
-        newer=await decision_list.newer_decision(connection, filters, read.row),
-        older=await decision_list.older_decision(connection, filters, read.row),
+        newer=await next_decision(connection, filters, read.row, Direction.NEWER),
+        older=await next_decision(connection, filters, read.row, Direction.OLDER),
     )
 
 
@@ -78,9 +79,8 @@ async def following_decision(visit: Visit, decision_id: UUID) -> UUID | None:
         if read is None:
             return None
         filters = queue_items.hiding(query.filters, read.hidden_decisions)
-        if visit.person.list_layout.oldest_first:
-            return await decision_list.newer_decision(connection, filters, read.row)
-        return await decision_list.older_decision(connection, filters, read.row)
+        direction = Direction.NEWER if visit.person.list_layout.oldest_first else Direction.OLDER
+        return await next_decision(connection, filters, read.row, direction)
 
 
 def list_query(visit: Visit) -> str | None:

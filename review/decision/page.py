@@ -39,7 +39,7 @@ from review.languages import ngettext
 from review.languages.choice import ZONE_COOKIE
 from review.panels import Panel
 
-NOTHING_LOADED: Final[dict[str, Any]] = {
+EMPTY_PANELS: Final[dict[str, Any]] = {
     "webhooks": (),
     "retractions": (),
     "handoff": None,
@@ -144,10 +144,10 @@ async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -
         _begin_reading(subject)  # the panels that follow need no line of their own
         await _log(connection, action, subject, drafts | log_detail(loaded))
     return {
-        **NOTHING_LOADED,
+        **EMPTY_PANELS,
         **values,
         **loaded,
-        "loaded": wanted if whole else (),
+        "inlined": wanted if whole else (),
         "waiting": () if whole else panel_requests(wanted),
     }
 

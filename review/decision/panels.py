@@ -16,7 +16,7 @@ from db.reviews import queues
 from db.reviews.decision_read import DecisionRead
 from db.reviews.queues import QueueKind
 from db.reviews.rulings import NOTE_CHARS, RULINGS
-from db.webhooks.of_reply import deliveries_of_reply
+from db.webhooks.deliveries import deliveries_of_reply
 from review.access import Right
 from review.content_covers import cover_reason
 from review.decision.collaboration_panel import load_collaboration

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from db.access_log import LoggedAction
 from db.answers import held
 from db.answers.held import NOTHING_HELD, HeldTexts
-from db.audit import decision_context, prompt_parts
+from db.audit import decision_context
 from db.audit.decision_context import DecisionRow, ExchangeLine, StoredPassage
 from db.connection import Connection
 from db.reviews.decision_read import DecisionRead
@@ -63,7 +63,9 @@ async def _load_kept(visit: Visit, read: DecisionRead) -> KeptTexts:
     row, snapshot = read.row, read.snapshot
     async with visit.store.reading() as connection:
         stored = await _stored_passages(connection, row, snapshot)
-        about = await prompt_parts.account_instructions(connection, row["user_id"], snapshot.rules_version)
+        about = await decision_context.account_instructions(
+            connection, row["user_id"], snapshot.rules_version
+        )
         sealed = (await decision_context.load_lines(connection, row, visit.now)).sealed
         texts = await held.load_held(connection, row["id"], visit.now)
     may_read = visit.may(Right.REVIEW, row["user_id"]) and not read.hidden

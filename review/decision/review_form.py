@@ -46,7 +46,7 @@ def require_explanation(fields: ReviewFields) -> None:
         ReviewRejected: the note is empty.
     """
     if (fields.ruling, fields.reason) == (Ruling.OVERTURN, RulingReason.OTHER) and not fields.note.strip():
-        raise ReviewRejected(_("note: expected the reason in words, got nothing"))
+        raise ReviewRejected(_("Write the reason in the note."))
 
 
 def submission_of(visit: Visit, decision_id: UUID, fields: ReviewFields) -> Submission:
@@ -78,7 +78,7 @@ def last_seen_of(visit: Visit) -> UUID | None:
     try:
         return UUID(text) if text else None
     except ValueError as error:
-        problem = _("seen: expected an id from the page, got another value; reload it")
+        problem = _("This form is not from the page. Open the page again.")
         raise ReviewRejected(problem) from error
 
 

@@ -20,6 +20,7 @@ from review.decision import page
 from review.decision.review_panel import query_id
 from review.escalations.pages import AnswerPlace, submit_at
 from review.http.visit import Visit
+from review.queues.review_pages import redirect_to_next
 
 SHOWN: Final = 100
 """Rows of the list."""
@@ -107,11 +108,14 @@ async def load_case(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         "number": number,
         "counted": COUNTED,
         "following": following,
+        "queue": query_id(visit, "queue"),
         "answered": query_id(visit, "answered"),
     }
 
 
 async def _open_next(visit: Visit, row: DecisionRow) -> Response:
+    if (queue_id := query_id(visit, "queue")) is not None:
+        return await redirect_to_next(visit, queue_id, ruled_on=row["id"])
     async with visit.store.single() as connection:
         following = await _following(visit, connection, row)
     query = f"answered={row['id']}"

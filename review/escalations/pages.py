@@ -21,6 +21,7 @@ from review.decision import page
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
+from review.typed.problems import button_problem
 from worker.errors import RejectedError
 
 
@@ -74,8 +75,7 @@ def parse_answer_form(visit: Visit) -> GivenAnswer:
     """
     action = visit.field("action")
     if action not in set(AnswerAction):
-        text = _("action: expected one of %(known)s, got “%(got)s”")
-        raise AnswerRejected(text % {"known": ", ".join(AnswerAction), "got": action[:40]})
+        raise AnswerRejected(button_problem())
     seen = visit.field("seen")
     return GivenAnswer(
         action=AnswerAction(action),
@@ -96,7 +96,7 @@ def parse_id(name: str, text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as error:
-        expected = _("%(field)s: expected an id from the page, got “%(got)s”; reload it")
+        expected = _("This form is not from the page: %(field)s is “%(got)s”. Open the page again.")
         raise AnswerRejected(expected % {"field": name, "got": text[:40]}) from error
 
 

@@ -58,6 +58,10 @@ TEXTS: Final = (
         mark("Connect a channel"),
         mark("Add a webhook, or an API token that may publish."),
     ),
+    (
+        mark("Switch on automatic answers"),
+        mark("See how the last drafts would have gone, then decide."),
+    ),
 )
 """Title and help of the steps, in the order of ``_progress``."""
 
@@ -111,6 +115,7 @@ def _progress(visit: Visit, found: FirstSteps) -> Progress:
         (page("message_test"), found.message),
         (visit.url("people"), found.person),
         (page("webhooks"), found.channel),
+        (page("automatic"), found.automatic),
     )
 
 

@@ -143,8 +143,9 @@ async def _load_page(
     connection: Connection, filters: Filters, asked: AskedPage
 ) -> tuple[DecisionPage, DecisionCount | None, dict[UUID, list[str]]]:
     """A page, the number of all matching decisions, and high scores for a person with covers."""
-    load = decision_list.load_oldest_first if asked.oldest_first else decision_list.load_page
-    page = await load(connection, filters, limit=ROWS, cursor=asked.cursor)
+    page = await decision_list.load_page(
+        connection, filters, limit=ROWS, cursor=asked.cursor, oldest_first=asked.oldest_first
+    )
     count = None
     if page.newer is None and page.older is None:
         count = DecisionCount(number=len(page.rows), exact=True)

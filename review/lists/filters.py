@@ -40,7 +40,7 @@ class FilterProblem:
     got: str
 
     def __str__(self) -> str:
-        text = _("%(title)s: expected %(expected)s; got %(got)s")
+        text = _("%(title)s: Write %(expected)s, not %(got)s.")
         return text % {"title": _(self.title), "expected": self.expected, "got": self.got}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -16,7 +16,6 @@ from db.connection import Connection
 from db.identifiers import uuid_at
 from db.jobs import Job, JobKind, JobState
 from db.reviews import queue_items
-from db.reviews.bulk_undo import BULK_UNDO_WINDOW
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -28,6 +27,8 @@ from review.lists.visit_query import parse_visit_query
 MEDIA: Final = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson"}
 MOST_WAITING: Final = 5
 """Jobs one person may have waiting or running."""
+BULK_UNDO_WINDOW: Final = timedelta(days=7)
+"""How long a bulk review may be undone; it takes no replies back, so nothing waits for the end."""
 
 
 async def start_export(visit: Visit) -> Response:
@@ -39,7 +40,7 @@ async def start_export(visit: Visit) -> Response:
     try:
         form = Form(str(visit.form.get("format", "")))
     except ValueError as error:
-        raise Refused(400, "Choose a format", "Format: expected csv or ndjson.") from error
+        raise Refused(400, "Choose a format", "Choose CSV or NDJSON.") from error
     site = str(visit.site.settings.review_url).rstrip("/")
     layout = Layout(form=form, bom=visit.form.get("bom") == "1", site=site)
     async with visit.store.writing() as connection:

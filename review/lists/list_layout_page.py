@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from starlette.responses import Response
 
-from db.people import list_layout
+from db.people import changes
 from db.people.list_layout import ListColumn, ListOrder
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -38,11 +38,11 @@ async def save_layout(visit: Visit) -> Response:
     if unknown or (order and order not in tuple(ListOrder)):
         text = _("Choose columns and order in the list, and save them there.")
         raise Refused(400, _("The list cannot be changed"), text)
-    person_id = visit.person.person_id
-    async with visit.store.writing() as connection:
-        if visit.field("columns"):
-            await list_layout.set_columns(connection, person_id, [ListColumn(each) for each in columns])
-        if order:
-            await list_layout.set_order(connection, person_id, ListOrder(order))
+    chosen: dict[str, object] = {"list_columns": columns} if visit.field("columns") else {}
+    if order:
+        chosen["list_order"] = order
+    if chosen:
+        async with visit.store.writing() as connection:
+            await changes.set_columns(connection, visit.person.person_id, **chosen)
     query = parse_visit_query(visit, parse_qsl(visit.field("query")))
     return visit.redirect("decisions", query.encoded())

@@ -46,9 +46,7 @@ async def add_person(visit: Visit) -> Response:
         return await invite_person(visit, login, grant)
     name = visit.field("name").strip()
     if len(name) > NAME_CHARS or not name.isprintable():
-        raise Refused(
-            400, "Name", _("Expected at most %(most)s printable characters.") % {"most": NAME_CHARS}
-        )
+        raise Refused(400, "Name", _("Write at most %(most)s printable characters.") % {"most": NAME_CHARS})
     first = "" if visit.field("no_password") else role_grants.new_password()
     stored = await passwords.hash_password(first) if first else None
     async with visit.store.writing() as connection:

@@ -7,7 +7,7 @@ from typing import Final
 
 from starlette.responses import RedirectResponse, Response
 
-from db.people import languages
+from db.people import changes
 from review.http.local_paths import local_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -23,9 +23,11 @@ async def choose(visit: Visit) -> Response:
     ``next`` is the page to return to. Without a sign-in only a cookie is set.
     """
     language, zone = _field(visit, "language", LANGUAGES), _field(visit, "time_zone", zone_names())
-    if visit.someone is not None:
+    given = {"language": language, "time_zone": zone}
+    chosen = {name: value or None for name, value in given.items() if value is not None}
+    if visit.someone is not None and chosen:
         async with visit.store.writing() as connection:
-            await languages.set_choice(connection, visit.someone.person_id, language=language, time_zone=zone)
+            await changes.set_columns(connection, visit.someone.person_id, **chosen)
     response = RedirectResponse(local_path(visit.field("next")), status_code=303)
     if language is not None:
         response.set_cookie(

@@ -53,11 +53,12 @@ async def save_profile(visit: Visit) -> Response:
             _("Expected known categories, got “%(got)s”.") % {"got": unknown[0][:80]},
         )
     async with visit.store.writing() as connection:
-        await changes.set_preferences(
+        await changes.set_columns(
             connection,
             visit.person.person_id,
             name=name,
-            covered=None if as_organisation else [each for each in CATEGORIES if each in covered],
+            covered=[] if as_organisation else [each for each in CATEGORIES if each in covered],
+            own_covers=not as_organisation,
             keys_on="keys_on" in visit.form,
         )
         await visit.log(LoggedAction.PEOPLE, connection=connection, detail={"changed": "own profile"})
@@ -67,7 +68,7 @@ async def save_profile(visit: Visit) -> Response:
 async def switch_shortcuts(visit: Visit) -> Response:
     """Switch keyboard shortcuts on or off: speech input would trigger them."""
     async with visit.store.writing() as connection:
-        await changes.switch_keys(connection, visit.person.person_id, keys_on="keys" in visit.form)
+        await changes.set_columns(connection, visit.person.person_id, keys_on="keys" in visit.form)
     return visit.redirect("home")
 
 

@@ -11,9 +11,10 @@ from uuid import UUID
 from db.connection import Connection
 from db.jobs import Job, JobStep
 from db.people.records import Person
-from db.reviews import bulk, bulk_undo, queue_items
-from db.reviews.rulings import Remedy, Reviewer, ReviewSource, Ruling, RulingReason
+from db.reviews import bulk, queue_items
+from db.reviews.rulings import Remedy, Reviewer, ReviewSource, Ruling, RulingReason, reviews_of_job
 from db.reviews.submission import Submission
+from db.reviews.withdrawal import withdraw_unchanged
 from review.access import Right, accounts_with
 from review.http.visit import Site
 from review.lists.filters import ParseContext
@@ -22,6 +23,8 @@ from worker.model import DecisionKind
 
 NO_DECISION: Final = UUID(int=0)
 """Placeholder for the id of each decision."""
+UNDO_BATCH: Final = 100
+"""Reviews withdrawn per step and transaction: about a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,20 +103,20 @@ async def review_step(site: Site, connection: Connection, job: Job, person: Pers
 
 async def undo_step(site: Site, connection: Connection, job: Job, person: Person) -> JobStep:
     """Withdraw the next reviews of a bulk review, in accounts that the job's owner still leads."""
-    so_far = undo_progress_of(job.position)
-    done = await bulk_undo.undo_batch(
-        connection,
-        UUID(job.params["of"]),
-        Reviewer(person_id=person.person_id, login=person.login),
-        accounts=accounts_with(person, Right.LEAD),
-        after=UUID(so_far.last) if so_far.last else None,
-        undo_id=job.job_id,
-        now=site.now(),
-    )
+    so_far, accounts = undo_progress_of(job.position), accounts_with(person, Right.LEAD)
+    reviewer = Reviewer(person_id=person.person_id, login=person.login)
+    last = UUID(so_far.last) if so_far.last else None
+    reviews = await reviews_of_job(connection, UUID(job.params["of"]), after=last, limit=UNDO_BATCH)
+    undone, now = so_far.undone, site.now()
+    for review in reviews:
+        if accounts is None or review.user_id in accounts:
+            undone += await withdraw_unchanged(connection, review, reviewer, now, job_id=job.job_id)
+    done = so_far.undone + so_far.kept + len(reviews)
+    finished = len(reviews) < UNDO_BATCH
     after = UndoProgress(
-        undone=so_far.undone + done.undone, kept=so_far.kept + done.kept, last=str(done.last or "")
+        undone=undone, kept=done - undone, last="" if finished else str(reviews[-1].decision_id)
     )
-    return JobStep(done=after.undone + after.kept, position=str(after), finished=done.last is None)
+    return JobStep(done=done, position=str(after), finished=finished)
 
 
 def _template(params: Mapping[str, Any], job: Job, person: Person) -> Submission:

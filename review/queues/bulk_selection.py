@@ -58,12 +58,12 @@ def parse_ticked(texts: Sequence[str]) -> tuple[UUID, ...]:
         BadSelection: an id is none, or there are too many.
     """
     if len(texts) > MOST_TICKED:
-        text = _("Ticked decisions: expected at most %(most)s, got %(got)s.")
+        text = _("Tick at most %(most)s decisions, not %(got)s.")
         raise BadSelection(text % {"most": MOST_TICKED, "got": len(texts)})
     try:
         return tuple(dict.fromkeys(UUID(text) for text in texts))
     except ValueError as error:
-        message = _("Ticked decisions: expected ids from the list, got another value.")
+        message = _("The ticked decisions are not from the list. Open it and tick them again.")
         raise BadSelection(message) from error
 
 

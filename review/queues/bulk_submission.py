@@ -24,12 +24,14 @@ def parse_bulk_submission(visit: Visit, fields: ReviewFields) -> Submission:
     if submission.reason is RulingReason.CORRECT and submission.ruling is Ruling.OVERTURN:
         raise ReviewRejected(_("Choose the reason that says what was wrong, as you overturn them."))
     if submission.remedy is not Remedy.NONE and submission.ruling is not Ruling.OVERTURN:
-        raise ReviewRejected(_("remedy: expected a restore only with overturn"))
+        raise ReviewRejected(_("Choose to restore the exchanges only when you overturn."))
     if submission.remedy not in {Remedy.NONE, Remedy.RESTORE}:
-        raise ReviewRejected(_("remedy: expected a restore or nothing; replies are removed one by one"))
+        raise ReviewRejected(
+            _("Choose to restore the exchanges or leave them; replies are removed one by one.")
+        )
     if submission.corrected is not None and submission.ruling is not Ruling.OVERTURN:
-        raise ReviewRejected(_("corrected decision: expected only with overturn"))
+        raise ReviewRejected(_("Choose the right decision only when you overturn."))
     if len(submission.note) > NOTE_CHARS or "\0" in submission.note:
-        text = _("note: expected at most %(most)s characters without NUL")
+        text = _("Write a note of at most %(most)s characters.")
         raise ReviewRejected(text % {"most": NOTE_CHARS})
     return replace(submission, source=ReviewSource.BULK, note=submission.note.strip())

@@ -64,7 +64,9 @@ async def add_to_queue(visit: Visit) -> Response:
         subject = await _led_subject(visit, connection)
         assignee = await records.get_credentials(connection, login) if login else None
         if login and (assignee is None or not may(assignee.person, Right.REVIEW, subject.user_id)):
-            raise Refused(400, "Login", "Expected the login of a reviewer of this account, or nothing.")
+            raise Refused(
+                400, "Login", "Write the login of a reviewer of this account, or leave the field empty."
+            )
         queue = await _hand_queue(visit, connection, subject.user_id)
         await queues.add_decisions(
             connection,
@@ -134,7 +136,7 @@ async def _hand_queue(visit: Visit, connection: Connection, user_id: str) -> Que
     try:
         queue_id = UUID(str(visit.form.get("queue", "")))
     except ValueError as error:
-        raise Refused(400, "No such queue", "queue: expected a queue of the list.") from error
+        raise Refused(400, "No such queue", "Choose a queue of the list.") from error
     found = await queues.get_queue(connection, queue_id)
     if found is None or found.closed_at or found.kind is not QueueKind.HAND or not found.is_for((user_id,)):
         raise Refused(
@@ -162,5 +164,5 @@ async def _held_item_id(visit: Visit, connection: Connection) -> int:
     decision_id = visit.path_id("item_id", review_pages.NOT_FOUND)
     held = await queue_items.locked_item(connection, decision_id, visit.person.person_id)
     if held is None:
-        raise ClaimLost(_("item: expected one that you hold, got one that is done or held by another person"))
+        raise ClaimLost(_("You no longer hold this item: it is done, or another person holds it."))
     return held.item_id

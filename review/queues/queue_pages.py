@@ -210,7 +210,7 @@ def _sample(form: Mapping[str, str]) -> Sample:
 
 def _whole_number(name: str, text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        problem = _("%(field)s: expected a whole number, got %(got)s")
+        problem = _("%(field)s: Write a whole number, not %(got)s.")
         raise ReviewRejected(problem % {"field": name, "got": repr(text[:60])})
     return int(text)
 
@@ -221,6 +221,6 @@ def _share(name: str, text: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        problem = _("%(field)s: expected 0 to 100 percent, got %(got)s")
+        problem = _("%(field)s: Write a percentage from 0 to 100, not %(got)s.")
         raise ReviewRejected(problem % {"field": name, "got": repr(text[:60])})
     return share

@@ -54,10 +54,17 @@ async def submit_review(visit: Visit) -> Response:
     except ReviewRejected as rejected:
         return await page.show_rejected_review(visit, fields, status=400, problem=str(rejected))
     if stored.item is not None and stored.known is None:
-        return await redirect_to_next(visit, stored.item.queue_id, ruled_on=decision_id)
+        return await _after_item(visit, decision_id, stored.item.queue_id)
     if stored.known is None and (following := await following_decision(visit, decision_id)) is not None:
         return redirect_to_decision(visit, following, "main")
     return redirect_to_decision(visit, decision_id, "review")
+
+
+async def _after_item(visit: Visit, decision_id: UUID, queue_id: UUID) -> Response:
+    """The next item, or first the answer to the message of this one."""
+    if visit.field("then") == "answer":
+        return visit.redirect("escalation", f"queue={queue_id}", decision_id=decision_id)
+    return await redirect_to_next(visit, queue_id, ruled_on=decision_id)
 
 
 async def undo_review(visit: Visit) -> Response:
@@ -154,7 +161,7 @@ async def store_submission(visit: Visit, submission: Submission, **detail: objec
     async with visit.store.writing() as connection:
         subject = await exchanges.load_subject(connection, submission.decision_id)
         if subject is None:
-            text = _("decision: expected the id of a stored one, got %(got)s")
+            text = _("No decision is stored with the id %(got)s.")
             raise DecisionGone(text % {"got": submission.decision_id})
         visit.require(Right.REVIEW, subject.user_id)
         stored = await store_review(connection, submission, visit.now)

@@ -105,6 +105,7 @@
 
   function write() {
     const field = document.getElementById("own-answer");
+    if (!field) one("#review-form [value=answer]")?.click();  // of a queue's item: the review is stored first
     field?.focus();
     field?.scrollIntoView({ block: "center" });
   }

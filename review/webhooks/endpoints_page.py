@@ -111,9 +111,9 @@ async def endpoint_of_path(visit: Visit) -> WebhookEndpoint:
 def _problem(visit: Visit, typed: dict[str, str], types: list[WebhookType]) -> str:
     """What cannot be used, as a sentence; empty when everything can."""
     if not types:
-        return _("types: expected one or more, got none.")
+        return _("Choose at least one type of event.")
     if len(typed["description"]) > DESCRIPTION_CHARS:
-        return _("description: expected at most %(most)s characters.") % {"most": DESCRIPTION_CHARS}
+        return _("Write a note of at most %(most)s characters.") % {"most": DESCRIPTION_CHARS}
     try:
         parse_url(typed["url"], loopback=visit.site.settings.webhook_loopback)
     except AddressRefused as error:

@@ -8,7 +8,7 @@ from typing import Final
 
 from redis.exceptions import RedisError
 
-from db.fleet.reading import figures_connection
+from db.fleet.figures import figures_connection
 from db.fleet.recent import RecentCount, load_recent_counts
 from tasks.fleet.state import REACH_S, FleetState, load_fleet
 from tasks.limits.upstream_reports import WorkerReport, load_reports

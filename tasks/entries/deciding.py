@@ -6,19 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tasks.entries.gate import Gate
-from tasks.entries.recording import recorder_of, with_recording
+import structlog
+
+from db.commits.known import StoredEvent
+from tasks.entries.rulebooks import Rulebook
+from tasks.entries.storage import Storage
 from tasks.fairness.overload import Overload
 from tasks.limits.account_limits import AccountLimits
 from tasks.limits.spending import Spending
+from tasks.metrics import names
 from tasks.model_connections import ModelConnections
 from tasks.tracing.start import Traces
-from worker.model import Decision, Json
+from worker.model import Decision, Event, EventType, Json
 from worker.pipeline import decide
+from worker.ports import Ports
+from worker.recordings.recorder import Recorder
+from worker.recordings.stored import encoded
 from worker.steps.run import EventCase
 
 if TYPE_CHECKING:  # a worker without metrics does without their library
     from tasks.metrics.process import WorkerMetrics
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +44,7 @@ class Decider:
         traces: gives a reply its place in a trace; None where no traces are sent.
     """
 
-    gate: Gate
+    storage: Storage
     models: ModelConnections
     limits: AccountLimits
     spending: Spending
@@ -44,16 +53,49 @@ class Decider:
     metrics: WorkerMetrics | None = None
     traces: Traces | None = None
 
-    async def decide(self, case: EventCase) -> Decision:
-        """The decision of one event."""
-        await self.gate.opened()
+    async def decide(self, event: Event, stored: StoredEvent, book: Rulebook) -> Decision:
+        """The decision of one event.
+
+        Raises:
+            StorageUnavailable: nothing was decided; safe to repeat.
+        """
+        case = book.case(
+            edited_first(event, stored), stored.conversation, await self.spending.budget(book.account)
+        )
+        await self.storage.opened()
         turn = await self.overload.turn(case)
         async with (
             self.models.in_use() as connected,
             self.limits.ports(case.event, case.account, connected) as ports,
         ):
-            recorder = recorder_of(turn.case, ports, self.policy_defaults)
+            recorder = self._recorder(turn.case, ports)
             made = await decide(turn.case, recorder.ports if recorder else ports)
-        decision = with_recording(self.spending.priced(made), recorder, self.metrics)
+        decision = self._with_recording(self.spending.priced(made), recorder)
         self.overload.ended(turn, decision)
-        return decision if self.traces is None else replace(decision, trace=self.traces.context(decision))
+        trace = decision.trace if self.traces is None else self.traces.context(decision)
+        return replace(decision, candidate_id=book.candidate_id, trace=trace)
+
+    def _recorder(self, case: EventCase, ports: Ports) -> Recorder | None:
+        """Records what the ports answer; None when the account does not want recordings."""
+        if not case.account.record_answers:
+            return None
+        return Recorder(case=case, behind=ports, policy_defaults=self.policy_defaults)
+
+    def _with_recording(self, decision: Decision, recorder: Recorder | None) -> Decision:
+        """The decision with its recording; a failure costs the recording, never the decision."""
+        if recorder is None:
+            return decision
+        try:
+            return replace(decision, recording=encoded(recorder.recording()))
+        except Exception as error:  # noqa: BLE001  # a bug here must not stop a decision
+            log.warning("recording_failed", entry_id=decision.event.entry_id, error=type(error).__name__)
+            if self.metrics is not None:
+                self.metrics.count(names.RECORDING_FAILURES)
+            return decision
+
+
+def edited_first(event: Event, stored: StoredEvent) -> Event:
+    """The event with the text of an edit that came before its message."""
+    if stored.edited_text is None or event.type is not EventType.MESSAGE:
+        return event
+    return replace(event, text=stored.edited_text, edited_first=True)

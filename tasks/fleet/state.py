@@ -11,8 +11,7 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from db.fleet.figures import StoredFigures, load_stored_figures
-from db.fleet.reading import figures_connection
+from db.fleet.figures import StoredFigures, figures_connection, load_stored_figures
 from db.health.conservation import Balance, load_balance
 from tasks.fleet.beats import load_ages, load_beats
 from tasks.shards.backlog import load_layout, stream_info

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from typing import Final
 
 import structlog
@@ -11,20 +10,16 @@ from redis.exceptions import RedisError
 
 from db.commits.known import decided_events
 from db.pool import Pool
-from tasks.lanes.entry_events import event_of
-from tasks.lanes.stream import Lanes, WaitingEntry
+from tasks.lanes.stream import Lanes
 from tasks.shards.lanes import ShardedLanes
 from tasks.shards.layout import lane_of
 from worker.batched_calls import BatchedCall, call_batched
-from worker.errors import PayloadRejected
 from worker.model import Event, NewerEvent
 
 log = structlog.get_logger(__name__)
 
 
-async def _newer(
-    lanes: Lanes | ShardedLanes, asked: Sequence[tuple[str, str]]
-) -> list[tuple[WaitingEntry, ...]]:
+async def _newer(lanes: Lanes | ShardedLanes, asked: Sequence[tuple[str, str]]) -> list[tuple[Event, ...]]:
     return await lanes.newer_of_several(asked)
 
 
@@ -36,21 +31,11 @@ class LaneArrivals:
 
     Repetitions of an event and payloads that cannot become an event are left out: they are never answered,
     so nothing may wait for them.
-
-    Args:
-        now: the wall clock.
     """
 
-    def __init__(
-        self,
-        lanes: Lanes | ShardedLanes,
-        pool: Pool,
-        *,
-        now: Callable[[], datetime],
-    ) -> None:
+    def __init__(self, lanes: Lanes | ShardedLanes, pool: Pool) -> None:
         self._lanes = lanes
         self._pool = pool
-        self._now = now
 
     async def newer(self, event: Event) -> tuple[NewerEvent, ...]:
         """The events that wait behind this one; none while Redis is away, as nothing can then be read.
@@ -60,25 +45,22 @@ class LaneArrivals:
         """
         try:
             lane = lane_of(event.user_id, event.conversation_id)
-            rows = await call_batched(self._lanes, NEWER, (event.entry_id, lane))
+            waiting = await call_batched(self._lanes, NEWER, (event.entry_id, lane))
         except (RedisError, OSError) as error:
             log.warning("newer_events_unknown", entry_id=event.entry_id, error=type(error).__name__)
             return ()
-        found = [each for each in map(self._newer, rows) if each and each.event_id != event.event_id]
+        found = [each for each in waiting if each.event_id != event.event_id]
         if not found:
             return ()
         decided = await decided_events(self._pool, event.user_id, event.conversation_id, found)
-        return tuple(each for each in found if each.event_id not in decided)
-
-    def _newer(self, entry: WaitingEntry) -> NewerEvent | None:
-        try:
-            event = event_of(entry, self._now())
-        except PayloadRejected:
-            return None
-        return NewerEvent(
-            event_id=event.event_id,
-            type=event.type,
-            message_id=event.message_id,
-            author_id=event.author_id,
-            received_at=event.received_at,
+        return tuple(
+            NewerEvent(
+                event_id=each.event_id,
+                type=each.type,
+                message_id=each.message_id,
+                author_id=each.author_id,
+                received_at=each.received_at,
+            )
+            for each in found
+            if each.event_id not in decided
         )

@@ -13,9 +13,10 @@ from tasks.fairness.admission import Admission
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
 from tasks.lanes.entry_watch import EntryWatch
 from tasks.lanes.finisher import Finisher
-from tasks.lanes.stream import EntryGrant, Lanes, ReadResult, WaitingEntry
+from tasks.lanes.stream import EntryGrant, Lanes, ReadResult
 from tasks.lanes.upkeep import EngineLimits, LaneUpkeep
 from worker.cancellation import cancel_all
+from worker.model import Event
 from worker.places import Places
 
 log = structlog.get_logger(__name__)
@@ -49,7 +50,7 @@ class Engine:
         handle: Handler,
         limits: EngineLimits,
         may_admit: Callable[[], bool] = lambda: True,
-        agent_wrote: Callable[[WaitingEntry], None] = lambda _: None,
+        agent_wrote: Callable[[Event], None] = lambda _: None,
         *,
         places: Places | None = None,
         admission: Admission | None = None,
@@ -136,12 +137,12 @@ class Engine:
         self._behind = 0 < plan.batch <= result.entries_read
         for grant in result.grants:
             self._start(grant)
-        for entry in result.agents:
-            self._agent_wrote(entry)
+        for event in result.agents:
+            self._agent_wrote(event)
         excludes = plan.excludes_some(reserved)
         if not result.grants:
             await self._idle(result, free if reserved else 0, excludes=excludes)
-        elif result.is_drained and free > used and not excludes:
+        elif result.has_read_all and free > used and not excludes:
             await self._next_entry(result)  # without a READ that would find nothing
 
     async def _idle(self, result: ReadResult, free: int, *, excludes: bool) -> None:
@@ -151,7 +152,7 @@ class Engine:
         """
         if (excludes or not free) and not self._behind:
             await asyncio.sleep(BUSY_PAUSE_S)
-        if free and result.is_drained:
+        if free and result.has_read_all:
             await self._next_entry(result, *((self._more_places(free),) if excludes else ()))
 
     async def _next_entry(self, result: ReadResult, *others: Coroutine[Any, Any, None]) -> None:

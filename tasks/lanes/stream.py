@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from importlib import resources
 from typing import Any, Final, cast
 
@@ -11,7 +12,11 @@ from redis.asyncio import Redis
 from redis.exceptions import NoScriptError
 
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
+from tasks.lanes.received import received_event
 from tasks.shards.clients import LuaScript
+from worker.adapters.system_clock import machine_now
+from worker.errors import PayloadRejected
+from worker.model import Event
 
 GROUP: Final = "hushgate"
 IDLE_BEFORE_REPAIR_MS: Final = 60_000
@@ -30,6 +35,7 @@ class EntryGrant:
         starts: how often this entry was granted, 1 for the first time.
         size_bytes: true size of the payload, -1 when the entry has no field ``data``.
         payload: the raw body, cut at ``keep_bytes``.
+        event: what the payload is, or why it cannot become an event.
     """
 
     entry_id: str
@@ -38,29 +44,24 @@ class EntryGrant:
     starts: int
     size_bytes: int
     payload: bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingEntry:
-    """An entry that waits behind another one, not validated; ``payload`` may be cut, as in a grant."""
-
-    entry_id: str
-    size_bytes: int
-    payload: bytes
+    event: Event | PayloadRejected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadResult:
-    """The result of one READ: grants, how many new entries were read, and the last id when drained."""
+    """The result of one READ: grants, how many new entries were read, and the last id when none is left.
+
+    ``agents``: people's messages that must wait for their turn.
+    """
 
     grants: tuple[EntryGrant, ...]
     entries_read: int
     last_id: str
-    agents: tuple[WaitingEntry, ...] = ()
+    agents: tuple[Event, ...] = ()
     accounts: tuple[str, ...] = ()
 
     @property
-    def is_drained(self) -> bool:
+    def has_read_all(self) -> bool:
         """Whether nothing was left to read, so that another READ may wait for an entry after ``last_id``.
 
         A stream without any entry yet has the id ``0-0``.
@@ -96,6 +97,7 @@ class Lanes:
         worker: unique per process start, without spaces.
         keep_bytes: how much of a payload is granted; larger ones become dead letters.
         mark: end of every entry id that leaves this object, so that ids are unique over all shards.
+        now: the wall clock of the fleet.
     """
 
     def __init__(
@@ -106,12 +108,14 @@ class Lanes:
         worker: str,
         keep_bytes: int,
         mark: str = "",
+        now: Callable[[], datetime] = machine_now,
     ) -> None:
         self.redis = redis
         self.stream = stream
         self.mark = mark
         self.worker = worker
         self.keep_bytes = keep_bytes
+        self._now = now
         self._prefix = f"{{{stream}}}:"
         self._prepare = LuaScript(redis, script("prepare"))
         self._heartbeat = LuaScript(redis, script("heartbeat"))
@@ -141,17 +145,17 @@ class Lanes:
             grants=tuple(map(self._grant, rows)),
             entries_read=int(entries_read),
             last_id=last.decode(),
-            agents=tuple(map(self._waiting, agents)),
+            agents=self._events(agents),
             accounts=tuple(account.decode() for account in accounts),
         )
 
-    async def newer_of_several(self, asked: Sequence[tuple[str, str]]) -> list[tuple[WaitingEntry, ...]]:
-        """For each entry and its lane, the entries behind it, oldest first; fewer when they are large."""
+    async def newer_of_several(self, asked: Sequence[tuple[str, str]]) -> list[tuple[Event, ...]]:
+        """For each entry and its lane, the events behind it, oldest first; fewer when they are large."""
         try:
             replies = await self._newer_of_all(asked, "EVALSHA", self._newer.sha)
         except NoScriptError:
             replies = await self._newer_of_all(asked, "EVAL", self._newer.text)
-        return [tuple(map(self._waiting, rows)) for rows in replies]
+        return [self._events(rows) for rows in replies]
 
     async def _newer_of_all(self, asked: Sequence[tuple[str, str]], command: str, script: str) -> list[Any]:
         pipe = self.redis.pipeline(transaction=False)
@@ -227,20 +231,21 @@ class Lanes:
     def _keys(self, *names: str) -> list[str]:
         return [self._prefix + name for name in names]
 
-    def _marked(self, entry_id: bytes) -> str:
-        return entry_id.decode() + self.mark
-
     def _grant(self, row: Sequence[Any]) -> EntryGrant:
         entry_id, lane, ownership, starts, size, payload = row
+        marked = entry_id.decode() + self.mark
         return EntryGrant(
-            entry_id=self._marked(entry_id),
+            entry_id=marked,
             lane=lane.decode(),
             ownership=ownership.decode(),
             starts=int(starts),
             size_bytes=int(size),
             payload=payload,
+            event=received_event(marked, int(size), payload, self._now()),
         )
 
-    def _waiting(self, row: Sequence[Any]) -> WaitingEntry:
-        entry_id, size, payload = row
-        return WaitingEntry(entry_id=self._marked(entry_id), size_bytes=int(size), payload=payload)
+    def _events(self, rows: Sequence[Sequence[Any]]) -> tuple[Event, ...]:
+        """The events of waiting entries, without those that become dead letters."""
+        now = self._now()
+        found = (received_event(row[0].decode() + self.mark, int(row[1]), row[2], now) for row in rows)
+        return tuple(each for each in found if isinstance(each, Event))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
@@ -12,12 +12,10 @@ from db.commits.known import decided_events
 from db.history.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.pool import Pool
 from tasks.entries.rulebooks import Rulebooks
-from tasks.lanes.entry_events import event_of
-from tasks.lanes.stream import WaitingEntry
 from tasks.process import telemetry
 from worker.conversation_endings import people_until
-from worker.errors import PayloadRejected, StorageUnavailable
-from worker.model import DecisionKind
+from worker.errors import StorageUnavailable
+from worker.model import DecisionKind, Event
 from worker.supervisor import Supervisor
 
 log = structlog.get_logger(__name__)
@@ -32,8 +30,7 @@ class EarlyTakeovers:
     Args:
         pool: the hot path's connections.
         rulebooks: accounts with their settings.
-        now: the wall clock.
-        refresh_clock: reads the clock of Postgres, which ``now`` continues.
+        now: the wall clock of the fleet.
         work: runs takeovers.
     """
 
@@ -43,40 +40,32 @@ class EarlyTakeovers:
         rulebooks: Rulebooks,
         *,
         now: Callable[[], datetime],
-        refresh_clock: Callable[[], Awaitable[None]],
         work: Supervisor,
     ) -> None:
         self._pool = pool
         self._rulebooks = rulebooks
         self._now = now
-        self._refresh_clock = refresh_clock
         self._work = work
 
-    def start(self, entry: WaitingEntry) -> None:
+    def start(self, event: Event) -> None:
         """Take the conversation in the background."""
-        self._work.start("early_takeover", partial(self.take, entry), entry_id=entry.entry_id)
+        self._work.start("early_takeover", partial(self.take, event), entry_id=event.entry_id)
 
-    async def take(self, entry: WaitingEntry) -> None:
+    async def take(self, event: Event) -> None:
         """Take the conversation of a person's message, once."""
         try:
-            await self._refresh_clock()
-            if (takeover := await self._takeover(entry)) is not None:
+            if (takeover := await self._takeover(event)) is not None:
                 await take_conversation(self._pool, takeover, self._now())
         except StorageUnavailable as error:
-            log.warning("takeover_postponed", entry_id=entry.entry_id, error=error.kind)
+            log.warning("takeover_postponed", entry_id=event.entry_id, error=error.kind)
         except Exception as error:  # the entry takes the conversation at its turn in the lane
-            log.exception("takeover_failed", entry_id=entry.entry_id, exc_info=error)
+            log.exception("takeover_failed", entry_id=event.entry_id, exc_info=error)
             telemetry.report(error)
 
-    async def _takeover(self, entry: WaitingEntry) -> Takeover | None:
-        """None for a dead letter, a repetition of a decided event, and a message of long ago."""
-        now = self._now()
-        try:
-            event = event_of(entry, now)
-        except PayloadRejected:
-            return None
+    async def _takeover(self, event: Event) -> Takeover | None:
+        """None for a repetition of a decided event, and a message of long ago."""
         book = await self._rulebooks.get(event.user_id)
-        until = people_until(event, book.account, DecisionKind.IGNORE, now)
+        until = people_until(event, book.account, DecisionKind.IGNORE, self._now())
         if until is None or await decided_events(self._pool, event.user_id, event.conversation_id, [event]):
             return None
         return Takeover(
@@ -85,5 +74,5 @@ class EarlyTakeovers:
             people_until=until,
             changed_by=event.author_id,
             cause=OwnerCause.AGENT_MESSAGE,
-            agent_entry=entry.entry_id,
+            agent_entry=event.entry_id,
         )

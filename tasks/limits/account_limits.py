@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from tasks.limits.rates import FleetRates, SharedRate
+from tasks.limits.rates import CallRates, FleetRates, SharedRate
 from tasks.limits.slots import Slots
 from worker import scope
 from worker.adapters.call_guard import seconds_left, until
@@ -27,38 +27,6 @@ NOT_SENT: Final = frozenset({AttemptOutcome.CIRCUIT_OPEN, AttemptOutcome.BUSY, A
 MOST_ACCOUNTS: Final = 10_000
 IN_PLACE_S: Final = 0.1
 """A wait that is over by then is a round trip to Redis, and the event keeps its place in flight."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountRates:
-    """The rates of one account; None for one that it does not limit."""
-
-    requests: SharedRate | None
-    tokens: SharedRate | None
-
-    @property
-    def limited(self) -> bool:
-        """Whether there is one."""
-        return self.requests is not None or self.tokens is not None
-
-    async def acquire(self, tokens: int) -> None:
-        """Return when a call of about so many tokens may be made."""
-        if self.requests is not None:
-            await self.requests.acquire(1)
-        if self.tokens is not None:
-            try:
-                await self.tokens.acquire(tokens)
-            except BaseException:  # the wait was ended: no call is made
-                if self.requests is not None:
-                    self.requests.correct(1, 0)
-                raise
-
-    def give_back(self, tokens: int) -> None:
-        """Give back what ``acquire`` took for a call that was not made."""
-        if self.requests is not None:
-            self.requests.correct(1, 0)
-        if self.tokens is not None:
-            self.tokens.correct(tokens, 0)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,7 +66,7 @@ class LimitedModel:
     """A language model that waits for its account's limits, until the event is too late."""
 
     model: LanguageModel
-    rates: AccountRates
+    rates: CallRates
     waits: LimitWaits
 
     async def complete(self, prompt: Prompt, timeout_s: float) -> Completion:
@@ -124,8 +92,7 @@ class LimitedModel:
             if error.kind in NOT_SENT:
                 self.rates.give_back(estimate)
             raise
-        if self.rates.tokens is not None:
-            self.rates.tokens.correct(estimate, completion.tokens.prompt + completion.tokens.completion)
+        self.rates.spent(estimate, completion.tokens.prompt + completion.tokens.completion)
         return completion
 
 
@@ -136,7 +103,7 @@ class AccountLimits:
         self._rates = rates
         self._slots = slots
         self._clock = clock
-        self._accounts: Recent[tuple[str, int | None, int | None], AccountRates] = Recent(MOST_ACCOUNTS)
+        self._accounts: Recent[tuple[str, int | None, int | None], CallRates] = Recent(MOST_ACCOUNTS)
 
     @asynccontextmanager
     async def ports(self, event: Event, account: Account, ports: Ports) -> AsyncIterator[Ports]:
@@ -144,7 +111,7 @@ class AccountLimits:
         left_s = (scope.last_moment(event, account) - self._clock.now()).total_seconds()
         with until(self._clock.monotonic() + max(0.0, left_s)):
             rates, waits = self.of(account), LimitWaits(event=event, holds=ports.holds, clock=self._clock)
-            limited = _limited(ports, rates, waits) if rates.limited else ports
+            limited = _limited(ports, rates, waits) if rates else ports
             if account.concurrent_events is None or event.type is not EventType.MESSAGE:
                 yield limited
                 return
@@ -154,22 +121,19 @@ class AccountLimits:
                 with ports.holds.with_slot(event, slot):
                     yield limited
 
-    def of(self, account: Account) -> AccountRates:
+    def of(self, account: Account) -> CallRates:
         """The rates of an account; a changed limit has new ones, which take from the same place."""
         key = (account.user_id, account.requests_per_min, account.tokens_per_min)
         found = self._accounts.get(key)
         if found is not None:
             return found
-        rates = AccountRates(
-            requests=self._rate(account.user_id, Resource.REQUESTS, account.requests_per_min),
-            tokens=self._rate(account.user_id, Resource.TOKENS, account.tokens_per_min),
-        )
+        limits = {Resource.REQUESTS: account.requests_per_min, Resource.TOKENS: account.tokens_per_min}
+        rates = CallRates()
+        for resource, per_minute in limits.items():
+            if per_minute is not None:
+                name = account_rate(account.user_id, resource)
+                rates[resource] = SharedRate(self._rates, name, per_minute, sleep=self._clock.sleep)
         return self._accounts.keep(key, rates)
-
-    def _rate(self, user_id: str, resource: Resource, per_minute: int | None) -> SharedRate | None:
-        if per_minute is None:
-            return None
-        return SharedRate(self._rates, account_rate(user_id, resource), per_minute, sleep=self._clock.sleep)
 
 
 def account_rate(user_id: str, resource: Resource) -> str:
@@ -177,7 +141,7 @@ def account_rate(user_id: str, resource: Resource) -> str:
     return f"account:{resource}:{user_id}"
 
 
-def _limited(ports: Ports, rates: AccountRates, waits: LimitWaits) -> Ports:
+def _limited(ports: Ports, rates: CallRates, waits: LimitWaits) -> Ports:
     def limited(model: LanguageModel) -> LanguageModel:
         return LimitedModel(model=model, rates=rates, waits=waits)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from functools import partial
 from typing import Final
@@ -23,8 +22,6 @@ from worker.supervisor import Supervisor
 
 log = structlog.get_logger(__name__)
 
-PAUSES_S: Final = 1.0
-"""How often a process reads which upstreams asked other processes for a pause."""
 SHORTEST_SHARED_S: Final = 0.2
 """A shorter pause is over before other processes read it."""
 
@@ -51,10 +48,10 @@ class FleetLimits:
         self._clock = clock
         self._prefix = prefix
         self._rates = FleetRates(redis, prefix=prefix)
-        self._slots = Slots(redis, prefix=prefix, worker=worker, sleep=clock.sleep)
+        self.slots = Slots(redis, prefix=prefix, worker=worker, sleep=clock.sleep)
         self._upstreams: dict[str, UpstreamLimits] = {}
         self._work = work
-        self.accounts = AccountLimits(self._rates, self._slots, clock)
+        self.accounts = AccountLimits(self._rates, self.slots, clock)
 
     def of(self, kind: UpstreamKind, upstream: Upstream) -> UpstreamLimits:
         """The limits of an upstream; those of one account are shared, and the lowest declared one counts."""
@@ -74,29 +71,16 @@ class FleetLimits:
                 found.rates[resource] = SharedRate(self._rates, name, per_minute, sleep=self._clock.sleep)
         return found
 
-    async def renew_slots(self) -> None:
-        """Renew the leases of held slots, until cancelled."""
-        await self._slots.renew_forever()
-
-    async def read_pauses_forever(self) -> None:
-        """Read every ``PAUSES_S`` which upstreams asked other processes for a pause, until cancelled."""
-        while True:
-            try:
-                await self.read_pauses()
-            except (RedisError, OSError) as error:
-                log.debug("pauses_not_read", error=type(error).__name__)
-            await asyncio.sleep(PAUSES_S)
-
     async def read_pauses(self) -> None:
-        """Pause each upstream that asked another process for it.
-
-        Raises:
-            RedisError: Redis did not answer.
-        """
-        async with self._redis.pipeline(transaction=False) as pipe:
-            for account in self._upstreams:
-                pipe.pttl(self._pause_key(account))
-            left = await pipe.execute()
+        """Pause each upstream that asked another process for it; none while Redis does not answer."""
+        try:
+            async with self._redis.pipeline(transaction=False) as pipe:
+                for account in self._upstreams:
+                    pipe.pttl(self._pause_key(account))
+                left = await pipe.execute()
+        except (RedisError, OSError) as error:
+            log.debug("pauses_not_read", error=type(error).__name__)
+            return
         for limits, left_ms in zip(tuple(self._upstreams.values()), left, strict=True):
             if left_ms > 0:
                 limits.pause(left_ms / 1000)

@@ -99,7 +99,11 @@ class Guards:
         def changed(state: BreakerState) -> None:
             log_change(state)
             if metrics is not None and state is BreakerState.OPEN:
-                metrics.breaker_opened(name)
+                metrics.count(names.BREAKER_OPENED, name)
+
+        def not_called(why: str) -> None:
+            if metrics is not None:
+                metrics.count(names.NOT_CALLED, name, why)
 
         guard = CallGuard(
             upstream,
@@ -108,7 +112,7 @@ class Guards:
             kind_of=kind_of,
             limits=self._limits_of(kind, upstream),
             shared=kind is UpstreamKind.MODERATION,
-            not_called=lambda why: metrics.not_called(name, why) if metrics is not None else None,
+            not_called=not_called,
         )
         self._guards[name] = guard
         if metrics is not None:

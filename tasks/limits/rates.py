@@ -20,6 +20,7 @@ from redis.exceptions import RedisError
 
 from tasks.shards.clients import LuaScript
 from worker.rates import LocalRates, RateLimit, Taken
+from worker.settings.calls import Resource
 
 log = structlog.get_logger(__name__)
 
@@ -163,3 +164,31 @@ class SharedRate:
             self._held_until_s = self._now_s() + KEPT_S
         else:
             await self._sleep(max(LEAST_PAUSE_S, found.wait_s))
+
+
+class CallRates(dict[Resource, SharedRate]):
+    """The rates of calls of models; a resource without a limit has none."""
+
+    async def acquire(self, tokens: int) -> None:
+        """Return when a call of about so many tokens may be made."""
+        requests, of_tokens = self.get(Resource.REQUESTS), self.get(Resource.TOKENS)
+        if requests is not None:
+            await requests.acquire(1)
+        if of_tokens is not None and tokens:
+            try:
+                await of_tokens.acquire(tokens)
+            except BaseException:  # the wait was ended: no call is made
+                if requests is not None:
+                    requests.correct(1, 0)
+                raise
+
+    def give_back(self, tokens: int) -> None:
+        """Give back what ``acquire`` took for a call that was not made."""
+        for resource, amount in ((Resource.REQUESTS, 1), (Resource.TOKENS, tokens)):
+            if (rate := self.get(resource)) is not None:
+                rate.correct(amount, 0)
+
+    def spent(self, estimated: int, tokens: int) -> None:
+        """Correct the estimate of a call by what it used."""
+        if (rate := self.get(Resource.TOKENS)) is not None:
+            rate.correct(estimated, tokens)

@@ -20,7 +20,6 @@ log = structlog.get_logger(__name__)
 
 LEASE_S: Final = 15.0
 """Slots of a killed worker are free again after so long."""
-RENEW_S: Final = 4.0
 LOOK_S: Final = 0.25
 """Pause between two looks for a slot that another worker may have freed; one look for all that wait."""
 ANSWER_S: Final = 1.0
@@ -135,12 +134,6 @@ class Slots:
             if not account.users:
                 self._accounts.pop(user_id, None)
             await self.release(slot)
-
-    async def renew_forever(self) -> None:
-        """Renew the leases of this process until cancelled."""
-        while True:
-            await asyncio.sleep(RENEW_S)
-            await self.renew()
 
     async def renew(self) -> None:
         """Renew all leases of this process in one round trip, however many they are."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from tasks.limits.learned import Quota, pause_s, quotas
 from tasks.limits.quotas import MinuteCount
-from tasks.limits.rates import SharedRate
+from tasks.limits.rates import CallRates, SharedRate
 from worker.adapters.call_guard import NotCalled
 from worker.model import AttemptOutcome
 from worker.ports import Clock
@@ -50,7 +50,7 @@ class UpstreamLimits:
         longest_pause_s: float,
         paused: Callable[[float], None] = lambda _: None,
     ) -> None:
-        self.rates = dict(rates)
+        self.rates = CallRates(rates)
         self.learned_quotas: dict[Resource, LearnedQuota] = {}
         self._clock = clock
         self._longest_pause_s = longest_pause_s
@@ -75,15 +75,7 @@ class UpstreamLimits:
                 raise NotCalled(message, kind=AttemptOutcome.RATE_LIMITED, retry_after_s=left_s)
             spread_s = random.uniform(0, min(MOST_SPREAD_S, left_s * SPREAD_SHARE))  # noqa: S311
             await self._clock.sleep(left_s + spread_s)
-        if (requests := self.rates.get(Resource.REQUESTS)) is not None:
-            await requests.acquire(1)
-        if tokens and (rate := self.rates.get(Resource.TOKENS)) is not None:
-            try:
-                await rate.acquire(tokens)
-            except BaseException:  # the wait was ended: the request is not made
-                if requests is not None:
-                    requests.correct(1, 0)
-                raise
+        await self.rates.acquire(tokens)
         self.used[Resource.REQUESTS].add(1)
 
     def learned(self, headers: Mapping[str, str], status: int) -> None:
@@ -102,15 +94,12 @@ class UpstreamLimits:
     def spent(self, estimated: int, tokens: int) -> None:
         """Correct the estimate of a call by what it used."""
         self.used[Resource.TOKENS].add(tokens)
-        if (rate := self.rates.get(Resource.TOKENS)) is not None:
-            rate.correct(estimated, tokens)
+        self.rates.spent(estimated, tokens)
 
     def not_sent(self, tokens: int) -> None:
         """Give back what ``wait`` counted for a call that was not made."""
         self.used[Resource.REQUESTS].add(-1)
-        for resource, amount in ((Resource.REQUESTS, 1), (Resource.TOKENS, tokens)):
-            if (rate := self.rates.get(resource)) is not None:
-                rate.correct(amount, 0)
+        self.rates.give_back(tokens)
 
     def left(self, resource: Resource) -> int | None:
         """What is left of a resource: the server's figure, or the configured limit less the last minute."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,7 +19,6 @@ from worker.stored_json import object_writer, read_object
 
 log = structlog.get_logger(__name__)
 
-REPORT_S: Final = 2.0
 KEPT_S: Final = 15
 """A worker that stopped is forgotten after so long."""
 
@@ -120,17 +118,8 @@ class UpstreamReporter:
         self._guards = guards
         self._ahead_s = ahead_s
 
-    async def run(self) -> None:
-        """Report every ``REPORT_S`` until cancelled; without Redis nothing is reported."""
-        while True:
-            try:
-                await self.report()
-            except (RedisError, OSError) as error:
-                log.debug("upstreams_not_reported", error=type(error).__name__)
-            await asyncio.sleep(REPORT_S)
-
     async def report(self) -> None:
-        """Report once."""
+        """Report once; without Redis nothing is reported."""
         found = WorkerReport(
             worker=self._worker,
             upstreams=tuple(report_of(guard) for guard in self._guards),
@@ -138,10 +127,13 @@ class UpstreamReporter:
             ahead_s=round(self._ahead_s(), 3),
         )
         written = orjson.dumps(object_writer(WorkerReport)(found))
-        async with self._redis.pipeline(transaction=False) as pipe:
-            pipe.set(_key(self._stream, self._worker), written, ex=KEPT_S)
-            pipe.sadd(_names(self._stream), self._worker)
-            await pipe.execute()
+        try:
+            async with self._redis.pipeline(transaction=False) as pipe:
+                pipe.set(_key(self._stream, self._worker), written, ex=KEPT_S)
+                pipe.sadd(_names(self._stream), self._worker)
+                await pipe.execute()
+        except (RedisError, OSError) as error:
+            log.debug("upstreams_not_reported", error=type(error).__name__)
 
 
 async def load_reports(redis: Redis, stream: str) -> tuple[WorkerReport, ...]:

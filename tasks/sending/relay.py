@@ -13,13 +13,11 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from db.connection import Connection
-from db.health.database_clock import DatabaseClock
 from db.outgoing.locked_batch import LockedBatch
 from db.pool import Pool
 from db.webhooks import subscriptions
 from db.webhooks.subscriptions import WebhookEvent
 from tasks.sending.once_stream import Lease, OnceStream, OutgoingEntry
-from worker.adapters.boot_clock import seconds_since_boot
 from worker.errors import StorageUnavailable, StreamFull
 from worker.webhooks.types import WebhookType
 
@@ -109,12 +107,12 @@ class Relay(Generic[Row]):
         """Send when nudged, and every ``look_s``: a person's action nudges no worker. Until cancelled."""
         while True:
             self._asked.clear()
-            await self.drain()
+            await self.send_all()
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._rows.look_s):
                     await self._asked.wait()
 
-    async def drain(self) -> int:
+    async def send_all(self) -> int:
         """Send until nothing waits, with retries during an outage; how many rows were sent."""
         total = 0
         while True:
@@ -145,33 +143,6 @@ class Relay(Generic[Row]):
         if self._delivered is not None:
             self._delivered(len(sent))
         return len(sent) if complete else None
-
-
-def fleet_relay(
-    rows: RelayedRows[Row],
-    pool: Pool,
-    redis: Redis,
-    *,
-    stream: str,
-    delivered: Callable[[int], None] | None = None,
-    signing_key: bytes | None = None,
-) -> Relay[Row]:
-    """The relay of a worker, on the clock of Postgres.
-
-    With the clock of its machine, a worker whose clock is fast would hold back other workers' replies as too
-    late and end undo windows early; a worker whose clock is slow would send replies too late.
-    """
-    clock = DatabaseClock(pool, seconds=seconds_since_boot)
-    return Relay(
-        rows,
-        pool,
-        redis,
-        stream=stream,
-        now=clock.now,
-        refresh=clock.refresh,
-        delivered=delivered,
-        signing_key=signing_key,
-    )
 
 
 async def send_waiting(

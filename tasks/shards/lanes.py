@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from redis.asyncio import Redis
 
-from tasks.lanes.stream import Lanes, WaitingEntry
+from tasks.lanes.stream import Lanes
 from tasks.shards.agreement import AGREE, agreement
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import LuaScript, close
 from tasks.shards.layout import Shard, ShardLayout, layout_of, require
+from worker.adapters.system_clock import machine_now
 from worker.cancellation import all_of
+from worker.model import Event
 
 
 class ShardedLanes:
@@ -24,6 +27,7 @@ class ShardedLanes:
         keep_bytes: as of ``Lanes``.
         another: opens a further client, one for each shard: the client of a cluster closes all connections
             when one node fails, which must not disturb the other shards. None: all shards use ``redis``.
+        now: as of ``Lanes``.
     """
 
     def __init__(
@@ -34,12 +38,13 @@ class ShardedLanes:
         worker: str,
         keep_bytes: int,
         another: Callable[[], Redis] | None = None,
+        now: Callable[[], datetime] = machine_now,
     ) -> None:
         self.redis = redis
         self.layout = layout_of(stream, None)
         self._another = another
         self._open: Callable[[Shard, Redis], Lanes] = lambda shard, client: Lanes(
-            client, stream=shard.name, worker=worker, keep_bytes=keep_bytes, mark=shard.mark
+            client, stream=shard.name, worker=worker, keep_bytes=keep_bytes, mark=shard.mark, now=now
         )
         self._lanes: dict[str, Lanes] = {}
 
@@ -81,7 +86,7 @@ class ShardedLanes:
         """``Lanes.begin_run`` of the entry's shard."""
         return await self._by_mark(entry_id).begin_run(entry_id)
 
-    async def newer_of_several(self, asked: Sequence[tuple[str, str]]) -> list[tuple[WaitingEntry, ...]]:
+    async def newer_of_several(self, asked: Sequence[tuple[str, str]]) -> list[tuple[Event, ...]]:
         """``Lanes.newer_of_several`` in one round trip for each shard."""
         shards: dict[str, list[tuple[str, str]]] = {}
         for each in asked:

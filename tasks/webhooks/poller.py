@@ -13,7 +13,6 @@ from typing import Final
 import orjson
 import structlog
 
-from db.health.database_clock import DatabaseClock
 from db.pool import Pool
 from db.webhooks import endings, queue
 from db.webhooks.queue import ClaimedDelivery, QueueLimits
@@ -102,12 +101,6 @@ class WebhookPoller:
             finally:
                 await self._attempts.close()
 
-    async def drain(self) -> None:
-        """Send all that is due now and wait for the attempts; for tests and commands, within the sender."""
-        while await self.look() or self._attempts.running:
-            if self._attempts.running:
-                await asyncio.wait(set(self._attempts.running))
-
     async def look(self) -> int:
         """Make deliveries of new events and begin attempts; how many deliveries began or were cancelled."""
         if self._refresh is not None:
@@ -172,23 +165,6 @@ class WebhookPoller:
             await endings.return_claim(self._pool, claimed, self._now())
         except StorageUnavailable as error:  # claimed again after the lease
             log.warning("webhooks_postponed", error=error.kind)
-
-
-def fleet_poller(
-    pool: Pool,
-    *,
-    loopback: bool,
-    pages: str | None,
-    attempted: Callable[[str], None] | None = None,
-) -> WebhookPoller:
-    """The poller of a worker, on the clock of Postgres.
-
-    With the clock of its machine, a worker whose clock is ten minutes fast would let an endpoint that failed
-    once wait for ten minutes, with all its deliveries.
-    """
-    clock = DatabaseClock(pool, seconds=seconds_since_boot)
-    sender = WebhookSender(loopback=loopback, now=clock.now)
-    return WebhookPoller(pool, sender, now=clock.now, refresh=clock.refresh, pages=pages, attempted=attempted)
 
 
 def request_body(claimed: ClaimedDelivery, pages: str | None = None) -> bytes:

@@ -145,6 +145,37 @@ def test_a_queue_ends_without_a_form_that_takes_keys(desk: Desk, scheme: str) ->
     assert wrong == []
 
 
+def test_a_reviewer_answers_from_the_item_of_a_queue(desk: Desk) -> None:
+    """The review is stored first, then the answer box opens, and the next item follows the answer."""
+    who = "reader-who-answers"
+    desk.world.people[who] = aside(lambda: add_person(desk.world.url, Role.REVIEWER, login=who))
+    rows = [desk.world.running.decide(account_of(desk), f"Open question {place}") for place in range(2)]
+    picked = {row["id"]: row["created_at"] for row in rows}
+    aside(lambda: hand_queue(desk.world.url, "two to answer", picked))
+    page = desk.sit(who)
+    page.goto("/queues")
+    page.get_by_role("button", name="Next in two to answer").click()
+    expect(page.get_by_text("1 left")).to_be_visible()
+    first = page.url.split("/decisions/")[1][:36]
+    press(page, "1", "e")
+    page.wait_for_url(f"**/escalations/{first}?queue=*")
+    wrong = faults(page)
+    page.keyboard.press("e")
+    page.keyboard.type("A person looks at your question today.")
+    with page.expect_navigation():
+        page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("0 left")).to_be_visible()
+    stored = desk.world.running.rows("SELECT outcome FROM answers WHERE decision_id = %s", first)
+    reviews = desk.world.running.rows("SELECT ruling FROM decision_reviews WHERE decision_id = %s", first)
+
+    assert ([each["outcome"] for each in stored], [each["ruling"] for each in reviews]) == (
+        ["replaced"],
+        ["agree"],
+    )
+    assert first not in page.url
+    assert wrong == []
+
+
 def press(page: Page, *keys: str) -> None:
     """These keys, the last of which sends the form."""
     page.wait_for_load_state()

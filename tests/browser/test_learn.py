@@ -79,6 +79,7 @@ def test_a_lead_makes_a_set_and_adds_a_decision(desk: Desk) -> None:
     decision = (desk.world.running.row(query, SHOP) or {})["id"]
     page = desk.sit(EVERYBODY)
     page.goto(f"/accounts/{SHOP}/learn")
+    page.locator("summary", has_text="Create a golden set").press("Enter")
     page.get_by_label("Name of the set").fill("Opening hours")
     page.keyboard.press("Tab")
     page.keyboard.type("Questions that may be answered")

@@ -48,6 +48,21 @@ def test_an_address_carries_no_empty_filters(desk: Desk) -> None:
     assert page.url.endswith(f"/decisions?account={SHOP}")
 
 
+def test_a_day_is_picked_beside_the_field_of_time(desk: Desk) -> None:
+    """The picker writes the field, which takes ages too; the list begins then."""
+    page = desk.resident("viewer")
+    page.goto("/decisions")
+    page.locator("summary", has_text="Filters").click()
+    field = page.locator("[name=since]")
+    page.locator(".one-field", has=field).get_by_label("Choose a time, UTC").fill("2026-01-05T08:30")
+    expect(field).to_have_value("2026-01-05T08:30")
+    page.get_by_role("button", name="Filter", exact=True).click()
+    page.wait_for_url("**/decisions?*")
+
+    assert page.url.endswith("/decisions?since=2026-01-05T08%3A30")
+    expect(page.get_by_label("Filters in use")).to_contain_text("From: 2026-01-05T08:30")
+
+
 def test_a_view_is_kept_on_the_server_and_found_again(desk: Desk) -> None:
     """Its filters come back in another browser."""
     page = desk.sit("lead")

@@ -9,11 +9,13 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.support.browser.axe import THEMES, faults, show_theme
-from tests.support.browser.desk import PHONE, Desk, sign_in
+from tests.support.browser.desk import PHONE, WIDE, Desk, sign_in
 from tests.support.browser.world import SHOP
 
 JSON: Final = re.compile(r"[{\[]\s*(\"|[}\]])")
+BESIDE: Final = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 LAPTOP: Final[ViewportSize] = {"width": 1200, "height": 800}
+TABLET: Final[ViewportSize] = {"width": 768, "height": 1024}
 SHOWN: Final = """
     (main) => [main.innerText,
                ...[...main.querySelectorAll("input, textarea")].map((each) => each.value)].join("\\n")
@@ -79,6 +81,40 @@ def test_all_settings_can_be_read(desk: Desk, design: str) -> None:
 
     assert found == []
     assert beside <= 0
+
+
+@pytest.mark.parametrize("language", ["en-GB", "vi-VN"])
+@pytest.mark.parametrize("size", [WIDE, LAPTOP, TABLET, PHONE], ids=lambda size: str(size["width"]))
+def test_pages_of_an_account_can_be_read_at_every_size(desk: Desk, size: ViewportSize, language: str) -> None:
+    """In light and dark, in two languages: nothing serious for axe-core, and nothing beyond the edge."""
+    page, found = desk.resident("everything", viewport=size, locale=language), {}
+    for name in ("waiting", "answered", "settings", "automatic", "learn"):
+        page.goto(f"/accounts/{SHOP}/{name}")
+        for theme, rules in THEMES.items():
+            show_theme(page, theme)
+            found[f"{name} {theme}"] = faults(page, *rules)
+        found[name] = [] if page.evaluate(BESIDE) <= 0 else ["beyond the edge"]
+
+    assert {place: wrong for place, wrong in found.items() if wrong} == {}
+    assert page.evaluate("document.documentElement.lang") == language[:2]
+
+
+def test_a_new_account_is_careful_until_a_person_switches(desk: Desk) -> None:
+    """From an empty account to automatic answers, after a look at what was drafted."""
+    page, account = desk.sit("everything"), "corner-bakery"
+    page.goto("/accounts")
+    page.get_by_role("textbox", name="Account").fill(account)
+    page.get_by_role("button", name="Set up").click()
+    expect(page.get_by_role("status")).to_contain_text("nothing is sent until you approve it")
+    expect(page.locator("[data-current]").first).to_contain_text("Careful")
+    page.get_by_role("navigation", name="Account").get_by_role("link", name="Home").click()
+    page.get_by_role("link", name="Switch on automatic answers").first.click()
+    expect(page.locator("main")).to_contain_text("No draft of the last 30 days is stored")
+    page.get_by_role("button", name="Send answers without approval from now on").click()
+    expect(page.get_by_role("status")).to_contain_text("Saved as version 2.")
+    page.get_by_role("navigation", name="Account").get_by_role("link", name="Home").click()
+
+    expect(page.locator("main")).not_to_contain_text("Answers wait for your approval.")
 
 
 def test_a_setting_says_below_it_what_it_would_have_changed(desk: Desk) -> None:

@@ -12,7 +12,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -26,6 +25,7 @@ from cli.stack import Stack
 from sandbox.server import SandboxHandle
 from tasks.lanes.stream import GROUP
 from tasks.publishing.publish import append
+from tests.support.samples import body_of
 from tests.support.seeding import seed_document
 
 Value = TypeVar("Value")
@@ -153,16 +153,7 @@ class Fleet:
     def _event(self, conversation: str, text: str, account: str) -> tuple[str, str, bytes]:
         number = len(self.published.conversations[conversation])
         event_id = f"{conversation}/{number}/{self.rng.getrandbits(48):012x}"
-        body = {
-            "event_id": event_id,
-            "user_id": account,
-            "scope": "chat",
-            "conversation_id": conversation,
-            "message_id": event_id,
-            "author_id": "a",
-            "text": text,
-            "created_at": datetime.now(UTC).isoformat(),
-        }
+        body = body_of(event_id, user_id=account, conversation_id=conversation, text=text)
         return conversation, event_id, orjson.dumps(body)
 
     def owned(self) -> dict[int, int]:

@@ -83,23 +83,6 @@ async def test_who_asks_for_a_person_is_escalated(client: AsyncOpenAI, question:
     )
 
 
-async def test_an_answer_fits_the_schema_it_was_asked_for(client: AsyncOpenAI) -> None:
-    """Each property is filled by name or by type."""
-    schema = {
-        "type": "object",
-        "properties": {
-            "score": {"type": "number"},
-            "supported": {"type": "boolean"},
-            "grade": {"type": "integer"},
-            "tier": {"type": "string", "enum": ["high", "low"]},
-        },
-    }
-    response_format = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema}}
-    text = await reply(client, "When do you open?", response_format=response_format)
-
-    assert json.loads(text or "") == {"score": 1.0, "supported": True, "grade": 10, "tier": "high"}
-
-
 async def test_a_judge_is_counted_and_failed_apart_from_chat(
     client: AsyncOpenAI, sandbox: SandboxHandle
 ) -> None:
@@ -141,25 +124,9 @@ async def test_moderation_of_an_image_flags_what_its_url_names(client: AsyncOpen
     ) == (True, False, ["text", "image"], ["text"])
 
 
-async def test_embeddings_of_similar_texts_are_near(client: AsyncOpenAI) -> None:
-    """Unit length, as many dimensions as asked, and nearer to a paraphrase than to another matter."""
-    texts = ["How long does a refund take?", "how long do refunds take", "The cat sleeps on a warm roof"]
-    answered = await client.embeddings.create(model="any", input=texts, dimensions=512)
-    one, near, far = (item.embedding for item in answered.data)
-
-    assert len(one) == 512
-    assert _dot(one, one) == pytest.approx(1.0, abs=1e-5)
-    assert _dot(one, near) > 0.8
-    assert _dot(one, far) < 0.3
-
-
 async def test_models_say_that_they_are_none(client: AsyncOpenAI) -> None:
     """Every listed model contains the words *no model*; ``*`` stands for any other name."""
     names = [model.id async for model in client.models.list()]
 
     assert [name for name in names if "(no model)" in name] == names[:-1] != []
     assert names[-1] == "*"
-
-
-def _dot(one: list[float], other: list[float]) -> float:
-    return sum(a * b for a, b in zip(one, other, strict=True))

@@ -37,18 +37,6 @@ async def test_the_next_n_calls_fail_and_no_more(sandbox: SandboxHandle) -> None
     )
 
 
-async def test_a_later_rule_comes_before_an_earlier_one(sandbox: SandboxHandle) -> None:
-    """What was set last is tried first; taking it back by its id uncovers the other."""
-    sandbox.add_rule("chat", "500")
-    rule_id = sandbox.add_rule("chat", "401")
-    async with client_of(sandbox) as client:
-        with pytest.raises(openai.AuthenticationError):
-            await ask(client, "hello")
-        sandbox.drop_rules(rule_id)
-        with pytest.raises(openai.InternalServerError):
-            await ask(client, "hello")
-
-
 async def test_a_text_can_be_shown_to_be_in_no_request(sandbox: SandboxHandle) -> None:
     """Whole bodies are kept; a text is found however the client escaped it."""
     async with client_of(sandbox) as client:

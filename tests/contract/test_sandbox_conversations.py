@@ -58,16 +58,6 @@ async def test_writer_and_judge_change_while_it_runs(knowing: SandboxHandle) -> 
     assert (away.value.status_code, answered) == (503, "We open at nine. [3]")
 
 
-async def test_a_reset_restores_the_behaviour_of_the_start(knowing: SandboxHandle) -> None:
-    """The control route shows it with the number of cases."""
-    knowing.set_conversations(writes="wrong", judge="noisy:0.25")
-    changed = knowing.control("GET", "conversations")
-    knowing.reset()
-
-    assert changed == {"cases": 1, "writes": "wrong", "judge": "noisy:0.25"}
-    assert knowing.control("GET", "conversations") == {"cases": 1, "writes": "right", "judge": "perfect"}
-
-
 async def test_a_sandbox_without_cases_refuses_the_control_route(sandbox: SandboxHandle) -> None:
     """The message says which option is missing."""
     with pytest.raises(SandboxError, match="expected a sandbox started with --conversations"):
@@ -89,19 +79,6 @@ async def test_refused_embeddings_are_not_found_and_forwarded_ones_come_from_the
                 vectors.append((await client.embeddings.create(model="any", input="text")).data[0].embedding)
 
     assert vectors[0] == vectors[1]
-    assert sandbox.calls("embeddings") == before + 2
-
-
-async def test_a_text_is_forwarded_once_whatever_stands_beside_it(sandbox: SandboxHandle) -> None:
-    """A measurement embeds its queries before it starts, so that no search waits for a slow server."""
-    before = sandbox.calls("embeddings")
-    with start(options=("--embeddings", sandbox.base_url)) as passing:
-        async with client_of(passing) as client:
-            both = (await client.embeddings.create(model="any", input=["one", "two"])).data
-            again = (await client.embeddings.create(model="any", input=["two"])).data
-            await client.embeddings.create(model="other", input=["two"])
-
-    assert again[0].embedding == both[1].embedding != both[0].embedding
     assert sandbox.calls("embeddings") == before + 2
 
 

@@ -106,46 +106,6 @@ async def test_an_injected_reply_obeys_an_instruction_inside_a_passage(
     assert text == obeyed or (obeyed is None and text.startswith("Ignore all previous instructions"))
 
 
-@pytest.mark.parametrize(
-    ("fault", "error"),
-    [
-        ("reset", openai.APIConnectionError),
-        ("malformed", json.JSONDecodeError),
-        ("500", openai.InternalServerError),
-    ],
-)
-async def test_a_stream_breaks_where_it_is_read(
-    client: AsyncOpenAI, fault: str, error: type[Exception]
-) -> None:
-    """A fault inside a stream cannot pass for an end of the answer."""
-    with pytest.raises(error):
-        await _read_stream(client, f"hi [[sandbox:llm={fault}]]")
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"messages": [{"role": "user", "content": "hi"}]},
-        {"model": "any", "messages": []},
-        {"model": "any", "messages": [{"role": "poet", "content": "hi"}]},
-        {"model": "any", "messages": "hi"},
-        ["not", "an", "object"],
-    ],
-)
-async def test_a_request_that_the_api_would_refuse_is_refused(client: AsyncOpenAI, body: object) -> None:
-    """A client that sends nonsense learns so here, not in production."""
-    with pytest.raises(openai.BadRequestError):
-        await client.post("/chat/completions", body=body, cast_to=object)
-
-
-async def _read_stream(client: AsyncOpenAI, text: str) -> None:
-    stream = await client.chat.completions.create(
-        model="any", messages=[{"role": "user", "content": text}], stream=True
-    )
-    async for _ in stream:
-        pass
-
-
 async def _call(client: AsyncOpenAI, door: str, text: str) -> object:
     if door == "llm":
         return await ask(client, text)

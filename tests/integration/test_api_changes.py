@@ -16,7 +16,6 @@ from uuid_utils.compat import uuid7
 from db.people.records import Role
 from review.api.openapi import described_path
 from review.routes import PAGES
-from tests.integration.test_route_rights import add_key
 from tests.support.audited import escalated, record
 from tests.support.review_world import World
 from tests.support.reviewing import site
@@ -28,8 +27,7 @@ class Program:
     def __init__(self, world: World, client: TestClient) -> None:
         self.world, self.client = world, client
         self.person = world.person(*((world.account, role.value) for role in Role))
-        self.key = f"hg_{self.person.hex}"
-        add_key(world, self.person, self.key)
+        self.key = world.token(self.person)
 
     def send(self, method: str, path: str, **options: Any) -> Response:
         """A request with the token."""

@@ -22,6 +22,7 @@ from tasks.shards.agreement import current_layout, double
 from tests.conftest import create_database, database_at
 from tests.support.fleet_signs import STREAM
 from tests.support.running import Running, eventually, running
+from tests.support.samples import body_of
 from tests.support.terminal import Ended, Shell
 from worker.settings import OutgoingStreamSettings
 
@@ -130,10 +131,8 @@ def test_every_shard_is_restored(
         first = engine.publish(user_id, "spam")
         engine.decided(user_id, first)
     with Redis.from_url(redis_url) as redis:
-        body = dict.fromkeys(("message_id", "author_id"), "m") | {"user_id": user_id, "text": "spam"}
-        body |= {"scope": "chat", "created_at": "2026-11-20T10:00:00Z"}
         events = [f"e{number}" for number in range(8)]
-        bodies = [json.dumps(body | {"event_id": each, "conversation_id": each}).encode() for each in events]
+        bodies = [json.dumps(body_of(each, user_id=user_id, text="spam")).encode() for each in events]
         if doubled:
             eventually(lambda: double(redis, STREAM)[1] == 0, "the doubling")
         append(redis, bodies)

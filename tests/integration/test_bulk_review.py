@@ -24,7 +24,7 @@ from db.jobs import (
 from db.people.records import Person, Role
 from db.review_store import Store
 from db.reviews import bulk as bulk_reviews
-from db.reviews import bulk_undo, submission
+from db.reviews import submission
 from db.reviews.rulings import Reviewer, Ruling
 from db.reviews.submission import Submission
 from review.access import Right
@@ -230,12 +230,12 @@ def test_sealed_exchanges_are_restored_where_that_was_chosen(visitors: Any, data
     [
         ({"reason": ""}, 400, "Choose a reason: a bulk review needs one."),
         ({"ruling": "overturn", "reason": "CORRECT"}, 400, "Choose the reason that says what was wrong"),
-        ({"remedy": "restore"}, 400, "remedy: expected a restore only with overturn"),
+        ({"remedy": "restore"}, 400, "only when you overturn"),
         ({"ruling": "overturn", "remedy": "remove"}, 400, "replies are removed one by one"),
         ({"count": "99"}, 409, "The count has changed"),
         ({"asked_at": "2026-01-01T00:00:00+00:00"}, 409, "older than an hour"),
         ({"asked_at": "soon"}, 409, "older than an hour"),
-        ({"query": "ruling=x"}, 400, "expected one of since"),
+        ({"query": "ruling=x"}, 400, "Write one of since"),
     ],
 )
 def test_a_bulk_review_that_cannot_start_says_why(
@@ -389,7 +389,7 @@ def test_an_undo_is_continued_after_a_crash_and_repeats_nothing(
     visitors: Any, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In batches; each review is withdrawn once."""
-    monkeypatch.setattr(bulk_undo, "BATCH", 2)
+    monkeypatch.setattr(bulk_jobs, "UNDO_BATCH", 2)
     some(database_url, "undone twice", 5)
     visitor, _ = lead(visitors, database_url)
     job_id = started(visitor, "undone twice")

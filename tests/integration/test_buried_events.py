@@ -23,6 +23,7 @@ from db.dead_letters import DeadLetter
 from db.health import conservation
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle
+from tasks.lanes.received import received_event
 from tasks.lanes.stream import EntryGrant
 from tasks.retention.sweep import sweep
 from tests.support.decided import reply_to
@@ -64,7 +65,7 @@ def decision(event: Event, at: datetime = NOW) -> Decision:
 
 def letter(event: Event, at: datetime = NOW) -> DeadLetter:
     """The dead letter of an event."""
-    return DeadLetter(entry_id=event.entry_id, payload=b"{}", size_bytes=2, why=POISON, at=at)
+    return DeadLetter(entry_id=event.entry_id, payload=b"{}", size_bytes=2, why=POISON, at=at, event=event)
 
 
 def ends(owner: Rows) -> tuple[int, ...]:
@@ -84,10 +85,10 @@ async def test_a_buried_event_is_not_decided_afterwards(source: Pool, owner: Row
     """A frozen worker wakes up after its entry was buried: it changes nothing and sends nothing."""
     event = entry_of("e")
     found = [
-        await dead_letters.bury_event(source, letter(event), event),
+        await dead_letters.bury(source, letter(event)),
         await record_decision(source, decision(event)),
         (await seen_event(source, event, event.received_at)).outcome,
-        await dead_letters.bury_event(source, letter(event), event),
+        await dead_letters.bury(source, letter(event)),
     ]
 
     assert found == [Recorded.BURIED] * 4
@@ -100,7 +101,7 @@ async def test_a_decided_event_is_not_buried_afterwards(source: Pool, owner: Row
     event = entry_of("e")
     found = [
         await record_decision(source, decision(event)),
-        await dead_letters.bury_event(source, letter(event), event),
+        await dead_letters.bury(source, letter(event)),
     ]
 
     assert found == [Recorded.NEW, Recorded.ALREADY]
@@ -125,7 +126,7 @@ async def test_a_burial_waits_for_a_decision_under_way(
     async with source.connection() as rival:
         async with rival.transaction(force_rollback=not commits):
             await rival.execute(commit_statement(decision(event), KEY), commit_values(decision(event)))
-            burial = asyncio.create_task(dead_letters.bury_event(source, letter(event), event))
+            burial = asyncio.create_task(dead_letters.bury(source, letter(event)))
             await _waiting(owner)
         found = await burial
 
@@ -161,7 +162,7 @@ async def test_fifty_races_have_one_end_each(source: Pool, owner: Rows, url: str
         *(
             asyncio.gather(
                 record_decision(source, decision(event)),
-                dead_letters.bury_event(source, letter(event), event),
+                dead_letters.bury(source, letter(event)),
             )
             for event in events
         )
@@ -178,12 +179,12 @@ async def test_a_buried_event_that_is_sent_again_is_decided(source: Pool, owner:
     first = entry_of("e")
     again = replace(first, entry_id=f"{next(NUMBERS)}-0")
     found = [
-        await dead_letters.bury_event(source, letter(first), first),
+        await dead_letters.bury(source, letter(first)),
         (await seen_event(source, again, again.received_at)).outcome,
         await record_decision(source, decision(again)),
         await record_decision(source, decision(first)),
         (await seen_event(source, first, first.received_at)).outcome,
-        await dead_letters.bury_event(source, letter(first), first),
+        await dead_letters.bury(source, letter(first)),
     ]
 
     assert found == [Recorded.BURIED, None, Recorded.NEW, *[Recorded.BURIED] * 3]
@@ -194,7 +195,7 @@ async def test_a_buried_event_that_is_sent_again_is_decided(source: Pool, owner:
 async def test_every_entry_of_a_poisonous_event_is_a_dead_letter(source: Pool, owner: Rows, url: str) -> None:
     """The second takes the key over; neither can be decided afterwards, a third can."""
     entries = [entry_of("e") for _ in range(3)]
-    buried = [await dead_letters.bury_event(source, letter(event), event) for event in entries[:2]]
+    buried = [await dead_letters.bury(source, letter(event)) for event in entries[:2]]
     late = [await record_decision(source, decision(event)) for event in entries]
 
     assert buried == [Recorded.BURIED] * 2
@@ -209,7 +210,7 @@ async def test_a_further_entry_of_a_decided_event_is_a_duplicate_and_no_dead_let
     """Handed out too often, but its event has its decision."""
     first, further = entry_of("e"), entry_of("e")
     await record_decision(source, decision(first))
-    found = await dead_letters.bury_event(source, letter(further), further)
+    found = await dead_letters.bury(source, letter(further))
 
     assert found is Recorded.DUPLICATE
     assert ends(owner) == (1, 1, 2, 0, 1)
@@ -221,11 +222,11 @@ async def test_retention_keeps_the_balance_of_buried_events(source: Pool, owner:
     old = NOW - timedelta(days=40)
     for number in range(3):
         event = entry_of(f"old-{number}")
-        await dead_letters.bury_event(source, letter(event, at=old), event)
+        await dead_letters.bury(source, letter(event, at=old))
     decided = entry_of("decided")
     await record_decision(source, decision(decided, at=old))
     young = entry_of("young")
-    await dead_letters.bury_event(source, letter(young), young)
+    await dead_letters.bury(source, letter(young))
     owner.execute("SELECT hushgate_sweep_rows('dead_letters', now() - interval '1 day', NULL, 9)")
     between = await holds(url, accepted=5)
     gone = await sweep(source, keeping(keys_days=1, dead_letters_days=1), NOW)
@@ -282,6 +283,7 @@ def test_an_entry_that_is_buried_while_another_worker_asks_the_model_gets_no_rep
         starts=11,
         size_bytes=len(payload),
         payload=payload,
+        event=received_event(entry_id.decode(), len(payload), payload, NOW),
     )
     engine.redis.hset("{hushgate:events}:starts", f"{entry_id.decode()} begun", "2")  # both last runs
     engine.runtime.call(engine.runtime.parts.handler(handed_out_again))

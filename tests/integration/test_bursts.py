@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.conversing import HOURS, QUESTION, SUNDAY, TALK, THANKS, agent
 from tests.support.running import Running, eventually
+from tests.support.samples import body_of
 from worker.reasons import Reason
 
 WINDOW_S = 1.0
@@ -100,8 +101,8 @@ def test_a_backlog_is_merged_without_a_wait(engine: Running) -> None:
     with engine.redis.pipeline(transaction=True) as together:
         for event_id, gap_s in gaps_s.items():
             at = held + timedelta(seconds=gap_s)
-            body = {"event_id": event_id, "user_id": user_id, "text": QUESTION, "created_at": at.isoformat()}
-            body |= {"scope": "chat", "conversation_id": TALK, "message_id": event_id, "author_id": "author"}
+            about = {"user_id": user_id, "conversation_id": TALK, "text": QUESTION}
+            body = body_of(event_id, created_at=at.isoformat(), **about)
             entry_id = f"{at.timestamp() * 1000:.0f}-0"
             together.xadd("hushgate:events", {"data": orjson.dumps(body)}, id=entry_id)
         together.execute()

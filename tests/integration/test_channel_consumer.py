@@ -308,7 +308,6 @@ def test_a_consumer_survives_an_emptied_redis(valkey: Redis, redis_url: str, cha
         eventually(lambda: channel.texts() == ["reply 1"], "the reply")
 
 
-@pytest.fixture
 def refused(valkey: Redis) -> list[tuple[bytes, bytes]]:
     """Key and stream of the entries that are kept aside."""
     entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", valkey.xrange(f"{GROUP}:refused"))

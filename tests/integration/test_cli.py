@@ -34,7 +34,7 @@ from tests.support.fleet_signs import sign_fleet
 from tests.support.http_server import http_server
 from tests.support.pools import in_pool
 from tests.support.running import OPEN, running
-from tests.support.samples import event
+from tests.support.samples import body_of, event
 from tests.support.seeding import seed_document
 from tests.support.terminal import HUSHGATE, STYLE, Ended, Shell
 from worker.errors import PayloadRejected
@@ -56,17 +56,7 @@ MANY = """
 
 def line(number: int, **changes: Any) -> str:
     """One good event as a line."""
-    body = {
-        "event_id": f"cli-{number}",
-        "user_id": "acme",
-        "scope": "chat",
-        "conversation_id": f"c{number % 3}",
-        "message_id": f"m{number}",
-        "author_id": "a",
-        "text": "When are you open?",
-        "created_at": datetime.now(UTC).isoformat(),
-    }
-    return json.dumps(body | changes)
+    return json.dumps(body_of(f"cli-{number}", conversation_id=f"c{number % 3}", **changes))
 
 
 def decided(number: int, **changes: Any) -> Decision:
@@ -123,7 +113,7 @@ def buried(database_url: str) -> Iterator[None]:
     for entry_id, raw, size, code in (*letters, ("1-3", b"", 0, "missing_data")):
         why.code = code
         letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=size, why=why, at=LATEST)
-        in_pool(database_url, partial(dead_letters.store_letter, letter=letter))
+        in_pool(database_url, partial(dead_letters.bury, letter=letter))
     yield
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("DELETE FROM dead_letters")
@@ -644,6 +634,19 @@ def test_an_account_without_settings_is_said_beside_its_empty_result(shell: Shel
     assert [each.err for each in (shown, tried, limited)] == [said] * 3
 
 
+def test_an_account_is_created_careful_and_once(shell: Shell) -> None:
+    """Its drafts wait for approval; a second creation is refused and stores nothing."""
+    first = shell.run("accounts", "create", "bakery")
+    second = shell.run("accounts", "create", "bakery")
+    stored = json.loads(shell.run("accounts", "show", "bakery").out)
+    listed = map(json.loads, shell.run("accounts", "preset", "--account", "bakery").out.splitlines())
+
+    assert (first.code, second.code) == (0, ExitCode.REJECTED)
+    assert "has version 1" in second.err
+    assert (stored["version"], stored["reply_mode"], stored["ai_control_enabled"]) == (1, "suggest", True)
+    assert {row["preset"] for row in listed if row["in_force"]} == {"careful", "hushgate"}
+
+
 def test_a_preset_is_previewed_and_then_stored(shell: Shell) -> None:
     """Without --save nothing is stored; with it the changes are a version, which shows as in force."""
     shell.run("accounts", "set", "kiosk", "--file", "-", stdin=json.dumps(OPEN).encode())
@@ -938,12 +941,15 @@ def test_a_trimmed_stream_is_found(shell: Shell) -> None:
     assert "find out who trimmed the stream" in failures(ended)["conservation"]
 
 
-def test_settings_that_are_not_usable_end_the_look(shell: Shell) -> None:
-    """There is nothing to look at."""
+def test_settings_that_are_not_usable_are_found_and_the_rest_is_checked(shell: Shell) -> None:
+    """What needs the wrong setting fails too; the database is still looked at."""
     ended = shell.run("doctor", env={"REDIS_URL": "redis://127.0.0.1:nope/0"})
+    found = {row["check"]: row for row in ended.rows}
 
-    assert (ended.code, list(failures(ended))) == (1, ["settings"])
-    assert "REDIS_URL" in ended.rows[1]["found"]
+    assert ended.code == 1
+    assert {"settings", "redis"} <= set(failures(ended))
+    assert "REDIS_URL" in found["settings"]["found"]
+    assert found["postgres version"]["state"] == "ok"
 
 
 # --- servers away

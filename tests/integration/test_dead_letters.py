@@ -51,7 +51,7 @@ def bury(url: str, entry_id: str, raw: bytes, code: str = "poison", *, age: time
     """Store a dead letter."""
     why = PayloadRejected(code=code, field="text", expected="a text", got=SECRET)
     letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=len(raw), why=why, at=NOW - age)
-    in_pool(url, lambda source: dead_letters.store_letter(source, letter))
+    in_pool(url, lambda source: dead_letters.bury(source, letter))
 
 
 @pytest.fixture

@@ -13,11 +13,8 @@ from db.answers.sending import MessageGone
 from db.answers.waiting import list_waiting
 from db.history.conversation_owners import take_conversation
 from db.pool import checkout
-from tasks.sending.relay import fleet_relay
-from tasks.sending.replies import REPLY_ROWS
-from tasks.sending.retractions import RETRACTION_ROWS
 from tests.support.decided import takeover
-from tests.support.shop import REPLIES, RETRACTIONS, Shop, opened
+from tests.support.shop import RETRACTIONS, Shop, opened, parts_of
 from tests.support.webhooks import add_endpoint
 from worker.adapters.system_clock import SystemClock
 from worker.webhooks.types import WebhookType
@@ -142,38 +139,37 @@ async def test_a_deleted_message_can_be_dismissed_and_not_answered(shop: Shop) -
 WRONG = timedelta(minutes=10)
 
 
-@pytest.fixture
 @pytest.mark.parametrize(("by", "left_s", "cancelled"), [(WRONG, 60, None), (-WRONG, -1, "too_late")])
 async def test_a_worker_with_a_wrong_clock_sends_each_reply_until_its_latest_time(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, by: timedelta, left_s: int, cancelled: str | None
 ) -> None:
     """A fast one holds back no reply of another worker, a slow one sends none too late."""
+    await shop.relay()  # what other tests left
     made = await shop.escalated()
     change = "UPDATE outbox SET send_before = now() + %s * interval '1 s' WHERE decision_id = %s"
     shop.rows(change, left_s, made.decision_id)
     monkeypatch.setattr(SystemClock, "now", lambda _: datetime.now(UTC) + by)
-    sent = await fleet_relay(REPLY_ROWS, shop.workers, shop.redis, stream=REPLIES).drain()
+    await parts_of(shop.workers, shop.redis).relay.send_all()
     query = "SELECT delivered_at IS NULL AS kept, cancel_reason FROM outbox WHERE decision_id = %s"
 
-    assert sent == (0 if cancelled else 1)
     assert shop.rows(query, made.decision_id) == [{"kept": bool(cancelled), "cancel_reason": cancelled}]
 
 
 async def test_workers_whose_clocks_are_fast_send_what_they_decide_after_people_were_idle(shop: Shop) -> None:
     """By their clocks people have left the conversation; by that of Postgres they have it for a while."""
+    await shop.relay()  # what other tests left
     made = await shop.escalated()
     people = "UPDATE conversations SET people_until = now() + interval '5 min' WHERE conversation_id = %s"
     shop.rows(people, made.event.conversation_id)
     reply = "UPDATE outbox SET origin = 'ai', created_at = now() + interval '10 min' WHERE decision_id = %s"
     shop.rows(reply, made.decision_id)
 
-    assert await fleet_relay(REPLY_ROWS, shop.workers, shop.redis, stream=REPLIES).drain() == 1
+    assert await parts_of(shop.workers, shop.redis).relay.send_all() == 1
 
 
 FAST = timedelta(minutes=10)
 
 
-@pytest.fixture
 @pytest.mark.parametrize("recorded", [True, False])
 async def test_a_worker_whose_clock_is_fast_delays_no_retraction(shop: Shop, recorded: bool) -> None:
     """The author deletes the message; also when a killed relay had sent the reply without recording it."""
@@ -201,7 +197,7 @@ async def test_a_worker_whose_clock_is_fast_ends_no_undo_window_early(
     """
     shop.rows(query, uuid4(), made.decision_id)
     monkeypatch.setattr(SystemClock, "now", lambda _: datetime.now(UTC) + FAST)
-    retractor = fleet_relay(RETRACTION_ROWS, shop.workers, shop.redis, stream=RETRACTIONS)
+    retractor = parts_of(shop.workers, shop.redis).retractor
     early = await retractor.deliver_batch()
     shop.rows("UPDATE retractions SET not_before = now() WHERE decision_id = %s", made.decision_id)
 

@@ -101,7 +101,7 @@ def closing(of: Decision, cause: ClosingCause = ClosingCause.ANSWERED) -> Closin
 
 async def drained(source: Pool, redis: Redis, of: Decision) -> list[dict[str, Any]]:
     """All entries of a decision's conversation after a relay's look."""
-    await relay(source, redis).drain()
+    await relay(source, redis).send_all()
     of_conversation = of.event.conversation_id
     return [each for each in await entries(redis) if each["data"]["conversation_id"] == of_conversation]
 
@@ -117,7 +117,7 @@ async def test_an_escalation_is_opened_in_the_commit_and_sent_once(source: Pool,
     made = escalated(notice=NOTICE)
     assert await record_decision(source, made) is Recorded.NEW
     assert await record_decision(source, made) is Recorded.ALREADY
-    await relay(source, redis).drain()
+    await relay(source, redis).send_all()
     (entry,) = await drained(source, redis, made)
     data = entry["data"]
     Draft202012Validator(ESCALATION_OPENED.schema()).validate(data)
@@ -139,7 +139,7 @@ async def test_without_an_address_of_the_pages_an_entry_has_no_link(source: Pool
     """The relay adds the link, so stored events do not depend on the deployment."""
     made = escalated()
     await record_decision(source, made)
-    await relay(source, redis, pages=None).drain()
+    await relay(source, redis, pages=None).send_all()
     (entry,) = await drained(source, redis, made)
 
     assert entry["data"]["link"] is None
@@ -207,7 +207,7 @@ async def test_a_takeover_leaves_an_escalation_open(source: Pool, database_url: 
 
 async def sent_texts(source: Pool, redis: Redis, of: Decision) -> list[dict[str, Any]]:
     """The replies of a conversation after a relay's look."""
-    await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).drain()
+    await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).send_all()
     found = [each["data"] for each in await entries(redis, REPLIES)]
     return [each for each in found if each["conversation_id"] == of.event.conversation_id]
 
@@ -259,7 +259,7 @@ async def test_a_relay_that_died_after_sending_sends_nothing_twice(
     """The mark in Redis tells the next relay, which records what the first could not."""
     made = escalated()
     await record_decision(source, made)
-    await relay(source, redis).drain()
+    await relay(source, redis).send_all()
     with psycopg.connect(database_url, autocommit=True) as owner:
         owner.execute(
             "UPDATE outgoing_events SET streamed_at = NULL WHERE key = %s", (str(made.decision_id),)

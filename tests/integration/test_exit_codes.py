@@ -14,6 +14,7 @@ from cli import main as command_line
 from cli.exit_codes import ExitCode
 from cli.stack import Stack
 from tests.conftest import create_database, database_at
+from tests.support.samples import body_of
 from tests.support.terminal import Shell, shell_at
 
 UNKNOWN_ID = "018f0000-0000-7000-8000-000000000000"
@@ -55,15 +56,7 @@ ON_SERVERS = (
 @pytest.fixture
 def shell(database_url: str, redis_url: str, tmp_path: Path) -> Shell:
     """A shell whose servers run, in a folder with a file of each kind."""
-    event = {
-        "user_id": "acme",
-        "scope": "chat",
-        "conversation_id": "c",
-        "message_id": "m",
-        "author_id": "a",
-        "text": "hello",
-        "created_at": "2026-11-20T10:00:00Z",
-    }
+    event = body_of("e")
     files = {
         "events.ndjson": json.dumps(event),
         "bad.ndjson": json.dumps(event | {"scope": "mail"}),

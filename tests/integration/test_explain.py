@@ -34,7 +34,7 @@ from tests.support.audited import blocked, ignored, record, replied, rows
 from tests.support.pools import in_pool
 from tests.support.relays import none_sent
 from tests.support.reviewing import add_person, stored
-from tests.support.samples import event, passage
+from tests.support.samples import body_of, event, passage
 from tests.support.terminal import Shell
 from worker.errors import PayloadRejected
 from worker.model import (
@@ -61,12 +61,9 @@ AWAY = {"DATABASE_URL": "postgresql://u:hunter2@127.0.0.1:1/x", "REDIS_URL": "re
 
 def publish(redis_url: str, *event_ids: str, **changes: Any) -> Sequence[str]:
     """Publish events of one conversation; their entry ids."""
-    known = {"user_id": "acme", "scope": "chat", "conversation_id": "c", "message_id": "m", "author_id": "a"}
-    known |= {"text": "hello", "created_at": datetime.now(UTC).isoformat()}
+    known = {"conversation_id": "c", "message_id": "m"} | changes
     with Redis.from_url(redis_url) as redis:
-        return append(
-            redis, [json.dumps(known | {"event_id": each} | changes).encode() for each in event_ids]
-        )
+        return append(redis, [json.dumps(body_of(each, **known)).encode() for each in event_ids])
 
 
 def as_worker(
@@ -118,17 +115,14 @@ def bury(url: str, entry_id: str, payload: bytes, event_id: str | None = None) -
     """Store a dead letter, with the key of its event when it has one."""
     why = PayloadRejected(code="poison", field="data", expected="an outcome", got="ten starts")
     letter = DeadLetter(
-        entry_id=entry_id, payload=payload, size_bytes=len(payload), why=why, at=datetime.now(UTC)
+        entry_id=entry_id,
+        payload=payload,
+        size_bytes=len(payload),
+        why=why,
+        at=datetime.now(UTC),
+        event=None if event_id is None else event(event_id=event_id, entry_id=entry_id),
     )
-
-    async def run() -> None:
-        async with create_pool(url, size=1, application="test") as source:
-            if event_id is None:
-                await dead_letters.store_letter(source, letter)
-            else:
-                await dead_letters.bury_event(source, letter, event(event_id=event_id, entry_id=entry_id))
-
-    asyncio.run(run())
+    in_pool(url, lambda source: dead_letters.bury(source, letter))
 
 
 def erase(url: str, decided: Decision) -> None:

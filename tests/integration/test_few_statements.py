@@ -21,7 +21,7 @@ from review.http.page_routes import PageRoute
 from review.http.visit import SESSION_COOKIE
 from review.languages.choice import ZONE_COOKIE
 from review.routes import PAGES
-from tests.integration.test_route_rights import add_key, address
+from tests.integration.test_route_rights import address
 from tests.support.audited import escalated, ignored, record
 from tests.support.review_world import APPEAL_SECRET, World
 from tests.support.reviewing import site
@@ -209,8 +209,7 @@ def test_reading_a_page_changes_nothing(walked: tuple[World, TestClient], page: 
     """Queues and figures are filled by background loops and by forms, never because a page was read."""
     world, client = walked
     person_id = world.person(*((EVERY_ACCOUNT, role.value) for role in Role))
-    path, token, key = address(page, world, person_id), world.session(person_id), f"hg_{person_id.hex}"
-    add_key(world, person_id, key)
+    path, token, key = address(page, world, person_id), world.session(person_id), world.token(person_id)
     client.cookies.clear()
     if not page.api:
         client.cookies.set(SESSION_COOKIE, token, domain="127.0.0.1")

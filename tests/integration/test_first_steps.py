@@ -34,12 +34,12 @@ def signed_in(visitors: Visitors, url: str, role: Role, account: str = "*") -> V
     return visitor
 
 
-def add_account(owner: psycopg.Connection, name: str, *keywords: str) -> None:
+def add_account(owner: psycopg.Connection, name: str, *keywords: str, mode: str = "suggest") -> None:
     """A further version of an account's settings."""
     owner.execute(
-        "INSERT INTO ai_rules (user_id, version, flagged_keywords, changed_by)"
-        " SELECT %s, coalesce(max(version), 0) + 1, %s, 'test' FROM ai_rules WHERE user_id = %s",
-        (name, list(keywords), name),
+        "INSERT INTO ai_rules (user_id, version, flagged_keywords, reply_mode, changed_by)"
+        " SELECT %s, coalesce(max(version), 0) + 1, %s, %s, 'test' FROM ai_rules WHERE user_id = %s",
+        (name, list(keywords), mode, name),
     )
 
 
@@ -92,11 +92,14 @@ def test_each_step_is_done_once_its_data_exists(
         "INSERT INTO access_log (action, person, detail, address)"
         """ VALUES ('settings', 'test', '{"models_tested": 2, "models_failed": 0}', '')"""
     )
+    careful = admin.get("/").text
+    add_account(owner, "shop", "spam", mode="auto")
     steps = ["Add an account", "Add a document", "Write a rule", "Send a test message", "Invite a person"]
 
     assert seen == [steps[:number] for number in range(6)]
-    assert "5 of 7 done" in without_use
-    assert "6 of 7 done" in almost
+    assert "5 of 8 done" in without_use
+    assert "6 of 8 done" in almost
+    assert "7 of 8 done" in careful
     assert HEADING not in admin.get("/").text
 
 
@@ -143,7 +146,7 @@ def test_a_shop_owner_sees_the_steps_of_the_account(
 
     assert DONE.findall(before) == ["Write a rule"]
     assert "Connect a model" not in before
-    assert "1 of 5 done" in before
+    assert "1 of 6 done" in before
     assert DONE.findall(after) == ["Add a document", "Write a rule"]
     assert HEADING not in visitor.get("/accounts/shop/home").text
 

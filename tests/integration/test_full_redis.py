@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any, cast
@@ -31,6 +30,7 @@ from tasks.sending import once_stream
 from tasks.sending.once_stream import RESERVE, OnceStream, OutgoingEntry
 from tasks.shards.clients import connect
 from tasks.stream_upkeep.redis_memory import MemoryWatch
+from tests.support.samples import body_of
 from tests.support.terminal import Shell
 from worker.errors import StreamFull
 
@@ -41,16 +41,7 @@ PATIENCE_S = 90.0
 
 def event(number: int) -> dict[str, str]:
     """An event in a conversation of its own."""
-    return {
-        "event_id": f"full-{number}",
-        "user_id": "nowhere",
-        "scope": "chat",
-        "conversation_id": f"c{number}",
-        "message_id": f"m{number}",
-        "author_id": "a",
-        "text": "hello",
-        "created_at": datetime.now(UTC).isoformat(),
-    }
+    return body_of(f"full-{number}", user_id="nowhere")
 
 
 def until(condition: Callable[[], Any], what: str) -> None:

@@ -105,11 +105,10 @@ async def prepared(source: Pool, made: Sequence[Decision], rng: random.Random) -
         if state < 0.1:
             await take_conversation(source, taken(event), each.decided_at)
         elif state < 0.2:
-            await dead_letters.bury_event(source, letter(event), event)
+            await dead_letters.bury(source, replace(letter(event), event=event))
         elif state < 0.25:
-            await dead_letters.bury_event(
-                source, letter(event), replace(event, entry_id=f"{event.entry_id}x")
-            )
+            another = replace(event, entry_id=f"{event.entry_id}x")
+            await dead_letters.bury(source, replace(letter(event), event=another))
         elif state < 0.35 and "\x00" not in event.text:
             before = replace(event, entry_id=f"{event.entry_id}{rng.choice(('', 'y'))}")
             new_id = CLOCK.new_id(each.decided_at)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
-from uuid import UUID
 
 import jsonschema
 import pytest
@@ -42,19 +41,7 @@ def key_for(
 ) -> str:
     """An API token of a new person."""
     person_id = world.person(*((account, role.value) for role in roles))
-    key = f"hg_{person_id.hex}"
-    until = datetime.now(UTC) + timedelta(days=days)
-    world.add(
-        "api_tokens",
-        id=UUID(bytes=token_hash(key)[:16]),
-        person_id=person_id,
-        name="k",
-        token_hash=token_hash(key),
-        prefix=key[:9],
-        scopes=list(scopes),
-        expires_at=until,
-    )
-    return key
+    return world.token(person_id, *scopes, days=days)
 
 
 def read(client: TestClient, path: str, key: str) -> Any:

@@ -8,18 +8,20 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError, ResponseError
 
-from tasks.lanes import stream
-from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes, WaitingEntry
+from tasks.lanes import received, stream
+from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes
 from tasks.shards.backlog import backlog
 from tasks.shards.clients import connect
+from tasks.shards.layout import lane_of, shard_number
+from tests.support.samples import body_of
 from worker.errors import PayloadRejected
+from worker.model import Event, EventType
 from worker.payload import Arrival, parse, received_at
 
 STREAM = "test:events"
@@ -41,25 +43,16 @@ def worker(redis: Redis) -> NewWorker:
     return make
 
 
-async def newer(lanes: Lanes, entry_id: str, lane: str) -> tuple[WaitingEntry, ...]:
-    """The entries that wait behind one."""
+async def newer(lanes: Lanes, entry_id: str, lane: str) -> tuple[Event, ...]:
+    """The events that wait behind one."""
     (found,) = await lanes.newer_of_several([(entry_id, lane)])
     return found
 
 
 def event(conversation: str, number: int = 1, **more: Any) -> dict[str, Any]:
     """A valid event."""
-    return {
-        "event_id": f"{conversation}/{number}",
-        "user_id": "account",
-        "scope": "chat",
-        "conversation_id": conversation,
-        "message_id": f"m{number}",
-        "author_id": "author",
-        "text": "hello",
-        "created_at": datetime.now(UTC).isoformat(),
-        **more,
-    }
+    known = {"user_id": "account", "conversation_id": conversation, "message_id": f"m{number}"}
+    return body_of(f"{conversation}/{number}") | known | more
 
 
 async def publish(redis: Redis, *events: dict[str, Any] | bytes) -> list[str]:
@@ -129,10 +122,10 @@ async def test_a_read_that_leaves_nothing_says_after_which_entry_to_wait(
     (behind,) = await publish(redis, event("c0", 2))
     waits = await lanes.read(10)
 
-    assert (alone.last_id, alone.is_drained, len(alone.grants)) == (entry, True, 1)
+    assert (alone.last_id, alone.has_read_all, len(alone.grants)) == (entry, True, 1)
     assert [each.entry_id for each in (*some.grants, *rest.grants)] == ids
     assert [len(some.grants), len(rest.grants)] == [2, 1]
-    assert (some.is_drained, rest.is_drained, rest.last_id) == (False, True, ids[-1])
+    assert (some.has_read_all, rest.has_read_all, rest.last_id) == (False, True, ids[-1])
     assert (waits.last_id, waits.grants, waits.entries_read) == (behind, (), 1)
 
 
@@ -823,7 +816,7 @@ async def test_an_idle_worker_is_woken_by_the_next_entry(
     await publish(redis, event("c"))
     await asyncio.wait_for(waiting, 5)
 
-    assert idle.is_drained
+    assert idle.has_read_all
     assert (idle.last_id == "0-0") is not bool(earlier)
 
 
@@ -836,8 +829,7 @@ async def test_newer_entries_are_those_behind_one_in_its_lane(redis: Redis, work
     again = await newer(lanes, grant.entry_id, grant.lane)
 
     assert [each.entry_id for each in found] == ids[1:3]
-    assert [json.loads(each.payload)["message_id"] for each in found] == ["m1", "m2"]
-    assert all(each.size_bytes == len(each.payload) for each in found)
+    assert [each.message_id for each in found] == ["m1", "m2"]
     assert again == found
     assert await newer(lanes, other.entry_id, other.lane) == ()
     assert await newer(lanes, ids[2], grant.lane) == ()
@@ -855,7 +847,61 @@ async def test_newer_entries_are_bounded_in_number_and_size(redis: Redis, worker
     large, many = [await newer(lanes, entry_id, grants[entry_id].lane) for entry_id in (ids[0], ids[4])]
 
     assert [each.entry_id for each in large] == ids[1:2]
-    assert len(many) == KEEP_BYTES // many[0].size_bytes
+    assert len(many) == KEEP_BYTES // len(json.dumps(event("d")))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"message_id": None}, {"author_id": ["ann"]}, {"text": 7}, {"created_at": "2001-01-01T00:00:00Z"}],
+    ids=json.dumps,
+)
+async def test_a_waiting_entry_that_becomes_a_dead_letter_is_no_event(
+    redis: Redis, worker: NewWorker, changes: dict[str, Any]
+) -> None:
+    """A person's message that will be refused takes no conversation, and no message waits for it."""
+    lanes = await worker("a")
+    await publish(redis, event("c"), event("c", 2, type="agent_message", **changes))
+    read = await lanes.read(10)
+    (grant,) = read.grants
+
+    assert read.agents == ()
+    assert await newer(lanes, grant.entry_id, grant.lane) == ()
+
+
+async def test_a_waiting_entry_of_another_shard_is_no_event(redis: Redis) -> None:
+    """The entry becomes a dead letter, also where people's messages are read before their turn."""
+    mine = shard_number("account", "c", 2)
+    lanes = Lanes(redis, stream=STREAM, worker="a", keep_bytes=KEEP_BYTES, mark=f"@{1 - mine}/2")
+    await lanes.prepare()
+    await lanes.heartbeat(60_000)
+    await publish(redis, event("c"), event("c", 2, type="agent_message"))
+    read = await lanes.read(10)
+    (grant,) = read.grants
+
+    assert read.agents == ()
+    assert isinstance(grant.event, PayloadRejected)
+    assert grant.event.code == "wrong_shard"
+
+
+async def test_a_bug_in_the_parser_costs_its_entry_only(
+    redis: Redis, worker: NewWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other entries of the same READ run; this one becomes a dead letter without further runs."""
+    lanes = await worker("a")
+
+    def fails(payload: bytes, arrival: Arrival) -> Event:
+        if b"boom" in payload:
+            raise ZeroDivisionError
+        return parse(payload, arrival)
+
+    monkeypatch.setattr(received, "parse", fails)
+    await publish(redis, event("c", text="boom"), event("d"))
+    found = {grant.lane: grant.event for grant in (await lanes.read(10)).grants}
+    bug, other = (found[lane_of("account", conversation)] for conversation in "cd")
+
+    assert isinstance(bug, PayloadRejected)
+    assert (bug.code, bug.got) == ("poison", "ZeroDivisionError while it was parsed")
+    assert isinstance(other, Event)
 
 
 async def test_a_newer_entry_that_another_client_deleted_is_left_out(redis: Redis, worker: NewWorker) -> None:
@@ -887,4 +933,4 @@ async def test_read_names_messages_of_people_that_wait(
     await publish(redis, event("alone", 1, **body))
     agents = (await lanes.read(10)).agents
 
-    assert [(each.entry_id, each.size_bytes) for each in agents] == [(agent_id, len(agents[0].payload))]
+    assert [(each.entry_id, each.type) for each in agents] == [(agent_id, EventType.AGENT_MESSAGE)]

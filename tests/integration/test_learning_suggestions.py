@@ -109,6 +109,7 @@ def test_suggestions_are_shown_and_become_candidates(filled: Desk, tmp_path: Pat
     assert "Make it a candidate" in page.text
     assert "Make it a candidate" not in seen.text
     assert "Open the suggestions" in learn.text
+    assert "Nothing is tried yet" not in learn.text
     assert (made.status_code, none.status_code) == (303, 409)
     assert candidate["changes"] == {"flagged_keywords": ["shoot", "later", "giveaway"]}
     assert candidate["source"] == "suggestion"

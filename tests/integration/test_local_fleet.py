@@ -1,16 +1,20 @@
-"""What ``hushgate up`` promises: the dead are started again, and another shell has all that it needs."""
+"""What `hushgate up` promises: who reaches its servers, the dead start again, a shell has all it needs."""
 
 from __future__ import annotations
 
 import asyncio
 import shlex
+import stat
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 import psycopg
 import pytest
 from redis import Redis
+from redis.exceptions import NoPermissionError
 
 from cli.demo.review_access import add_sample_reviews, await_pages, new_review_access
 from cli.stack import Stack
@@ -130,3 +134,25 @@ def test_a_cold_worker_starts_within_three_seconds_of_cpu(running: Fleet, redis_
     used = process.cpu_times()
 
     assert used.user + used.system <= 3.0
+
+
+def test_redis_without_the_password_does_nothing(stack: Stack) -> None:
+    """Loopback is everybody's: a stranger may say PING and nothing else."""
+    with Redis(port=urlsplit(stack.redis_url).port or 0) as stranger:
+        answered = stranger.ping()
+        with pytest.raises(NoPermissionError):
+            stranger.xrange("hushgate:events")
+        with pytest.raises(NoPermissionError):
+            stranger.config_set("dir", "/tmp")
+
+    assert answered is True
+
+
+def test_files_of_the_servers_are_their_owners_alone(stack: Stack) -> None:
+    """The append-only file holds what users wrote, the socket trusts whoever reaches it."""
+    with Redis.from_url(stack.redis_url, decode_responses=True) as redis:
+        valkey = Path(redis.config_get("dir")["dir"])
+    socket = Path(urlsplit(stack.database_url).query.removeprefix("host="))
+
+    assert stat.S_IMODE(valkey.stat().st_mode) == 0o700
+    assert stat.S_IMODE(socket.stat().st_mode) == 0o700

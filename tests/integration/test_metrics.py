@@ -1,17 +1,21 @@
-"""Metrics and traces of a running worker, and the exporter on real servers."""
+"""Garbage in cycles leaves a worker within its interval; metrics and traces of a running one."""
 
 from __future__ import annotations
 
 import re
+import time
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import orjson
 import pytest
 
+from features import jobs
 from sandbox.server import SandboxHandle
+from tests.support.garbage import old_garbage
 from tests.support.otlp_receiver import Received, attributes, otlp_receiver
 from tests.support.running import Running, eventually, running
 from tests.support.terminal import Shell
@@ -186,3 +190,18 @@ def test_without_traces_the_publishers_context_is_passed_on(
     assert (traced["ce_traceparent"], traced["ce_tracestate"]) == (PARENT, "v=1")
     assert orjson.loads(plain["data"])["traceparent"] is None
     assert not {"ce_traceparent", "ce_tracestate"} & plain.keys()
+
+
+def test_a_worker_collects_what_has_grown_old(
+    monkeypatch: pytest.MonkeyPatch, database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """Errors leave cycles with their tracebacks; the collector's own runs come too seldom."""
+    often = (replace(job, every_s=0.05) if job.name == "garbage" else job for job in jobs.JOBS)
+    monkeypatch.setattr(jobs, "JOBS", tuple(often))
+    with running(database_url, redis_url, sandbox):
+        found = old_garbage()
+        deadline = time.monotonic() + 10
+        while found() is not None and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    assert found() is None

@@ -110,7 +110,7 @@ async def test_no_reply_is_delivered_after_a_takeover(source: Pool, redis: Redis
     delivering = asyncio.create_task(relay.run())
     await asyncio.gather(*(interleaving(number) for number in range(INTERLEAVINGS)))
     await cancel_all((delivering,))
-    await relay.drain()
+    await relay.send_all()
     delivered = await positions(redis)
     late = {name for name, place in delivered.items() if place > newest_at_takeover[name]}
 

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -15,11 +14,13 @@ import structlog
 from psycopg.sql import SQL, Identifier
 from redis import Redis
 
+from db.health.database_clock import DatabaseClock
 from db.pool import Pool, checkout, create_pool
 from sandbox.server import SandboxHandle
-from tasks.entries import persistence
+from tasks.entries import storage
 from tasks.publishing.publish import publish
 from tests.support.running import Running, eventually, running
+from tests.support.samples import body_of
 from worker.errors import StorageUnavailable
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
@@ -93,7 +94,7 @@ def test_a_read_only_postgres_stops_admission_and_costs_no_model_call(engine: Ru
     with structlog.testing.capture_logs() as lines:
         with read_only(engine.database):
             first = engine.publish(user_id, QUESTION)
-            eventually(lambda: not engine.runtime.parts.gate.is_open, "the first commit's refusal")
+            eventually(lambda: not engine.runtime.parts.storage.is_open, "the first commit's refusal")
             paid = engine.sandbox.calls("chat")
             waiting = [engine.publish(user_id, QUESTION) for _ in range(20)]
             look_until = time.monotonic() + 5
@@ -134,8 +135,7 @@ def test_an_entry_granted_too_often_is_poison_only_after_two_more_runs(
     url: str, redis_url: str, sandbox: SandboxHandle, runs: int, ends_as: str
 ) -> None:
     """Workers killed in one outage may never have run it; an entry that kills each worker must end."""
-    body = {"event_id": "e", "user_id": "u", "scope": "chat", "conversation_id": "c", "message_id": "m"}
-    body |= {"author_id": "a", "text": QUESTION, "created_at": datetime.now(UTC).isoformat()}
+    body = body_of("e", user_id="u", text=QUESTION)
     with Redis.from_url(redis_url) as redis:
         entry_id = publish(redis, body)
         redis.hset("{hushgate:events}:starts", mapping={entry_id: 100, f"{entry_id} begun": runs})
@@ -147,18 +147,39 @@ def test_an_entry_granted_too_often_is_poison_only_after_two_more_runs(
         assert engine.redis.hlen("{hushgate:events}:starts") == 0
 
 
+def test_nothing_is_read_from_the_stream_before_the_clock_of_postgres(
+    url: str, redis_url: str, sandbox: SandboxHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Payloads are judged by this clock, and the machine's may be wrong."""
+
+    async def fails(_: DatabaseClock) -> None:
+        raise StorageUnavailable("no answer", kind="ConnectionFailed")
+
+    with monkeypatch.context() as unread, structlog.testing.capture_logs() as lines:
+        unread.setattr(DatabaseClock, "_take_reading", fails)
+        with running(url, redis_url, sandbox) as engine:
+            user_id = engine.account(ai_control_enabled=False)
+            event_id = engine.publish(user_id, QUESTION)
+            eventually(lambda: Counter(each["event"] for each in lines)["storage_doubted"] > 3, "four tries")
+            groups = engine.redis.xinfo_groups("hushgate:events")
+            unread.undo()
+            engine.decided(user_id, event_id)
+
+    assert [group["entries-read"] for group in groups] in ([], [None], [0])
+
+
 @pytest.mark.parametrize("code", ["22003", "54000", "XX001", "57014", "ZZ999"])
 def test_an_event_that_alone_always_fails_ends_as_poison(
     engine: Running, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its own fault soon, an unclear one after ``LONGEST_OWN_FAILURE_S``; others are decided meanwhile."""
-    monkeypatch.setattr(persistence, "LONGEST_OWN_FAILURE_S", 1.0, raising=False)
+    monkeypatch.setattr(storage, "LONGEST_OWN_FAILURE_S", 1.0, raising=False)
     user_id = engine.account(ai_control_enabled=False)
     refuse(engine.url, code, when="NEW.message_text = 'the cause'")
     engine.publish(user_id, "the cause", event_id=f"cause-{code}")
     neighbour = engine.decide(user_id, QUESTION)
     (letter,) = eventually(lambda: letters(engine), "a dead letter")
-    eventually(lambda: engine.runtime.parts.gate.is_open, "an open gate")
+    eventually(lambda: engine.runtime.parts.storage.is_open, "an open gate")
 
     assert neighbour["decision"] == "ignore"
     assert letter["reason_code"] == "poison"
@@ -170,7 +191,7 @@ def test_an_event_that_fails_for_the_server_s_fault_alone_is_never_buried(
     engine: Running, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No input can cause these, so it waits as long as it takes."""
-    monkeypatch.setattr(persistence, "LONGEST_OWN_FAILURE_S", 0.0, raising=False)
+    monkeypatch.setattr(storage, "LONGEST_OWN_FAILURE_S", 0.0, raising=False)
     user_id = engine.account(ai_control_enabled=False)
     refuse(engine.url, code, when="NEW.message_text = 'the cause'")
     with structlog.testing.capture_logs() as lines:

@@ -15,7 +15,7 @@ import pytest
 from db.account_settings.accounts import current_account
 from db.people.records import Role
 from review.accounts.settings_form import form_of_account
-from tests.support.audited import record, replied
+from tests.support.audited import ignored, record, replied
 from tests.support.pools import in_pool
 from tests.support.review_world import World
 from tests.support.reviewing import Visitor, Visitors, add_person, signed_in, site
@@ -186,6 +186,38 @@ def test_an_answer_that_cannot_be_sent_is_refused_on_the_home(owner: Visitor, wo
 
     assert wrong.status_code == 400
     assert "Not sent." in wrong.text
+
+
+def test_automatic_answers_are_switched_on_after_a_look_at_the_newest_drafts(
+    database_url: str, visitor: Visitors, world: World
+) -> None:
+    """A draft that only waited for approval would have been sent; the others say why not."""
+    account, person, now = "careful-shop", visitor(), datetime.now(UTC)
+    world.add("ai_rules", user_id=account, version=1, reply_mode="suggest", ai_control_enabled=True)
+    drafts = {Reason.HELD_FOR_APPROVAL: "a trusted draft", Reason.LOW_CONFIDENCE: "a doubtful draft"}
+    for reason, text in drafts.items():
+        made = ignored(reason_code=reason, user_id=account)
+        record(database_url, made)
+        world.add(
+            "held_drafts", user_id=account, conversation_id="c", message_id=made.event.message_id,
+            decision_id=made.decision_id, reason_code=reason, kind="reply", text=text, created_at=now,
+            expires_at=now + timedelta(days=1),
+        )  # fmt: skip
+    person.sign_in(add_person(database_url, Role.OWNER, account=account))
+    path = f"/accounts/{account}/automatic"
+    home, shown = person.get(f"/accounts/{account}/home").text, person.get(path).text
+    stale = person.post(path, version="0")
+    still = person.get(path).text
+    switched = person.post(path, version="1")
+    after = in_pool(database_url, lambda pool: current_account(pool, account), role=None)
+
+    assert f'href="{path}"' in home
+    assert "<strong>1 would have been sent</strong> and 1 would have been held" in shown
+    assert all(text in shown for text in drafts.values())
+    assert (stale.status_code, switched.status_code) == (409, 303)
+    assert "Send answers without approval" in still
+    assert (after.version, after.reply_mode) == (2, ReplyMode.AUTO)
+    assert "Automatic answers are on" in person.get(path).text
 
 
 def wait_for_owner(world: World) -> UUID:

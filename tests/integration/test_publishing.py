@@ -18,20 +18,12 @@ from tasks.publishing import celery_task as publish_task
 from tasks.publishing.publish import append, open_shards, publish, publish_many
 from tasks.shards.agreement import SEAL, double
 from tasks.shards.layout import Shard
+from tests.support.samples import body_of
 from worker.errors import PayloadRejected
 from worker.settings import Settings
 
 TASK_ID = "task-1"
-GOOD: dict[str, Any] = {
-    "event_id": "mine",
-    "user_id": "acme",
-    "scope": "chat",
-    "conversation_id": "c",
-    "message_id": "m",
-    "author_id": "a",
-    "text": "When are you open?",
-    "created_at": "2026-11-20T10:00:00Z",
-}
+GOOD = body_of("mine", created_at="2026-11-20T10:00:00Z")
 
 
 def stored(valkey: Redis) -> list[Any]:

@@ -14,7 +14,6 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import psycopg
-import pytest
 
 from compliance.erasure.records import ErasureKind
 from db.identifiers import uuid_at
@@ -24,25 +23,11 @@ from sandbox.server import SandboxHandle
 from tests.support.erasing import erase
 from tests.support.reviewing import add_person
 from tests.support.running import Running, eventually
-from tests.support.terminal import HUSHGATE, PATIENCE_S, Shell, shell_at
+from tests.support.terminal import HUSHGATE, PATIENCE_S, Shell
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
 STOPS = ("--set", 'flagged_keywords=["weekdays"]')
-
-
-@pytest.fixture
-def shell(engine: Running, redis_url: str, sandbox: SandboxHandle, tmp_path: Path) -> Shell:
-    """A shell of the same deployment."""
-    return shell_at(
-        tmp_path,
-        DATABASE_URL=engine.url,
-        REDIS_URL=redis_url,
-        OPENAI_API_KEY="sandbox",
-        OPENROUTER_API_KEY="sandbox",
-        OPENAI_BASE_URL=sandbox.base_url,
-        OPENROUTER_BASE_URL=sandbox.base_url,
-    )
 
 
 def save_view(engine: Running, name: str, query: str) -> str:

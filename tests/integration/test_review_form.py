@@ -78,7 +78,7 @@ def test_something_else_needs_words(visitors: Visitors, database_url: str) -> No
     stored = send(reviewer, decided, page, **chosen, note="A quotation.")
 
     assert (refused.status_code, nothing, stored.status_code) == (400, [], 303)
-    assert "note: expected the reason in words, got nothing" in refused.text
+    assert "Write the reason in the note." in refused.text
     assert 'aria-keyshortcuts="x" checked' in refused.text
 
 

@@ -215,7 +215,7 @@ def test_the_reader_of_a_known_answer_learns_it_afterwards(visitors: Visitors, d
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"kind": "sample", "amount": "lots", "how": "share"}, "amount: expected 0 to 100 percent"),
+        ({"kind": "sample", "amount": "lots", "how": "share"}, "amount: Write a percentage from 0 to 100"),
         ({"kind": "sample", "amount": "5", "how": "each", "per": "colour"}, "per: expected"),
         ({"kind": "heap"}, "kind: expected"),
         ({"kind": "hand", "name": " "}, "name: expected 1 to 100 characters"),

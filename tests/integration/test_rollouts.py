@@ -25,13 +25,14 @@ from tests.support.trials import actor, call, candidate, trial_now
 from trials.jobs import tasks as rollout_jobs
 from trials.jobs.tasks import CheckRests, watch_rollouts
 from trials.pure.rollouts.bounds import Measure, parse_bound
+from trials.pure.rollouts.plan import Plan
 from trials.pure.trial import Trial
 from trials.store import rollout_steps, rollouts
 from trials.store.candidates import (
     TrialRefused,
     withdraw_candidate,
 )
-from trials.store.rollouts import Plan, load_figures
+from trials.store.rollouts import load_figures
 from worker.account_settings import changed
 from worker.model import Account
 from worker.running_rollouts import place_of, places_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from unittest.mock import patch
 from uuid import UUID
 
@@ -14,7 +13,6 @@ from starlette.testclient import TestClient
 
 from db.people.api_tokens import TokenScope
 from db.people.records import EVERY_ACCOUNT, Role
-from db.people.sessions import token_hash
 from review.access import RIGHTS, WRITE_SCOPES, Right
 from review.http.page_routes import PageRoute
 from review.http.visit import SESSION_COOKIE, Visit, csrf_token
@@ -80,7 +78,7 @@ def entered(world: World, grants: Grants) -> tuple[UUID, str]:
     """A new person with a session and an API token for it; the session's token."""
     person_id = world.person(*((account, role.value) for account, role in grants))
     token = world.session(person_id)
-    add_key(world, person_id, f"hg_{token}")
+    world.token(person_id, token=f"hg_{token}")
     return person_id, token
 
 
@@ -240,8 +238,7 @@ def test_a_key_opens_the_json_face_only(walked: tuple[World, TestClient], page: 
     """API tokens read what their owner may read there, and are nothing on the pages."""
     world, client = walked
     person_id = world.person(*((EVERY_ACCOUNT, role.value) for role in Role))
-    key = f"hg_{person_id.hex}"
-    add_key(world, person_id, key)
+    key = world.token(person_id)
     client.cookies.clear()
     response = client.request(
         page.methods[0],
@@ -266,8 +263,8 @@ def test_a_key_needs_the_scope_and_changes_need_a_key(
     """With every other scope 403, whatever the owner may do; a session and its form token are not enough."""
     world, client = walked
     person_id = world.person(*((EVERY_ACCOUNT, role.value) for role in Role))
-    path, key, token = address(page, world, person_id), f"hg_{person_id.hex}", world.session(person_id)
-    add_key(world, person_id, key, *(each for each in TokenScope if each is not page.scope))
+    path, token = address(page, world, person_id), world.session(person_id)
+    key = world.token(person_id, *(each for each in TokenScope if each is not page.scope))
     client.cookies.clear()
     refused = client.request(page.methods[0], path, headers={"Authorization": f"Bearer {key}"})
     client.cookies.set(SESSION_COOKIE, token, domain="127.0.0.1")
@@ -318,17 +315,3 @@ def test_the_walk_notices_a_page_without_an_account_check(
         f"{role.value} elsewhere" for role in Role if page.right in RIGHTS[role]
     }
     assert any(status == 200 for _, status in noticed)
-
-
-def add_key(world: World, person_id: UUID, key: str, *scopes: TokenScope) -> None:
-    """An API token of a person, valid for a day; with every scope unless some are named."""
-    until = datetime.now(UTC) + timedelta(days=1)
-    world.made(
-        "api_tokens",
-        person_id=person_id,
-        name="k",
-        token_hash=token_hash(key),
-        prefix=key[:9],
-        scopes=list(scopes or TokenScope),
-        expires_at=until,
-    )

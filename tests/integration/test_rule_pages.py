@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import threading
+from dataclasses import replace
 from itertools import count
 
 import psycopg
@@ -18,7 +19,8 @@ from db.account_settings import accounts
 from db.people.records import Role
 from tests.support.pools import in_pool
 from tests.support.reviewing import ADDRESS, Visitor, Visitors, add_person, signed_in
-from worker.model import Account
+from worker.model import Account, ReplyMode
+from worker.presets import new_account
 
 NUMBERS = count(1)
 HOSTILE = "</textarea><script>alert(1)</script>"
@@ -392,7 +394,7 @@ def test_accounts_are_listed_by_name_in_pages(database_url: str, visitors: Visit
     assert "many-008" not in text
 
 
-def test_an_admin_sets_up_an_account_with_every_switch_off(
+def test_an_admin_sets_up_an_account_whose_drafts_wait_for_approval(
     database_url: str, visitors: Visitors, plain_editor: Visitor, account: str
 ) -> None:
     """Other people are refused; an existing account stays unchanged."""
@@ -403,7 +405,8 @@ def test_an_admin_sets_up_an_account_with_every_switch_off(
     elsewhere = admin.post("/accounts", user_id="not-mine")
 
     assert (done.status_code, again.status_code, elsewhere.status_code) == (303, 303, 403)
-    assert in_force(database_url, account) == Account(user_id=account, version=1)
+    assert in_force(database_url, account) == replace(new_account(account), version=1)
+    assert in_force(database_url, account).reply_mode is ReplyMode.SUGGEST
     assert plain_editor.post("/accounts", user_id="other").status_code == 403
     assert admin.post("/accounts", user_id="*").status_code == 400
 

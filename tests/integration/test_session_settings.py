@@ -79,7 +79,7 @@ async def test_a_takeover_after_the_relay_began_is_seen(
             return has_lock
 
         monkeypatch.setattr(outbox, "begun", begun_before_takeover)
-        await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).drain()
+        await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).send_all()
 
     assert await redis.xlen(REPLIES) == 0
 

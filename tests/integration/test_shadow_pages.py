@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from uuid import UUID
@@ -41,6 +42,19 @@ def trial(world: World, state: str) -> str:
     """The address of the account's shadow in a state."""
     found = world.one("SELECT id FROM trials WHERE kind = 'shadow' AND state = %s", state)
     return f"/accounts/{SHOP}/learn/trials/{found}"
+
+
+@pytest.mark.usefixtures("candidate")
+def test_trials_have_a_heading_once_there_is_a_candidate(world: World, visitors: Visitors) -> None:
+    """An account without any has one empty state and no heading of a part."""
+    lead = visitors()
+    lead.sign_in(add_person(world.url, Role.LEAD))
+    empty = lead.get("/accounts/account-without-trials/learn").text
+    filled = lead.get(f"/accounts/{SHOP}/learn").text
+    headings = [re.findall(r"<h2[^>]*>([^<]+)</h2>", page.partition("<main")[2]) for page in (empty, filled)]
+
+    assert headings[0] == ["Nothing is tried yet"]
+    assert {"Candidates", "Trials"} <= set(headings[1])
 
 
 def test_a_lead_starts_and_stops_and_others_read(world: World, candidate: UUID, visitors: Visitors) -> None:

@@ -28,6 +28,7 @@ from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
 from tasks.shards.layout import Shard
 from tests.support.running import Running, eventually, running
+from tests.support.samples import body_of
 from tests.support.terminal import Shell
 from worker.errors import ConfigurationError, StreamSealed
 from worker.places import Places
@@ -263,9 +264,7 @@ def test_decisions_over_three_shards(engine: Running) -> None:
     events = [engine.publish(user_id, "spam") for _ in range(12)]
     for event_id in events:
         engine.decided(user_id, event_id)
-    ids = dict.fromkeys(("event_id", "conversation_id", "message_id", "author_id"), "misplaced")
-    event = {"user_id": user_id, "scope": "chat", "text": "spam", "created_at": "2026-11-20T10:00:00Z"}
-    body = json.dumps(ids | event)
+    body = json.dumps(body_of("misplaced", user_id=user_id, text="spam"))
     right = current_layout(engine.redis, STREAM).shard_of(body.encode())
     wrong = Shard(stream=STREAM, number=(right.number + 1) % 3, of=3)
     engine.redis.xadd(wrong.name, {"data": body})

@@ -164,14 +164,14 @@ async def test_more_callers_than_connections_only_wait(source: Pool) -> None:
 
 async def test_rival_relays_send_every_reply_once_and_in_order(source: Pool, redis: Redis) -> None:
     """However many workers are nudged, one at a time delivers."""
-    await relay(source, redis).drain()
+    await relay(source, redis).send_all()
     await redis.delete(REPLIES)
     expected = []
     for _ in range(30):
         approved = decision()
         expected.append(approved.event.event_id)
         await record_decision(source, approved)
-    await asyncio.gather(*(relay(source, redis).drain() for _ in range(3)))
+    await asyncio.gather(*(relay(source, redis).send_all() for _ in range(3)))
 
     assert await sent(redis) == expected
 
@@ -180,7 +180,7 @@ async def test_a_relay_that_dies_before_it_can_say_so_sends_nothing_twice(
     source: Pool, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On the stream, but not marked in Postgres: the next relay finds the mark in Redis."""
-    await relay(source, redis).drain()
+    await relay(source, redis).send_all()
     await redis.delete(REPLIES)
     approved = decision()
     await record_decision(source, approved)
@@ -193,7 +193,7 @@ async def test_a_relay_that_dies_before_it_can_say_so_sends_nothing_twice(
         with pytest.raises(psycopg.errors.DivisionByZero):
             await dying.deliver_batch()
     before = await sent(redis)
-    await relay(source, redis).drain()
+    await relay(source, redis).send_all()
 
     assert before == [approved.event.event_id]
     assert await sent(redis) == before
@@ -204,7 +204,7 @@ async def test_a_reply_goes_out_with_its_sources(source: Pool, redis: Redis) -> 
     cited = Source(number=2, passage_id="7#3", title="Opening hours")
     marked = replace(decision(reply="At nine."), draft="At nine [2].", sources=(cited,))
     await record_decision(source, marked)
-    await relay(source, redis).drain()
+    await relay(source, redis).send_all()
     entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", await redis.xrange(REPLIES))
     bodies = [json.loads(fields[b"data"]) for _, fields in entries]
     mine = [each for each in bodies if each["event_id"] == marked.event.event_id]
@@ -225,7 +225,7 @@ async def test_a_reply_that_waited_too_long_is_held_back(
     fresh = replace(decision(), send_before=CLOCK.now() + timedelta(hours=1))
     for each in (late, fresh):
         await record_decision(source, each)
-    await relay(source, redis).drain()
+    await relay(source, redis).send_all()
     lines = "SELECT role FROM messages WHERE decision_id = %s ORDER BY id"
     with psycopg.connect(database_url) as connection:
         left = [row[0] for row in connection.execute(lines, (late.decision_id,))]
@@ -289,7 +289,7 @@ async def test_a_frozen_relay_stops_no_other_and_sends_nothing_when_it_wakes_up(
     source: Pool, redis: Redis, redis_url: str, marks: str
 ) -> None:
     """Its right to send ends while it is frozen, however long the others' marks have been gone by then."""
-    await relay(source, redis).drain()
+    await relay(source, redis).send_all()
     await redis.delete(REPLIES)
     first, second = decision(), decision()
     await record_decision(source, first)
@@ -299,7 +299,7 @@ async def test_a_frozen_relay_stops_no_other_and_sends_nothing_when_it_wakes_up(
         await freezing.frozen.wait()
         await record_decision(source, second)
         async with asyncio.timeout(outbox.HOLD_S + 10):  # two seconds, and the rest for a busy machine
-            await relay(source, redis).drain()
+            await relay(source, redis).send_all()
         expected = [first.event.event_id, second.event.event_id]
         assert await sent(redis) == expected
         if marks == "expired":
@@ -367,14 +367,14 @@ async def test_a_review_server_that_freezes_while_it_holds_the_relays_does_not_s
     source: Pool, redis: Redis, database_url: str
 ) -> None:
     """Its transaction is ended, and with it its lock."""
-    await relay(source, redis).drain()
+    await relay(source, redis).send_all()
     await redis.delete(REPLIES)
     approved = decision()
     await record_decision(source, approved)
     with closing(psycopg.connect(database_url)) as frozen:
         frozen.execute(str(remedies.BLOCK_RELAYS).encode())
         async with asyncio.timeout(outbox.HOLD_S + 10):
-            await relay(source, redis).drain()
+            await relay(source, redis).send_all()
 
     assert await sent(redis) == [approved.event.event_id]
 

@@ -67,7 +67,7 @@ def stored(database_url: str, made: Decision) -> dict[str, object]:
 
 async def drain(source: Pool, redis: Redis) -> int:
     """Deliver with a relay of another worker; how many entries the stream has then."""
-    await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).drain()
+    await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).send_all()
     return int(await redis.xlen(REPLIES))
 
 

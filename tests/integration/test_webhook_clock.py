@@ -11,8 +11,8 @@ import pytest
 
 from db.health.database_clock import KEPT_S, DatabaseClock
 from db.pool import Pool, create_pool, fetch_rows
-from tasks.webhooks.poller import fleet_poller
-from tests.support.webhooks import Receiver, add_endpoint, add_events, new_account, receiving
+from tests.support.shop import parts_of
+from tests.support.webhooks import Receiver, add_endpoint, add_events, new_account, receiving, send_due
 from worker.adapters.system_clock import SystemClock
 
 TIMES = """
@@ -41,9 +41,9 @@ async def test_a_wrong_clock_delays_no_webhook(
             people, account, receiver.url, at=datetime.now(UTC) - timedelta(hours=1)
         )
         await add_events(source, account, "c1", at=datetime.now(UTC))
-        poller = fleet_poller(source, loopback=True, pages=None)
+        poller = parts_of(source).webhooks
         async with poller._sender:
-            await poller.drain()
+            await send_due(poller)
     ((failed, due, made),) = await fetch_rows(source, TIMES, (endpoint,))
 
     assert timedelta(minutes=-1) < failed <= timedelta()

@@ -33,7 +33,16 @@ from tasks.webhooks.bodies import webhook_schema
 from tasks.webhooks.poller import WebhookPoller
 from tests.support.decided import HOUR, new_event, reply_to, takeover
 from tests.support.samples import assessment
-from tests.support.webhooks import LOGGED, Clock, Receiver, add_endpoint, hang, new_account, receiving
+from tests.support.webhooks import (
+    LOGGED,
+    Clock,
+    Receiver,
+    add_endpoint,
+    hang,
+    new_account,
+    receiving,
+    send_due,
+)
 from worker.adapters.webhook_sender import WebhookSender, look_up
 from worker.model import Decision, DecisionKind, Escalation, EventType, TraceContext
 from worker.reasons import Reason
@@ -129,7 +138,7 @@ class Setting:
     async def send(self, limit_s: float = 5.0) -> list[str]:
         """Everything that is due now is sent; the types that the receiver has by now."""
         async with self.poller(limit_s=limit_s) as poller:
-            await poller.drain()
+            await send_due(poller)
         return [each.json["type"] for each in self.receiver.requests]
 
     async def rename_endpoint(self) -> None:
@@ -246,7 +255,7 @@ async def test_a_poller_that_was_stopped_sends_nothing_after_a_takeover(setting:
         assert await poller.look() == 1
         setting.clock.pass_by(3)
         await setting.take(made)
-        await poller.drain()
+        await send_due(poller)
     (found,) = await deliveries.list_deliveries(setting.source, setting.endpoint, limit=9)
 
     assert setting.receiver.requests == []
@@ -260,7 +269,7 @@ async def test_a_claim_that_went_back_is_sent_at_once(setting: Setting) -> None:
     async with setting.poller() as poller:
         await poller.look()
         setting.clock.pass_by(300)
-        await poller.drain()
+        await send_due(poller)
     (found,) = await deliveries.list_deliveries(setting.source, setting.endpoint, limit=9)
 
     assert len(setting.receiver.requests) == 1
@@ -420,7 +429,7 @@ async def test_a_relay_that_is_repeated_stores_one_event(setting: Setting) -> No
     made = setting.decision()
     await record_decision(setting.source, made)
     await asyncio.gather(*(setting._relay.deliver_batch() for _ in range(4)))
-    await setting._relay.drain()
+    await setting._relay.send_all()
 
     assert await setting.send() == ["reply.created"]
 

@@ -33,6 +33,7 @@ from tests.support.webhooks import (
     hang,
     new_account,
     receiving,
+    send_due,
 )
 from worker.adapters.webhook_sender import WebhookSender, look_up
 from worker.cancellation import cancel_all
@@ -73,7 +74,7 @@ async def poller(source: Pool, clock: Clock, **options: Any) -> AsyncIterator[We
 async def drain(source: Pool, clock: Clock, **options: Any) -> None:
     """Everything that is due now is sent."""
     async with poller(source, clock, **options) as running:
-        await running.drain()
+        await send_due(running)
 
 
 async def one(people: Pool, endpoint: UUID) -> WebhookDelivery:

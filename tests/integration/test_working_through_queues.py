@@ -107,7 +107,7 @@ def test_the_form_of_an_item_is_stored_once(reader: Visitor, database_url: str) 
     )
 
     assert again.status_code == 400
-    assert "expected one that you hold" in again.text
+    assert "You no longer hold this item" in again.text
     assert (
         len(rows(database_url, "SELECT id FROM decision_reviews WHERE decision_id = %s", only.decision_id))
         == 1

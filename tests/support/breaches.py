@@ -112,7 +112,7 @@ def bury(world: World, entry_id: str, *, accepted: bool = True) -> None:
     raw = json.dumps({"user_id": "acme", "conversation_id": "c"}).encode()
     at = datetime.now(UTC)
     letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=len(raw), why=why, at=at)
-    in_pool(world.url, lambda source: dead_letters.store_letter(source, letter))
+    in_pool(world.url, lambda source: dead_letters.bury(source, letter))
 
 
 def event_decided_twice(world: World) -> set[str]:

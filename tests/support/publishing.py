@@ -20,6 +20,7 @@ from db.people.api_tokens import TokenScope
 from db.people.records import EVERY_ACCOUNT, Role
 from gateway.app import build_gateway
 from tests.support.reviewing import add_person, stored
+from tests.support.samples import body_of
 from worker.settings import GatewaySettings
 
 NUMBERS = count(1)
@@ -53,17 +54,7 @@ def token(
 
 def new_event(user_id: str = "acme", **more: Any) -> dict[str, Any]:
     """An event with an id of its own."""
-    number = next(NUMBERS)
-    return {
-        "event_id": f"event-{number}",
-        "user_id": user_id,
-        "scope": "chat",
-        "conversation_id": f"conversation-{number}",
-        "message_id": f"message-{number}",
-        "author_id": "author",
-        "text": "When are you open?",
-        "created_at": datetime.now(UTC).isoformat(),
-    } | more
+    return body_of(f"event-{next(NUMBERS)}", user_id=user_id, **more)
 
 
 class Publisher:

@@ -8,7 +8,6 @@ from uuid import UUID
 
 from db.pool import create_pool
 from tests.support.running import Running
-from trials.pure.replay.difference import outcome_of, unequal_fields
 from trials.store.recordings import load_decisions
 from trials.store.replaying import Replayer
 
@@ -20,10 +19,9 @@ def replay_differs(engine: Running, decisions: Sequence[UUID]) -> dict[UUID, tup
         different = {}
         async with create_pool(engine.url, size=1, application="test", role=None) as source:
             for stored in await load_decisions(source, decisions):
-                made = (await Replayer(source=source).replay(stored)).replay
-                assert made is not None, stored.decision_id
-                assert made.decision is not None, made
-                different[stored.decision_id] = unequal_fields(stored.outcome, outcome_of(made.decision))
+                made = await Replayer(source=source).replay(stored)
+                assert made.difference is not None, made
+                different[stored.decision_id] = made.difference.unequal
         assert len(different) == len(decisions)
         return {key: fields for key, fields in different.items() if fields}
 

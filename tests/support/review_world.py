@@ -17,6 +17,7 @@ from uuid_utils.compat import uuid7
 
 from compliance.appeals.links import signed_token
 from db.commits.record import record_decision
+from db.people.api_tokens import TokenScope
 from db.people.sessions import token_hash
 from db.pool import create_pool
 from review.decision.panels import PANELS
@@ -79,6 +80,20 @@ class World:
         now = datetime.now(UTC)
         self.add(
             "sessions", token_hash=token_hash(token), person_id=person_id, expires_at=now + timedelta(days=1)
+        )
+        return token
+
+    def token(self, person_id: UUID, *scopes: str, days: float = 1, token: str = "") -> str:
+        """A new API token of a person, with every scope unless some are named."""
+        token = token or f"hg_{uuid7().hex}"
+        self.made(
+            "api_tokens",
+            person_id=person_id,
+            name="k",
+            token_hash=token_hash(token),
+            prefix=token[:9],
+            scopes=list(scopes or TokenScope),
+            expires_at=datetime.now(UTC) + timedelta(days=days),
         )
         return token
 

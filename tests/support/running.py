@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import count
 from typing import Any, cast
 
@@ -21,6 +20,7 @@ from db.pool import create_pool
 from sandbox.server import SandboxHandle
 from tasks.publishing.publish import append
 from tasks.runtime import Runtime
+from tests.support.samples import body_of
 from tests.support.seeding import seed_document
 from worker.account_settings import changed
 from worker.model import Account
@@ -73,19 +73,9 @@ class Running:
 
     def publish(self, user_id: str, text: str, **more: Any) -> str:
         """Publish one event; its id."""
-        event_id = f"event-{next(NUMBERS)}"
-        body = {
-            "event_id": event_id,
-            "user_id": user_id,
-            "scope": "chat",
-            "conversation_id": event_id,
-            "message_id": f"message-of-{event_id}",
-            "author_id": "author",
-            "text": text,
-            "created_at": datetime.now(UTC).isoformat(),
-        }
-        append(self.redis, [orjson.dumps(body | more)])
-        return str((body | more)["event_id"])
+        body = body_of(f"event-{next(NUMBERS)}", user_id=user_id, text=text, **more)
+        append(self.redis, [orjson.dumps(body)])
+        return str(body["event_id"])
 
     def row(self, query: str, *values: object) -> dict[str, Any] | None:
         """The first row of a query."""

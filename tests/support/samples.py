@@ -27,6 +27,20 @@ def event(**changes: Any) -> Event:
     return Event(**values | changes)
 
 
+def body_of(event_id: str, /, **changes: Any) -> dict[str, Any]:
+    """An event as publishers write it, of now; its message and its conversation have the same id."""
+    return {
+        "event_id": event_id,
+        "user_id": "acme",
+        "scope": "chat",
+        "conversation_id": event_id,
+        "message_id": event_id,
+        "author_id": "author",
+        "text": "When are you open?",
+        "created_at": datetime.now(UTC).isoformat(),
+    } | changes
+
+
 def account(**changes: Any) -> Account:
     """An account that answers everywhere."""
     values: dict[str, Any] = {

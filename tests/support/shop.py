@@ -22,12 +22,31 @@ from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
 from tasks.sending.retractions import RETRACTION_ROWS
 from tasks.shards.clients import connect
+from tasks.wiring import WorkerParts
 from tests.support.decided import CLOCK, HOUR, NUMBERS, answer_to, new_event, reply_to, silence_on
 from tests.support.relays import send_and_die
 from worker.model import Decision, DecisionKind, Escalation, EventType, HeldDraft, HeldKind
 from worker.reasons import Reason
+from worker.settings import Settings
+from worker.supervisor import Supervisor
 
 REPLIES, RETRACTIONS = "test:replies", "test:retractions"
+
+
+def parts_of(pool: Pool, redis: Redis | None = None) -> WorkerParts:
+    """The parts of a worker over open connections, with the streams of the tests."""
+    settings = Settings(
+        DATABASE_URL="postgresql://unused",
+        REDIS_URL="redis://unused",
+        OPENAI_API_KEY="unused",
+        OPENROUTER_API_KEY="unused",
+        HUSHGATE_REPLY_STREAM=REPLIES,
+        HUSHGATE_RETRACTION_STREAM=RETRACTIONS,
+        HUSHGATE_WEBHOOK_LOOPBACK=True,
+    )
+    parts = WorkerParts(settings=settings, worker="test", work=Supervisor())
+    vars(parts).update(pool=pool, redis=redis)
+    return parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +100,7 @@ class Shop:
 
     async def relay(self) -> None:
         """Another worker's relays deliver everything."""
-        await Relay(REPLY_ROWS, self.workers, self.redis, stream=REPLIES, now=CLOCK.now).drain()
+        await Relay(REPLY_ROWS, self.workers, self.redis, stream=REPLIES, now=CLOCK.now).send_all()
         await Relay(
             RETRACTION_ROWS, self.workers, self.redis, stream=RETRACTIONS, now=CLOCK.now
         ).deliver_batch()

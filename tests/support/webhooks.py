@@ -17,6 +17,7 @@ from db.pool import Pool, checkout
 from db.webhooks import endpoints, subscriptions
 from db.webhooks.endpoints import NewEndpoint
 from db.webhooks.subscriptions import WebhookEvent
+from tasks.webhooks.poller import WebhookPoller
 from worker.cancellation import cancel_all
 from worker.webhooks.signing import encode_secret
 from worker.webhooks.types import WebhookType
@@ -25,6 +26,14 @@ KEY = b"k" * 32
 SECRET = encode_secret(KEY)
 NUMBERS = count(1)
 LOGGED = access_log.LogEntry(action=access_log.LoggedAction.WEBHOOK, person="test")
+
+
+async def send_due(poller: WebhookPoller) -> None:
+    """Send all that is due now and wait for the attempts, within the sender."""
+    attempts = poller._attempts
+    while await poller.look() or attempts.running:
+        if attempts.running:
+            await asyncio.wait(set(attempts.running))
 
 
 @dataclass(slots=True)

@@ -35,10 +35,20 @@ def english() -> object:
     answer_in(NO_READER)
 
 
+@pytest.fixture(scope="module")
+def collected() -> Catalog:
+    """Every text of the product."""
+    return catalogues.collect()
+
+
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_catalogues_are_complete(language: str) -> None:
-    """Every text is translated, none is fuzzy, and HTML and placeholders are those of the English text."""
-    assert catalogues.problems_of(catalogues.updated(language, catalogues.collect())) == []
+def test_catalogues_are_complete(collected: Catalog, language: str) -> None:
+    """Each text is translated, none is fuzzy, HTML and placeholders fit; the file has no other text."""
+    found = catalogues.updated(language, collected)
+    stored = {(message.id, message.context) for message in read_catalogue(language)}
+
+    assert catalogues.problems_of(found) == []
+    assert {(message.id, message.context) for message in found} == stored
 
 
 def test_a_filter_of_a_constant_follows_each_reader(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,18 +63,8 @@ def test_a_filter_of_a_constant_follows_each_reader(monkeypatch: pytest.MonkeyPa
     assert shown == ["Replied", pseudo_text("Replied")]
 
 
-@pytest.mark.parametrize("language", TRANSLATED)
-def test_catalogues_are_as_the_command_writes_them(language: str) -> None:
-    """The stored file has every text and no other one."""
-    found = catalogues.updated(language, catalogues.collect())
-    stored = {(message.id, message.context) for message in read_catalogue(language)}
-
-    assert {(message.id, message.context) for message in found} == stored
-
-
-def test_a_count_before_a_noun_has_a_plural_form() -> None:
+def test_a_count_before_a_noun_has_a_plural_form(collected: Catalog) -> None:
     """“1 days” cannot appear; placeholders of bounds and of shares are never 1."""
-    collected = catalogues.collect()
     plurals = [message.id[1] for message in collected if isinstance(message.id, tuple)]
     nouns = {noun for text in plurals for noun in COUNTED.findall(text)} - {"is", "has", "was", "as", "its"}
     counted = re.compile(rf"%\((\w+)\)s (?:of %\((\w+)\)s )?(?:[a-z]+ )?(?:{'|'.join(sorted(nouns))})\b")

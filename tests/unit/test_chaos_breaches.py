@@ -85,6 +85,7 @@ def test_a_run_that_does_not_end_fails_and_the_others_follow(runs: Runs, law: La
     assert "did not end within 300 s" in "\n".join(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("at_sigterm", "child_does"), [("SIG_DFL", "sys.stdin.read()"), ("SIG_IGN", "time.sleep(600)")]
 )

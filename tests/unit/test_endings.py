@@ -7,7 +7,7 @@ import pytest
 from tests.support.samples import assessment, passage
 from worker import endings
 from worker.assessment import Delivery, FallbackLevel, SupportedPart
-from worker.endings import MESSAGE, REPLY, AccountTexts, Candidate
+from worker.endings import MESSAGE, REPLY, AccountTexts, Draft
 from worker.model import Action, DecisionKind, Finding, Severity, Stage
 from worker.reasons import Reason
 
@@ -40,8 +40,8 @@ def test_a_draft_ends_as_its_assessment_says(
 ) -> None:
     """A fallback without a text is silence, never an empty reply; without a draft there was no evidence."""
     judged = assessment(**changes)
-    candidate = Candidate(text="" if early else "Nine.", assessment=judged)
-    ending = endings.assessed_ending(candidate, AccountTexts(fallback=texts.get("en")))
+    draft = Draft(text="" if early else "Nine.", assessment=judged)
+    ending = endings.assessed_ending(draft, AccountTexts(fallback=texts.get("en")))
 
     assert (ending.reason_code, ending.reply) == (reason, reply)
     assert ending.confidence == judged.confidence
@@ -70,14 +70,14 @@ def test_the_first_possible_level_ends_the_event(
     levels: tuple[str, ...], part: SupportedPart | None, texts: str | None, reason: Reason, reply: str | None
 ) -> None:
     """In the account's order; silence when no level is possible."""
-    candidate = Candidate(
+    draft = Draft(
         text="Nine. [1] Ten.",
         passages=(passage(),),
         part=part,
         assessment=assessment(action=Action.ESCALATE, confidence=0.2),
     )
     delivery = Delivery(fallback_levels=tuple(FallbackLevel(each) for each in levels))
-    ending = endings.assessed_ending(candidate, AccountTexts(fallback=texts, missing="No more."), delivery)
+    ending = endings.assessed_ending(draft, AccountTexts(fallback=texts, missing="No more."), delivery)
 
     assert (ending.reason_code, ending.reply) == (reason, reply)
 
@@ -85,9 +85,9 @@ def test_the_first_possible_level_ends_the_event(
 def test_the_audit_of_a_partial_reply_has_the_removed_sentences() -> None:
     """The draft is stored as it was sent, with its citations."""
     judged = assessment(action=Action.ESCALATE)
-    candidate = Candidate(text="Nine. [1] Ten.", passages=(passage(),), part=PART, assessment=judged)
+    draft = Draft(text="Nine. [1] Ten.", passages=(passage(),), part=PART, assessment=judged)
     delivery = Delivery(fallback_levels=(FallbackLevel.PARTIAL,))
-    sent = endings.assessed_ending(candidate, AccountTexts(), delivery).candidate
+    sent = endings.assessed_ending(draft, AccountTexts(), delivery).draft
 
     assert (sent.text, sent.assessed.diagnostics["removed_sentences"]) == ("Nine. [1]", ["Ten."])
 
@@ -96,7 +96,7 @@ def test_a_promise_escalates_at_every_level() -> None:
     """No text of the account stands for what people must do."""
     judged = assessment(action=Action.ESCALATE, failed_checks=("promised_action",))
     ending = endings.assessed_ending(
-        Candidate(text="I refunded you.", part=PART, assessment=judged),
+        Draft(text="I refunded you.", part=PART, assessment=judged),
         AccountTexts(fallback="Soon."),
         Delivery(fallback_levels=(FallbackLevel.PARTIAL, FallbackLevel.TEXT)),
     )
@@ -108,7 +108,7 @@ def test_an_unusable_draft_gets_no_text() -> None:
     """The next level is tried."""
     judged = assessment(action=Action.SILENCE, category="no_words")
     ending = endings.assessed_ending(
-        Candidate(text="!", assessment=judged),
+        Draft(text="!", assessment=judged),
         AccountTexts(fallback="Soon."),
         Delivery(fallback_levels=(FallbackLevel.TEXT, FallbackLevel.HANDOFF)),
     )
@@ -119,8 +119,8 @@ def test_an_unusable_draft_gets_no_text() -> None:
 def test_a_text_on_the_confidence_follows_the_reply() -> None:
     """Never a fallback text."""
     texts = AccountTexts(fallback="Soon.", confidence="Sure.")
-    sent = endings.assessed_ending(Candidate(text="Nine.", assessment=assessment()), texts)
-    instead = endings.assessed_ending(Candidate(text="Nine.", assessment=assessment(**FALLBACK)), texts)
+    sent = endings.assessed_ending(Draft(text="Nine.", assessment=assessment()), texts)
+    instead = endings.assessed_ending(Draft(text="Nine.", assessment=assessment(**FALLBACK)), texts)
 
     assert (sent.reply, instead.reply) == ("Nine.\n\nSure.", "Soon.")
 
@@ -128,7 +128,7 @@ def test_a_text_on_the_confidence_follows_the_reply() -> None:
 def test_a_candidate_without_assessment_has_no_ending() -> None:
     """Asking for one is a bug that rises, never a reply."""
     with pytest.raises(ValueError, match="not assessed"):
-        endings.assessed_ending(Candidate(text="Nine."))
+        endings.assessed_ending(Draft(text="Nine."))
 
 
 @pytest.mark.parametrize(("score", "confidence"), [(None, 0.95), (0.0, 0.0), (0.61, 0.61)])

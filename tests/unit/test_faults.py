@@ -84,18 +84,6 @@ def test_fault_of_an_sqlstate(code: str) -> None:
     assert fault_of(KNOWN[code]("text")) is APART.get(code, EXPECTED[code[:2]])
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        *("25P04", "25P03", "25006", "XX000", "XX001", "XX002", "53100", "53200", "57P01", "57P02", "57P03"),
-        *("40001", "40P01", "55P03", "42501", "57014", "08006", "26000", "0A000"),
-    ],
-)
-def test_an_outage_is_never_the_event_s_own_fault(code: str) -> None:
-    """Timeouts, read-only, disk full, damage, shutdown, deadlock, lock and missing right."""
-    assert fault_of(KNOWN[code]("text")) is not INPUT
-
-
 @pytest.mark.parametrize("code", ["ZZ999", "99999", "XX999", "42ZZZ"])
 def test_a_code_that_nobody_knows_is_tried_again(code: str) -> None:
     """The default is an outage that may be data: nothing is buried at once, nothing loops for ever."""

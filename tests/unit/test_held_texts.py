@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from tests.support.samples import account, assessment, passage
-from worker.endings import Candidate, Ending, silent_ending
+from worker.endings import Draft, Ending, silent_ending
 from worker.held_texts import for_approval, held_drafts
 from worker.model import Account, Action, HeldKind, ReplyMode
 from worker.reasons import Reason
 from worker.steps.assessing import better
 
-DRAFT = Candidate(text="Nine [1].", passages=(passage(),), assessment=assessment(confidence=0.7))
+DRAFT = Draft(text="Nine [1].", passages=(passage(),), assessment=assessment(confidence=0.7))
 UNSURE = replace(DRAFT, text="Perhaps ten.", assessment=assessment(confidence=0.2))
 
 
 def reply(reason: Reason = Reason.REPLIED, text: str = "Nine.", **changes: Any) -> Ending:
     """An ending with a reply."""
-    values: dict[str, Any] = {"reason": "because", "confidence": 0.7, "candidate": DRAFT} | changes
+    values: dict[str, Any] = {"reason": "because", "confidence": 0.7, "draft": DRAFT} | changes
     return Ending(reason_code=reason, reply=text, **values)
 
 
@@ -43,7 +43,7 @@ def suggest(**changes: Any) -> Account:
         (suggest(auto_from_confidence=0.0), reply(Reason.FALLBACK_SENT), True),
         (
             suggest(auto_from_confidence=0.0),
-            reply(candidate=replace(DRAFT, assessment=assessment(measured=False))),
+            reply(draft=replace(DRAFT, assessment=assessment(measured=False))),
             True,
         ),
     ],
@@ -62,16 +62,16 @@ def test_a_reply_waits_unless_the_account_lets_it_pass(settings: Account, ending
     [
         (reply(), []),
         (reply(Reason.PARTIAL_REPLY), []),
-        (reply(Reason.FALLBACK_SENT, candidate=UNSURE), [HeldKind.DRAFT]),
-        (replace(silent_ending(Reason.LOW_CONFIDENCE, "low"), candidate=UNSURE), [HeldKind.DRAFT]),
+        (reply(Reason.FALLBACK_SENT, draft=UNSURE), [HeldKind.DRAFT]),
+        (replace(silent_ending(Reason.LOW_CONFIDENCE, "low"), draft=UNSURE), [HeldKind.DRAFT]),
         (silent_ending(Reason.MODEL_ESCALATED, "asked for a person"), []),
-        (replace(silent_ending(Reason.TAKEN_OVER, "taken"), candidate=DRAFT), [HeldKind.DRAFT]),
-        (replace(silent_ending(Reason.MESSAGE_WITHDRAWN, "deleted"), candidate=DRAFT), []),
-        (replace(silent_ending(Reason.REPLY_FLAGGED_RULE, "rule"), candidate=DRAFT, quarantine=True), []),
-        (reply(candidate=replace(DRAFT, loser=UNSURE)), [HeldKind.RECHECK]),
+        (replace(silent_ending(Reason.TAKEN_OVER, "taken"), draft=DRAFT), [HeldKind.DRAFT]),
+        (replace(silent_ending(Reason.MESSAGE_WITHDRAWN, "deleted"), draft=DRAFT), []),
+        (replace(silent_ending(Reason.REPLY_FLAGGED_RULE, "rule"), draft=DRAFT, quarantine=True), []),
+        (reply(draft=replace(DRAFT, loser=UNSURE)), [HeldKind.RECHECK]),
         (for_approval(reply(), suggest()), [HeldKind.REPLY]),
         (
-            for_approval(reply(Reason.FALLBACK_SENT, "Soon.", candidate=UNSURE), suggest()),
+            for_approval(reply(Reason.FALLBACK_SENT, "Soon.", draft=UNSURE), suggest()),
             [HeldKind.REPLY, HeldKind.DRAFT],
         ),
     ],
@@ -84,7 +84,7 @@ def test_what_is_not_sent_is_held(ending: Ending, kinds: list[HeldKind]) -> None
 def test_a_held_reply_is_as_it_would_be_sent_and_rests_on_what_the_model_saw() -> None:
     """Its text has no citation marks, its draft has; a fallback text has no draft."""
     (held,) = held_drafts(for_approval(reply(text="Nine."), suggest()))
-    fallback = held_drafts(for_approval(reply(Reason.FALLBACK_SENT, "Soon.", candidate=UNSURE), suggest()))[0]
+    fallback = held_drafts(for_approval(reply(Reason.FALLBACK_SENT, "Soon.", draft=UNSURE), suggest()))[0]
 
     assert (held.text, held.draft, held.sources[0].title) == ("Nine.", "Nine [1].", "Opening hours")
     assert held.passages == DRAFT.passages

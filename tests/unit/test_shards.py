@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.lanes.entry_events import require_place
+from tasks.lanes.received import require_place
 from tasks.shards.layout import Shard, ShardLayout, conversation_of, layout_of, require, shard_number
 from tests.support.samples import event
 from worker.errors import ConfigurationError, PayloadRejected

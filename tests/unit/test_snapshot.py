@@ -15,7 +15,7 @@ from tests.support.fakes import FakeClock
 from tests.support.samples import account, assessment, event, passage
 from worker import endings
 from worker.concluding import decision_of
-from worker.endings import Candidate
+from worker.endings import Draft
 from worker.model import (
     Assessment,
     Attempt,
@@ -167,7 +167,7 @@ def stored() -> dict[str, Any]:
     run.found(FINDING)
     run.attempt(Stage.GENERATION, 1, AttemptOutcome.COMPLETED, waited_s=1.5, duration_ms=12.0, detail="x")
     run.completed("completion", Completion(text="x", model="m", tokens=Tokens(prompt=5, completion=2)))
-    candidate = Candidate(
+    draft = Draft(
         passages=(passage(),),
         prompt_hash="0" * 64,
         assessment=assessment(signals={"words": 0.5}, diagnostics={"any": [1]}),
@@ -176,9 +176,7 @@ def stored() -> dict[str, Any]:
     run.confidence_log.append({"score": 0.4})
     ending = endings.blocked_ending(Reason.FLAGGED_RULE, FINDING)
     run.screened.append(SCREENED)
-    decision = decision_of(
-        run, replace(ending, candidate=candidate, answered_event="e2"), masked={"email": 2}
-    )
+    decision = decision_of(run, replace(ending, draft=draft, answered_event="e2"), masked={"email": 2})
     decision = replace(decision, costs=PriceTable().lines(decision.usage, decision.decided_at.date()))
     kept: dict[str, Any] = orjson.loads(orjson.dumps(snapshot_json(decision)))
     return kept

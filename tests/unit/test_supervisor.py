@@ -191,12 +191,13 @@ async def test_a_folder_that_is_not_there_is_one_error_and_no_end(tmp_path: Path
 
 BEAT: Final = """
 import time
+from dataclasses import replace
 from celery.signals import beat_init
+from features import jobs
 from tasks import app
-from tasks.process import garbage
 from tests.support.garbage import old_garbage
 
-garbage.COLLECT_EVERY_S = 0.05
+jobs.JOBS = tuple(replace(job, every_s=0.05) for job in jobs.JOBS if job.name == "beat_garbage")
 app.sign_beat = lambda *_: None
 beat_init.send(None)
 found = old_garbage()

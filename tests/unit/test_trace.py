@@ -15,7 +15,7 @@ from tests.support.fakes import FakeClock
 from tests.support.samples import NOW, account, assessment, event, passage
 from worker import endings
 from worker.concluding import decision_of
-from worker.endings import Candidate, Ending
+from worker.endings import Draft, Ending
 from worker.model import (
     AttemptOutcome,
     Completion,
@@ -108,7 +108,7 @@ def test_tokens_add_up_and_the_last_model_is_named() -> None:
 )
 def test_only_a_quarantined_draft_is_kept(ending: Ending, text: str, rejected: str | None) -> None:
     """A draft that was merely not sent is not sealed."""
-    decision = decision_of(trace(), replace(ending, candidate=Candidate(text=text)))
+    decision = decision_of(trace(), replace(ending, draft=Draft(text=text)))
 
     assert (decision.rejected_draft, decision.draft) == (rejected, None)
 
@@ -117,12 +117,12 @@ def test_a_snapshot_holds_what_a_reviewer_needs() -> None:
     """Spans as pairs, passages without their text, the error class of Guardrails."""
     run = trace()
     run.found(FINDING)
-    candidate = Candidate(
+    draft = Draft(
         passages=(passage(found_by=FoundBy.BOTH),),
         assessment=assessment(signals={"words": 0.5}, reasons=("because",)),
         rechecked=(0.5, None),
     )
-    ending = replace(endings.blocked_ending(Reason.FLAGGED_RULE, FINDING), candidate=candidate)
+    ending = replace(endings.blocked_ending(Reason.FLAGGED_RULE, FINDING), draft=draft)
     kept = snapshot_json(decision_of(run, ending))
 
     assert kept["findings"][0]["span"] == [2, 6]
@@ -158,10 +158,10 @@ def test_a_snapshot_survives_json(
         event=event(metadata=metadata, text=evidence or "x"), account=account(), clock=FakeClock()
     )
     run.attempt(Stage.GENERATION, 1, AttemptOutcome.TIMEOUT, detail=detail)
-    candidate = Candidate(assessment=assessment(confidence=score, diagnostics={"any": evidence}))
+    draft = Draft(assessment=assessment(confidence=score, diagnostics={"any": evidence}))
     with run.stage(Stage.SCOPE) as note:
         note.detail["any"] = detail
-    kept = snapshot_json(decision_of(run, replace(ENDING, candidate=candidate)))
+    kept = snapshot_json(decision_of(run, replace(ENDING, draft=draft)))
     read = orjson.loads(orjson.dumps(kept))
     infinite = {float("inf"), float("-inf")}
 

@@ -28,7 +28,7 @@ from trials.commands.shared import (
 from trials.jobs.backtest_job import run_backtest
 from trials.pure.replay.groups import GroupCount, group_counts
 from trials.pure.trial import Trial
-from trials.store.backtests import backtest_of_ids, begin_backtest, load_examples
+from trials.store.backtests import backtest_of_ids, begin_backtest, examples_with
 
 DAYS: Final = 7.0
 COLUMNS: Final = ("group", "decisions", "share", "reviewed", "overturned")
@@ -72,7 +72,7 @@ def backtest(
     async def work(source: Pool) -> tuple[Trial, Sequence[Mapping[str, Any]]]:
         """The backtest, and its examples with texts where they are wanted."""
         await require_used(source, account, option="--account")
-        tried, _account = await tried_settings(source, account, candidate, asked)
+        tried, settings = await tried_settings(source, account, candidate, asked)
         by = actor()
         if ids is None:
             begun = await begin_backtest(source, tried, by.now - span, by)
@@ -93,8 +93,11 @@ def backtest(
                 ids=ids,
                 progress=lambda each: bar.update(task, completed=each.done),
             )
-        shown = [asdict(each) for each in await load_examples(source, found)] if texts else found.examples
-        return found, shown
+        if not texts:
+            return found, found.examples
+        return found, [
+            asdict(each) for each in await examples_with(source, account, found.examples, settings)
+        ]
 
     try:
         found, examples = run(work)

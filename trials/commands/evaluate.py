@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,20 +35,6 @@ from trials.store.candidates import TriedSettings
 from trials.store.golden_sets import load_items
 from trials.store.trials import new_trial, store_trial
 from worker.settings import Settings
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationRequest:
-    """What to evaluate; ``budget_usd`` None: no limit; ``timeout_s`` is of one item."""
-
-    account: str
-    set_name: str
-    candidate: str | None
-    changes: Mapping[str, Any]
-    models: Sequence[str]
-    budget_usd: float | None
-    at_once: int
-    timeout_s: float
 
 
 def evaluate(
@@ -103,18 +90,28 @@ def evaluate(
     names = [settings.further_models.get(each, each) for each in model or [settings.servers.model.model]]
     if len(set(names)) < len(names):
         raise fail(f"--model: expected each once, got {', '.join(names)}")
-    request = EvaluationRequest(
-        account=account,
-        set_name=set_name,
-        candidate=candidate,
-        changes=changes_of(changes or (), option="--set-option"),
-        models=names,
-        budget_usd=budget_usd,
-        at_once=at_once,
-        timeout_s=timeout_s,
-    )
+    asked = changes_of(changes or (), option="--set-option")
+
+    async def work(source: Pool) -> tuple[EvaluatedArm, ...]:
+        golden = await found_set(source, account, set_name)
+        tried, arms = await _arms(source, account, candidate, asked, names)
+        items = await _items(source, golden)
+        _print_estimate(settings, arms, items)
+        budget, found = Budget(most=budget_usd), []
+        with progress_bar() as bar:
+            for arm in arms:  # one after another, so that each one's latency is its own
+                advance = partial(bar.advance, bar.add_task(arm.label, total=len(items)))
+                found.append(
+                    await evaluate_arm(
+                        settings, source, arm, items, budget=budget, at_once=at_once, timeout_s=timeout_s,
+                        progress=advance,
+                    )
+                )  # fmt: skip
+        await _store(source, golden, tried, found)
+        return tuple(found)
+
     try:
-        found = run(lambda source: _evaluate(settings, source, request))
+        found = run(work)
     except KeyboardInterrupt:
         print_message("cancelled; no result was stored", style="dim")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
@@ -132,59 +129,29 @@ def _bounds(texts: Sequence[str]) -> tuple[EvaluationBound, ...]:
         raise fail(f"--least: {error}") from None
 
 
-async def _evaluate(settings: Settings, source: Pool, request: EvaluationRequest) -> tuple[EvaluatedArm, ...]:
-    golden = await found_set(source, request.account, request.set_name)
-    tried, arms = await _arms(source, request)
+async def _items(source: Pool, golden: GoldenSet) -> Sequence[GoldenItem]:
+    """The items of a set, and a line of the access log."""
     await log_reading(source, golden, golden.items)
-    items = await load_items(source, golden)
-    if not items:
-        raise fail(f"--set: expected one with items, got {golden.name!r} without any", code=ExitCode.NEGATIVE)
-    _print_estimate(settings, arms, items)
-    found = await _run_arms(settings, source, request, arms, items)
-    await _store(source, golden, tried, found)
-    return found
+    if items := await load_items(source, golden):
+        return items
+    raise fail(f"--set: expected one with items, got {golden.name!r} without any", code=ExitCode.NEGATIVE)
 
 
-async def _run_arms(
-    settings: Settings,
-    source: Pool,
-    request: EvaluationRequest,
-    arms: Sequence[EvaluationArm],
-    items: Sequence[GoldenItem],
-) -> tuple[EvaluatedArm, ...]:
-    """One arm after another, so that each one's latency is its own."""
-    budget, found = Budget(most=request.budget_usd), []
-    with progress_bar() as bar:
-        for arm in arms:
-            task = bar.add_task(arm.label, total=len(items))
-            made = await evaluate_arm(
-                settings,
-                source,
-                arm,
-                items,
-                budget=budget,
-                at_once=request.at_once,
-                timeout_s=request.timeout_s,
-                progress=lambda known=task: bar.advance(known),  # type: ignore[misc]
-            )
-            found.append(made)
-    return tuple(found)
-
-
-async def _arms(source: Pool, request: EvaluationRequest) -> tuple[TriedSettings, tuple[EvaluationArm, ...]]:
+async def _arms(
+    source: Pool, user_id: str, candidate: str | None, changes: Mapping[str, Any], models: Sequence[str]
+) -> tuple[TriedSettings, tuple[EvaluationArm, ...]]:
     """The settings once a model."""
-    tried, account = await tried_settings(source, request.account, request.candidate, request.changes)
+    tried, account = await tried_settings(source, user_id, candidate, changes)
     named = f"version {tried.base_version}"
     if tried.candidate_id:
         named = "candidate"
-    elif request.changes:
-        named += " with " + ", ".join(sorted(request.changes))
-    candidate_id = str(tried.candidate_id) if tried.candidate_id else None
-    details = {"settings": named, "candidate_id": candidate_id}
-    account = replace(account, user_id=request.account)
+    elif changes:
+        named += " with " + ", ".join(sorted(changes))
+    details = {"settings": named, "candidate_id": tried.candidate_id and str(tried.candidate_id)}
+    account = replace(account, user_id=user_id)
     return tried, tuple(
         EvaluationArm(label=f"{named}, {each}", account=account, model=each, details=details)
-        for each in request.models
+        for each in models
     )
 
 

@@ -31,7 +31,6 @@ from trials.commands.shared import (
     tried_settings,
 )
 from trials.jobs.live import Budget, cost_of, live_ports
-from trials.pure.replay.difference import outcome_of, unequal_fields
 from trials.pure.replay.groups import ReplayState
 from trials.store.recordings import StoredDecision, load_decisions
 from trials.store.replayed_answers import ReplayDelivery, SendResult, is_released
@@ -151,8 +150,8 @@ async def _replay(
                 if not stdout_is_terminal():
                     emit_json(rows.pop())
                 bar.advance(task)
-                if live and made.replay and made.replay.asked and made.replay.decision:
-                    budget.add(*cost_of(settings, made.replay.decision))
+                if live and made.asked and made.decision:
+                    budget.add(*cost_of(settings, made.decision))
                 if budget.is_spent:
                     print_message(f"--budget-usd: {budget.why}; the others were not made again")
                     break
@@ -231,26 +230,22 @@ async def _settle(
 
 
 def _result(made: ReplayedDecision, *, exact: bool) -> str:
-    if made.difference is None or made.replay is None or made.replay.decision is None:
-        return made.state
-    if not exact:
-        return made.difference.kind
-    unequal = unequal_fields(made.stored.outcome, outcome_of(made.replay.decision))
-    return "differs" if unequal else "same"
+    if made.difference is None or not exact:
+        return made.group
+    return "differs" if made.difference.unequal else "same"
 
 
 def _row(made: ReplayedDecision, result: str) -> dict[str, Any]:
-    after = made.difference.after if made.difference else None
-    why = made.why or (made.difference.why if made.difference else "")
-    if result == "differs" and made.replay and made.replay.decision:
-        why = ", ".join(unequal_fields(made.stored.outcome, outcome_of(made.replay.decision)))
+    found, why = made.difference, made.why
+    if found is not None:
+        why = ", ".join(found.unequal) if result == "differs" else found.why
     return {
         "id": made.stored.decision_id,
         "result": result,
         "before": made.stored.outcome.reason_code,
-        "after": after.reason_code if after else None,
+        "after": found.after.reason_code if found else None,
         "why": why,
-        "asked": list(made.replay.asked) if made.replay else [],
+        "asked": list(made.asked),
         "other_release": made.other_release,
     }
 

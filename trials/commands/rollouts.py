@@ -14,19 +14,20 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail, print_message
 from trials.commands.shared import actor, run_step
+from trials.pages.rollout_wording import TITLES
 from trials.pure.rollouts.bounds import (
     LEAST_DECISIONS,
-    MEANINGS,
     BoundRejected,
     Measure,
     RolloutFigures,
     compare_arms,
     parse_bound,
 )
+from trials.pure.rollouts.plan import Plan, plan_of
 from trials.pure.statistics.sequential import PLANNED_UNITS
 from trials.pure.trial import Trial, TrialKind
 from trials.store import rollout_steps
-from trials.store.rollouts import Plan, load_figures, plan_of
+from trials.store.rollouts import load_figures
 from trials.store.trials import list_trials
 
 app = typer.Typer(
@@ -133,10 +134,10 @@ def _result(rollout: Trial, figures: RolloutFigures) -> str:
     plan = plan_of(rollout)
     found = compare_arms(plan.metric, figures, planned=plan.planned)
     if not math.isfinite(found.low):
-        return f"{plan.metric}: {MEANINGS[found.verdict]}"
+        return f"{plan.metric}: {TITLES[found.verdict]}."
     return (
         f"{plan.metric}: candidate less live {found.difference:+.4g},"
-        f" 95 % interval {found.low:+.4g} to {found.high:+.4g}. {MEANINGS[found.verdict]}"
+        f" 95 % interval {found.low:+.4g} to {found.high:+.4g}. {TITLES[found.verdict]}."
     )
 
 

@@ -15,8 +15,8 @@ from db.review_store import Store
 from trials.commands.shared import require_used
 from trials.jobs.suggesting import compute_suggestions
 from trials.pages.suggestions_page import suggestion_note
-from trials.pure.suggestions.model import SuggestionKind
-from trials.store.suggestions import AccountSuggestions, StoredSuggestion, load_suggestions_of
+from trials.pure.suggestions.model import LearningSuggestion, SuggestionKind
+from trials.store.suggestions import AccountSuggestions, load_suggestions_of
 
 COLUMNS: Final = ("kind", "subject", "evidence", "candidate")
 
@@ -36,7 +36,7 @@ def suggestions(
     found = asyncio.run(_load(user_id, compute=compute))
     if found.computed_at is None:
         errors.print("No suggestions yet: the review server computes them once a day, --compute does it now.")
-    shown = (each for each in found.found if kind is None or each.suggestion.kind is kind)
+    shown = (each for each in found.found if kind is None or each.kind is kind)
     emit(map(_line, shown), COLUMNS)
 
 
@@ -50,19 +50,19 @@ async def _load(user_id: str, *, compute: bool) -> AccountSuggestions:
         return await load_suggestions_of(store.pool, user_id)
 
 
-def _line(found: StoredSuggestion) -> dict[str, Any]:
-    one = found.suggestion
-    subject = " ".join(one.evidence["words"]) if one.kind is SuggestionKind.DOCUMENT else one.key
+def _line(found: LearningSuggestion) -> dict[str, Any]:
+    is_document = found.kind is SuggestionKind.DOCUMENT
+    subject = " ".join(found.evidence["words"]) if is_document else found.key
     return {
-        "kind": one.kind.value,
+        "kind": found.kind.value,
         "subject": subject,
         "evidence": suggestion_note(found),
         "candidate": {
             each.setting: each.value
             if each.value is not None
             else {"add": list(each.added), "remove": list(each.removed)}
-            for each in one.edits
+            for each in found.edits
         },
-        "figures": dict(one.evidence),
-        "decision_ids": [str(each) for each in one.decisions],
+        "figures": dict(found.evidence),
+        "decision_ids": [str(each) for each in found.decisions],
     }

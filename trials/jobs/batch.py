@@ -106,9 +106,9 @@ async def _decide(work: TrialBatch) -> BatchFound:
 
 
 def _price(work: TrialBatch, made: ReplayedDecision) -> float:
-    if work.settings is None or made.replay is None or not made.replay.asked or made.replay.decision is None:
+    if work.settings is None or not made.asked or made.decision is None:
         return 0.0
-    return cost_of(work.settings, made.replay.decision)[0]
+    return cost_of(work.settings, made.decision)[0]
 
 
 def _finding(made: ReplayedDecision) -> TrialFinding:

@@ -56,13 +56,6 @@ class ShadowLimits:
     alone_s: float = ALONE_S
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Fault:
-    """Why a candidate is switched off."""
-
-    why: str
-
-
 @dataclass(slots=True, kw_only=True)
 class ShadowRunner:
     """Takes each running shadow some decisions further.
@@ -142,8 +135,8 @@ class ShadowRunner:
             settings=self.settings if usd > 0 else None,
         )
         found = await self._found(work)
-        if isinstance(found, _Fault):
-            await self._switch_off(shadow, found.why)
+        if found.unusable:
+            await self._switch_off(shadow, found.unusable)
             return 0
         done = TrialProgress(
             to=positions[-1],
@@ -156,32 +149,33 @@ class ShadowRunner:
         await store_progress(self.source, shadow, done, now.date())
         return len(positions)
 
-    async def _found(self, work: TrialBatch) -> BatchFound | _Fault:
-        """What the child found; a batch that loses the child is made one by one, without asking."""
+    async def _found(self, work: TrialBatch) -> BatchFound:
+        """What the child found; a batch that loses the child is made one by one, without asking.
+
+        A candidate that cannot decide what the live settings decide is unusable.
+        """
         alone = len(work.ids) == 1
         try:
             most_s = self.limits.alone_s if alone else self.limits.batch_s
             found = await self.child.decide(work, most_s=most_s)
         except ChildLost as error:
             return await (self._lost(work, error) if alone else self._one_by_one(work))
-        if found.unusable:
-            return _Fault(why=found.unusable)
         for decision_id, why in found.failed:
             if await self._decides_live(work, decision_id):
-                return _Fault(why=why)
+                return BatchFound(unusable=why)
         return found
 
-    async def _lost(self, work: TrialBatch, error: ChildLost) -> BatchFound | _Fault:
+    async def _lost(self, work: TrialBatch, error: ChildLost) -> BatchFound:
         if await self._decides_live(work, work.ids[0]):
-            return _Fault(why=str(error))
+            return BatchFound(unusable=str(error))
         return BatchFound(counts={ReplayState.FAILED: 1}, usd=work.usd)
 
-    async def _one_by_one(self, work: TrialBatch) -> BatchFound | _Fault:
+    async def _one_by_one(self, work: TrialBatch) -> BatchFound:
         counts: Counter[str] = Counter()
         findings: list[TrialFinding] = []
         for decision_id in work.ids:
             found = await self._found(_alone(work, decision_id, work.changes))
-            if isinstance(found, _Fault):
+            if found.unusable:
                 return found
             counts.update(found.counts)
             findings += found.findings

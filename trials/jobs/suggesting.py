@@ -93,8 +93,7 @@ async def compute_suggestions(store: Store, user_id: str, now: datetime) -> tupl
         "sent": len(sent),
         "questions": len(questions),
     }
-    times = {each.decision_id: each.decided_at for each in (*stopped, *replied, *sent, *questions)}
-    await stored.store_suggestions(store.pool, user_id, found, times=times, material=counted, now=now)
+    await stored.store_suggestions(store.pool, user_id, found, material=counted, now=now)
     return found
 
 

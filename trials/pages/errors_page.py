@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 from urllib.parse import urlencode
-from uuid import UUID
 
 from starlette.responses import Response
 
@@ -54,58 +52,33 @@ FILTERS: Final = {ErrorDimension.REASON: "reason", ErrorDimension.RULE: "rule"}
 """The dimensions whose values are filters of the list of decisions."""
 
 
-async def show_account_errors(visit: Visit) -> Response:
-    """The page of one account."""
-    return await _page(visit, account_of_path(visit))
-
-
-async def show_errors(visit: Visit) -> Response:
-    """The page of all accounts that the person leads."""
-    return await _page(visit, None)
-
-
-async def download_account_errors(visit: Visit) -> Response:
-    """The file of one account."""
-    return await _file(visit, account_of_path(visit))
-
-
-async def download_errors(visit: Visit) -> Response:
-    """The file of all accounts that the person leads."""
-    return await _file(visit, None)
-
-
 async def load_report(visit: Visit, account: str | None, chosen: Range) -> Counted[ErrorReport]:
-    """The report of one account, or of all that the person leads; logged by the caller."""
-    accounts = visit.accounts(Right.LEAD)
-    hidden = await hidden_of(visit)
-    key = ("errors", tuple(sorted(chosen.query.items())), accounts, account, hidden)
-    count = partial(_count, visit, account, chosen, accounts, hidden)
-    return await visit.site.reused_figures.get(key, visit.now, count)
-
-
-async def _count(
-    visit: Visit,
-    account: str | None,
-    chosen: Range,
-    accounts: tuple[str, ...] | None,
-    hidden: frozenset[UUID],
-) -> ErrorReport:
+    """The report of one account, or of all that the person leads, and a line of the access log."""
+    accounts, hidden = visit.accounts(Right.LEAD), await hidden_of(visit)
     selected = ErrorSelection(
         accounts=accounts, account=account, since=chosen.since, until=chosen.until, now=visit.now,
         hidden=hidden,
     )  # fmt: skip
-    counted = FigureFilter(
+    filters = FigureFilter(
         accounts=accounts, account=account, scope=None, since=chosen.since, until=chosen.until,
         step=chosen.step, back=chosen.back,
     )  # fmt: skip
-    return await visit.store.read_lists(lambda replica: load_error_report(replica, selected, counted))
+
+    async def count() -> ErrorReport:
+        return await visit.store.read_lists(lambda replica: load_error_report(replica, selected, filters))
+
+    key = ("errors", tuple(sorted(chosen.query.items())), accounts, account, hidden)
+    counted = await visit.site.reused_figures.get(key, visit.now, count)
+    detail = {"errors": len(counted.value.lines), "since": chosen.since.isoformat()}
+    await visit.log(LoggedAction.FIGURES, user_id=account, detail=detail)
+    return counted
 
 
-async def _page(visit: Visit, account: str | None) -> Response:
-    chosen, problem = _range(visit)
+async def show_errors(visit: Visit) -> Response:
+    """The page of the account in the path, or of all that the person leads."""
+    account, (chosen, problem) = _account(visit), _range(visit)
     counted = await load_report(visit, account, chosen)
     report = counted.value
-    await _log(visit, account, report)
     file = ("learn_errors_csv", {"account": account}) if account else ("errors_csv", {})
     return visit.render(
         "learn/errors.html",
@@ -140,12 +113,12 @@ def _decisions_of(chosen: Range, account: str | None) -> Callable[[ErrorDimensio
     return link
 
 
-async def _file(visit: Visit, account: str | None) -> Response:
-    chosen, problem = _range(visit)
+async def download_errors(visit: Visit) -> Response:
+    """The same as a file."""
+    account, (chosen, problem) = _account(visit), _range(visit)
     if problem:
         raise Refused(400, _("This range cannot be used"), problem)
     report = (await load_report(visit, account, chosen)).value
-    await _log(visit, account, report)
     body = "\ufeff" + csv_text([FILE_COLUMNS, *(list(row.values()) for row in accuracy_rows(report))])
     headers = {"Content-Disposition": 'attachment; filename="hushgate-accuracy.csv"'}
     return Response(body, media_type="text/csv; charset=utf-8", headers=headers)
@@ -155,6 +128,5 @@ def _range(visit: Visit) -> tuple[Range, str]:
     return ranges.chosen_range(visit.request.query_params, visit.now, default=DEFAULT_RANGE)
 
 
-async def _log(visit: Visit, account: str | None, report: ErrorReport) -> None:
-    detail = {"errors": len(report.lines), "since": report.since.isoformat()}
-    await visit.log(LoggedAction.FIGURES, user_id=account, detail=detail)
+def _account(visit: Visit) -> str | None:
+    return account_of_path(visit) if "account" in visit.request.path_params else None

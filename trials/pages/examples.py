@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -78,54 +78,37 @@ async def load_examples(
     """Examples of a backtest, made again for so many seconds; ``account`` None: none is made again."""
     hidden = await hidden_of(visit)
     seen = [each for each in examples if UUID(each["decision_id"]) not in hidden]
-    shown, may_read = tuple(map(_listed, seen)), visit.may(Right.REVIEW, trial.user_id)
+    may_read, pool = visit.may(Right.REVIEW, trial.user_id), visit.store.pool
+    made: dict[UUID, BacktestExample] = {}
+    rows: Mapping[UUID, Row] = {}
     if may_read:
-        pool = visit.store.pool
-        made = await examples_with(pool, trial.user_id, seen, account, most_s=max(0.0, most_s))
-        by_id = {each.decision_id: each for each in made}
-        rows: Mapping[UUID, Row] = {}
-        if made:
-            times = {each.decision_id: each.decided_at for each in made}
-            async with visit.store.reading() as connection:
-                rows = await shown_decisions(connection, times)
-        shown = tuple(_read(visit, each, by_id, rows, revealed) for each in shown)
-    return ShownExamples(shown=shown, may_read=may_read, hidden=len(examples) - len(seen))
+        found = await examples_with(pool, trial.user_id, seen, account, most_s=max(0.0, most_s))
+        made = {each.decision_id: each for each in found}
+    if made:
+        times = {each.decision_id: each.decided_at for each in made.values()}
+        async with visit.store.reading() as connection:
+            rows = await shown_decisions(connection, times)
+    covered = visit.person.covered
 
+    def shown(example: Mapping[str, Any]) -> ShownExample:
+        decision_id = UUID(example["decision_id"])
+        texts, row = made.get(decision_id), rows.get(decision_id)
+        cover: set[str] = set()
+        if texts and decision_id != revealed:
+            cover = {*cover_reason(covered, {"matched_rule": texts.rule_now})}
+            cover |= {*(cover_reason(covered, row) if row else ())}
+        return ShownExample(
+            decision_id=decision_id,
+            decided_at=uuid_time_bounds(decision_id)[0],
+            group=example["group"],
+            before=example["before"],
+            after=(texts and texts.after) or example["after"],
+            texts=texts,
+            message=(texts and texts.message) or (row["message_text"] if row else None) or None,
+            cover=tuple(sorted(cover)),
+        )
 
-def _listed(example: Mapping[str, Any]) -> ShownExample:
-    decision_id = UUID(example["decision_id"])
-    return ShownExample(
-        decision_id=decision_id,
-        decided_at=uuid_time_bounds(decision_id)[0],
-        group=example["group"],
-        before=example["before"],
-        after=example["after"],
-    )
-
-
-def _read(
-    visit: Visit,
-    listed: ShownExample,
-    made: Mapping[UUID, BacktestExample],
-    rows: Mapping[UUID, Row],
-    revealed: UUID | None,
-) -> ShownExample:
-    """An example with its texts."""
-    texts, row = made.get(listed.decision_id), rows.get(listed.decision_id)
-    if texts is None:
-        return listed
-    cover: set[str] = set()
-    if listed.decision_id != revealed:
-        covered = visit.person.covered
-        cover |= set(cover_reason(covered, row)) if row else set()
-        cover |= set(cover_reason(covered, {"matched_rule": texts.rule_now}))
-    return replace(
-        listed,
-        after=texts.after or listed.after,
-        texts=texts,
-        message=texts.message or (row["message_text"] if row else None) or None,
-        cover=tuple(sorted(cover)),
-    )
+    return ShownExamples(shown=tuple(map(shown, seen)), may_read=may_read, hidden=len(examples) - len(seen))
 
 
 async def log_examples(

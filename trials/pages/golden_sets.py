@@ -43,7 +43,7 @@ async def load_golden(visit: Visit, account: str) -> Mapping[str, Any]:
     """What the part of the page Learn shows: the sets with their newest results."""
     found = await golden_sets.list_sets(visit.store.pool, account)
     newest = {each.set_id: each for each in await newest_evaluations(visit.store.pool, account)}
-    return {"golden": [(each, newest.get(each.set_id)) for each in found]}
+    return {"filled": bool(found), "golden": [(each, newest.get(each.set_id)) for each in found]}
 
 
 async def create(visit: Visit) -> Response:

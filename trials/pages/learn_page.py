@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from starlette.responses import Response
 
@@ -22,16 +21,6 @@ from trials.store.candidates import list_candidates, withdraw_candidate
 from trials.store.shadows import MOST_RUNNING
 from trials.store.trials import list_trials
 
-PartLoader: TypeAlias = Callable[[Visit, str], Awaitable[Mapping[str, Any]]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearnPart:
-    """One part of the page: a template, and the values that it shows as ``part``."""
-
-    template: str
-    load: PartLoader
-
 
 async def load_trials(visit: Visit, account: str) -> Mapping[str, Any]:
     """The newest trials, with ``?kind=`` of this kind, and the candidates that a shadow may try."""
@@ -40,42 +29,47 @@ async def load_trials(visit: Visit, account: str) -> Mapping[str, Any]:
     found = await list_trials(pool, account, *kinds)
     shadows = await list_trials(pool, account, TrialKind.SHADOW)
     running = {each.candidate_id for each in shadows if each.running}
+    startable = [
+        (each, setting_titles(each.changes))
+        for each in await list_candidates(pool, account)
+        if each.withdrawn_at is None and each.candidate_id not in running
+    ]
     return {
+        "filled": bool(found or startable or asked),
         "trials": [
             (each, setting_titles(each.changes), sum(each.counts.get(group, 0) for group in DIFFERENCES))
             for each in found
         ],
         "kinds": KINDS,
+        "shown_kinds": SHOWN,
         "states": STATES,
         "badges": STATE_BADGES,
         "steps": STEPS,
         "full": len(running) >= MOST_RUNNING,
         "most": MOST_RUNNING,
-        "startable": [
-            (each, setting_titles(each.changes))
-            for each in await list_candidates(pool, account)
-            if each.withdrawn_at is None and each.candidate_id not in running
-        ],
+        "startable": startable,
     }
 
 
-PARTS: Final[tuple[LearnPart, ...]] = (
-    LearnPart(template="learn/_suggestions.html", load=load_suggested),
-    LearnPart(template="learn/_trials.html", load=load_trials),
-    LearnPart(template="learn/_golden_sets.html", load=load_golden),
-)
-"""In the order of the page."""
+PARTS: Final[Mapping[str, Callable[[Visit, str], Awaitable[Mapping[str, Any]]]]] = {
+    "learn/_suggestions.html": load_suggested,
+    "learn/_trials.html": load_trials,
+    "learn/_golden_sets.html": load_golden,
+}
+"""Templates in the order of the page, each with what loads its ``part``."""
 
 
 async def show_learn(visit: Visit) -> Response:
     """The page: the candidates and every part."""
     account = account_of_path(visit)
     found = await list_candidates(visit.store.pool, account)
+    parts = [(template, await load(visit, account)) for template, load in PARTS.items()]
     return visit.render(
         "learn/overview.html",
         account=account,
         candidates=[(each, setting_titles(each.changes)) for each in found],
-        parts=[(each.template, await each.load(visit, account)) for each in PARTS],
+        parts=parts,
+        empty_page=not found and not any(part["filled"] for _template, part in parts),
         tab="learn",
         kind=visit.request.query_params.get("kind", ""),
     )

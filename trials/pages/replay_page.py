@@ -12,7 +12,6 @@ from review.access import Right
 from review.decision import page
 from review.http.visit import Refused, Visit
 from trials.pages.wording import NOT_MADE, TITLES
-from trials.pure.replay.difference import outcome_of, unequal_fields
 from trials.store.candidates import SettingsCandidate, candidate_account, list_candidates
 from trials.store.recordings import load_decisions
 from trials.store.replaying import ReplayedDecision, Replayer
@@ -31,14 +30,13 @@ async def show_replay(visit: Visit) -> Response:
     made = await _made(visit, row["id"], row["user_id"], chosen)
     detail = {"replay": str(chosen.candidate_id) if chosen else "pinned"}
     await visit.log(LoggedAction.READ, user_id=row["user_id"], decision_id=row["id"], detail=detail)
-    after = outcome_of(made.replay.decision) if made.replay and made.replay.decision else None
     return visit.render(
         "learn/replay.html",
         row=row,
         blind=False,
         made=made,
-        after=after,
-        unequal=unequal_fields(made.stored.outcome, after) if after else (),
+        after=made.difference.after if made.difference else None,
+        unequal=made.difference.unequal if made.difference else (),
         chosen=chosen,
         candidates=candidates,
         group_names=TITLES,

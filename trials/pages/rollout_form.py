@@ -13,11 +13,9 @@ from review.languages.numbers import localized
 from review.typed.numbers import typed_number
 from review.typed.problems import length_problem, range_problem
 from trials.pure.rollouts.bounds import MOST_LEAST, SHARES, Bound, BoundKind, Measure
-from trials.pure.rollouts.presets import PRESETS, RolloutPreset, RolloutPresetName
-from trials.pure.statistics.sequential import PLANNED_UNITS
+from trials.pure.rollouts.plan import PRESETS, Plan, RolloutPresetName
 from trials.store.candidates import REASON_CHARS
 from trials.store.rollout_steps import LEAST_SHARE
-from trials.store.rollouts import Plan
 
 KIND_NAMES: Final[Mapping[str, BoundKind]] = {
     "above": BoundKind.ABOVE,
@@ -74,12 +72,12 @@ def kinds_of(measure: Measure) -> Mapping[str, str]:
 
 def preset_values(name: RolloutPresetName) -> dict[str, str]:
     """The fields of a preset."""
-    preset: RolloutPreset = PRESETS[name]
+    preset = PRESETS[name]
     values = {
         "share": _shown(preset.share * 100),
         "least": str(preset.least),
-        "planned": str(PLANNED_UNITS),
-        "metric": Measure.OVERTURNS.value,
+        "planned": str(preset.planned),
+        "metric": preset.metric.value,
     }
     names = {kind: name for name, kind in KIND_NAMES.items()}
     for bound in preset.bounds:

@@ -14,10 +14,11 @@ from trials.pages.request_values import actor_with_reason, trial_of_path
 from trials.pages.rollout_form import read_share
 from trials.pages.rollout_wording import broken_lines, measure_lines, rollout_result
 from trials.pure.rollouts.bounds import RolloutFigures, parse_figures
+from trials.pure.rollouts.plan import plan_of
 from trials.pure.trial import Trial, TrialKind
 from trials.store.candidates import Actor, TrialRefused
 from trials.store.rollout_steps import finish_rollout, return_rollout, step_rollout
-from trials.store.rollouts import load_figures, plan_of
+from trials.store.rollouts import load_figures
 from trials.store.trials import get_trial
 from worker.account_settings import AccountRejected
 

@@ -14,7 +14,7 @@ from trials.pages.request_values import actor_of, candidate_named
 from trials.pages.rollout_form import PRESET_TITLES, kinds_of, preset_values, read_form
 from trials.pages.rollout_wording import ABOUT, MEASURES
 from trials.pure.rollouts.bounds import Measure
-from trials.pure.rollouts.presets import RolloutPresetName
+from trials.pure.rollouts.plan import RolloutPresetName
 from trials.pure.trial import TrialKind
 from trials.store.candidates import SettingsCandidate, TrialRefused
 from trials.store.rollout_steps import start_rollout

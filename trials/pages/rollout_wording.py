@@ -21,9 +21,9 @@ from trials.pure.rollouts.bounds import (
     bound_state,
     compare_arms,
 )
+from trials.pure.rollouts.plan import plan_of
 from trials.pure.statistics.sequential import LEAST_UNITS, Comparison, ComparisonVerdict
 from trials.pure.trial import Trial
-from trials.store.rollouts import plan_of
 
 MEASURES: Final[Mapping[Measure, str]] = {
     Measure.OVERTURNS: mark("Overturned by reviewers"),

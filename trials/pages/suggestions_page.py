@@ -21,9 +21,9 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from trials.pure.suggestions.drift import DriftMeasure
-from trials.pure.suggestions.model import SuggestionKind, edited_settings
+from trials.pure.suggestions.model import LearningSuggestion, SuggestionKind, edited_settings
 from trials.store.candidates import CandidateSource, add_candidate
-from trials.store.suggestions import AccountSuggestions, StoredSuggestion, load_suggestions_of
+from trials.store.suggestions import AccountSuggestions, load_suggestions_of
 from worker.account_settings import AccountRejected
 
 KINDS: Final[Mapping[SuggestionKind, str]] = {
@@ -51,22 +51,18 @@ class ShownSuggestion:
         gone: it rests on decisions, and all that it names were erased.
     """
 
-    found: StoredSuggestion
+    found: LearningSuggestion
     examples: tuple[tuple[Row, tuple[str, ...]], ...]
     covered: tuple[str, ...]
     gone: bool
-
-    @property
-    def evidence(self) -> Mapping[str, Any]:
-        """Its figures."""
-        return self.found.suggestion.evidence
 
 
 async def load_suggested(visit: Visit, account: str) -> Mapping[str, Any]:
     """What the part of the page "Learn" shows: how many of each kind, without words or texts."""
     stored = await load_suggestions_of(visit.store.pool, account)
-    counted = [sum(each.suggestion.kind is kind for each in stored.found) for kind in KINDS]
-    return {"suggested": stored, "kinds": tuple(zip(KINDS.values(), counted, strict=True))}
+    counted = [sum(each.kind is kind for each in stored.found) for kind in KINDS]
+    kinds = tuple(zip(KINDS.values(), counted, strict=True))
+    return {"filled": bool(stored.found), "suggested": stored, "kinds": kinds}
 
 
 async def show_suggested(visit: Visit) -> Response:
@@ -84,7 +80,7 @@ async def show_suggested(visit: Visit) -> Response:
         tab="learn",
         stored=stored,
         sections=[
-            (kind, title, [each for each in shown if each.found.suggestion.kind is kind])
+            (kind, title, [each for each in shown if each.found.kind is kind])
             for kind, title in KINDS.items()
         ],
         measures=MEASURES,
@@ -97,17 +93,17 @@ async def make_suggested(visit: Visit) -> Response:
     account = account_of_path(visit)
     stored = await load_suggestions_of(visit.store.pool, account)
     found = stored.get(visit.field("kind"), visit.field("key"))
-    if found is None or not found.suggestion.edits:
+    if found is None or not found.edits:
         raise Refused(
             409, _("No such suggestion"), _("The suggestions were computed again. Look at them first.")
         )
     settings = await current_account(visit.store.pool, account)
-    kind = found.suggestion.kind.value
+    kind = found.kind.value
     try:
         await add_candidate(
             visit.store.pool,
             account,
-            edited_settings(settings, found.suggestion.edits),
+            edited_settings(settings, found.edits),
             now=visit.now,
             made_by=CandidateSource.SUGGESTION,
             created_by=visit.person.login,
@@ -119,10 +115,10 @@ async def make_suggested(visit: Visit) -> Response:
     return visit.redirect("learn_suggestions", "made=1", account=account)
 
 
-def suggestion_note(found: StoredSuggestion) -> str:
+def suggestion_note(found: LearningSuggestion) -> str:
     """Why, in figures, for the list of candidates."""
-    figures = found.suggestion.evidence
-    match found.suggestion.kind:
+    figures = found.evidence
+    match found.kind:
         case SuggestionKind.RULE:
             return (
                 f"{figures['overturned']} overturned, {figures['upheld']} upheld;"
@@ -149,22 +145,24 @@ async def missing_document(visit: Visit, account: str) -> dict[str, str]:
     texts = dict.fromkeys(" ".join(row["message_text"].split()) for row, cover in shown.examples if not cover)
     decisions = [str(row["id"]) for row, cover in shown.examples if not cover]
     await visit.log(LoggedAction.READ, user_id=account, detail={"page": "documents", "decisions": decisions})
-    title = "" if shown.covered else " ".join(shown.evidence["words"])
+    title = "" if shown.covered else " ".join(found.evidence["words"])
     return {"title": title, "pasted": "\n\n".join(f"## {text}\n" for text in texts), "kind": ""}
 
 
 async def _shown(visit: Visit, stored: AccountSuggestions) -> list[ShownSuggestion]:
-    times: dict[UUID, datetime] = {id_: at for each in stored.found for id_, at in each.times.items()}
+    times: dict[UUID, datetime] = {}
+    for each in stored.found:
+        times |= each.decisions
     rows: Mapping[UUID, Row] = {}
     if times:
         rows = await visit.store.read_lists(lambda replica: shown_decisions(replica, times))
     return [_one(visit, each, rows) for each in stored.found]
 
 
-def _one(visit: Visit, found: StoredSuggestion, rows: Mapping[UUID, Row]) -> ShownSuggestion:
-    known = [rows[id_] for id_ in found.times if id_ in rows]
+def _one(visit: Visit, found: LearningSuggestion, rows: Mapping[UUID, Row]) -> ShownSuggestion:
+    known = [rows[id_] for id_ in found.decisions if id_ in rows]
     examples = tuple((row, cover_reason(visit.person.covered, row)) for row in known)
     everything = all(cover for _, cover in examples)
     covered = sorted({each for _, cover in examples for each in cover}) if everything else []
-    gone = bool(found.times) and not known
+    gone = bool(found.decisions) and not known
     return ShownSuggestion(found=found, examples=examples, covered=tuple(covered), gone=gone)

@@ -104,7 +104,7 @@ class Trial:
         share: 0..1 of the conversations, of a rollout.
         usd_a_day: for answers that recordings lack, a day in UTC; 0: nothing is asked.
         plan: what a kind declares further: ``total`` of a backtest, ``set_version`` of an evaluation, a
-            rollout's as ``trials.store.rollouts.Plan``.
+            rollout's as ``trials.pure.rollouts.plan.Plan``.
         stepped_at: of the last step, or of the end.
         done: decisions that were looked at.
         counts: group -> decisions, and of backtests what goes with them; see ``trials.jobs.backtest_job``.

@@ -12,7 +12,7 @@ from uuid import UUID
 from db.pool import Pool, fetch_value
 from trials.pure.replay.groups import ReplayState
 from trials.pure.trial import Trial, TrialKind
-from trials.store.candidates import Actor, TriedSettings, changed_account
+from trials.store.candidates import Actor, TriedSettings
 from trials.store.recordings import StoredDecision, load_decisions
 from trials.store.replaying import ReplayedDecision, Replayer
 from trials.store.trials import list_trials, new_trial, store_trial
@@ -79,18 +79,6 @@ class BacktestExample:
     state: ReplayState | None
 
 
-async def load_examples(source: Pool, found: Trial) -> tuple[BacktestExample, ...]:
-    """The examples of a backtest with their texts, in its order; those that are deleted are left out.
-
-    Recordings are sealed: the caller logs who reads.
-
-    Raises:
-        AccountRejected: as ``changed_account``.
-    """
-    account = await changed_account(source, found.user_id, found.base_version, found.changes)
-    return await examples_with(source, found.user_id, found.examples, account)
-
-
 async def examples_with(
     source: Pool,
     user_id: str,
@@ -99,9 +87,10 @@ async def examples_with(
     *,
     most_s: float | None = None,
 ) -> tuple[BacktestExample, ...]:
-    """The same with settings that are known already, and for so many seconds.
+    """The examples of a backtest with their texts, in its order; those that are deleted are left out.
 
-    ``account`` None: the changed settings cannot be used, so that no example is made again.
+    Recordings are sealed: the caller logs who reads. ``account``: with the changes; None: they cannot be
+    used, so that no example is made again. ``most_s``: in so many seconds, the others are not made again.
     """
     ends = None if most_s is None else asyncio.get_running_loop().time() + most_s
     replayer = Replayer(source=source, candidates={user_id: account} if account else {})

@@ -10,9 +10,8 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.figures.agreement import selection_values
-from db.figures.dimensions import EXPRESSIONS, SampleDimension
-from db.figures.figure_sql import assessed
-from db.rows import Row, all_rows
+from db.figures.figure_sql import EXPRESSIONS, SampleDimension, assessed
+from db.rows import Row, all_rows, from_row
 from trials.pure.threshold_proposals import MEASURED, ReviewedMeasure
 from trials.store.error_rates import NEWEST, ErrorSelection
 from worker.model import DecisionKind
@@ -67,13 +66,8 @@ async def calibration_sample(connection: Connection, selected: ErrorSelection) -
 
 
 def _reading(row: Row) -> ReviewedMeasure:
-    values = dict(row) | {
-        "weight": 1 / row["chance"],
-        "labels": _texts(row["labels"]),
-        "scores": _scores(row["scores"]),
-    }
-    del values["chance"]
-    return ReviewedMeasure(**values)
+    read = {"labels": _texts(row["labels"]), "scores": _scores(row["scores"])}
+    return from_row(ReviewedMeasure, row | read | {"weight": 1 / row["chance"]})
 
 
 def _texts(stored: object) -> Mapping[str, str]:

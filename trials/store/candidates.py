@@ -10,14 +10,13 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from db.access_log import LogEntry, LoggedAction, append_entry
+from db.access_log import LogEntry, LoggedAction, change_logged
 from db.account_settings.account_versions import get_version
 from db.account_settings.accounts import current_account
 from db.identifiers import uuid_at
-from db.pool import Pool, checkout, fetch_as
+from db.pool import Pool, fetch_as, fetch_one_as
 from worker.account_settings import RULES, AccountRejected, changed, rule_problems
 from worker.errors import RejectedError
 from worker.model import Account
@@ -148,11 +147,7 @@ async def add_candidate(
         "created_by": created_by,
         "now": now,
     }
-    async with checkout(source) as connection, connection.transaction():
-        cursor = connection.cursor(row_factory=class_row(SettingsCandidate))
-        stored = await (await cursor.execute(INSERT, values)).fetchone()
-        if logged is not None:
-            await append_entry(connection, logged)
+    stored = await change_logged(source, SettingsCandidate, INSERT, values, logged)
     assert stored is not None  # INSERT ... RETURNING gives a row or raises
     return stored
 
@@ -193,7 +188,7 @@ async def startable_candidate(source: Pool, candidate_id: UUID) -> SettingsCandi
 
 async def get_candidate(source: Pool, candidate_id: UUID) -> SettingsCandidate | None:
     """A candidate, or None."""
-    return next(iter(await fetch_as(source, SettingsCandidate, GET, (candidate_id,))), None)
+    return await fetch_one_as(source, SettingsCandidate, GET, (candidate_id,))
 
 
 async def list_candidates(source: Pool, user_id: str, *, limit: int = 50) -> tuple[SettingsCandidate, ...]:
@@ -205,12 +200,7 @@ async def withdraw_candidate(
     source: Pool, candidate_id: UUID, now: datetime, *, logged: LogEntry | None = None
 ) -> SettingsCandidate | None:
     """Withdraw a candidate; None when there is none, or it was withdrawn before."""
-    async with checkout(source) as connection, connection.transaction():
-        cursor = connection.cursor(row_factory=class_row(SettingsCandidate))
-        found = await (await cursor.execute(WITHDRAW, (now, candidate_id))).fetchone()
-        if found is not None and logged is not None:
-            await append_entry(connection, logged)
-    return found
+    return await change_logged(source, SettingsCandidate, WITHDRAW, (now, candidate_id), logged)
 
 
 async def changed_account(

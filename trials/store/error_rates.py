@@ -13,9 +13,9 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.figures.agreement import STANDING, Basis, ReviewSelection, selection_values
-from db.figures.dimensions import EXPRESSIONS, SampleDimension
+from db.figures.figure_sql import EXPRESSIONS, SampleDimension
 from db.identifiers import uuid_at
-from db.rows import Row, all_rows
+from db.rows import Row, all_rows, from_row, rows_as
 from worker.model import DecisionKind
 from worker.reasons import ReasonFamily, reasons_of
 from worker.statistics.shares import Share, weighted
@@ -167,7 +167,7 @@ async def sample_designs(connection: Connection, selected: ErrorSelection) -> tu
     """The queues that drew decisions of the period, in the order they were opened."""
     accounts = selection_values(selected.reviews)["accounts"]
     values = {"accounts": accounts, "low": _least(selected.since), "high": _least(selected.until)}
-    return tuple(SampleDesign(**row) for row in await all_rows(connection, _DESIGNS, values))
+    return await rows_as(connection, SampleDesign, _DESIGNS, values)
 
 
 def _least(at: datetime) -> UUID:
@@ -183,9 +183,4 @@ def _rate(row: Row) -> ErrorRate:
         weight=row["weight"],
         squares=row["squares"],
     )
-    return ErrorRate(
-        kind=KINDS[DecisionKind(row["decision"])],
-        dimension=ErrorDimension(row["dimension"]),
-        share=share,
-        **{name: row[name] for name in ("value", "reviewed", "errors", "unsure", "without_chance")},
-    )
+    return from_row(ErrorRate, row | {"kind": KINDS[DecisionKind(row["decision"])], "share": share})

@@ -8,11 +8,11 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from psycopg.rows import class_row
 
 from db.audit.snapshot_filters import Condition
 from db.connection import Connection
 from db.pool import Pool, checkout, fetch_dicts
+from db.rows import rows_as
 from db.tables import ai_decisions
 from trials.tables import shadow_results
 from worker.model import DecisionKind
@@ -93,8 +93,7 @@ class ShadowFilter:
 
 async def findings_of_decision(connection: Connection, decision_id: UUID) -> tuple[TrialFinding, ...]:
     """What shadows would have done with a decision, that of the newest shadow first."""
-    cursor = connection.cursor(row_factory=class_row(TrialFinding))
-    return tuple(await (await cursor.execute(OF_DECISION, (decision_id,))).fetchall())
+    return await rows_as(connection, TrialFinding, OF_DECISION, (decision_id,))
 
 
 async def fill_queues_of(source: Pool, shadow_id: UUID) -> None:

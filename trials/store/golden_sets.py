@@ -22,14 +22,13 @@ from psycopg.types.json import Jsonb
 from db.access_log import append_entry
 from db.connection import Connection
 from db.identifiers import uuid_at
-from db.pool import Pool, checkout, fetch_as, fetch_dicts
+from db.pool import Pool, checkout, fetch_as, fetch_dicts, fetch_one_as
+from db.rows import first_value, from_row
 from trials.pure.evaluation.items import (
-    Expected,
     GoldenItem,
     GoldenLabel,
     GoldenRejected,
     GoldenSet,
-    GoldenSource,
     content_json,
     content_of,
 )
@@ -100,12 +99,12 @@ async def create_set(source: Pool, user_id: str, name: str, purpose: str, step: 
 
 async def find_set(source: Pool, user_id: str, name: str) -> GoldenSet | None:
     """The set of a name, or None."""
-    return next(iter(await fetch_as(source, GoldenSet, ONE, {"user_id": user_id, "name": name})), None)
+    return await fetch_one_as(source, GoldenSet, ONE, {"user_id": user_id, "name": name})
 
 
 async def get_set(source: Pool, set_id: UUID) -> GoldenSet | None:
     """A set, or None."""
-    return next(iter(await fetch_as(source, GoldenSet, BY_ID, {"id": set_id})), None)
+    return await fetch_one_as(source, GoldenSet, BY_ID, {"id": set_id})
 
 
 async def list_sets(source: Pool, user_id: str) -> tuple[GoldenSet, ...]:
@@ -127,12 +126,12 @@ async def add_items(source: Pool, golden: GoldenSet, items: Sequence[GoldenItem]
     """
     async with checkout(source) as connection, connection.transaction():
         await _locked(connection, golden)
-        row = await (await connection.execute(COUNT, (golden.set_id,))).fetchone()
-        if row is not None and row[0] + len(items) > MOST_ITEMS:
-            raise GoldenRejected(f"items: expected at most {MOST_ITEMS} in a set, got {row[0] + len(items)}")
+        number = await first_value(connection, COUNT, (golden.set_id,)) + len(items)
+        if number > MOST_ITEMS:
+            raise GoldenRejected(f"items: expected at most {MOST_ITEMS} in a set, got {number}")
         new = 0
-        for number, each in enumerate(items):
-            new += (await connection.execute(ADD, _values(golden, each, step, number))).rowcount
+        for place, each in enumerate(items):
+            new += (await connection.execute(ADD, _values(golden, each, step, place))).rowcount
         if new:
             await _changed(connection, golden, step, {"step": "added", "items": new})
     return new
@@ -178,13 +177,8 @@ async def load_items(
 
 
 def _item(row: dict[str, Any]) -> GoldenItem:
-    label = GoldenLabel(
-        expected=Expected(row.pop("expected")),
-        reason=row.pop("expected_reason"),
-        labelled_by=row.pop("labelled_by"),
-    )
-    content = content_of(row.pop("content"))
-    return GoldenItem(**row | {"source": GoldenSource(row["source"])}, label=label, content=content)
+    label = from_row(GoldenLabel, row | {"reason": row["expected_reason"]})
+    return from_row(GoldenItem, row | {"label": label, "content": content_of(row["content"])})
 
 
 def _values(golden: GoldenSet, item: GoldenItem, step: Actor, number: int) -> dict[str, Any]:
@@ -208,7 +202,7 @@ def _values(golden: GoldenSet, item: GoldenItem, step: Actor, number: int) -> di
 
 
 async def _locked(connection: Connection, golden: GoldenSet) -> None:
-    if await (await connection.execute(LOCK, (golden.set_id,))).fetchone() is None:
+    if await first_value(connection, LOCK, (golden.set_id,)) is None:
         raise _gone(golden)
 
 

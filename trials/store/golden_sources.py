@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from db.pool import Pool, fetch_dicts
+from db.pool import Pool, fetch_as, fetch_dicts
 from trials.pure.evaluation.items import Expected, GoldenContent, GoldenItem, GoldenLabel, GoldenSource
 from trials.pure.evaluation.recorded import recorded_content, ruled_label
 from trials.store.recordings import StoredDecision, load_decisions
@@ -80,8 +80,8 @@ async def agreed_decisions(
     source: Pool, user_id: str, ids: Sequence[UUID] | None = None
 ) -> tuple[LabelledDecision, ...]:
     """Decisions of an account with a known answer, or about which all of at least two readers agree."""
-    rows = await fetch_dicts(source, AGREED, {"user_id": user_id, "ids": None if ids is None else list(ids)})
-    return tuple(LabelledDecision(**row) for row in rows)
+    values = {"user_id": user_id, "ids": None if ids is None else list(ids)}
+    return tuple(await fetch_as(source, LabelledDecision, AGREED, values))
 
 
 async def edited_drafts(source: Pool, user_id: str) -> tuple[LabelledDecision, ...]:

@@ -12,6 +12,7 @@ from psycopg.types.json import Jsonb
 
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_rows
+from db.rows import first_value
 from trials.pure.trial import Trial, TrialState
 from trials.store.findings import ADD_TO_QUEUES, TrialFinding
 
@@ -142,7 +143,7 @@ async def store_progress(source: Pool, trial: Trial, done: TrialProgress, day: d
     }
     values |= {name: getattr(moved, name) for name in ("done", "day", "day_decisions", "day_usd")}
     async with checkout(source) as connection, connection.transaction():
-        if await (await connection.execute(MOVE, values)).fetchone() is None:
+        if await first_value(connection, MOVE, values) is None:
             return None
         if done.findings:
             await connection.execute(STORE, _finding_values(trial, done))

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from db.identifiers import uuid_time_bounds
 from db.pool import Pool, fetch_dicts
+from db.rows import from_row
 from trials.pure.replay.difference import ReplayOutcome, comparable
 
 LOAD: Final = """
@@ -79,23 +80,13 @@ async def load_decisions(
 
 def _stored(row: dict[str, Any]) -> StoredDecision:
     snapshot = row["snapshot_json"]
-    return StoredDecision(
-        decision_id=row["decision_id"],
-        user_id=row["user_id"],
-        created_at=row["created_at"],
-        erased="erased" in snapshot,
-        rules_version=int(snapshot.get("rules_version") or 0),
-        outcome=ReplayOutcome(
-            kind=row["decision"],
-            reason_code=row["reason_code"],
-            reason=row["reason"],
-            confidence=row["confidence"],
-            matched_rule=row["matched_rule"],
-            reply=row["reply"],
-            snapshot=comparable(snapshot),
-        ),
-        recording=row["data"],
-        overtaken=bool(row["overtaken"]),
-        candidate_id=row["candidate_id"],
-        usd=sum(each.get("usd") or 0.0 for each in snapshot.get("costs") or ()),
-    )
+    outcome = from_row(ReplayOutcome, row | {"kind": row["decision"], "snapshot": comparable(snapshot)})
+    read = {
+        "erased": "erased" in snapshot,
+        "rules_version": int(snapshot.get("rules_version") or 0),
+        "outcome": outcome,
+        "recording": row["data"],
+        "overtaken": bool(row["overtaken"]),
+        "usd": sum(each.get("usd") or 0.0 for each in snapshot.get("costs") or ()),
+    }
+    return from_row(StoredDecision, row | read)

@@ -100,7 +100,7 @@ class ReplayDelivery:
         Raises:
             StorageUnavailable: the outcome is unknown.
         """
-        decision = made.replay.decision if made.replay else None
+        decision = made.decision
         if not is_released(made) or decision is None or decision.reply is None:
             return SendResult.NOT_RELEASED
         if decision.send_before is not None and decision.send_before < now:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from db.pool import Pool
-from trials.pure.replay.deciding import PinnedSettings, Replay, compiled_version, replayed
+from trials.pure.replay.deciding import PinnedSettings, compiled_version, replayed
 from trials.pure.replay.difference import Difference, DifferenceKind, difference, outcome_of
 from trials.pure.replay.groups import ReplayState
 from trials.pure.replay.shortcut import is_unchanged
@@ -18,7 +18,7 @@ from trials.store.candidates import base_account, candidate_account, get_candida
 from trials.store.recordings import StoredDecision
 from worker import __version__
 from worker.account_settings import AccountRejected, changed
-from worker.model import Account
+from worker.model import Account, Decision
 from worker.ports import Ports
 from worker.recordings.recording import Recording, RecordingUnreadable
 from worker.recordings.stored import decoded
@@ -35,16 +35,17 @@ class ReplayedDecision:
     """A stored decision and the one made again.
 
     Attributes:
-        replay: None unless the engine ran.
-        difference: None unless there is a decision.
+        decision: None unless it was made again; ``difference`` likewise.
+        asked: ports that were asked live, in order.
         why: for a decision that was not made again, one sentence.
         other_release: that made the stored decision, if it was another one; else empty.
     """
 
     stored: StoredDecision
     state: ReplayState
-    replay: Replay | None = None
+    decision: Decision | None = None
     difference: Difference | None = None
+    asked: tuple[str, ...] = ()
     why: str = ""
     other_release: str = ""
 
@@ -154,20 +155,14 @@ class Replayer:
             )
         except Exception as error:  # noqa: BLE001  # one decision must not end the others
             return _not_made(stored, ReplayState.FAILED, f"{type(error).__name__} while deciding")
-        if made.decision is None:
-            sentence = f"{made.missing} would have to be asked"
-            return ReplayedDecision(
-                stored=stored,
-                state=ReplayState.NEEDS_ANSWERS,
-                replay=made,
-                why=sentence,
-                other_release=other,
-            )
+        again = made.decision
         return ReplayedDecision(
             stored=stored,
-            state=ReplayState.MADE,
-            replay=made,
-            difference=difference(stored.outcome, outcome_of(made.decision)),
+            state=ReplayState.MADE if again else ReplayState.NEEDS_ANSWERS,
+            decision=again,
+            difference=difference(stored.outcome, outcome_of(again)) if again else None,
+            asked=made.asked,
+            why="" if again else f"{made.missing} would have to be asked",
             other_release=other,
         )
 

@@ -15,11 +15,13 @@ from psycopg.types.json import Jsonb
 from db.account_settings.accounts import IN_FORCE, SERIALISE, current_account, store_version
 from db.connection import Connection
 from db.pool import Pool, checkout
+from db.rows import first_value
 from db.webhooks.subscriptions import WebhookEvent, store_events
 from trials.pure.rollouts.bounds import MOST_LEAST, broken_bounds
+from trials.pure.rollouts.plan import Plan, plan_of
 from trials.pure.trial import StepKind, Trial, TrialKind
 from trials.store.candidates import REASON_CHARS, Actor, TrialRefused, startable_candidate
-from trials.store.rollouts import Plan, load_figures, load_sums, plan_of
+from trials.store.rollouts import load_figures, load_sums
 from trials.store.trials import (
     begin_trial,
     change_trial,
@@ -89,10 +91,8 @@ async def return_automatically(source: Pool, rollout: Trial, broken: Sequence[st
     reason = _reason(broken)
     figures = await load_sums(source, rollout.trial_id, now)
     async with checkout(source) as connection, connection.transaction():
-        found = await (
-            await connection.execute(RETURN, (rollout.trial_id, reason, Jsonb(dict(figures)), now))
-        ).fetchone()
-        if found is None or not found[0]:
+        values = rollout.trial_id, reason, Jsonb(dict(figures)), now
+        if not await first_value(connection, RETURN, values):
             raise not_running(rollout.kind, rollout.trial_id)
         await store_events(connection, WebhookType.ROLLOUT_RETURNED, [_returned_event(rollout, reason, now)])
 
@@ -191,9 +191,9 @@ def _check_share(share: float) -> None:
 async def _lock(connection: Connection, rollout: Trial) -> None:
     """Wait for other changes of the account's settings; refuse when others are in force."""
     await connection.execute(SERIALISE, (rollout.user_id,))
-    found = await (await connection.execute(IN_FORCE, (rollout.user_id,))).fetchone()
-    if found and found[0] != rollout.base_version:
+    found = await first_value(connection, IN_FORCE, (rollout.user_id,))
+    if found and found != rollout.base_version:
         raise TrialRefused(
-            f"candidate: expected one that was made from version {found[0]}, which is in force,"
+            f"candidate: expected one that was made from version {found}, which is in force,"
             f" got one from version {rollout.base_version}; store it anew"
         )

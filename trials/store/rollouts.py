@@ -3,60 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 from db.pool import Pool, fetch_as, fetch_value
-from trials.pure.rollouts.bounds import (
-    LEAST_DECISIONS,
-    Bound,
-    Measure,
-    RolloutFigures,
-    parse_bound,
-    parse_figures,
-)
-from trials.pure.statistics.sequential import PLANNED_UNITS
+from trials.pure.rollouts.bounds import RolloutFigures, parse_figures
 from trials.pure.trial import Trial
 from worker.reasons import Reason, ReasonFamily
 from worker.running_rollouts import RunningRollout
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What a rollout declares when it starts.
-
-    Attributes:
-        share: 0..1 of the conversations.
-        least: decisions before a bound is tested.
-        planned: conversations at which the interval of the metric is narrowest.
-    """
-
-    share: float
-    bounds: tuple[Bound, ...]
-    least: int = LEAST_DECISIONS
-    metric: Measure = Measure.OVERTURNS
-    planned: int = PLANNED_UNITS
-
-    @property
-    def json(self) -> dict[str, Any]:
-        """As it is stored with the trial; the share is stored beside it, as steps change it."""
-        names = {"least": self.least, "metric": self.metric.value, "planned": self.planned}
-        return {"bounds": list(map(str, self.bounds)), **names}
-
-
-def plan_of(rollout: Trial) -> Plan:
-    """What a rollout declared, with the share of its last step."""
-    stored = rollout.plan
-    return Plan(
-        share=rollout.share or 0.0,
-        bounds=tuple(map(parse_bound, stored["bounds"])),
-        least=stored["least"],
-        metric=Measure(stored["metric"]),
-        planned=stored["planned"],
-    )
-
 
 BLOCKED: Final = [str(each) for each in Reason if each.spec.family is ReasonFamily.BLOCKED]
 BY_PEOPLE: Final = [str(each) for each in Reason if each.spec.family is ReasonFamily.PEOPLE]

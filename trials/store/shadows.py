@@ -8,6 +8,7 @@ from uuid import UUID
 
 from db.account_settings.accounts import SERIALISE
 from db.pool import Pool, checkout, fetch_value
+from db.rows import first_value
 from trials.pure.trial import StepKind, Trial, TrialKind
 from trials.store.candidates import REASON_CHARS, Actor, TrialRefused, startable_candidate
 from trials.store.trials import begin_trial, get_trial, new_trial, not_running, take_step
@@ -37,8 +38,7 @@ async def start_shadow(source: Pool, candidate_id: UUID, actor: Actor, *, usd_a_
     trial = new_trial(TrialKind.SHADOW, candidate.tried, actor.now, usd_a_day=usd_a_day)
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(SERIALISE, (trial.user_id,))
-        running = await (await connection.execute(NUMBER, (trial.user_id,))).fetchone()
-        if running and running[0] >= MOST_RUNNING:
+        if await first_value(connection, NUMBER, (trial.user_id,)) >= MOST_RUNNING:
             raise TrialRefused(
                 f"shadow: expected at most {MOST_RUNNING} of {trial.user_id} at a time, got another"
             )

@@ -46,7 +46,7 @@ _REVIEWED: Final = f"""
         WHERE basis = ANY (:bases) AND created_at >= :since ORDER BY decision_id, created_at DESC, id DESC
     )
     SELECT ai_decisions.id, ai_decisions.created_at, message_text, author_id, decision,
-           ai_decisions.reason_code, coalesce(matched_rule, '') AS matched_rule, newest.ruling,
+           ai_decisions.reason_code, coalesce(matched_rule, '') AS rule, newest.ruling,
            CASE WHEN newest.basis = '{Basis.SAMPLED}' AND newest.chance > 0
                 THEN 1 / newest.chance END AS weight
     FROM newest JOIN ai_decisions
@@ -152,8 +152,6 @@ def _message(row: Mapping[str, Any]) -> SeenMessage:
         decided_at=row["created_at"],
         text=row["message_text"],
         author=row["author_id"],
-        rule=row.get("matched_rule") or "",
-        ruling=row.get("ruling") or "",
-        weight=row.get("weight"),
         topics=tuple(each for each in topics if isinstance(each, str)) if isinstance(topics, list) else (),
+        **{name: row[name] for name in ("rule", "ruling", "weight") if name in row},
     )

@@ -11,7 +11,8 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from db.pool import Pool, fetch_dicts, fetch_rows
-from trials.pure.suggestions.model import LearningSuggestion, SettingEdit, SuggestionKind
+from db.rows import from_row
+from trials.pure.suggestions.model import LearningSuggestion, SettingEdit
 
 DUE: Final = """
     SELECT known.user_id FROM (SELECT DISTINCT user_id FROM ai_rules) AS known
@@ -39,14 +40,6 @@ GET: Final = "SELECT computed_at, material, found FROM learning_suggestions WHER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredSuggestion:
-    """A suggestion with the times of its decisions, by which they are found."""
-
-    suggestion: LearningSuggestion
-    times: Mapping[UUID, datetime]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AccountSuggestions:
     """The suggestions of an account.
 
@@ -57,11 +50,11 @@ class AccountSuggestions:
 
     computed_at: datetime | None = None
     material: Mapping[str, int] = field(default_factory=dict)
-    found: tuple[StoredSuggestion, ...] = ()
+    found: tuple[LearningSuggestion, ...] = ()
 
-    def get(self, kind: str, key: str) -> StoredSuggestion | None:
+    def get(self, kind: str, key: str) -> LearningSuggestion | None:
         """One of them, or None."""
-        named = (each for each in self.found if (each.suggestion.kind, each.suggestion.key) == (kind, key))
+        named = (each for each in self.found if (each.kind, each.key) == (kind, key))
         return next(named, None)
 
 
@@ -86,13 +79,12 @@ async def store_suggestions(
     user_id: str,
     found: Iterable[LearningSuggestion],
     *,
-    times: Mapping[UUID, datetime],
     material: Mapping[str, int],
     now: datetime,
 ) -> None:
     """Replace the suggestions of an account."""
     rows = [
-        asdict(each) | {"decisions": [[str(id_), times[id_].isoformat()] for id_ in each.decisions]}
+        asdict(each) | {"decisions": [[str(id_), at.isoformat()] for id_, at in each.decisions.items()]}
         for each in found
     ]
     values = {"user_id": user_id, "now": now, "material": Jsonb(dict(material)), "found": Jsonb(rows)}
@@ -101,33 +93,12 @@ async def store_suggestions(
 
 async def load_suggestions_of(source: Pool, user_id: str) -> AccountSuggestions:
     """The suggestions of an account; none before they were computed."""
-    rows = await fetch_dicts(source, GET, (user_id,))
-    if not rows:
-        return AccountSuggestions()
-    (row,) = rows
-    return AccountSuggestions(
-        computed_at=row["computed_at"],
-        material=row["material"],
-        found=tuple(map(_stored, row["found"])),
-    )
+    for row in await fetch_dicts(source, GET, (user_id,)):
+        return AccountSuggestions(**row | {"found": tuple(map(_stored, row["found"]))})
+    return AccountSuggestions()
 
 
-def _stored(row: Mapping[str, Any]) -> StoredSuggestion:
+def _stored(row: Mapping[str, Any]) -> LearningSuggestion:
     times = {UUID(id_): datetime.fromisoformat(at) for id_, at in row["decisions"]}
-    edits = (
-        SettingEdit(
-            setting=each["setting"],
-            added=tuple(each["added"]),
-            removed=tuple(each["removed"]),
-            value=each["value"],
-        )
-        for each in row["edits"]
-    )
-    suggestion = LearningSuggestion(
-        kind=SuggestionKind(row["kind"]),
-        key=row["key"],
-        evidence=row["evidence"],
-        edits=tuple(edits),
-        decisions=tuple(times),
-    )
-    return StoredSuggestion(suggestion=suggestion, times=times)
+    edits = [from_row(SettingEdit, each) for each in row["edits"]]
+    return from_row(LearningSuggestion, dict(row) | {"edits": edits, "decisions": times})

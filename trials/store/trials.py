@@ -23,7 +23,7 @@ from db.access_log import append_entry
 from db.connection import Connection
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_dicts
-from db.rows import first_row
+from db.rows import first_row, first_value, from_row
 from trials.pure.trial import STATES, StepKind, Trial, TrialKind, TrialStep
 from trials.store.candidates import Actor, TrialRefused, TriedSettings
 
@@ -136,7 +136,7 @@ async def change_trial(
     """The trial after a step that the caller notes; raises as ``take_step``."""
     kept = None if kind is StepKind.RETURN else share
     values = {"id": trial.trial_id, "state": STATES[kind].value, "share": kept, "now": now}
-    if await (await connection.execute(CHANGE, values)).fetchone() is None:
+    if await first_value(connection, CHANGE, values) is None:
         raise not_running(trial.kind, trial.trial_id)
     return replace(trial, state=STATES[kind], share=kept or trial.share, stepped_at=now)
 
@@ -205,10 +205,8 @@ async def fleet_figures(connection: Connection) -> Mapping[str, Any]:
 
 
 def _trial(row: dict[str, Any]) -> Trial:
-    return Trial(**row | {"steps": tuple(map(_step, row["steps"] or ()))})
+    return from_row(Trial, row | {"steps": map(_step, row["steps"] or ())})
 
 
 def _step(stored: dict[str, Any]) -> TrialStep:
-    names = ("kind", "share", "made_by", "automatic", "reason", "version", "figures")
-    made_at = datetime.fromisoformat(stored["made_at"])
-    return TrialStep(made_at=made_at, **{name: stored[name] for name in names})
+    return from_row(TrialStep, stored | {"made_at": datetime.fromisoformat(stored["made_at"])})

@@ -18,7 +18,7 @@ from worker.adapters.moderation_texts import pieces
 from worker.adapters.openai_client import Watch, answer
 from worker.adapters.openai_http import ApiClient
 from worker.adapters.server_dialect import Dialect
-from worker.adapters.vendor_failures import failure, misconfigured, storable
+from worker.adapters.vendor_failures import call_failure, moderation_error, storable
 from worker.cancellation import all_of
 from worker.classifiers.answers import read_answer
 from worker.classifiers.endpoints import ClassifierEndpoint
@@ -92,28 +92,16 @@ class ChatClassifier:
         try:
             document = await self._dialect.ask(request_body(question, self._endpoint), post)
         except (ApiError, TimeoutError, ValueError) as error:
-            raise self._translated(error) from error
+            known = call_failure(error)
+            self._watch.failed(known)
+            if known.may_succeed_later:
+                self._log_change(answers=False, kind=known.kind)
+            raise moderation_error(known) from error
         self._watch.worked()
         self._log_change(answers=True)
         scores = scores_of(document, self._endpoint, question.policy)
         self._guard.spent(estimate, scores.tokens.prompt + scores.tokens.completion)
         return scores
-
-    def _translated(
-        self, error: Exception
-    ) -> ModerationUnavailable | ModerationRejected | EndpointMisconfigured:
-        known = failure(error)
-        if known is None:
-            return ModerationUnavailable(
-                storable(f"{type(error).__name__}: {error}"[:300]), kind=AttemptOutcome.MALFORMED
-            )
-        self._watch.failed(known)
-        if known.kind is AttemptOutcome.MISCONFIGURED:
-            return misconfigured(known)
-        if known.kind is AttemptOutcome.REJECTED:
-            return ModerationRejected(known.message, is_too_long=known.is_too_long)
-        self._log_change(answers=False, kind=known.kind)
-        return ModerationUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)
 
     def _log_change(self, *, answers: bool, kind: str = "") -> None:
         """Log once that the classifier stopped answering, and once that it answers again."""

@@ -12,10 +12,10 @@ from worker.adapters.completion_reading import completion_of
 from worker.adapters.openai_client import Watch, answer
 from worker.adapters.openai_http import ApiClient
 from worker.adapters.server_dialect import Dialect
-from worker.adapters.vendor_failures import failure, storable
+from worker.adapters.vendor_failures import call_failure
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.generation import estimated_tokens
-from worker.model import AttemptOutcome, Completion, Json, Prompt
+from worker.model import Completion, Json, Prompt
 
 SCHEMA_NAME: Final = "reading"
 
@@ -91,11 +91,7 @@ class OpenAIChat:
         return body
 
     def _translated(self, error: Exception) -> ModelUnavailable | ModelRejected:
-        known = failure(error)
-        if known is None:
-            return ModelUnavailable(
-                storable(f"{type(error).__name__}: {error}"[:300]), kind=AttemptOutcome.MALFORMED
-            )
+        known = call_failure(error)
         self._watch.failed(known)
         if known.may_succeed_later:
             return ModelUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)

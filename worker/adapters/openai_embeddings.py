@@ -13,7 +13,7 @@ from worker.adapters.api_errors import ApiError
 from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.openai_client import Watch, answer
 from worker.adapters.openai_http import ApiClient
-from worker.adapters.vendor_failures import failure
+from worker.adapters.vendor_failures import call_failure
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
 from worker.generation import estimated_tokens_of
 from worker.model import AttemptOutcome
@@ -107,11 +107,7 @@ class OpenAIEmbedder:
         return vectors
 
     def _translated(self, error: Exception, what: str) -> RetrievalUnavailable | EmbeddingRejected:
-        known = failure(error)
-        if known is None:
-            return RetrievalUnavailable(
-                f"{what}: {type(error).__name__}: {error}"[:300], kind=AttemptOutcome.MALFORMED
-            )
+        known = call_failure(error)
         self._watch.failed(known)
         message = f"{what}: {known.message}"
         if known.may_succeed_later:

@@ -15,10 +15,10 @@ from worker.adapters.moderation_results import scores_of_result, worst
 from worker.adapters.moderation_texts import pieces
 from worker.adapters.openai_client import Watch, answer
 from worker.adapters.openai_http import ApiClient
-from worker.adapters.vendor_failures import failure, misconfigured, storable
+from worker.adapters.vendor_failures import call_failure, moderation_error, storable
 from worker.cancellation import all_of
-from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
-from worker.model import AttemptOutcome, ModerationScores
+from worker.errors import ModerationUnavailable
+from worker.model import ModerationScores
 
 log = structlog.get_logger(__name__)
 
@@ -107,7 +107,9 @@ class OpenAIModerator:
                 raise ValueError(f"expected {count} results")  # noqa: TRY301  # one translation for all
             read = [scores_of_result(each, model) for each in results]
         except (ApiError, TimeoutError, ValueError, TypeError, AttributeError, LookupError) as error:
-            raise self._translated(error) from error
+            known = call_failure(error)
+            self._watch.failed(known)
+            raise moderation_error(known) from error
         self._watch.worked()
         return read
 
@@ -118,18 +120,3 @@ class OpenAIModerator:
         if not answers and self._answers:
             log.error("moderation_unavailable", kind=kind)
         self._answers = answers
-
-    def _translated(
-        self, error: Exception
-    ) -> ModerationUnavailable | ModerationRejected | EndpointMisconfigured:
-        known = failure(error)
-        if known is None:
-            return ModerationUnavailable(
-                storable(f"{type(error).__name__}: {error}"[:300]), kind=AttemptOutcome.MALFORMED
-            )
-        self._watch.failed(known)
-        if known.kind is AttemptOutcome.MISCONFIGURED:
-            return misconfigured(known)
-        if known.kind is AttemptOutcome.REJECTED:
-            return ModerationRejected(known.message)
-        return ModerationUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)

@@ -30,7 +30,7 @@ from worker.adapters.vendor_words import (
     RATE_WORDS,
     TOO_LONG_WORDS,
 )
-from worker.errors import EndpointMisconfigured
+from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.model import AttemptOutcome
 
 REJECTING: Final = frozenset({400, 413, 414, 422, 431, 451})
@@ -114,6 +114,25 @@ def failure(error: Exception) -> VendorFailure | None:
             return None
     cause = "address" if kind is AttemptOutcome.MISCONFIGURED else ""
     return VendorFailure(kind=kind, status=None, retry_after_s=None, message=message, cause=cause)
+
+
+def call_failure(error: Exception) -> VendorFailure:
+    """As ``failure``; an answer of another shape is ``MALFORMED``."""
+    message = storable(f"{type(error).__name__}: {error}"[:300])
+    malformed = VendorFailure(kind=AttemptOutcome.MALFORMED, status=None, retry_after_s=None, message=message)
+    return failure(error) or malformed
+
+
+def moderation_error(
+    known: VendorFailure,
+) -> ModerationUnavailable | ModerationRejected | EndpointMisconfigured:
+    """The error of a failed call of a moderator."""
+    match known.kind:
+        case AttemptOutcome.MISCONFIGURED:
+            return misconfigured(known)
+        case AttemptOutcome.REJECTED:
+            return ModerationRejected(known.message, is_too_long=known.is_too_long)
+    return ModerationUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)
 
 
 def asked_wait_of(error: ApiStatusError) -> float | None:

@@ -1,4 +1,4 @@
-"""The assessment of a candidate: one reading by the judge where the policy wants one."""
+"""The assessment of a draft: one reading by the judge where the policy wants one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from worker.assessment import (
     with_thresholds,
     with_timestamp,
 )
-from worker.endings import AccountTexts, Candidate, Ending
+from worker.endings import AccountTexts, Draft, Ending
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.masking import Masker
 from worker.model import (
@@ -53,31 +53,29 @@ IRRELEVANT: Final = frozenset({"irrelevant", "off_topic"})
 """Checks and categories of a draft that answers something else: no part of it is sent."""
 
 
-def refused_early(run: Run, candidate: Candidate, history: tuple[Message, ...]) -> Ending | None:
+def refused_early(run: Run, draft: Draft, history: tuple[Message, ...]) -> Ending | None:
     """The ending when there is nothing to answer from, so that no model call is paid."""
     with run.trace.stage(Stage.EVIDENCE) as note:
-        evidence = _evidence(run, candidate, history, rechecks=0)
+        evidence = _evidence(run, draft, history, rechecks=0)
         policy, set_here = _policy(run, evidence)
         refused = early_refusal(query=run.case.event.text, evidence=evidence, policy=policy)
         if refused is None:
             return None
         refused = _with_record(refused, set_here)
         note.outcome = StageOutcome.FLAGGED
-    refused = _audited(run, candidate, replace(refused, measured=False))
-    return ending(run, replace(candidate, assessment=refused))
+    refused = _audited(run, draft, replace(refused, measured=False))
+    return ending(run, replace(draft, assessment=refused))
 
 
-async def assessed(
-    run: Run, candidate: Candidate, history: tuple[Message, ...], *, rechecks: int = 0
-) -> Candidate:
-    """The candidate with the assessment of its draft; the judge is asked once."""
+async def assessed(run: Run, draft: Draft, history: tuple[Message, ...], *, rechecks: int = 0) -> Draft:
+    """The draft with its assessment; the judge is asked once."""
     with run.trace.stage(Stage.ASSESSMENT) as note:
-        evidence = _evidence(run, candidate, history, rechecks=rechecks)
+        evidence = _evidence(run, draft, history, rechecks=rechecks)
         policy, set_here = _policy(run, evidence)
         found = await assess(
             query=run.case.event.text,
             evidence=evidence,
-            draft=candidate.text,
+            draft=draft.text,
             policy=policy,
             judge=_TracedJudge(judge=run.ports.judge, run=run) if run.ports.judge else None,
             verdicts=FallbackLevel.PARTIAL in run.case.delivery.fallback_levels,
@@ -92,7 +90,7 @@ async def assessed(
         note.detail["action"] = assessment.action
         intended = assessment.intended_action or assessment.action
         note.outcome = StageOutcome.PASSED if intended is Action.SEND else StageOutcome.FLAGGED
-    return replace(candidate, assessment=_audited(run, candidate, assessment), reading=found.reading)
+    return replace(draft, assessment=_audited(run, draft, assessment), reading=found.reading)
 
 
 def _policy(run: Run, evidence: Evidence) -> tuple[Policy, dict[str, float]]:
@@ -109,47 +107,47 @@ def _with_record(found: Assessment, set_here: Mapping[str, float]) -> Assessment
     return replace(found, diagnostics={**found.diagnostics, "thresholds": dict(set_here)})
 
 
-def ending(run: Run, candidate: Candidate) -> Ending:
-    """The ending of a candidate; the author's language is detected only where it selects a text."""
-    candidate = _with_part(run, candidate)
-    return endings.assessed_ending(candidate, _texts(run, candidate), run.case.delivery)
+def ending(run: Run, draft: Draft) -> Ending:
+    """The ending of a draft; the author's language is detected only where it selects a text."""
+    draft = _with_part(run, draft)
+    return endings.assessed_ending(draft, _texts(run, draft), run.case.delivery)
 
 
-def _with_part(run: Run, candidate: Candidate) -> Candidate:
-    """The candidate with its supported part, where the account wants to send one."""
-    assessment, delivery = candidate.assessed, run.case.delivery
+def _with_part(run: Run, draft: Draft) -> Draft:
+    """The draft with its supported part, where the account wants to send one."""
+    assessment, delivery = draft.assessed, run.case.delivery
     trusted = assessment.action in (Action.SEND, Action.RECHECK)
     if (
         trusted
         or not assessment.measured
         or not IRRELEVANT.isdisjoint({assessment.category, *assessment.failed_checks})
     ):
-        return candidate
+        return draft
     if FallbackLevel.PARTIAL not in delivery.fallback_levels:
-        return candidate
-    evidence = _evidence(run, candidate, (), rechecks=0)
+        return draft
+    evidence = _evidence(run, draft, (), rechecks=0)
     part = supported_part(
-        DraftCase(query=run.case.event.text, evidence=evidence, draft=candidate.text),
-        candidate.reading,
+        DraftCase(query=run.case.event.text, evidence=evidence, draft=draft.text),
+        draft.reading,
         min_share=delivery.partial_min_share,
         send_at=PART_SENT_AT,
     )
-    return replace(candidate, part=part)
+    return replace(draft, part=part)
 
 
-def _texts(run: Run, candidate: Candidate) -> AccountTexts:
+def _texts(run: Run, draft: Draft) -> AccountTexts:
     """The account's texts that this reply may need, in the author's language."""
-    assessment, delivery = candidate.assessed, run.case.delivery
+    assessment, delivery = draft.assessed, run.case.delivery
     sent = assessment.action in (Action.SEND, Action.RECHECK)
-    tier = Tier.MEDIUM if candidate.part else assessment.tier
-    with_confidence = delivery.tell_confidence and assessment.measured and (sent or candidate.part)
+    tier = Tier.MEDIUM if draft.part else assessment.tier
+    with_confidence = delivery.tell_confidence and assessment.measured and (sent or draft.part)
     by_tier = {
         language: text for language, texts in delivery.confidence_texts.items() if (text := texts.get(tier))
     }
     return AccountTexts(
         disclosure=text_of(run, run.case.account.disclosure_texts),
         fallback=None if sent else text_of(run, run.case.account.fallback_texts),
-        missing=text_of(run, delivery.missing_texts) if candidate.part else None,
+        missing=text_of(run, delivery.missing_texts) if draft.part else None,
         confidence=text_of(run, by_tier) if with_confidence else None,
     )
 
@@ -160,8 +158,8 @@ def text_of(run: Run, texts: Mapping[str, str]) -> str | None:
     return text_for_author(texts, event.text, published=event.language, languages=run.case.account.languages)
 
 
-def better(before: Candidate, after: Candidate | None) -> Candidate:
-    """The candidate that stands after a recheck; a medium one that did not improve is sent (Guardrail)."""
+def better(before: Draft, after: Draft | None) -> Draft:
+    """The draft that stands after a recheck; a medium one that did not improve is sent (Guardrail)."""
     improved = after is not None and better_assessment(before.assessed, after.assessed) is after.assessed
     chosen = after if improved and after is not None else before
     final = chosen.assessed if improved else with_recheck(chosen.assessed)
@@ -172,11 +170,11 @@ def better(before: Candidate, after: Candidate | None) -> Candidate:
     return replace(chosen, assessment=final, rechecked=rechecked, loser=loser)
 
 
-def _audited(run: Run, candidate: Candidate, found: Assessment) -> Assessment:
+def _audited(run: Run, draft: Draft, found: Assessment) -> Assessment:
     """The assessment with its time and topics; some designs keep a log."""
-    found = with_suggestions(found, query=run.case.event.text, passages=candidate.passages)
-    if candidate.asked:
-        asked: list[Json] = [dict(each) for each in candidate.asked]
+    found = with_suggestions(found, query=run.case.event.text, passages=draft.passages)
+    if draft.asked:
+        asked: list[Json] = [dict(each) for each in draft.asked]
         found = replace(found, diagnostics={**found.diagnostics, "models": asked})
     found = replace(found, diagnostics=with_timestamp(found.diagnostics, run.ports.clock.now()))
     if (entry := log_entry(found)) is not None:
@@ -184,18 +182,18 @@ def _audited(run: Run, candidate: Candidate, found: Assessment) -> Assessment:
     return found
 
 
-def _evidence(run: Run, candidate: Candidate, history: tuple[Message, ...], *, rechecks: int) -> Evidence:
+def _evidence(run: Run, draft: Draft, history: tuple[Message, ...], *, rechecks: int) -> Evidence:
     return Evidence(
-        passages=candidate.passages,
-        failures=_failures(candidate.search_failure),
+        passages=draft.passages,
+        failures=_failures(draft.search_failure),
         expected_metadata=expected_labels(run.case.event),
         languages=run.case.account.languages,
         query_language=run.case.event.language,
         event_metadata=run.case.event.metadata,
         rechecks=rechecks,
         history=history,
-        other_drafts=candidate.others,
-        documents_stored=not candidate.nothing_stored,
+        other_drafts=draft.others,
+        documents_stored=not draft.nothing_stored,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from worker.assessment import checks_labels
-from worker.endings import Candidate
+from worker.endings import Draft
 from worker.errors import RetrievalUnavailable
 from worker.model import Event, Message, MessageRole, Passage, Stage, StageOutcome
 from worker.passage_screening import screened
@@ -27,20 +27,20 @@ async def history(run: Run) -> tuple[Message, ...]:
     return lines
 
 
-async def retrieve_first(run: Run, candidate: Candidate, history: tuple[Message, ...] = ()) -> Candidate:
-    """The candidate with the passages for the message, of any labels where the policy checks these.
+async def retrieve_first(run: Run, draft: Draft, history: tuple[Message, ...] = ()) -> Draft:
+    """The draft with the passages for the message, of any labels where the policy checks these.
 
     The message is searched together with the lines it continues.
 
     ``with_right_labels`` drops the others once they are checked.
     """
     labels = {} if checks_labels(run.case.policy) else expected_labels(run.case.event)
-    return await _searched(run, (run.case.event.text, *continued_lines(history)), candidate, labels)
+    return await _searched(run, (run.case.event.text, *continued_lines(history)), draft, labels)
 
 
-async def retrieve(run: Run, query: str, candidate: Candidate) -> Candidate:
-    """The candidate with further passages after those it has; a failed search adds none and degrades."""
-    return await _searched(run, (query,), candidate, expected_labels(run.case.event))
+async def retrieve(run: Run, query: str, draft: Draft) -> Draft:
+    """The draft with further passages after those it has; a failed search adds none and degrades."""
+    return await _searched(run, (query,), draft, expected_labels(run.case.event))
 
 
 def continued_lines(history: Sequence[Message]) -> tuple[str, ...]:
@@ -50,18 +50,16 @@ def continued_lines(history: Sequence[Message]) -> tuple[str, ...]:
     return tuple(line.text for line in history[max(0, first) :][:CONTINUED_LINES])
 
 
-def with_right_labels(run: Run, candidate: Candidate) -> Candidate:
-    """The candidate without the passages that lack a label of the event: no prompt and no text shows them."""
+def with_right_labels(run: Run, draft: Draft) -> Draft:
+    """The draft without the passages that lack a label of the event: no prompt and no text shows them."""
     wanted = expected_labels(run.case.event).items()
     if not wanted:
-        return candidate
-    kept = tuple(each for each in candidate.passages if wanted <= each.metadata.items())
-    return replace(candidate, passages=kept)
+        return draft
+    kept = tuple(each for each in draft.passages if wanted <= each.metadata.items())
+    return replace(draft, passages=kept)
 
 
-async def _searched(
-    run: Run, lines: tuple[str, ...], candidate: Candidate, labels: Mapping[str, str]
-) -> Candidate:
+async def _searched(run: Run, lines: tuple[str, ...], draft: Draft, labels: Mapping[str, str]) -> Draft:
     query, *earlier = lines
     with run.trace.stage(Stage.RETRIEVAL) as note:
         try:
@@ -78,19 +76,19 @@ async def _searched(
             note.outcome = StageOutcome.FAILED
             note.detail["error"] = error.kind
             run.trace.degraded = True
-            return replace(candidate, search_failure=error.kind)
-        candidate = replace(candidate, nothing_stored=found.nothing_stored)
+            return replace(draft, search_failure=error.kind)
+        draft = replace(draft, nothing_stored=found.nothing_stored)
         if found.embedding is not None:
             run.trace.calls.append(found.embedding)
         if found.degraded:
             note.detail["degraded"] = found.degraded
             run.trace.degraded = True
             if not found.passages:
-                candidate = replace(candidate, search_failure=found.degraded)
-        known = {passage.passage_id for passage in candidate.passages}
+                draft = replace(draft, search_failure=found.degraded)
+        known = {passage.passage_id for passage in draft.passages}
         new = _screened(run, tuple(passage for passage in found if passage.passage_id not in known))
         note.detail["passages"] = [passage.passage_id for passage in new]
-    return replace(candidate, passages=candidate.passages + new)
+    return replace(draft, passages=draft.passages + new)
 
 
 def _screened(run: Run, found: tuple[Passage, ...]) -> tuple[Passage, ...]:

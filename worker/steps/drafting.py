@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from worker import endings, generation, scope
-from worker.endings import Candidate, Ending
+from worker.endings import Draft, Ending
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.masking import Masker
 from worker.model import (
@@ -26,27 +26,27 @@ from worker.steps import context
 from worker.steps.run import Run
 
 
-async def draft(run: Run, candidate: Candidate, history: tuple[Message, ...]) -> Candidate | Ending:
-    """The candidate with a draft, or the ending without one."""
-    case, masker, first = run.case, run.masker, candidate.passages
+async def drafted(run: Run, draft: Draft, history: tuple[Message, ...]) -> Draft | Ending:
+    """The draft with its text, or the ending without one."""
+    case, masker, first = run.case, run.masker, draft.passages
     prompt = generation.prompt(case.event, case.account, history, first, masker)
     for rounds_left in range(run.ports.limits.tool_rounds, -1, -1):
         if not rounds_left:  # servers refuse results of tools that the request does not declare
             prompt = replace(prompt, must_answer=True) if prompt.tool_rounds else replace(prompt, tools=())
         prompt = generation.shortened(prompt, first, run.ports.limits.prompt_tokens, masker)
         prompt, completion = await _completion(run, prompt, first, len(history))
-        candidate = replace(candidate, prompt_hash=generation.prompt_hash(prompt))
+        draft = replace(draft, prompt_hash=generation.prompt_hash(prompt))
         if isinstance(completion, Ending):
-            return replace(completion, candidate=candidate)
-        candidate = replace(candidate, tokens=candidate.tokens + completion.tokens)
+            return replace(completion, draft=draft)
+        draft = replace(draft, tokens=draft.tokens + completion.tokens)
         if (ending := _without_draft(completion, masker)) is not None:
-            return replace(ending, candidate=candidate)
+            return replace(ending, draft=draft)
         if not completion.tool_calls:
-            return replace(candidate, text=masker.restore(completion.text).text, model=completion.model)
-        candidate, answered = await _tools(run, candidate, prompt.fence, completion.tool_calls)
+            return replace(draft, text=masker.restore(completion.text).text, model=completion.model)
+        draft, answered = await _tools(run, draft, prompt.fence, completion.tool_calls)
         prompt = replace(prompt, tool_rounds=(*prompt.tool_rounds, answered))
     sentence = "the model kept asking for tools instead of answering"
-    return replace(endings.silent_ending(Reason.TOOL_LOOP, sentence), candidate=candidate)
+    return replace(endings.silent_ending(Reason.TOOL_LOOP, sentence), draft=draft)
 
 
 def _without_draft(completion: Completion, masker: Masker) -> Ending | None:
@@ -65,18 +65,14 @@ def _without_draft(completion: Completion, masker: Masker) -> Ending | None:
     return None
 
 
-async def _tools(
-    run: Run, candidate: Candidate, fence: str, calls: tuple[ToolCall, ...]
-) -> tuple[Candidate, ToolRound]:
+async def _tools(run: Run, draft: Draft, fence: str, calls: tuple[ToolCall, ...]) -> tuple[Draft, ToolRound]:
     results = []
     for call in calls:
-        known = len(candidate.passages)
-        candidate = await context.retrieve(
-            run, generation.search_query(call, run.case.event, run.masker), candidate
-        )
-        content = generation.tool_result(candidate.passages[known:], known + 1, fence, run.masker)
+        known = len(draft.passages)
+        draft = await context.retrieve(run, generation.search_query(call, run.case.event, run.masker), draft)
+        content = generation.tool_result(draft.passages[known:], known + 1, fence, run.masker)
         results.append(ToolResult(call_id=call.call_id, content=content))
-    return candidate, ToolRound(calls=calls, results=tuple(results))
+    return draft, ToolRound(calls=calls, results=tuple(results))
 
 
 async def _completion(

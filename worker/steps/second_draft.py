@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from worker.assessment import DEFAULT_MODEL, RetryWith
-from worker.endings import Candidate
+from worker.endings import Draft
 from worker.model import Action, Assessment, Json
 from worker.ports import LanguageModel, Ports
 from worker.steps import guards
 from worker.steps.run import Run
 
 
-def is_needed(run: Run, first: Candidate) -> bool:
+def is_needed(run: Run, first: Draft) -> bool:
     """Whether the account wants a second draft; never in test mode, nor when it would come too late."""
     rule, policy = run.case.delivery.retry_with, run.case.policy
     if rule is None or not policy.enabled or policy.test_mode:
@@ -37,12 +37,12 @@ def named_model(ports: Ports, name: str) -> LanguageModel | None:
     return ports.model if name in {"", DEFAULT_MODEL} else ports.models.get(name)
 
 
-def before_draft(first: Candidate) -> Candidate:
+def before_draft(first: Draft) -> Draft:
     """What the second draft rests on: the passages found, without the first draft."""
-    return Candidate(passages=first.passages, search_failure=first.search_failure, rechecked=first.rechecked)
+    return Draft(passages=first.passages, search_failure=first.search_failure, rechecked=first.rechecked)
 
 
-def better(run: Run, first: Candidate, second: Candidate | None) -> Candidate:
+def better(run: Run, first: Draft, second: Draft | None) -> Draft:
     """The better assessed of two drafts: one that may be sent, then the more trusted; equal: the first."""
     rule = run.case.delivery.retry_with
     if rule is None:

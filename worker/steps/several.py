@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from worker.assessment import drafting_models, most_central
-from worker.endings import Candidate, Ending, silent_ending
+from worker.endings import Draft, Ending, silent_ending
 from worker.escalation import decision_kind
 from worker.model import DecisionKind, Json
 from worker.reasons import Reason
@@ -25,9 +25,9 @@ def run_with(run: Run, name: str) -> Run | None:
     return None if model is None else replace(run, ports=replace(run.ports, model=model))
 
 
-def chosen(run: Run, names: Sequence[str], made: Sequence[Candidate | Ending | None]) -> Candidate | Ending:
+def chosen(run: Run, names: Sequence[str], made: Sequence[Draft | Ending | None]) -> Draft | Ending:
     """The most central draft with the others beside it; without any draft the gravest of the endings."""
-    drafts = [each for each in made if isinstance(each, Candidate)]
+    drafts = [each for each in made if isinstance(each, Draft)]
     ends = [each for each in made if isinstance(each, Ending)]
     run.trace.degraded = run.trace.degraded or None in made or any(each.degraded for each in ends)
     if not drafts:
@@ -52,15 +52,15 @@ def _undeclared(names: Sequence[str]) -> Ending:
     return silent_ending(Reason.LLM_REJECTED, sentence, confidence=0.0, degraded=True)
 
 
-def _entry(name: str, made: Candidate | Ending | None, *, central: bool) -> dict[str, Json]:
+def _entry(name: str, made: Draft | Ending | None, *, central: bool) -> dict[str, Json]:
     """What one model was asked for and what came of it, for the audit."""
     if made is None:
         return {"model": name, "outcome": "unknown_model"}
     if isinstance(made, Ending):
-        return {"model": name, "outcome": made.reason_code.value, **_cost(made.candidate)}
+        return {"model": name, "outcome": made.reason_code.value, **_cost(made.draft)}
     outcome = "central_draft" if central else "draft"
     return {"model": name, "outcome": outcome, "answered_by": made.model, **_cost(made)}
 
 
-def _cost(candidate: Candidate) -> dict[str, Json]:
-    return {"prompt_tokens": candidate.tokens.prompt, "completion_tokens": candidate.tokens.completion}
+def _cost(draft: Draft) -> dict[str, Json]:
+    return {"prompt_tokens": draft.tokens.prompt, "completion_tokens": draft.tokens.completion}

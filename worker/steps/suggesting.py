@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from worker.assessment import SearchBounds
-from worker.endings import Candidate, Ending
+from worker.endings import Draft, Ending
 from worker.model import Passage
 from worker.reasons import Reason
 from worker.steps import context
@@ -32,10 +32,10 @@ async def with_questions(run: Run, ending: Ending) -> Ending:
     The headings are those of passages that may be shown: they have the labels of the event, no check flagged
     them, and no rule matches them. A model writes none of it.
     """
-    delivery, assessment = run.case.delivery, ending.candidate.assessment
+    delivery, assessment = run.case.delivery, ending.draft.assessment
     if ending.reason_code is not Reason.FALLBACK_SENT or not delivery.suggest_questions or assessment is None:
         return ending
-    found = Candidate(passages=context.with_right_labels(run, ending.candidate).passages)
+    found = Draft(passages=context.with_right_labels(run, ending.draft).passages)
     if len(headings(found.passages)) < MOST:
         found = await context.retrieve(replace(run, search=SEARCH), run.case.event.text, found)
     shown = [each for each in headings(found.passages) if not run.case.rules.match(each)][:MOST]
@@ -46,8 +46,8 @@ async def with_questions(run: Run, ending: Ending) -> Ending:
     assessment = replace(
         assessment, diagnostics={**assessment.diagnostics, "suggested_questions": list(shown)}
     )
-    candidate = replace(ending.candidate, assessment=assessment)
-    return replace(ending, reply=f"{ending.reply}\n\n{intro}\n{lines}", candidate=candidate)
+    draft = replace(ending.draft, assessment=assessment)
+    return replace(ending, reply=f"{ending.reply}\n\n{intro}\n{lines}", draft=draft)
 
 
 def headings(passages: Iterable[Passage]) -> list[str]:

@@ -20,7 +20,6 @@ from uuid_utils.compat import uuid7
 from compliance.appeals.links import signed_token
 from compliance.appeals.settling import settle_outcomes
 from db.people.records import Person, Role
-from db.people.sessions import token_hash
 from db.reviews.rulings import UNDO_WINDOW
 from review.http.visit import SESSION_COOKIE
 from tasks.webhooks.bodies import webhook_schema
@@ -90,23 +89,8 @@ def desk(database_url: str) -> Iterator[Desk]:
     ):
         fresh = add_person(database_url, Role.LEAD, Role.ACCOUNT_ADMIN)
         made = Desk(url=database_url, world=world, client=visitor().client, visitor=visitor, fresh=fresh)
-        made.token = token_of(made, fresh.person_id)
+        made.token = made.world.token(fresh.person_id)
         yield made
-
-
-def token_of(desk: Desk, person_id: UUID) -> str:
-    """An API token of a person with every scope."""
-    token = f"hg_{uuid7().hex}"
-    desk.world.made(
-        "api_tokens",
-        person_id=person_id,
-        name="k",
-        token_hash=token_hash(token),
-        prefix=token[:9],
-        scopes=["read", "publish", "review", "answer", "manage"],
-        expires_at=datetime.now(UTC) + timedelta(days=1),
-    )
-    return token
 
 
 def signed_in(desk: Desk, person: Person | None = None) -> Visitor:
@@ -170,7 +154,7 @@ def test_who_ruled_on_the_decision_cannot_decide(desk: Desk) -> None:
     by_api = desk.client.post(
         f"/api/v1/appeals/{appeal_id}/outcome",
         json={"outcome": "upheld", "statement": REASONS},
-        headers={"Authorization": f"Bearer {token_of(desk, ruled.person_id)}"},
+        headers={"Authorization": f"Bearer {desk.world.token(ruled.person_id)}"},
     )
     other = desk.api("POST", f"/appeals/{appeal_id}/outcome", {"outcome": "upheld", "statement": REASONS})
 

@@ -59,6 +59,7 @@ def test_the_rows_are_balanced_in_every_language() -> None:
     assert all(counts[lang, 0] == counts[lang, 1] for lang in grammars("promises"))
 
 
+@pytest.mark.slow
 def test_promises_are_found_with_few_false_alarms() -> None:
     """On the rows of the grammars all are found; rules in other words go to the judge."""
     assert wrong(held_out=False, label=1) == []

@@ -90,6 +90,7 @@ async def test_a_document_of_the_largest_upload_is_read_within_the_memory_limit(
     assert len(found.chunks) > 1000
 
 
+@pytest.mark.slow
 async def test_a_reader_that_takes_too_long_is_stopped_and_named() -> None:
     """What came and the limit are said; no process is left, and the caller's loop went on meanwhile."""
     reading = asyncio.create_task(document_process.cut(SLOW, DocumentFormat.MARKDOWN, Names(), limit_s=1))

@@ -334,6 +334,7 @@ def test_roman_numbers_of_pages_are_no_text() -> None:
     assert "ii" not in parse_pdf(pdf(*pages)).text
 
 
+@pytest.mark.slow
 def test_many_dense_pages_are_read_in_time() -> None:
     """A catalogue of sixty pages takes seconds."""
     rows: list[list[Item]] = [

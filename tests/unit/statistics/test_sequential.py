@@ -21,7 +21,6 @@ from trials.pure.statistics.sequential import (
     ClusterSums,
     ComparisonVerdict,
     compare,
-    counted_arm,
     mean_of_clusters,
     share_of_clusters,
 )
@@ -66,6 +65,13 @@ def test_the_interval_is_where_the_mixture_reaches_its_bound(units: int) -> None
 
     assert found.high / error == pytest.approx(brentq(above, 0, 100))
     assert found.low == -found.high
+
+
+def counted_arm(hits: int, total: int) -> Arm:
+    """An arm whose conversations have one decision each."""
+    return share_of_clusters(
+        ClusterSums(units=total, hits=hits, size=total, hits_squared=hits, crossed=hits, size_squared=total)
+    )
 
 
 def test_it_is_wider_than_an_interval_of_one_look() -> None:
@@ -130,11 +136,10 @@ def test_decisions_of_one_conversation_count_as_one_unit() -> None:
 
 
 def test_units_of_one_decision_are_counted() -> None:
-    """Clusters of one are the plain share."""
-    sums = ClusterSums(units=50, hits=7, size=50, hits_squared=7, crossed=7, size_squared=50)
-    found, plain = share_of_clusters(sums), counted_arm(7, 50)
+    """Clusters of one are the plain share, with the variance of a hit and a miss more."""
+    found = counted_arm(7, 50)
 
-    assert (found.units, found.mean) == (plain.units, plain.mean)
-    assert found.variance == pytest.approx(plain.variance)
+    assert (found.units, found.mean) == (50, 7 / 50)
+    assert found.variance == pytest.approx(8 / 52 * (1 - 8 / 52))
     nothing = ClusterSums(units=0, hits=0, size=0, hits_squared=0, crossed=0, size_squared=0)
     assert share_of_clusters(nothing).units == mean_of_clusters(nothing).units == 0

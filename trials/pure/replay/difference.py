@@ -62,6 +62,11 @@ class Difference:
     after: ReplayOutcome
     why: str
 
+    @property
+    def unequal(self) -> tuple[str, ...]:
+        """Names of what differs; empty when the decisions are the same, bit for bit."""
+        return unequal_fields(self.before, self.after)
+
 
 def outcome_of(decision: Decision) -> ReplayOutcome:
     """The outcome of a decision that was just made."""

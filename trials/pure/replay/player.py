@@ -44,14 +44,12 @@ class Player:
     Attributes:
         live: asked where the recording has no answer; None: such a request raises ``AnswerMissing``.
         asked: ports that were asked live, in order.
-        missing: the first port without an answer.
     """
 
     recording: Recording
     decision_id: UUID
     live: Ports | None = None
     asked: list[str] = field(default_factory=list)
-    missing: str = ""
     _queues: dict[tuple[str, str], deque[int]] = field(init=False)
     _done: set[int] = field(default_factory=set)
     _passed: set[int] = field(default_factory=set)
@@ -142,7 +140,6 @@ class Player:
         if port == Port.ARRIVALS:
             return ()  # what came meanwhile is known from the recorded answers only
         if call is None:
-            self.missing = self.missing or port
             raise AnswerMissing(port)
         self.asked.append(port)
         self._live_calls += 1

@@ -7,7 +7,6 @@ would find in it is the same as then, the decision is the same. Whatever is not 
 from __future__ import annotations
 
 from dataclasses import fields
-from enum import StrEnum
 from typing import Any, Final
 
 from trials.pure.replay.deciding import PinnedSettings
@@ -17,10 +16,6 @@ from worker.assessment import Delivery, FallbackLevel, delivered_text
 from worker.model import OPENAI_MODERATION, Account, ModerationScores, Passage, Stage
 from worker.recordings.recording import Port, RecordedAnswer, RecordedOutcome, Recording
 
-RULES: Final = frozenset({"flagged_keywords", "flagged_phrases", "allowed"})
-THRESHOLDS: Final = frozenset({"moderation_thresholds"})
-FROM_HISTORY: Final = frozenset({"prompt", "assessment_policy", "fallback_texts", "languages"})
-"""Settings that nothing reads before the stored history is read."""
 UNREAD: Final = frozenset(
     {"version", "record_answers", "appeals_enabled", "appeal_within_days", "appeal_due_days"}
 )
@@ -28,54 +23,33 @@ UNREAD: Final = frozenset(
 RULED: Final = frozenset({"FLAGGED_RULE", "REPLY_FLAGGED_RULE"})
 
 
-class Touched(StrEnum):
-    """Where changed settings may touch a decision."""
-
-    RULES = "rules"
-    THRESHOLDS = "thresholds"
-    HISTORY = "history"
-    EVERYTHING = "everything"
-
-
-PARTS: Final = {Touched.RULES: RULES, Touched.THRESHOLDS: THRESHOLDS, Touched.HISTORY: FROM_HISTORY}
-
-
-def touched(before: Account, after: Account) -> frozenset[Touched]:
-    """What reads the settings of which two versions differ."""
-    names = {each.name for each in fields(Account) if getattr(before, each.name) != getattr(after, each.name)}
-    names -= UNREAD
-    if names - frozenset().union(*PARTS.values()):
-        return frozenset({Touched.EVERYTHING})
-    return frozenset(part for part, read in PARTS.items() if names & read)
-
-
 def is_unchanged(
     recording: Recording, stored: ReplayOutcome, before: Account, version: PinnedSettings
 ) -> bool:
     """Whether a decision certainly ends as it did under another version of its settings.
 
-    Each part finds what it found: then the next one sees what it saw.
+    Each part that reads a changed setting finds what it found: then the next one sees what it saw.
     """
-
-    def same(part: Touched) -> bool:
-        match part:
-            case Touched.HISTORY:
-                return all(each.port != Port.HISTORY for each in recording.answers)
-            case Touched.THRESHOLDS:
-                return _same_findings(recording, before, version.account)
-            case Touched.RULES:
-                return stored.reason_code not in RULED and _no_rule_matches(recording, version)
-            case _:
-                return False
-
-    return all(map(same, touched(before, version.account)))
+    after = version.account
+    changed = {
+        each.name for each in fields(Account) if getattr(before, each.name) != getattr(after, each.name)
+    }
+    changed -= UNREAD
+    if changed - {name for names, _ in PARTS for name in names}:
+        return False
+    return all(same(recording, stored, before, version) for names, same in PARTS if changed & names)
 
 
-def _same_findings(recording: Recording, before: Account, after: Account) -> bool:
+def _before_history(recording: Recording, *_: object) -> bool:
+    """Whether the decision ended before the stored history was read."""
+    return all(each.port != Port.HISTORY for each in recording.answers)
+
+
+def _same_findings(recording: Recording, _: ReplayOutcome, before: Account, version: PinnedSettings) -> bool:
     """Whether all scores of the moderation API are as far over the thresholds as they were."""
     if before.moderators:
         return False
-    (former,), (new,) = moderation.panel(before), moderation.panel(after)
+    (former,), (new,) = moderation.panel(before), moderation.panel(version.account)
     assert former.endpoint == OPENAI_MODERATION  # without moderators of its own an account has the API alone
     scores = [each.value for each in recording.answers if isinstance(each.value, ModerationScores)]
     return all(
@@ -85,8 +59,12 @@ def _same_findings(recording: Recording, before: Account, after: Account) -> boo
     )
 
 
-def _no_rule_matches(recording: Recording, version: PinnedSettings) -> bool:
-    """Whether the rules match nothing that the engine may have tested."""
+def _no_rule_matches(
+    recording: Recording, stored: ReplayOutcome, _: Account, version: PinnedSettings
+) -> bool:
+    """Whether the rules match nothing that the engine may have tested, as then."""
+    if stored.reason_code in RULED:
+        return False
     drafts = [each.value.text for each in recording.answers if _is_draft(each)]
     if drafts and (version.account.mask_personal_data or _rules_see_more(version.delivery)):
         return False
@@ -121,3 +99,11 @@ def _is_draft(answer: RecordedAnswer) -> bool:
     return (
         answer.outcome is RecordedOutcome.VALUE and answer.port.partition(":")[0] == Port.MODEL and value.text
     )
+
+
+PARTS: Final = (
+    (frozenset({"flagged_keywords", "flagged_phrases", "allowed"}), _no_rule_matches),
+    (frozenset({"moderation_thresholds"}), _same_findings),
+    (frozenset({"prompt", "assessment_policy", "fallback_texts", "languages"}), _before_history),
+)
+"""Settings, with what says that the part of the engine that reads them finds what it found."""

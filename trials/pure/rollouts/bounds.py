@@ -11,7 +11,6 @@ from typing import Any, Final
 from trials.pure.statistics.sequential import (
     ClusterSums,
     Comparison,
-    ComparisonVerdict,
     compare,
     mean_of_clusters,
     share_of_clusters,
@@ -143,8 +142,11 @@ def broken_bounds(bounds: Sequence[Bound], figures: RolloutFigures, *, least: in
 
     ``least`` is how many decisions each arm needs that the bound rests on.
     """
-    left = [each for each in bounds if bound_state(each, figures, least=least) is BoundState.LEFT]
-    return tuple(_broken(bound, figures) for bound in left)
+    return tuple(
+        _broken(each, figures)
+        for each in bounds
+        if bound_state(each, figures, least=least) is BoundState.LEFT
+    )
 
 
 def bound_state(bound: Bound, figures: RolloutFigures, *, least: int) -> BoundState:
@@ -186,12 +188,6 @@ def _arm(stored: Mapping[str, Any]) -> ArmFigures:
 
 SHARES: Final = frozenset({Measure.OVERTURNS, Measure.ESCALATIONS, Measure.BLOCKS})
 """Measures that are shares; the others are means of a decision."""
-MEANINGS: Final = {
-    ComparisonVerdict.TOO_FEW: "Too few conversations to say anything.",
-    ComparisonVerdict.UNDECIDED: "Not decided: both signs of the difference are possible.",
-    ComparisonVerdict.LOWER: "Decided: the candidate's figure is lower.",
-    ComparisonVerdict.HIGHER: "Decided: the candidate's figure is higher.",
-}
 
 
 def compare_arms(metric: Measure, figures: RolloutFigures, *, planned: int) -> Comparison:

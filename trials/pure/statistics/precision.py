@@ -39,10 +39,8 @@ class CertifiedThreshold:
     chance: float
 
 
-def certified_threshold(
-    observations: Iterable[Observation], wanted: float, certainty: float = CERTAINTY
-) -> CertifiedThreshold | None:
-    """The lowest threshold whose precision is at least ``wanted`` with this certainty; None when none is.
+def certified_threshold(observations: Iterable[Observation], wanted: float) -> CertifiedThreshold | None:
+    """The lowest threshold whose precision is at least ``wanted`` with ``CERTAINTY``; None when none is.
 
     Weights enter the test as Kish's effective size, see ``worker.statistics.binomial.at_most``.
 
@@ -56,17 +54,17 @@ def certified_threshold(
     )
     passed: list[tuple[float, float]] = []
     for rank, (chance, threshold) in enumerate(tested):
-        if chance > (1 - certainty) / (len(tested) - rank):
+        if chance > (1 - CERTAINTY) / (len(tested) - rank):
             break
         passed.append((threshold, chance))
     return _described(held, *min(passed)) if passed else None
 
 
-def reviews_needed(wanted: float, certainty: float = CERTAINTY) -> int:
+def reviews_needed(wanted: float) -> int:
     """The fewest kept observations, all hits and of equal weight, that certify ``wanted`` at all."""
     if not 0 < wanted < 1:
         raise ValueError(f"wanted: expected a share between 0 and 1, got {wanted}")
-    return min(MOST_REVIEWS, math.ceil(math.log((1 - certainty) / CANDIDATES) / math.log(wanted)))
+    return min(MOST_REVIEWS, math.ceil(math.log((1 - CERTAINTY) / CANDIDATES) / math.log(wanted)))
 
 
 def _candidates(held: Sequence[Observation]) -> list[float]:

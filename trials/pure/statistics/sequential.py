@@ -15,11 +15,12 @@ looked at every day and ended at any look. The interval is asymptotic: nothing i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 ALPHA: Final = 0.05
+"""The chance of any false alarm over all looks."""
 LEAST_UNITS: Final = 100
 """Units of each arm before anything is decided."""
 PLANNED_UNITS: Final = 2000
@@ -95,23 +96,15 @@ class Comparison:
         return self.verdict in (ComparisonVerdict.LOWER, ComparisonVerdict.HIGHER)
 
 
-def counted_arm(hits: int, total: int) -> Arm:
-    """An arm of independent units that are hits or not.
-
-    The variance is that of a hit and a miss more, as A. Agresti and B. Caffo, The American Statistician 54
-    (2000) 280-288: an arm without any hit is not measured exactly.
-    """
-    share = (hits + 1) / (total + 2)
-    return Arm(units=total, mean=hits / total if total else 0.0, variance=share * (1 - share))
-
-
 def share_of_clusters(sums: ClusterSums) -> Arm:
     """The share of hits among observations that come in units, by the linearised variance of a ratio.
 
-    One unit of only hits and one of only misses count for the variance, as in :func:`counted_arm`.
+    One unit of only hits and one of only misses count for the variance, as A. Agresti and B. Caffo, The
+    American Statistician 54 (2000) 280-288: an arm without any hit is not measured exactly.
     """
-    if sums.units == 0 or sums.size <= 0:
-        return Arm(units=0, mean=0.0, variance=0.0)
+    plain = mean_of_clusters(sums)
+    if not plain.units:
+        return plain
     typical = sums.size / sums.units
     square = typical * typical
     widened = ClusterSums(
@@ -122,7 +115,7 @@ def share_of_clusters(sums: ClusterSums) -> Arm:
         crossed=sums.crossed + square,
         size_squared=sums.size_squared + 2 * square,
     )
-    return Arm(units=sums.units, mean=sums.hits / sums.size, variance=_linearised(widened))
+    return replace(plain, variance=_linearised(widened))
 
 
 def mean_of_clusters(sums: ClusterSums) -> Arm:
@@ -132,16 +125,13 @@ def mean_of_clusters(sums: ClusterSums) -> Arm:
     return Arm(units=sums.units, mean=sums.hits / sums.size, variance=_linearised(sums))
 
 
-def compare(
-    control: Arm, candidate: Arm, *, planned_units: int = PLANNED_UNITS, alpha: float = ALPHA
-) -> Comparison:
+def compare(control: Arm, candidate: Arm, *, planned_units: int = PLANNED_UNITS) -> Comparison:
     """The difference with its always-valid interval.
 
     Args:
         control: the arm compared with.
         candidate: the arm that is tried.
         planned_units: of both arms, chosen before the first look; the interval is narrowest there.
-        alpha: 0..1, the chance of any false alarm over all looks.
     """
     units = control.units + candidate.units
     missing = max(0, LEAST_UNITS - min(control.units, candidate.units))
@@ -152,7 +142,7 @@ def compare(
             verdict=ComparisonVerdict.TOO_FEW,
         )  # fmt: skip
     error = math.sqrt(control.variance / control.units + candidate.variance / candidate.units)
-    half = error * _factor(units, planned_units, alpha)
+    half = error * _factor(units, planned_units)
     low, high = difference - half, difference + half
     return Comparison(
         difference=difference, low=low, high=high, units=units, missing=missing,
@@ -166,12 +156,12 @@ def _verdict(low: float, high: float) -> ComparisonVerdict:
     return ComparisonVerdict.LOWER if high < 0 else ComparisonVerdict.UNDECIDED
 
 
-def _factor(units: int, planned_units: int, alpha: float) -> float:
+def _factor(units: int, planned_units: int) -> float:
     """Half the interval in standard errors; ``rho`` as the paper's section 2.5 chooses it."""
-    spent = -2 * math.log(alpha)
+    spent = -2 * math.log(ALPHA)
     rho_squared = (spent + math.log(spent + 1)) / planned_units
     grown = units * rho_squared
-    return math.sqrt((grown + 1) / grown * math.log((grown + 1) / (alpha * alpha)))
+    return math.sqrt((grown + 1) / grown * math.log((grown + 1) / (ALPHA * ALPHA)))
 
 
 def _linearised(sums: ClusterSums) -> float:

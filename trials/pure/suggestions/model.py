@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -68,14 +68,19 @@ class LearningSuggestion:
         key: identifies it among the suggestions of its kind: the rule, word, topic or measure.
         evidence: figures that the pages and the command line show; see the module of the kind.
         edits: what a candidate changes; empty where a document or a text of a person is needed.
-        decisions: some of the decisions that it rests on, without texts.
+        decisions: some of the decisions that it rests on, without texts, with the times that find them.
     """
 
     kind: SuggestionKind
     key: str
     evidence: Mapping[str, Any]
     edits: tuple[SettingEdit, ...] = ()
-    decisions: tuple[UUID, ...] = ()
+    decisions: Mapping[UUID, datetime] = field(default_factory=dict)
+
+
+def decision_times(messages: Iterable[SeenMessage]) -> dict[UUID, datetime]:
+    """The decisions of messages with their times."""
+    return {each.decision_id: each.decided_at for each in messages}
 
 
 def edited_settings(account: Account, edits: Sequence[SettingEdit]) -> dict[str, Any]:

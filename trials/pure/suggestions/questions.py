@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from trials.pure.suggestions.model import LearningSuggestion, SeenMessage, SuggestionKind
+from trials.pure.suggestions.model import LearningSuggestion, SeenMessage, SuggestionKind, decision_times
 from trials.pure.suggestions.words import tells, written_words
 from worker.assessment.text.words import content_units, fact_units, normalised_text
 
@@ -101,7 +101,7 @@ def _suggestion(group: _Group) -> LearningSuggestion:
             "authors": len({each.author for each in group.members}),
             "newest": newest[0].decided_at.isoformat(),
         },
-        decisions=tuple(each.decision_id for each in newest[:EXAMPLES]),
+        decisions=decision_times(newest[:EXAMPLES]),
     )
 
 

@@ -13,6 +13,7 @@ from trials.pure.suggestions.model import (
     SeenMessage,
     SettingEdit,
     SuggestionKind,
+    decision_times,
     edited_settings,
 )
 from trials.pure.suggestions.words import word_runs
@@ -134,7 +135,7 @@ def _suggestion(account: Account, label: str, messages: Sequence[SeenMessage]) -
             "lost": change.lost,
         },
         edits=rule_edits(label, change.action, change.added),
-        decisions=tuple(each.decision_id for each in overturned[:EXAMPLES]),
+        decisions=decision_times(overturned[:EXAMPLES]),
     )
 
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 from trials.pure.suggestions.model import (
@@ -14,6 +14,7 @@ from trials.pure.suggestions.model import (
     SeenMessage,
     SettingEdit,
     SuggestionKind,
+    decision_times,
 )
 from worker.assessment.text.words import (
     STOP,
@@ -94,7 +95,7 @@ def log_odds(missed: Sequence[frozenset[str]], sent: Sequence[frozenset[str]]) -
     With an informative Dirichlet prior, the counts in both: B. L. Monroe, M. P. Colaresi and K. M. Quinn,
     Political Analysis 16 (2008) 372-403, equations 16, 20 and 22. A message counts a word once.
     """
-    here, there = Counter(_each(missed)), Counter(_each(sent))
+    here, there = Counter(chain.from_iterable(missed)), Counter(chain.from_iterable(sent))
     both = here + there
     total_here, total_there, total = here.total(), there.total(), both.total()
     mass = max(1.0, PRIOR_WEIGHT * total)
@@ -127,53 +128,51 @@ def word_suggestions(
     found: list[LearningSuggestion] = []
     left = open_messages
     for score in _worth_trying(scores):
-        tried = _tried(account, score, open_messages, sent)
-        stopped = {each.decision_id for each in tried.stopped} if tried else set()
-        if tried is None or sum(each.decision_id in stopped for each in left) < LEAST_MESSAGES:
+        rules_alone = _one_rule(account, score.word)
+        stopped = tuple(each for each in open_messages if rules_alone.match(each.text))
+        ids = {each.decision_id for each in stopped}
+        still_open = [each for each in left if each.decision_id not in ids]
+        if len(left) - len(still_open) < LEAST_MESSAGES:
             continue
-        left = [each for each in left if each.decision_id not in stopped]
-        found.append(tried.suggestion)
+        newly = [each for each in sent if rules_alone.match(each.text)]
+        if (suggestion := _suggestion(score, stopped, newly, len(open_messages), len(sent))) is None:
+            continue
+        left = still_open
+        found.append(suggestion)
         if len(found) == MOST_WORDS:
             break
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TriedWord:
-    suggestion: LearningSuggestion
-    stopped: tuple[SeenMessage, ...]
-
-
-def _tried(
-    account: Account, score: WordScore, missed: Sequence[SeenMessage], sent: Sequence[SeenMessage]
-) -> _TriedWord | None:
-    """The word as a rule on all messages; None when it is no rule or stops too much."""
-    rules = _one_rule(account, score.word)
-    stopped = tuple(each for each in missed if rules.match(each.text))
-    if len(stopped) < LEAST_MESSAGES or len({each.author for each in stopped}) < LEAST_AUTHORS:
+def _suggestion(
+    score: WordScore,
+    stopped: Sequence[SeenMessage],
+    newly: Sequence[SeenMessage],
+    of_missed: int,
+    of_sent: int,
+) -> LearningSuggestion | None:
+    """The word as a rule that stops these messages, ``newly`` those with a good reply; None: too many."""
+    if len({each.author for each in stopped}) < LEAST_AUTHORS:
         return None
-    newly = [each for each in sent if rules.match(each.text)]
     upheld = sum(each.ruling == "agree" for each in newly)
     if upheld > MOST_STOPPED * (upheld + len(stopped)):
         return None
-    evidence = {
-        "word": score.word,
-        "z": round(score.z, 2),
-        "missed": len(stopped),
-        "of_missed": len(missed),
-        "newly_stopped": len(newly) + len(stopped),
-        "of_sent": len(sent) + len(missed),
-        "upheld": upheld,
-        "not_reviewed": sum(not each.ruling for each in newly),
-    }
-    suggestion = LearningSuggestion(
+    return LearningSuggestion(
         kind=SuggestionKind.WORD,
         key=score.word,
-        evidence=evidence,
+        evidence={
+            "word": score.word,
+            "z": round(score.z, 2),
+            "missed": len(stopped),
+            "of_missed": of_missed,
+            "newly_stopped": len(newly) + len(stopped),
+            "of_sent": of_sent + of_missed,
+            "upheld": upheld,
+            "not_reviewed": sum(not each.ruling for each in newly),
+        },
         edits=(_edit(score.word),),
-        decisions=tuple(each.decision_id for each in stopped[:EXAMPLES]),
+        decisions=decision_times(stopped[:EXAMPLES]),
     )
-    return _TriedWord(suggestion=suggestion, stopped=stopped)
 
 
 def _worth_trying(scores: Iterable[WordScore]) -> list[WordScore]:
@@ -188,8 +187,3 @@ def _one_rule(account: Account, word: str) -> CompiledRules:
 
 def _edit(word: str) -> SettingEdit:
     return SettingEdit(setting="flagged_phrases" if " " in word else "flagged_keywords", added=(word,))
-
-
-def _each(messages: Iterable[frozenset[str]]) -> Iterable[str]:
-    for words in messages:
-        yield from words
