@@ -114,7 +114,7 @@ def _progress(visit: Visit, found: FirstSteps) -> Progress:
         (page("rules"), found.rule),
         (page("message_test"), found.message),
         (visit.url("people"), found.person),
-        (page("webhooks"), found.channel),
+        (page("channels"), found.channel),
         (page("automatic"), found.automatic),
     )
 
